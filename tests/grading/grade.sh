@@ -183,6 +183,16 @@ fi
 # About the files of a student. A class has it in its tables.
 note() { [ -n "${GRADE_OF_CLASS:-}" ] || say "STUDENT=$STUDENT: $1"; }
 
+# A student may have handed in an archive in the place of files. It is named, and not unpacked.
+named_archive() {
+    local file
+    file=$(find "$student" -mindepth 1 -maxdepth 3 -type f \( -iname '*.zip' -o -iname '*.7z' \
+        -o -iname '*.rar' -o -iname '*.tar' -o -iname '*.tgz' -o -iname '*.tar.*' \
+        -o -iname '*.gz' -o -iname '*.xz' \) -printf '%P\n' 2>/dev/null | LC_ALL=C sort | head -n 1)
+    [ -n "$file" ] || return
+    GRADE_ELSEWHERE=" There is an archive, \"${file//[![:print:]]/?}\": unpack it."
+}
+
 # Sets source to the folder with the student's files: lessons/ below STUDENT, STUDENT, or else the
 # one folder below it that has files with lessons' names, as an unpacked archive has.
 find_source() {
@@ -206,6 +216,8 @@ find_source() {
         GRADE_ELSEWHERE=" Several folders have files with lessons' names, so none was chosen:"
         GRADE_ELSEWHERE+=$(printf ' %s,' "${folders[@]#"$student/"}")
         GRADE_ELSEWHERE=${GRADE_ELSEWHERE//[![:print:]]/?} GRADE_ELSEWHERE=${GRADE_ELSEWHERE%,}.
+        note "${GRADE_ELSEWHERE# }"
+    elif named_archive; then
         note "${GRADE_ELSEWHERE# }"
     else
         note "it has no file with a lesson's name."

@@ -7,7 +7,9 @@
 #                             no table: one task of a job array
 #   grade_class.sh collect    writes the tables of what is graded
 #
-#   CLASS=FOLDER, OUT=FOLDER (build/class), ONLY="01 06", JOBS=N
+#   CLASS=FOLDER       or the ZIP file with all submissions that Canvas or Moodle gives, or a folder
+#                      of these: unpacked into OUT/handed-in (class/unpack.py)
+#   OUT=FOLDER (build/class), ONLY="01 06", JOBS=N
 #   SEED=N             what the checks draw their numbers from; left out: one is drawn for the class
 #                      by its first grading, and kept in OUT/seed
 #   SSHLOGIN=HOST,...  grades on these machines; ":" is this one. Each has the workbook, CLASS and
@@ -53,8 +55,25 @@ student() { # student FOLDER
         [ "$folder/grade.json" -nt "$folder/begun" ] || rm -f "$folder/grade.json"
         say "Not graded: $(printf '%q' "${1##*/}"): $(head -n 1 "$folder/errors.txt")"
     fi
+    [ -z "${GRADE_KEEP:-}" ] || keep "$1" "$folder"
     rm -f "$folder/begun"
     return "$status"
+}
+
+# Where the best submission counts: keeps this one and those that came before it, and grades what
+# these checks have not graded.
+keep() { # keep FOLDER RESULTS
+    local keeper=(python3 -B -X utf8 tests/grading/class/keep.py) earlier kept=()
+    [ ! -e "$2/grade.json" ] || "${keeper[@]}" "$1" "$2" graded || return
+    for earlier in "$1"/.earlier/*/; do
+        [ ! -d "$earlier" ] || "${keeper[@]}" "$earlier" "$2" || return
+    done
+    kept=("$2"/submissions/*/lessons)
+    [ "${#kept[@]}" -gt 1 ] || return 0
+    for earlier in "${kept[@]%/lessons}"; do
+        STUDENT=$earlier OUT=$earlier JOBS=1 RESUME=1 GRADE_OF_CLASS=1 tests/grading/grade.sh \
+            >/dev/null 2>&1
+    done
 }
 case ${1:-} in
 student) student "$2"; exit ;;
@@ -77,7 +96,8 @@ esac
  student."
 class=$CLASS
 [[ $class == /* ]] || class=$caller/$class
-[ -d "$class" ] || fail "CLASS=$CLASS: there is no such folder."
+[ -d "$class" ] || [[ -f $class && $class == *.zip ]] ||
+    fail "CLASS=$CLASS: there is no such folder, and no such ZIP file."
 [[ "${JOBS:-1}" =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
 [[ "${SEED:-1}" =~ ^[1-9][0-9]*$ ]] || fail "SEED=$SEED: expected a number from 1 on."
 tools=(parallel python3)
@@ -88,6 +108,17 @@ done
 OUT=${OUT:-$PWD/build/class}
 [[ $OUT == /* ]] || OUT=$caller/$OUT
 mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
+
+# What Canvas or Moodle gave becomes a class. A task of a job array finds it unpacked.
+case ${1:-} in
+'')
+    unpacked=0
+    words=$(python3 -B -X utf8 tests/grading/class/unpack.py "$class" "$OUT/handed-in") || unpacked=$?
+    [ "$unpacked" -le 1 ] || fail "CLASS=$CLASS: $words"
+    [ "$unpacked" != 0 ] || class=$OUT/handed-in ;;
+*)  [ ! -d "$OUT/handed-in" ] || class=$OUT/handed-in ;;
+esac
+
 files=()
 for name in COURSE ROSTER; do
     [ -n "${!name:-}" ] || continue
@@ -119,7 +150,10 @@ if [ "${1:-}" = collect ]; then
     report write
     exit
 fi
-report check || exit 2   # before hours of grading
+# Before hours of grading. It says whether the best submission counts, or the last.
+GRADE_KEEP=$(report check) || exit 2
+[ "$GRADE_KEEP" = best ] || GRADE_KEEP=
+export GRADE_KEEP
 
 # One grading at a time: of this class, or of this part of it.
 part=$first.$every
@@ -166,7 +200,8 @@ for ((i = first; i < ${#students[@]}; i += every)); do mine+=("${students[i]}");
 command=(tests/grading/grade_class.sh student)
 options=(--null --ungroup --joblog "$OUT/joblog.$part")
 if [ -n "${SSHLOGIN:-}" ]; then
-    settings=$(printf ' %s' "OUT=${OUT@Q}" "SEED=$SEED" "GRADE_FOLDER=$work" "ONLY='${ONLY:-}'")
+    settings=$(printf ' %s' "OUT=${OUT@Q}" "SEED=$SEED" "GRADE_FOLDER=$work" "ONLY='${ONLY:-}'" \
+        "GRADE_KEEP=$GRADE_KEEP")
     command=("cd ${PWD@Q} &&$settings tests/grading/grade_class.sh student-there")
     options+=(--sshlogin "$SSHLOGIN" --filter-hosts --jobs "${JOBS:-100%}")
 else

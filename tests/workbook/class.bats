@@ -226,6 +226,174 @@ More than 5 days later counts 0. Times are those of UTC.
     assert_equal "$(jq -c '.[0].result' "$OUT/class.json")" 37.5
 }
 
+@test "slip days: late lessons use them up in the order of their due dates" {
+    local course=$BATS_TEST_TMPDIR/course
+    three
+    handed_in ada 06_trim "2026-09-16 10:00Z"              # 2 days late
+    handed_in ada 04_release_threshold "2026-09-23 10:00Z" # 3 days late
+    cat >"$course" <<'END'
+[course]
+submitted = file
+late = 10
+days = 2
+slip = 3
+zone = UTC
+[due]
+06 = 2026-09-14 23:59
+04 = 2026-09-20 23:59
+END
+    COURSE=$course collect
+    assert_success
+    run jq -r '.[] | select(.student == "ada") | "\(.counted) \(.days_late) \(.result)"' \
+        "$OUT/class.json"
+    # 06 costs two slip days, 04 the third: two days remain, which is the limit.
+    assert_output '{"04_release_threshold":4.8,"06_trim":5} {"04_release_threshold":3,"06_trim":2} 90'
+    run cat "$OUT/students/ada/feedback.txt"
+    assert_line --partial "3 days late, 1 of them slip: -20%"
+    assert_line --partial "2 days late, 2 of them slip: -0%"
+    assert_line "Slip days left: 0."
+    assert_line --partial "Each student has 3 slip days"
+    sed -i 's/^slip.*/slip = 2.5/' "$course"
+    COURSE=$course collect
+    assert_equal "$status" 2
+    assert_output --partial "slip is a whole number of days"
+}
+
+# submission STUDENT NAME TIME JSON...: a kept one, with the lessons that it has
+submission() {
+    local folder=$OUT/students/$1/submissions/$2 given
+    mkdir -p "$folder/lessons"
+    jq --argjson lessons "$(lines "${@:4}" | jq -s .)" '.folder = "lessons"
+        | .lessons = ($lessons | map({status: "graded", sentence: null, tests: [], given: 0,
+            waiting: 0} + .))' "$OUT/students/$1/grade.json" >"$folder/grade.json"
+    for given in "${@:4}"; do
+        given=$folder/lessons/$(jq -r .lesson <<<"$given").c
+        echo "$2" >"$given"
+        touch -d "$3" "$given"
+    done
+}
+
+@test "count = best: of each lesson the submission that counts most, after lateness; else the last" {
+    local course=$BATS_TEST_TMPDIR/course
+    a_grade ada '{"lesson": "04_release_threshold", "points": 5, "possible": 6, "file": "3"}' \
+        '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "missing"}'
+    handed_in ada 04_release_threshold "2026-09-16 10:00Z"
+    submission ada one "2026-09-10 10:00Z" \
+        '{"lesson": "04_release_threshold", "points": 3, "possible": 6, "file": "1"}' \
+        '{"lesson": "06_trim", "points": 4, "possible": 5, "file": "2"}'
+    submission ada two "2026-09-12 10:00Z" \
+        '{"lesson": "04_release_threshold", "points": 4.5, "possible": 6, "file": "4"}'
+    # Other checks graded this one: it does not count until they have graded it.
+    submission ada old "2026-09-11 10:00Z" \
+        '{"lesson": "04_release_threshold", "points": 6, "possible": 6, "file": "5"}'
+    sed -i 's/"seed": 7/"seed": 8/' "$OUT/students/ada/submissions/old/grade.json"
+    printf '[course]\nsubmitted = file\nlate = 10\ncount = best\nzone = UTC\n[due]\n%s\n' \
+        '04 = 2026-09-14 23:59' >"$course"
+    COURSE=$course collect
+    assert_success
+    # Five points are worth 4 when two days late.
+    run jq -c '.[0].counted, .[0].points' "$OUT/class.json"
+    assert_output $'{"04_release_threshold":4.5,"06_trim":4}\n8.5'
+    run cat "$OUT/students/ada/feedback.txt"
+    assert_line --regexp '^04_release_threshold .*2026-09-12 10:00:00 .*best of 3 submissions'
+    sed -i 's/best/last/' "$course"
+    COURSE=$course collect
+    run jq -c '.[0].counted' "$OUT/class.json"
+    assert_output '{"04_release_threshold":4,"06_trim":0}'
+    sed -i 's/last/best/; s/file/roster/' "$course"
+    COURSE=$course collect
+    assert_equal "$status" 2
+    assert_output --partial "needs the time of each submission"
+}
+
+# ---- what a platform gives ----
+
+# zip_of FILE NAME=TEXT...: an archive with these files
+zip_of() {
+    python3 - "$@" <<'END'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as archive:
+    for given in sys.argv[2:]:
+        name, _, text = given.partition("=")
+        archive.writestr(zipfile.ZipInfo(name, (2026, 9, 14, 12, 0, 0)), text)
+END
+}
+
+@test "Canvas's download is a class: names, versions, and the names of the feedback" {
+    local made=$OUT/handed-in
+    zip_of "$BATS_TEST_TMPDIR/1.zip" lovelaceada_11_101_04_release_threshold.c=first \
+        lovelaceada_11_102_06_trim.c=trim benl_LATE_12_103_04_release_threshold-2.c=second \
+        benl_LATE_12_105_04_release_threshold.c=old ../../cleo_13_106_../../06_trim.c=up \
+        __MACOSX/._lovelaceada_11_101_04.c=x notes.txt=x
+    zip_of "$BATS_TEST_TMPDIR/2.zip" lovelaceada_11_201_04_release_threshold-1.c=later
+    mkdir "$BATS_TEST_TMPDIR/both"
+    mv "$BATS_TEST_TMPDIR"/[12].zip "$BATS_TEST_TMPDIR/both"
+    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/both" "$made"
+    assert_success
+    assert_output --partial "Not unpacked: 'notes.txt'"
+    run bash -c "cd '$made' && grep -r '' . | LC_ALL=C sort"
+    assert_output './benl_12/04_release_threshold.c:second
+./lovelaceada_11/.earlier/1/04_release_threshold.c:first
+./lovelaceada_11/04_release_threshold.c:later
+./lovelaceada_11/06_trim.c:trim'
+    run date -r "$made/lovelaceada_11/06_trim.c" "+%F %T"
+    assert_output "2026-09-14 12:00:00"
+    CLASS=$made
+    a_grade lovelaceada_11 '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    a_grade benl_12 '{"lesson": "06_trim", "points": 0, "possible": 5}'
+    # The export of Canvas is the roster as it comes.
+    printf '%s\n' 'Student,ID,SIS User ID,SIS Login ID,Section,Old (1)' \
+        '    Points Possible,,,,,100' '"Lovelace, Ada",11,s,ada,1,' '"L, Ben",12,s,ben,1,' \
+        >"$BATS_TEST_TMPDIR/roster.csv"
+    ROSTER=$BATS_TEST_TMPDIR/roster.csv collect
+    assert_success
+    refute_output --partial roster
+    run cat "$OUT/canvas.csv"
+    assert_line '"Lovelace, Ada",11,s,ada,1,100'
+    run python3 -m zipfile -l "$OUT/feedback-canvas.zip"
+    assert_line --regexp '^lovelaceada_11_201_feedback.html '
+    assert_line --regexp '^benl_12_10[35]_feedback.html '
+    assert_file_not_exists "$OUT/feedback-moodle.zip"
+}
+
+@test "Moodle's download is a class, with folders and without; an archive that lies harms nothing" {
+    local made=$OUT/handed-in folder=$BATS_TEST_TMPDIR/unpacked
+    zip_of "$BATS_TEST_TMPDIR/m.zip" "Ada Lovelace_11_assignsubmission_file_/lessons/06_trim.c=a" \
+        "Ben_12_assignsubmission_file/06_trim.c=b" "Cleo_13_assignsubmission_file_06_trim.c=c" \
+        "Dora_14_assignsubmission_file_/../../../../out/06_trim.c=d"
+    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/m.zip" "$made"
+    assert_success
+    run bash -c "cd '$made' && find . -type f | LC_ALL=C sort"
+    assert_output './Ada Lovelace_11/lessons/06_trim.c
+./Ben_12/06_trim.c
+./Cleo_13/06_trim.c
+./Dora_14/out/06_trim.c'
+    run jq -r '."Ada Lovelace_11".moodle' "$made.json"
+    assert_output "Ada Lovelace_11_assignsubmission_file"
+    # The same, unpacked by the teacher.
+    mkdir -p "$folder/Ben_12_assignsubmission_file_"
+    echo b >"$folder/Ben_12_assignsubmission_file_/06_trim.c"
+    run python3 -B tests/grading/class/unpack.py "$folder" "$made"
+    assert_success
+    assert_file_exists "$made/Ben_12/06_trim.c"
+    # A class as before is none of them.
+    three
+    run python3 -B tests/grading/class/unpack.py "$CLASS" "$made"
+    assert_equal "$status" 1
+    # Megabytes of zeros stay small; what is no archive has a sentence.
+    python3 -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("ada_1_2_06_trim.c", bytes(300 << 20))' "$BATS_TEST_TMPDIR/bomb.zip"
+    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/bomb.zip" "$made"
+    assert_success
+    run stat -c %s "$made/ada_1/06_trim.c"
+    assert_output 1048577
+    echo text >"$BATS_TEST_TMPDIR/text.zip"
+    run as_typed CLASS="$BATS_TEST_TMPDIR/text.zip" tests/grading/grade_class.sh
+    assert_equal "$status" 2
+    assert_output --partial "text.zip: File is not a zip file"
+}
+
 @test "an adjustment below 0 is shown as it is" {
     three
     printf '[course]\nmaximum = 20\n[adjustments]\nada = -1 Copied.\nben/04 = -0.5 Late.\n' \
@@ -407,9 +575,39 @@ END
     collect
     run jq -c '.[0] | del(.tests), .tests' "$OUT/statistics.json"
     assert_output '{"lesson":"04_release_threshold","students":3,"possible":6,"mean":3,"median":3,'\
-'"distribution":[1,0,0,1,0,0,1],"status":{"graded":2,"refused":1}}
-[{"name":"holds","missed":0,"judged":1},{"name":"is <i>set</i>","missed":1,"judged":1}]'
+'"distribution":[1,0,0,1,0,0,1],"status":{"graded":2,"refused":1},'\
+'"misses":[{"sentence":"<b>a</b> & b.","students":1}]}
+[{"name":"holds","missed":0,"judged":1,"waiting":0,"difficulty":1,"discrimination":null},'\
+'{"name":"is <i>set</i>","missed":1,"judged":1,"waiting":0,"difficulty":0,"discrimination":null}]'
     grep -qF 'is &lt;i&gt;set&lt;/i&gt;' "$OUT/class.html"
+}
+
+# item NAME RESULT [SENTENCE]
+item() {
+    jq -nc '{name: $ARGS.positional[0], result: $ARGS.positional[1],
+        lines: ["Expected: \($ARGS.positional[2])", "Happened: it did not."]}' --args "$@"
+}
+
+# with LESSON TEST...: the lesson with these tests
+with() { jq -nc '($ARGS.positional[0] | fromjson)
+    + {tests: ($ARGS.positional[1:] | map(fromjson))}' --args "$@"; }
+
+@test "the most frequent sentences without what was drawn; how difficult each test is" {
+    local lesson='{"lesson": "06_trim", "points": 1, "possible": 5}'
+    a_grade ada "$(with "$lesson" "$(item a passed)" "$(item b passed)" "$(item c passed)")"
+    a_grade ben "$(with "$lesson" "$(item a passed)" "$(item b failed "it keeps 96 MiB.")" \
+        "$(item c failed x)")"
+    a_grade cleo "$(with "$lesson" "$(item a failed y)" \
+        "$(item b failed "it keeps 128 MiB.")" "$(item c skipped)")"
+    collect
+    assert_success
+    run jq -c '.[0].misses[0], (.[0].tests[] | [.name, .missed, .judged, .waiting, .difficulty,
+        .discrimination])' "$OUT/statistics.json"
+    assert_output '{"sentence":"it keeps N MiB.","students":2}
+["a",1,3,0,0.67,0.5]
+["b",2,3,0,0.33,0.87]
+["c",1,2,1,0.33,0.87]'
+    grep -qF '<td>it keeps N MiB.</td><td class="bar">' "$OUT/class.html"
 }
 
 @test "bad arguments have a sentence and status 2" {
@@ -422,7 +620,7 @@ END
     run as_typed SEED=x tests/grading/grade_class.sh
     assert_output "SEED=x: expected a number from 1 on."
     run as_typed CLASS="$CLASS/not" tests/grading/grade_class.sh
-    assert_output "CLASS=$CLASS/not: there is no such folder."
+    assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
 }
 
 # ---- the queue ----
@@ -489,6 +687,28 @@ start_class() {
         >"$OUT.log" 2>&1 3>&- &
     queue=$!
     within_reason test -s "$OUT.pid"
+}
+
+# bats test_tags=long
+@test "count = best: what is handed in later is kept beside what was; other seeds grade all again" {
+    export ONLY=06 COURSE=$BATS_TEST_TMPDIR/course
+    result() { jq -c '.[0] | [.result, .points]' "$OUT/class.json"; }
+    printf '[course]\ncount = best\n' >"$COURSE"
+    mkdir -p "$CLASS/ada"
+    cp solutions/06_trim.c "$CLASS/ada"
+    SEED=3 run as_typed tests/grading/grade_class.sh
+    assert_success
+    cp lessons/06_trim.c "$CLASS/ada"
+    SEED=3 run as_typed tests/grading/grade_class.sh
+    assert_equal "$(jq .points "$OUT/students/ada/grade.json")" 0
+    assert_equal "$(result)" '[100,5]'
+    SEED=4 run as_typed tests/grading/grade_class.sh
+    assert_equal "$(result)" '[100,5]'
+    run bash -c "cat '$OUT'/students/ada/submissions/*/grade.json | jq -s 'map(.seed)' -c"
+    assert_output "[4,4]"
+    echo '[course]' >"$COURSE"
+    SEED=4 run as_typed tests/grading/grade_class.sh
+    assert_equal "$(result)" '[0,0]'
 }
 
 # bats test_tags=long

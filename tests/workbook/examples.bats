@@ -8,7 +8,7 @@ load ../suite
 @test "the workflows of GitHub and GitLab follow the published schemas" {
     local program
     tool check-jsonschema
-    run "$program" --builtin-schema vendor.github-workflows docs/course/github.yml
+    run "$program" --builtin-schema vendor.github-workflows docs/course/github*.yml
     assert_success
     run "$program" --builtin-schema vendor.gitlab-ci docs/course/gitlab.yml
     assert_success
@@ -24,6 +24,25 @@ load ../suite
     done
     refute grep -q 'SEED=' docs/course/slurm.sh docs/course/Dockerfile
     finish
+}
+
+@test "the page of a workflow shows the points, and no sentence of a file is its markup" {
+    local grade=$BATS_TEST_TMPDIR/grade.json
+    jq -n '{points: 2.5, possible: 6, lessons: [{lesson: "04_x", points: 2.5, possible: 6,
+        status: "graded", sentence: "<b>it|is</b> [x](y)\n`z`"}]}' >"$grade"
+    export GITHUB_STEP_SUMMARY=$BATS_TEST_TMPDIR/step GITHUB_OUTPUT=$BATS_TEST_TMPDIR/output
+    run python3 docs/course/summary.py "$grade"
+    assert_equal "$status" 1
+    assert_line '**2.5 of 6 points**'
+    assert_line '| 04_x | 2.5 of 6 | \<b\>it\|is\</b\> \[x\]\(y\) \`z\` |'
+    assert_equal "$(cat "$GITHUB_STEP_SUMMARY")" "$(cat "$BATS_TEST_TMPDIR/summary.md")"
+    assert_equal "$(cat "$GITHUB_OUTPUT")" $'title=2.5 of 6 points\nconclusion=failure'
+    assert_equal "$(cat "$BATS_TEST_TMPDIR/metrics.txt")" $'points 2.5\npossible 6'
+    jq '.lessons[0].status = "ungraded"' "$grade" >"$grade.new" && mv "$grade.new" "$grade"
+    : >"$GITHUB_OUTPUT"
+    run python3 docs/course/summary.py "$grade"
+    assert_equal "$status" 2
+    grep -qx conclusion=neutral "$GITHUB_OUTPUT"
 }
 
 # bats test_tags=long

@@ -330,6 +330,12 @@ END
     handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
+    # An archive in the place of files.
+    rm -r "$student"/*
+    mkdir "$student/in here"
+    : >"$student/in here/my lessons.ZIP"
+    handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.ZIP": '\
+'unpack it.' . 'There is an archive, "in here/my lessons.ZIP": unpack it.' 0
 }
 
 @test "SEED=draw draws, and that number repeats the grade; each file draws its own; ONLY says so" {

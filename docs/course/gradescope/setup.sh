@@ -10,5 +10,5 @@ apt-get install -y --no-install-recommends ca-certificates make
 # Installs what else is missing, and builds the simulated device. Then no one but root can enter the
 # workbook, and there are no solutions to be found.
 make -C /autograder/source/workbook grade ONLY=01 OUT=/tmp/first
-rm -rf /autograder/source/workbook/solutions
+rm -rf /autograder/source/workbook/solutions /autograder/source/workbook/.git
 chmod 700 /autograder/source/workbook

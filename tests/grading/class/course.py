@@ -10,6 +10,10 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     late = 10                   percent that a lesson loses for each day begun; left out: 0
     grace = 15                  minutes without loss; left out: 0
     days = 5                    a lesson that is later counts 0; left out: no limit
+    slip = 3                    days late that cost a student nothing, of all lessons together, in
+                                the order of their due dates; left out: 0
+    count = best                of all submissions of a lesson that were graded, the one with the
+                                most points after lateness counts; left out: last
     waiting = 0.5               what a rule counts, of a point, that could not be judged before
                                 another is met; all of them never more than what was met; left
                                 out: 0.5
@@ -30,8 +34,10 @@ its number or its name, a student is the name of a folder as class.csv shows it,
 
 It is a format of its own because every mistake in it is to be named with its line, and the reader
 of a course must be able to comment a decision. ROSTER is a CSV file with a header: the column
-"folder" and those of the gradebook that a student is found by there (report.py). With
-"submitted = roster" it has a column "submitted", or one for a lesson, such as "submitted 07".
+"folder" and those of the gradebook that a student is found by there (report.py). For a class that
+came from Canvas it may lack "folder": the column "ID" has the number with which a folder's name
+ends. With "submitted = roster" it has a column "submitted", or one for a lesson, such as
+"submitted 07".
 """
 
 import csv
@@ -42,7 +48,14 @@ from fractions import Fraction
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 SECTIONS = ("course", "weights", "due", "extensions", "adjustments", "columns")
-SETTINGS = ("title", "maximum", "submitted", "late", "grace", "days", "waiting", "zone", "book")
+SETTINGS = (
+    *("title", "maximum", "submitted", "late", "grace", "days", "slip", "count", "waiting"),
+    *("zone", "book"),
+)
+
+
+# What unpack.py names a student's folder: a name and the platform's number.
+NUMBERED = re.compile("_([0-9]+)$")
 
 
 class Refused(Exception):
@@ -108,18 +121,27 @@ class Course:
                 f"{path}: it has due dates, so [course] must have a line that names the time of a "
                 'submission: "submitted = file" or "submitted = roster".'
             )
+        if self.due and self.counts_best() and self.settings.get("submitted") == "roster":
+            sentences.append(
+                f'{path}: "count = best" needs the time of each submission, and a roster has one '
+                'for all: write "submitted = file", or leave the due dates out.'
+            )
         if sentences:
             raise Refused(sentences)
 
     def setting(self, name, value):
         if name not in SETTINGS:
             raise ValueError(f"{name} is not known; [course] has {', '.join(SETTINGS)}")
-        if name in ("maximum", "late", "grace", "days", "waiting"):
+        if name in ("maximum", "late", "grace", "days", "slip", "waiting"):
             value = number(value)
+            if name == "slip" and value.denominator != 1:
+                raise ValueError("slip is a whole number of days")
             if name == "waiting" and value > 1:
                 raise ValueError("waiting is a part of a point, at most 1")
             if name == "late" and value > 100:
                 raise ValueError("late is percent of a lesson, at most 100")
+        elif name == "count" and value not in ("best", "last"):
+            raise ValueError('count is "best" or "last"')
         elif name == "submitted" and value not in ("file", "roster"):
             raise ValueError('submitted is "file" or "roster"')
         elif name == "book" and not re.match("https?://", value):
@@ -189,7 +211,8 @@ class Course:
         rows = csv.reader(text_of(path).splitlines(keepends=True))
         header = [name.strip() for name in next(rows, [])]
         low = [name.lower() for name in header]
-        if "folder" not in low:
+        by_number = {match[1]: name for name in self.students if (match := NUMBERED.search(name))}
+        if "folder" not in low and not ("id" in low and by_number):
             raise Refused(
                 [f'{path}:1: the first line must name the columns, and "folder" is not among them.']
             )
@@ -208,12 +231,16 @@ class Course:
             if low[column] != "folder" and column not in times
         ]
         for row in rows:
-            if not any(row):
+            if not any(row) or row[0].strip() == "Points Possible":  # Canvas has it
                 continue
             try:
                 if len(row) != len(header):
                     raise ValueError(f"it has {len(row)} columns, the first line has {len(header)}")
-                folder = row[low.index("folder")]
+                if "folder" in low:
+                    folder = row[low.index("folder")]
+                else:  # the export of Canvas, for a class that came from there
+                    number_of = row[low.index("id")].strip()
+                    folder = by_number.get(number_of, f"{row[0].strip()} {number_of}".strip())
                 if folder in self.roster:
                     raise ValueError(f"the folder {folder} is in it twice")
                 self.roster[folder] = dict(zip(header, row))
@@ -232,6 +259,11 @@ class Course:
         due = self.extensions.get((student, lesson), self.due.get(lesson))
         return due and due.astimezone(self.settings.get("zone"))
 
+    def due_order(self, student, lesson):
+        """In which order slip days are spent: lessons with a due date, the earliest first."""
+        due = self.due_date(student, lesson)
+        return (due is None, due.timestamp() if due else 0, lesson)
+
     def submission(self, student, lesson, file_time):
         """When the lesson was handed in, in the zone of the course; or None."""
         if self.settings.get("submitted") == "file":
@@ -249,6 +281,10 @@ class Course:
         if late <= timedelta(minutes=float(self.settings.get("grace", 0))):
             return 0
         return -(-late // timedelta(days=1))
+
+    def counts_best(self):
+        """Does the best of a student's submissions count, and not the last?"""
+        return self.settings.get("count") == "best"
 
     def lost(self, late):
         """The percent that a lesson loses which is so many days late."""

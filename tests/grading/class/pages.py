@@ -8,7 +8,9 @@
 that html() and text() write. An HTML page is one file without scripts; every text is escaped.
 """
 
+import re
 import statistics as figures
+from collections import Counter
 from html import escape
 from typing import NamedTuple
 from urllib.parse import quote_from_bytes
@@ -127,7 +129,11 @@ def changed(adjustment):
 
 def lateness(line):
     """What became of a lesson's points: words, or nothing."""
-    words = [f"{days(line['late'])} late: -{rounded(line['lost'])}%"] if line["late"] else []
+    late = f"{days(line['late'])} late" if line["late"] else ""
+    if line["slip"]:
+        late += f", {line['slip']} of them slip"
+    words = [f"{late}: -{rounded(line['lost'])}%"] if late else []
+    words += [f"best of {line['submissions']} submissions"] if line["submissions"] > 1 else []
     words += [changed(line["adjustment"])] if line["adjustment"] else []
     return ", ".join(words)
 
@@ -145,6 +151,14 @@ def rules(course):
         yield f"{rounded(settings['grace'])} minutes later is still in time."
     if "days" in settings:
         yield f"More than {days(rounded(settings['days']))} later counts 0."
+    if settings.get("slip"):
+        yield (
+            f"Each student has {rounded(settings['slip'])} slip "
+            f"{'day' if settings['slip'] == 1 else 'days'}, which late lessons use up in the order "
+            "of their due dates, and for which they lose nothing."
+        )
+    if course.counts_best():
+        yield "Of several submissions of a lesson, the one that counts most counts."
 
 
 def account(student, course):
@@ -171,6 +185,8 @@ def account(student, course):
     if not dated:
         header, *rows = [[*row[:3], *row[5:]] for row in [header, *rows]]
     yield "table", [header, *rows]
+    if course.settings.get("slip"):
+        yield "line", f"Slip days left: {rounded(student.slip_left)}."
     yield (
         "line",
         f"Result = {sum_of}{f', then {changed(change)}' if change else ''}: {maximum} x the sum of "
@@ -252,21 +268,54 @@ def feedback(student, course, with_course):
 
 # ---- how the class did ----
 
+DIFFICULTY = (
+    "Difficulty is the share of the programs that meet a test; one that was not judged does not. "
+    "Discrimination is how meeting it goes with the lesson's other tests, from -1 to 1: a test "
+    "near 0 or below separates nothing."
+)
+
+
+def expected(test):
+    """What a student who missed a test was told first, without the numbers that were drawn."""
+    lines = test["lines"] or [test["name"]]
+    first = next((words for words in lines if words.startswith("Expected: ")), lines[0])
+    return re.sub(r"\d+", "N", first.removeprefix("Expected: "))[:300]
+
+
+def item(name, lines):
+    """Difficulty: the share of the students whose program could be judged at all, or had to be
+    repaired first, that meets this test. Discrimination: how that goes with the points of the
+    lesson's other tests (-1 to 1), or None where all meet it, or none."""
+    met = [any(t["name"] == name and t["result"] == "passed" for t in x["tests"]) for x in lines]
+    others = [sum(t["result"] == "passed" for t in x["tests"] if t["name"] != name) for x in lines]
+    both = None
+    if len(set(met)) == 2 and len(set(others)) > 1:
+        both = round(figures.correlation([float(x) for x in met], others), 2)
+    return {
+        "difficulty": round(sum(met) / len(met), 2) if met else None,
+        "discrimination": both,
+    }
+
 
 def statistics(students, lessons):
-    """For each lesson: how many of each status and of each number of points, and what missed."""
+    """For each lesson: how many of each status and of each number of points, what was missed, how
+    difficult each test is, and which sentences were said most."""
     found = []
     for lesson in lessons:
         lines = [line for s in students for line in s.lessons if line["lesson"] == lesson]
         judged = [line for line in lines if line["status"] != "ungraded"]
         points = [line["points"] for line in judged]
         possible = max(line["possible"] for line in lines)
-        tests = {}
+        tests, said = {}, Counter()
         for line in judged:
             for test in line["tests"]:
-                entry = tests.setdefault(test["name"], {"missed": 0, "judged": 0})
+                entry = tests.setdefault(test["name"], {"missed": 0, "judged": 0, "waiting": 0})
                 entry["judged"] += test["result"] != "skipped"
                 entry["missed"] += test["result"] == "failed"
+                entry["waiting"] += test["result"] == "skipped"
+            said.update({expected(test) for test in line["tests"] if test["result"] == "failed"})
+        for name, entry in tests.items():
+            entry.update(item(name, [line for line in judged if line["tests"]]))
         found.append(
             {
                 "lesson": lesson,
@@ -283,6 +332,10 @@ def statistics(students, lessons):
                     if (count := sum(line["status"] == status for line in lines))
                 },
                 "tests": [{"name": name, **counts} for name, counts in tests.items()],
+                "misses": [
+                    {"sentence": sentence, "students": count}
+                    for sentence, count in sorted(said.items(), key=lambda x: (-x[1], x[0]))
+                ],
             }
         )
     return found
@@ -334,6 +387,18 @@ def overview(students, found, course, with_course):
             ]
         )
     page += [("heading", "Lessons", "lessons"), ("table", lessons)]
+    said = sorted(
+        ((x["students"], line["lesson"], x["sentence"]) for line in found for x in line["misses"]),
+        key=lambda x: (-x[0], *x[1:]),
+    )
+    if said:
+        page.append(("heading", "What was said most", "said"))
+        rows_said = [
+            [(lesson, "#" + lesson), sentence, Bar(count, len(students))]
+            for count, lesson, sentence in said[:10]
+        ]
+        page.append(("table", [["lesson", "sentence", "students"], *rows_said]))
+    page.append(("line", DIFFICULTY))
     page += [("heading", "Students", "students"), ("table", [header, *rows])]
     for line in found:
         page.append(("heading", line["lesson"], line["lesson"]))
@@ -348,9 +413,22 @@ def overview(students, found, course, with_course):
                 (
                     "table",
                     [
-                        ["test", "missed by", "of"],
-                        *([t["name"], Bar(t["missed"], most), t["judged"]] for t in tests),
+                        ["test", "missed by", "of", "not judged", "difficulty", "discrimination"],
+                        *(
+                            [
+                                t["name"],
+                                Bar(t["missed"], most),
+                                t["judged"],
+                                t["waiting"],
+                                t["difficulty"],
+                                t["discrimination"],
+                            ]
+                            for t in tests
+                        ),
                     ],
                 )
             )
+        if line["misses"]:
+            said = [[x["sentence"], Bar(x["students"], most)] for x in line["misses"][:5]]
+            page.append(("table", [["what was said most", "to"], *said]))
     return page

@@ -1,6 +1,7 @@
 """The tables and pages of a class, from the grades in OUT/students.
 
-    report.py check CLASS OUT [--course FILE] [--roster FILE]   reads the two files, writes nothing
+    report.py check CLASS OUT [--course FILE] [--roster FILE]   reads the two files, writes
+                                                                nothing, and prints what counts
     report.py write CLASS OUT [--course FILE] [--roster FILE]
 
 The names of the students' folders are on stdin, each ended by a NUL byte. It writes
@@ -9,6 +10,8 @@ The names of the students' folders are on stdin, each ended by a NUL byte. It wr
     OUT/canvas.csv, OUT/moodle.csv           for a gradebook; which of them, the roster decides
     OUT/class.html, OUT/statistics.json      how the class did (pages.py)
     OUT/students/NAME/feedback.html, .txt    what a student receives (pages.py)
+    OUT/feedback-canvas.zip, -moodle.zip     all of these pages, each named as the platform from
+                                             which the files came (unpack.py) wants it for upload
 
 Everything is derived: a grade has no dates and no weights (course.py has). Exit status: 0 every
 student has a grade, 2 one has none, or a file cannot be used; a sentence on stderr says which.
@@ -21,6 +24,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -28,6 +32,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import judge  # noqa: E402
 import pages  # noqa: E402
 from course import Course, Refused, rounded  # noqa: E402
+
+# What two grades of the same checks share.
+SAME = ("workbook", "seed")
 
 # A gradebook finds a student by these columns of its own export.
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -72,7 +79,11 @@ def why_zero(lesson):
     """The reason for 0 points, or None. A file that is just missing needs no sentence."""
     if lesson["points"] or not lesson["possible"]:
         return None
-    if lesson["sentence"] == f"lessons/{lesson['lesson']}.c does not exist.":
+    absent = f"lessons/{lesson['lesson']}.c does not exist."
+    if (
+        lesson["status"] == "missing"
+        and (lesson["sentence"] or "").split(" There is an")[0] == absent
+    ):
         return "missing"
     reason = (lesson["sentence"] or "").split(" Happened: ")[-1]
     if len(reason) > 100:
@@ -107,32 +118,65 @@ class Student:
         if self.grade:
             self.count(Path(class_folder) / name, course)
 
+    def submissions(self, folder, course):
+        """What was handed in, as (grade, folder of its files), the last one first. Of earlier ones
+        those that the same checks have graded (keep.py has kept them)."""
+        yield self.grade, folder
+        if not course.counts_best():
+            return
+        found = []
+        for path in self.folder.glob("submissions/*/grade.json"):
+            grade = json.loads(path.read_text(encoding="utf-8"))
+            if [grade[word] for word in SAME] == [self.grade[word] for word in SAME]:
+                times = [x.stat().st_mtime for x in path.parent.glob("lessons/*.c")]
+                found.append((max(times, default=0), path.parent.name, grade, path.parent))
+        yield from (entry[2:] for entry in sorted(found, key=lambda x: x[:2], reverse=True))
+
+    def candidate(self, lesson, folder, found_in, course, slip):
+        """What counts for a submission of a lesson, when so many slip days are left."""
+        name = lesson["lesson"]
+        if lesson["status"] == "graded":
+            lesson["points"] = points_of(lesson, course.settings.get("waiting"))
+        due = course.due_date(self.name, name)
+        there = lesson["status"] != "missing"
+        time = file_time(folder, found_in, name) if there else None
+        submitted = course.submission(self.name, name, time) if there else None
+        late = course.days_late(due, submitted)
+        slipped = int(min(late or 0, slip)) if there else 0
+        after = late and late - slipped
+        return {
+            "waiting": 0,  # an older grade has no such field
+            **lesson,
+            "due": due,
+            "submitted": submitted,
+            "late": late,
+            "slip": slipped,
+            "lost": course.lost(after),
+            "weight": course.weight(name),
+            "counted": course.counted(self.name, name, lesson["points"], after),
+            "adjustment": course.adjustments.get((self.name, name)),
+        }
+
     def count(self, folder, course):
         self.possible = self.grade["possible"]
-        for lesson in self.grade["lessons"]:
-            if lesson["status"] == "graded":
-                lesson["points"] = points_of(lesson, course.settings.get("waiting"))
-        self.points = sum(lesson["points"] for lesson in self.grade["lessons"])
-        for lesson in self.grade["lessons"]:
-            name = lesson["lesson"]
-            due = course.due_date(self.name, name)
-            there = lesson["status"] != "missing"
-            time = file_time(folder, self.grade.get("folder", "."), name) if there else None
-            submitted = course.submission(self.name, name, time) if there else None
-            late = course.days_late(due, submitted)
-            self.lessons.append(
-                {
-                    "waiting": 0,  # an older grade has no such field
-                    **lesson,
-                    "due": due,
-                    "submitted": submitted,
-                    "late": late,
-                    "lost": course.lost(late),
-                    "weight": course.weight(name),
-                    "counted": course.counted(self.name, name, lesson["points"], late),
-                    "adjustment": course.adjustments.get((self.name, name)),
-                }
-            )
+        handed_in = {lesson["lesson"]: [] for lesson in self.grade["lessons"]}
+        for grade, place in self.submissions(folder, course):
+            for lesson in grade["lessons"]:
+                files = [x["file"] for x, *_ in handed_in.get(lesson["lesson"], [])]
+                if not files or lesson["file"] and lesson["file"] not in files:
+                    found_in = grade.get("folder", ".")
+                    handed_in.setdefault(lesson["lesson"], []).append((lesson, place, found_in))
+        slip = course.settings.get("slip", 0)
+        for name in sorted(handed_in, key=lambda x: course.due_order(self.name, x)):
+            if name not in [lesson["lesson"] for lesson in self.grade["lessons"]]:
+                continue
+            all_of = [self.candidate(*given, course, slip) for given in handed_in[name]]
+            best = max(all_of, key=lambda line: (line["counted"], -line["slip"]))
+            slip -= best["slip"]
+            self.lessons.append({**best, "submissions": len([x for x in all_of if x["file"]])})
+        self.lessons.sort(key=lambda line: list(handed_in).index(line["lesson"]))
+        self.points = sum(line["points"] for line in self.lessons)
+        self.slip_left = slip
         self.result, self.total, self.weight = course.result(
             self.name,
             {line["lesson"]: (line["counted"], line["possible"]) for line in self.lessons},
@@ -154,6 +198,11 @@ class Student:
             r"Several folders .*", " ".join(line["sentence"] or "" for line in self.lessons[:1])
         ):
             yield elsewhere[0].rstrip(".")
+        if archive := re.search(
+            r'There is an archive, (".*"): unpack it',
+            " ".join(line["sentence"] or "" for line in self.lessons[:1]),
+        ):
+            yield f"an archive is there, and no lesson's file: unpack {archive[1]}"
 
     def note(self):
         if self.problem:
@@ -228,6 +277,28 @@ def gradebook(columns, course, students):
         ]
 
 
+def write_feedback(out, class_folder, students):
+    """The files by which a platform gives each student the page: Canvas finds a student by the
+    numbers in a file's name, Moodle by the name of its folder."""
+    try:
+        names = json.loads(Path(f"{class_folder}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        names = {}
+    for platform, form in (("canvas", "{}_feedback.html"), ("moodle", "{}_/feedback.html")):
+        path = out / f"feedback-{platform}.zip"
+        path.unlink(missing_ok=True)
+        found = [
+            (form.format(names[student.folder.name][platform]), student.folder / "feedback.html")
+            for student in students
+            if student.grade and platform in names.get(student.folder.name, {})
+        ]
+        if not found:
+            continue
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, page in found:
+                archive.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
 def write(names, arguments, course):
     out = Path(arguments.out)
     students = [Student(name, arguments.class_folder, out, course) for name in names]
@@ -249,6 +320,7 @@ def write(names, arguments, course):
             page = pages.feedback(student, course, with_course)
             write_text(student.folder / "feedback.html", pages.html(page))
             write_text(student.folder / "feedback.txt", pages.text(page))
+    write_feedback(out, Path(arguments.class_folder), students)
     statistics = pages.statistics(students, lessons)
     write_text(out / "statistics.json", json.dumps(statistics, ensure_ascii=False, indent=1) + "\n")
     write_text(
@@ -312,6 +384,7 @@ def main():
         print(refused, file=sys.stderr)
         return 2
     if arguments.action == "check":
+        print("best" if course.counts_best() else "last")
         return 0
     students = write(names, arguments, course)
     print_table(students, Path(arguments.out), arguments.course is not None, course)

@@ -1,0 +1,184 @@
+"""Makes a class of what a learning platform gave: unpack.py DOWNLOAD FOLDER
+
+DOWNLOAD is the ZIP file with all submissions of an assignment, or a folder that has its files or
+several such ZIP files: of a file that several have, the one in the last of them counts, by their
+names. FOLDER then has a folder for each student, where .earlier keeps what was replaced, and
+FOLDER.json says how the platform finds each student: report.py names the feedback files for it.
+
+  Canvas   NAME_USER_FILE_07_trim.c and NAME_LATE_USER_FILE_07_trim.c, all in one folder. USER and
+           FILE are numbers. The student's folder is NAME_USER. What a student handed in again has
+           another name there, 07_trim-1.c, and gets back the one that it had.
+  Moodle   NAME_NUMBER_assignsubmission_file/07_trim.c, or with "_" in the place of "/". The
+           student's folder is NAME_NUMBER.
+
+Nothing of an archive is believed: it names no place outside of FOLDER, makes no link, and no file
+is larger than what the grader reads. What was left out is named on stderr. Exit status: 0; 1 there
+is nothing of the kind in DOWNLOAD; 2 it cannot be unpacked, and a sentence says why.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+LARGEST = (
+    1 << 20
+) + 1  # one more than a lesson's file may have, so that it is refused by the grader
+MOST = 200000  # files of a download
+MOST_OF_ONE = 300  # files of a student
+UNREADABLE = (OSError, ValueError, RuntimeError, OverflowError, zlib.error, zipfile.BadZipFile)
+
+CANVAS = re.compile(r"(?P<who>[^/]+?)(?i:_late)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>[^/]+)")
+MOODLE = re.compile(
+    r"(?P<who>[^/_]*)_(?P<user>\d+)_(?P<plugin>assignsubmission_(?:file|onlinetext))(?:_/?|/)"
+    r"(?P<name>.+)"
+)
+AGAIN = re.compile(r"(\d\d_\w+)-(\d+)\.c")
+
+
+def member_of(path):
+    """What a file of a download is: (student, platform's words, name in the student's folder,
+    how often it was handed in again), or None."""
+    parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..", ".")]
+    if "__MACOSX" in parts or not parts:
+        return None
+    for begin in range(len(parts)):
+        if found := MOODLE.fullmatch("/".join(parts[begin:])):
+            prefix = f"{found['who']}_{found['user']}_{found['plugin']}"
+            return f"{found['who']}_{found['user']}", {"moodle": prefix}, found["name"], 0
+    if found := CANVAS.fullmatch(parts[-1]):
+        name, again = found["name"], 0
+        if number := AGAIN.fullmatch(name):
+            name, again = f"{number[1]}.c", int(number[2])
+        prefix = f"{found['who']}_{found['user']}_{found['file']}"
+        return f"{found['who']}_{found['user']}", {"canvas": prefix}, name, again
+    return None
+
+
+class Archive:
+    def __init__(self, path):
+        self.zip = zipfile.ZipFile(path)
+
+    def files(self):
+        for entry in self.zip.infolist():
+            if not entry.is_dir() and (entry.external_attr >> 28) in (0, 8):  # a regular file
+                yield entry.filename, entry
+
+    def read(self, entry):
+        with self.zip.open(entry) as file:
+            return file.read(LARGEST)
+
+    def written(self, entry):
+        return time.mktime((*entry.date_time, 0, 0, -1))
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = Path(path)
+
+    def files(self):
+        for folder, folders, names in os.walk(self.path):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(folder, name)
+                if path.is_file() and not path.is_symlink():
+                    yield str(path.relative_to(self.path)), path
+
+    def read(self, path):
+        with path.open("rb") as file:
+            return file.read(LARGEST)
+
+    def written(self, path):
+        return path.stat().st_mtime
+
+
+def sources(download):
+    """What there is to unpack, or nothing: then the folder is a class already."""
+    path = Path(download)
+    if path.is_file():
+        return [Archive(path)]
+    archives = [x for x in sorted(path.glob("*.zip")) if x.is_file() and not x.is_symlink()]
+    loose = [x for x in path.iterdir() if not x.name.startswith(".") and x not in archives]
+    if not archives:
+        moodle = any(MOODLE.fullmatch(f"{x.name}/x") for x in loose if x.is_dir())
+        canvas = any(member_of(x.name) for x in loose if x.is_file())
+        return [Folder(path)] if moodle or canvas else []
+    return [Archive(x) for x in archives] if not any(x.is_dir() for x in loose) else []
+
+
+def make_earlier(folder, file):
+    """A file that a later download replaces goes to FOLDER/.earlier/N, where grade_class.sh finds
+    it."""
+    number = 1
+    while (earlier := folder / ".earlier" / str(number) / file.relative_to(folder)).exists():
+        number += 1
+    earlier.parent.mkdir(parents=True, exist_ok=True)
+    file.rename(earlier)
+
+
+def unpack(source, into, students, left_out):
+    """Writes the files of one download, and adds its students."""
+    found = {}
+    for count, (path, entry) in enumerate(source.files()):
+        if count >= MOST:
+            raise ValueError(f"it has more than {MOST} files")
+        member = member_of(path)
+        if not member:
+            left_out.append(path)
+            continue
+        student, words, name, again = member
+        found.setdefault(student, ({}, words))[0].setdefault(name, []).append((again, path, entry))
+        found[student][1].update(words)
+    for student, (files, words) in found.items():
+        folder = Path(into, student)
+        for count, (name, versions) in enumerate(files.items()):
+            _, path, entry = max(versions, key=lambda version: version[0])
+            if count >= MOST_OF_ONE:
+                left_out.append(path)
+                continue
+            file = folder.joinpath(*name.split("/"))
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                if file.exists():
+                    make_earlier(folder, file)
+                file.write_bytes(source.read(entry))
+                os.utime(file, (source.written(entry),) * 2)
+            except UNREADABLE:
+                left_out.append(path)
+        students.setdefault(student, {}).update(words)
+
+
+def main(download, into):
+    given = sources(download)
+    if not given:
+        return 1
+    new = Path(f"{into}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    students, left_out = {}, []
+    for source in given:
+        unpack(source, new, students, left_out)
+    if not students:
+        print("it has no file that is named as Canvas or Moodle name submissions.")
+        return 2
+    for path in left_out[:20]:
+        print(f"Not unpacked: {path!r}", file=sys.stderr)
+    if len(left_out) > 20:
+        print(f"Not unpacked: {len(left_out) - 20} more files", file=sys.stderr)
+    shutil.rmtree(into, ignore_errors=True)
+    new.rename(into)
+    Path(f"{into}.json").write_text(json.dumps(students, indent=1, sort_keys=True) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except (OSError, ValueError, zipfile.BadZipFile) as why:
+        print(why)
+        sys.exit(2)
