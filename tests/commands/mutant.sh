@@ -12,14 +12,5 @@ if [ ! -e "$1" ]; then
     exit 1
 fi
 [ $# = 2 ] || exit 0
-type -P patch >/dev/null || {
-    echo "patch is not installed: make test installs it." >&2
-    exit 1
-}
 mkdir -p "${2%/*}"
-patch --quiet --fuzz=0 --reject-file=- --output="$2.$$" "$solution" "$1" || {
-    rm -f "$2.$$"
-    echo "$1 does not apply to $solution." >&2
-    exit 1
-}
-mv "$2.$$" "$2"
+python3 -B -I -S tests/commands/patched.py "$1" "$solution" "$2"

@@ -70,7 +70,7 @@ bats_library() {
 gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
 c_headers() { echo '#include <stdio.h>' | "$compiler" -E - >/dev/null 2>&1; }
 
-# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, mutants, fetch,
+# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, fetch,
 # emcc, book, venv.
 missing_packages() {
     local purpose library
@@ -89,7 +89,6 @@ missing_packages() {
                 bats_library $library || say $library
             done ;;
         sandbox) found bwrap || say bubblewrap ;;
-        mutants) found patch || say patch ;;
         fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
         emcc) found emcc || say emscripten ;;
         book)
@@ -106,7 +105,7 @@ can_install() {
 }
 
 # What run, book and test need, all together.
-everything=(compile suite check class mutants venv sandbox)
+everything=(compile suite check class venv sandbox)
 
 install_missing() { # install_missing PURPOSE...
     local packages sudo='' whom='' update install
@@ -438,7 +437,7 @@ pages | suite) build "${everything[@]:1}" ;;
 gpu) install_missing compile; gpu ;;
 cuda) cuda ;;
 docs)
-    install_missing venv mutants
+    install_missing venv
     venv
     [ ! build/venv/docs -nt docs/requirements.txt ] || exit 0
     say "Fetching Sphinx and its theme from PyPI into build/venv."

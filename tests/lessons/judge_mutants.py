@@ -11,16 +11,16 @@ said, 1 one is not.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/grading"))
+sys.path[:0] = [str(ROOT / "tests/grading"), str(ROOT / "tests/commands")]
 import judge  # noqa: E402
 import report  # noqa: E402
 from manifest import Wrong, room  # noqa: E402
+from patched import patched  # noqa: E402
 
 
 def heading(patch):
@@ -33,28 +33,18 @@ def heading(patch):
     return lines[1][7:], lines[2][7:]
 
 
-def patched(patch, name, folder):
+def patched_file(patch, name, folder):
     """The C file that a patch makes of the solution."""
-    file = Path(folder) / f"{patch.stem}.c"
-    done = subprocess.run(
-        [
-            "patch",
-            "--quiet",
-            "--fuzz=0",
-            "--reject-file=-",
-            f"--output={file}",
-            ROOT / f"solutions/{name}.c",
-            patch,
-        ],
-        check=False,
-    )
-    if done.returncode:
+    file, solution = Path(folder) / f"{patch.stem}.c", ROOT / f"solutions/{name}.c"
+    text = patched(patch.read_text(), solution.read_text())
+    if text is None:
         raise Wrong(f"{patch.relative_to(ROOT)} does not apply to solutions/{name}.c.")
+    file.write_text(text)
     return file
 
 
 def judged(patch, name, folder):
-    file = patched(patch, name, folder)
+    file = patched_file(patch, name, folder)
     os.environ["CHECK_FOLDER"] = f"build/check/mutants/{name}/{patch.stem}"
     return judge.judge(name, os.path.relpath(file, ROOT))
 

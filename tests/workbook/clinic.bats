@@ -256,8 +256,10 @@ judge_repair() {
         fails=$(sed -n 's/^Fails: //p' "$patch")
         says=$(sed -n 's/^Says:  //p' "$patch")
         file=$BATS_TEST_TMPDIR/${patch##*/}.c
-        patch --quiet --fuzz=0 --reject-file=- --output="$file" "docs/clinic/${name}_wrong.c" \
-            "$patch" || { complain "$patch does not apply."; continue; }
+        python3 -B tests/commands/patched.py "$patch" "docs/clinic/${name}_wrong.c" "$file" || {
+            complain "$patch does not apply."
+            continue
+        }
         if [ -n "${TEST_LONG:-}" ]; then
             # No general test sees it: in case 10 that is the second test, in the others the first.
             if [ "$name" = 10_tight_memory ]; then

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = "build/simulator/libcudart.so.13"
+COMPILER = shlex.split(os.environ.get("CC") or "gcc")
 ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
@@ -69,7 +71,7 @@ def compile_named(app, env, pages):
     named = {
         program
         for page in pages
-        for program in NAMED_PROGRAM.findall(env.doc2path(page).read_text(encoding="utf-8"))
+        for program in NAMED_PROGRAM.findall(Path(env.doc2path(page)).read_text(encoding="utf-8"))
         if (ROOT / source_of(program)).exists()
     }
     if not named:
@@ -121,7 +123,8 @@ def printed_library():
     library = ROOT / "build" / "docs" / "printed.so"
     library.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        ["cc", "-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/programbook/printed.c"],
+        COMPILER
+        + ["-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/programbook/printed.c"],
         cwd=ROOT,
         capture_output=True,
         text=True,

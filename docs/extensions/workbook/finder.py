@@ -50,7 +50,7 @@ def name_calls(env, found):
             name = next(iter(row.findall(nodes.literal))).astext()
             kind = "call" if re.match("cuda[A-Z]", name) and "Attr" not in name else "attribute"
             row["ids"].append(f"{kind}-{name}")
-            env.domains.standard_domain.note_object(kind, name, f"{kind}-{name}")
+            env.get_domain("std").note_object(kind, name, f"{kind}-{name}")
 
 
 def name_questions(app, doctree):
@@ -76,7 +76,7 @@ def api_places(env):
     for group, rows in calls.groups().items():
         for name, driver, since, words, _ in rows:
             kind = "attribute" if group == "attributes" else "call"
-            found = env.domains.standard_domain.objects.get((kind, name))
+            found = env.get_domain("std").objects.get((kind, name))
             if found:
                 codes = calls.codes_of(name) if kind == "call" else ""
                 yield [kind, name, f"since {since}: {words}", found, f"{driver} {codes}"]
@@ -138,7 +138,7 @@ def word_places(doctree):
 
 
 def symptom_places(env, anchors):
-    labels = env.domains.standard_domain.anonlabels
+    labels = env.get_domain("std").anonlabels
     text = (ROOT / SYMPTOMS).read_text(encoding="utf-8")
     for block in re.findall(r"^(?![# \n].*)(.+)\n +(.+)\n +(.+)$", text, re.M):
         question, place, answer = block
