@@ -3,7 +3,8 @@
 // them: questions have blanks, and choices are spelled out.
 //
 // What a student should not see beside the exercise is in an appendix: the hints, the check's
-// report, the solution and the answers of lessons, and all that a case of the clinic has folded.
+// report, the solution and the answers of lessons, and of a case of the clinic the report and all
+// that is told behind it.
 // The tables of the pictures are left out.
 (async (title, style) => {
     "use strict";
@@ -66,16 +67,17 @@
         if (id) element.id = id;
         return element;
     };
-    const titleOf = (fold) => fold.querySelector("summary").textContent.trim().replace(/\s+/g, " ");
+    const headOf = (fold) => fold.querySelector("summary, h2");
+    const titleOf = (fold) => headOf(fold).textContent.trim().replace(/\s+/g, " ");
     const headingOf = (article) => article.querySelector("h1").textContent;
 
     function foldsForAppendix(article, address) {
         const name = nameOf(address);
+        if (name.startsWith("clinic-")) return [...article.querySelectorAll("[id$='--the-report']")];
         const all = [...article.querySelectorAll("details.sd-dropdown")].filter((fold) =>
-            name.startsWith("clinic-") || HIDDEN_FROM_STUDENTS.test(titleOf(fold)));
-        const lesson = /^(\d\d_|clinic-\d\d_)/.test(name);
-        return lesson ? all.filter((fold) => !all.some((one) => one !== fold && one.contains(fold)))
-            : [];
+            HIDDEN_FROM_STUDENTS.test(titleOf(fold)));
+        return /^\d\d_/.test(name)
+            ? all.filter((fold) => !all.some((one) => one !== fold && one.contains(fold))) : [];
     }
 
     const appendix = make("article", "", "appendix");
@@ -100,7 +102,12 @@
                 note.append(link);
                 fold.replaceWith(note);
             }
-            fold.querySelector("summary").remove();
+            headOf(fold).remove();
+            for (const head of fold.querySelectorAll("h3")) {
+                const lower = make("h4");
+                lower.append(...head.childNodes);
+                head.replaceWith(lower);
+            }
             here.append(...fold.childNodes);
             part.append(here);
         }
