@@ -53,12 +53,16 @@ class ClinicDesk(BookDirective):
         self.depend_on_program(f"docs/clinic/{case}_wrong")
         number = case[:2]
         return self.lines(
-            block(
-                f"$ make clinic-{number}                          # run the program\n"
-                f"$ cp docs/clinic/{case}_wrong.c mine.c\n"
-                f"$ make check-clinic-{number} FILE=mine.c        # have your line judged",
-                "console",
-            )
+            [
+                "Then run it, change your line in a copy, and have the copy judged:",
+                "",
+                *block(
+                    f"$ make clinic-{number}\n"
+                    f"$ cp docs/clinic/{case}_wrong.c mine.c\n"
+                    f"$ make check-clinic-{number} FILE=mine.c",
+                    "console",
+                ),
+            ]
         )
 
 
