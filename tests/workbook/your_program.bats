@@ -104,6 +104,65 @@ squares (stream 1) touch the same bytes of allocation 2, and nothing orders them
     [ -e own_kernels ] || skip "neither g++ nor clang++ is installed"
 }
 
+# buffers NAME [SED]: a program whose buffers are used in two streams, moved and left behind, with the
+# class of the page "On Monday", or with that of a file that SED has changed
+buffers() {
+    mkdir -p "$1"
+    sed "${2:-}" "$ROOT/docs/programs/device_buffer.hpp" >"$1/device_buffer.hpp"
+    [ -z "${2:-}" ] || ! cmp -s "$1/device_buffer.hpp" "$ROOT/docs/programs/device_buffer.hpp" ||
+        complain "$2 changes nothing."
+    cat >"$1/buffers.cpp" <<'C'
+#include "device_buffer.hpp"
+#include <cstdint>
+#include <cstdio>
+int main()
+{
+    const std::size_t bytes = 1 << 20;
+    cudaStream_t load, work;
+    cudaMemPool_t pool;
+    std::uint64_t used = 1;
+    cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking);
+    {
+        device_buffer first(bytes, load), second(bytes, work);
+        cudaMemsetAsync(first.use(load), 1, bytes, load);
+        cudaMemsetAsync(first.use(work), 2, bytes, work);
+        device_buffer moved(std::move(first));
+        second = std::move(moved);
+        cudaMemsetAsync(second.use(load), 3, bytes, load);
+        cudaMemsetAsync(second.use(work), 4, bytes, work);
+    }
+    cudaDeviceSynchronize();
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    std::printf("used %d\n", static_cast<int>(used));
+}
+C
+    g++ -std=c++14 -Wall -Wextra -Wpedantic -Werror -g "$1/buffers.cpp" \
+        -isystem "$ROOT/build/cuda/include" "$ROOT/build/simulator/libcudart.so.13" -o "$1/buffers"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+}
+
+@test "the buffer in C++ frees in the stream of its last use, which its wait orders" {
+    local schedule
+    type -P g++ >/dev/null || skip "g++ is not installed"
+    buffers whole
+    for schedule in "${schedules[@]}"; do
+        SIM_SCHEDULE=$schedule run whole/buffers
+        assert_success
+        assert_output "used 0"
+    done
+    buffers without_wait /cudaStreamWaitEvent/d
+    run without_wait/buffers
+    assert_failure 3
+    assert_line --partial "hazard: unordered writes."
+    buffers without_memory 's/last_ = stream;//'
+    run without_memory/buffers
+    assert_failure 3
+    assert_line --partial "hazard: free before the use ends."
+    finish
+}
+
 @test "kernels in C++: position, values and every kind of range; what is refused says so" {
     type -P g++ >/dev/null || skip "g++ is not installed"
     cat >kernels.cpp <<'C'
