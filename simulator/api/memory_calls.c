@@ -367,6 +367,17 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
     return memset_async(call, to, value, rows_of(bytes), s);
 }
 
+/* The host's end of a copy, by the number of the pinned memory. Other memory of the host has no name
+ * that is the same in each run. */
+static void line_host_end(struct call *call, const struct address_info *host)
+{
+    if (host->kind != ADDRESS_PINNED)
+        return;
+    line_number(&call->line, "host_allocation", memory_allocation_id(host));
+    if (host->inner_offset)
+        line_number(&call->line, "host_offset", host->inner_offset);
+}
+
 /* The call's line of a copy: its direction, and the allocation that it is about (the source's when
  * only that is in a heap); with two, also the source's. */
 static void line_copy(struct call *call, const void *to, const void *from)
@@ -376,6 +387,8 @@ static void line_copy(struct call *call, const void *to, const void *from)
     line_allocation(&call->line, t.heap || !f.heap ? to : from);
     if (t.heap && f.heap)
         line_number(&call->line, "source_allocation", memory_allocation_id(&f));
+    else if (t.heap || f.heap)
+        line_host_end(call, t.heap ? &f : &t);
 }
 
 static cudaError_t queue_copy(struct call *call, void *to, const void *from, struct rows r,

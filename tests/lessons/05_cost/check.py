@@ -5,7 +5,7 @@ from check import MIB, expect
 ASKED = """keep_memory and serve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
 REQUEST = """request i fills its memory with i on the device (launch_fill), and the last int of that
-    memory is copied from there to its answer (cudaMemcpyAsync)."""
+    memory is copied from there to answers[i] (cudaMemcpyAsync): the device answers."""
 
 
 def test_keeps(check):
@@ -55,8 +55,13 @@ def asked(check):
     return calls_of_serve(journal)
 
 
+def given_answers(journal):
+    """Where the lesson's main (16 requests), or the check, allocates the answers for serve."""
+    return [x for x in journal.ok("cudaMallocHost") if x["bytes"] in (4 * 16, 4 * 300)]
+
+
 def calls_of_serve(journal):
-    begin = ([x["n"] for x in journal.ok("cudaMallocHost")] or [1 << 60])[-1]
+    begin = ([x["n"] for x in given_answers(journal)] or [1 << 60])[-1]
     return [x for x in journal if "call" in x and x["n"] > begin and x["call"] != "cudaFreeHost"]
 
 
@@ -102,8 +107,9 @@ def test_once(check):
     )
 
 
-def is_answered(calls, i, size):
-    """Has request i filled its memory, and was the last int of that copied after it?"""
+def is_answered(calls, i, size, answers=None):
+    """Has request i filled its memory, and was the last int of that copied after it? With the
+    number of the allocation `answers`: to answers[i]."""
     for at, fill in enumerate(calls):
         if fill["call"] != "launch_fill" or (fill["value"], fill["bytes"]) != (i, size):
             continue
@@ -116,22 +122,32 @@ def is_answered(calls, i, size):
                 break
             if later.get("kind") == "DeviceToHost":
                 rows = later.get("rows", 1)  # a copy in rows takes the last int of each request
-                if later["bytes"] == 4 * rows and last in range(first, first + rows * size, size):
+                taken = range(first, first + rows * size, size)
+                if later["bytes"] != 4 * rows or last not in taken:
+                    continue
+                to = later.get("host_offset", 0) + 4 * taken.index(last)
+                if answers is None or (later.get("host_allocation"), to) == (answers, 4 * i):
                     return True
     return False
 
 
 def test_device(check):
     "each answer comes from the device"
-    calls = calls_of_serve(check.run().journal)
+    journal = check.run().journal
+    calls = calls_of_serve(journal)
+    answers = given_answers(journal)[0]["allocation"]
     filled = {x["value"] for x in calls if x["call"] == "launch_fill" and x["bytes"] == 4 * MIB}
-    missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB)]
+    missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB, answers)]
+    elsewhere = [i for i in missing if is_answered(calls, i, 4 * MIB)]
     expect(
         not missing,
         REQUEST,
-        lambda: f"""{len(filled & set(range(16)))} of 16 requests filled
-        {4 * MIB} bytes with their number, and {16 - len(missing)} copied the last int of them. The
-        first that did not is request {missing[0]}.""",
+        lambda: f"""{
+            f"{len(elsewhere)} copies of these ints went to other memory of the host. "
+            * bool(elsewhere)
+        }{len(filled & set(range(16)))} of 16 requests filled
+        {4 * MIB} bytes with their number, and {16 - len(missing)} copied the last int of them to
+        their answer. The first that did not is request {missing[0]}.""",
     )
 
 
