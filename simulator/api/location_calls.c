@@ -145,20 +145,20 @@ struct advised {
 /* Assumed: to be accessed by a node of the host is to be accessed by the host. */
 static void set_advice(struct managed_advice *advice, const void *value)
 {
-    const struct advised *new = value;
-    bool on_device = new->location.type == cudaMemLocationTypeDevice;
-    uint32_t bit = 1u << (on_device ? new->location.id : MAX_DEVICES);
-    switch (new->advice) {
+    const struct advised *wanted = value;
+    bool on_device = wanted->location.type == cudaMemLocationTypeDevice;
+    uint32_t bit = 1u << (on_device ? wanted->location.id : MAX_DEVICES);
+    switch (wanted->advice) {
     case cudaMemAdviseSetReadMostly: advice->read_mostly = true; break;
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
     case cudaMemAdviseSetPreferredLocation:
     case cudaMemAdviseUnsetPreferredLocation:
         /* Measured (probe-pitch.txt, "ranges"): to prefer a node of the host is to prefer
          * nothing. */
-        advice->preferred = new->advice == cudaMemAdviseUnsetPreferredLocation
-                                 || new->location.type == cudaMemLocationTypeHostNuma
+        advice->preferred = wanted->advice == cudaMemAdviseUnsetPreferredLocation
+                                 || wanted->location.type == cudaMemLocationTypeHostNuma
                               ? (struct cudaMemLocation){0}
-                              : new->location;
+                              : wanted->location;
         break;
     case cudaMemAdviseSetAccessedBy: advice->accessed_by |= bit; break;
     case cudaMemAdviseUnsetAccessedBy: advice->accessed_by &= ~bit; break;

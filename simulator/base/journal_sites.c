@@ -47,13 +47,13 @@ struct journal_site *journal_site_search(void *site, const char *call)
     struct journal_site **slot = slot_of(site);
     if (*slot)
         return *slot;
-    struct journal_site *new = os_allocate(sizeof *new);
-    new->site = site;
-    new->call = call;
-    int length = snprintf(new->head, sizeof new->head, ",\"call\":\"%s\",\"number\":", call);
-    new->head_length = (size_t)length;
-    new->length = strlen(strcpy(new->text, JOURNAL_SUCCESS));
-    return sites.all[sites.count++] = *slot = new;
+    struct journal_site *made = os_allocate(sizeof *made);
+    made->site = site;
+    made->call = call;
+    int length = snprintf(made->head, sizeof made->head, ",\"call\":\"%s\",\"number\":", call);
+    made->head_length = (size_t)length;
+    made->length = strlen(strcpy(made->text, JOURNAL_SUCCESS));
+    return sites.all[sites.count++] = *slot = made;
 }
 
 /* ---- texts ---- */

@@ -60,21 +60,21 @@ void access_tree_add(struct shadow *shadow, struct access a)
     if (!shadow->accesses)
         shadow->accesses = trees_new();
     struct access_trees *trees = shadow->accesses;
-    struct access *new = access_new();
-    *new = a;
-    new->node.key = a.from;
-    new->node.age = accesses.insertions++;
-    new->node.value = UINT64_MAX - a.to;
+    struct access *added = access_new();
+    *added = a;
+    added->node.key = a.from;
+    added->node.age = accesses.insertions++;
+    added->node.value = UINT64_MAX - a.to;
     trees->count++;
     if (a.write) {
-        tree_insert(&trees->writes, &new->node);
+        tree_insert(&trees->writes, &added->node);
         return;
     }
-    new->covered_node.key = a.from;
-    new->covered_node.age = new->node.age;
-    new->covered_node.value = a.to;
-    tree_insert(&trees->reads, &new->node);
-    tree_insert(&trees->covered_reads, &new->covered_node);
+    added->covered_node.key = a.from;
+    added->covered_node.age = added->node.age;
+    added->covered_node.value = a.to;
+    tree_insert(&trees->reads, &added->node);
+    tree_insert(&trees->covered_reads, &added->covered_node);
 }
 
 void access_tree_remove(struct shadow *shadow, struct access *a)

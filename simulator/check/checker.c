@@ -123,10 +123,10 @@ static void drop_acquired(struct shadow *shadow)
  * earlier one is not behind? Then what is still to come may be ordered with the new access, because
  * the host waits for it before it opens the gate, and not with the earlier one. Holds at one gate
  * end together. */
-static bool is_behind_another_obstacle(const struct shadow *shadow, const struct access *new,
+static bool is_behind_another_obstacle(const struct shadow *shadow, const struct access *later,
                                        const struct access *a, const struct stream *s)
 {
-    const struct op *obstacle = new->obstacle.op;
+    const struct op *obstacle = later->obstacle.op;
     if (!obstacle)
         return false;
     if (!host_bound_is_pending(a->obstacle) || a->obstacle.op->kind != obstacle->kind)
@@ -134,7 +134,7 @@ static bool is_behind_another_obstacle(const struct shadow *shadow, const struct
     if (obstacle->kind == OP_HOLD && a->obstacle.op->gate != obstacle->gate)
         return true;
     return shadow->accesses->count < KEPT_BEHIND_FUNCTIONS
-        && stream_has_another_obstacle(s, new->origin.seq, stream_of_slot(a->origin.slot),
+        && stream_has_another_obstacle(s, later->origin.seq, stream_of_slot(a->origin.slot),
                                        a->origin.seq);
 }
 
@@ -143,29 +143,29 @@ static struct byte_range range_of(const struct access *a)
     return (struct byte_range){a->bytes, a->from, a->to};
 }
 
-static bool covers(const struct access *new, const struct access *a)
+static bool covers(const struct access *later, const struct access *a)
 {
-    return a->from >= new->from && a->to <= new->to
-        && (!new->bytes || byte_range_covers(range_of(new), range_of(a)));
+    return a->from >= later->from && a->to <= later->to
+        && (!later->bytes || byte_range_covers(range_of(later), range_of(a)));
 }
 
 /* Removes what the new access covers: of those that checker.near found for a write, what it
  * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
  * does not come before it stays; and so does what is not behind the same closed gate or host
  * function. */
-static void drop_covered(struct shadow *shadow, const struct access *new, const struct stream *s,
+static void drop_covered(struct shadow *shadow, const struct access *later, const struct stream *s,
                          bool postponed)
 {
-    if (!new->write)
-        access_tree_find_covered_reads(shadow, new->from, new->to, &checker.near);
+    if (!later->write)
+        access_tree_find_covered_reads(shadow, later->from, later->to, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if (!covers(new, a) || is_behind_another_obstacle(shadow, new, a, s)
+        if (!covers(later, a) || is_behind_another_obstacle(shadow, later, a, s)
             || is_needed(shadow, a))
             continue;
-        bool overwritten = new->write && a->from != a->to;
+        bool overwritten = later->write && a->from != a->to;
         if ((overwritten && !postponed)
-            || ((overwritten || !a->write) && happens_before(&a->origin, s, new->origin.seq)))
+            || ((overwritten || !a->write) && happens_before(&a->origin, s, later->origin.seq)))
             access_tree_remove(shadow, a);
     }
 }
@@ -275,13 +275,13 @@ static void note_held(const struct conflict *c)
 static void hazard_unordered(const struct conflict *c)
 {
     const struct shadow_ref ref = c->ref;
-    const struct access *earlier = &c->earlier, *new = &c->later;
-    const struct origin *first = &earlier->origin, *origin = &new->origin;
+    const struct access *earlier = &c->earlier, *later = &c->later;
+    const struct origin *first = &earlier->origin, *origin = &later->origin;
     if (first->slot == origin->slot && first->seq == origin->seq) {
         hazard_overlap(ref, origin);
         return;
     }
-    if (!report_begin(unordered_kind(earlier, new), first, origin))
+    if (!report_begin(unordered_kind(earlier, later), first, origin))
         return;
     report_text(
         "%s (%s) and %s (%s) touch the same bytes of allocation %u, and nothing orders them.",
@@ -289,11 +289,11 @@ static void hazard_unordered(const struct conflict *c)
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin(earlier->write ? "written" : "read", first);
     note_inside(earlier);
-    report_origin(new->write ? "written" : "read", origin);
-    note_inside(new);
-    report_missing_edge(first, origin, new->at_call ? NULL : c->s);
+    report_origin(later->write ? "written" : "read", origin);
+    note_inside(later);
+    report_missing_edge(first, origin, later->at_call ? NULL : c->s);
     if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
-        note_stale_pointer(ref, new->from);
+        note_stale_pointer(ref, later->from);
     note_held(c);
     report_end(ref.id);
 }
@@ -429,17 +429,17 @@ static unsigned check_near(struct conflict *c, bool keep)
 {
     unsigned found = FOUND_NOTHING;
     uint32_t reported_slot = HOST_SLOT;
-    const struct access *new = &c->later;
+    const struct access *later = &c->later;
     for (size_t i = 0; i < checker.near.count; i++) {
         const struct access *a = checker.near.items[i];
-        if (c->kind == CONFLICT_ACCESSES && !is_conflict(a, new))
+        if (c->kind == CONFLICT_ACCESSES && !is_conflict(a, later))
             continue;
-        if (happens_before(&a->origin, c->s, new->origin.seq))
+        if (happens_before(&a->origin, c->s, later->origin.seq))
             continue;
         c->earlier = *a;
         c->held = conflict_held(c);
         /* It was over before the host could let the other begin. */
-        if (c->held == CONFLICT_EARLIER_HELD && new->at_call)
+        if (c->held == CONFLICT_EARLIER_HELD && later->at_call)
             continue;
         found |= c->held ? FOUND_HELD : FOUND_HAZARD;
         if (c->held && keep)
@@ -455,14 +455,14 @@ static unsigned check_near(struct conflict *c, bool keep)
 
 /* Reports the conflicts of a use or a free with the accesses in checker.near and, if there is none
  * with these, with the allocation. Returns whether some are postponed. */
-static bool check_order(struct shadow_ref ref, const struct access *new, const struct stream *s,
+static bool check_order(struct shadow_ref ref, const struct access *later, const struct stream *s,
                         bool free)
 {
     struct conflict c = {
-        .kind = free ? CONFLICT_FREE : CONFLICT_ACCESSES, .ref = ref, .later = *new, .s = s};
+        .kind = free ? CONFLICT_FREE : CONFLICT_ACCESSES, .ref = ref, .later = *later, .s = s};
     unsigned found = checker.near.count ? check_near(&c, false) : FOUND_NOTHING;
     bool early =
-        !(found & FOUND_HAZARD) && !happens_before(&ref.shadow->allocated_by, s, new->origin.seq);
+        !(found & FOUND_HAZARD) && !happens_before(&ref.shadow->allocated_by, s, later->origin.seq);
     if (!early && !(found & FOUND_HELD))
         return false;
     struct conflict of_allocation = c;
@@ -510,45 +510,45 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
 }
 
 /* Reports an access that lies in part or whole behind the end of the allocation. */
-static void hazard_outside(struct shadow_ref ref, const struct access *new)
+static void hazard_outside(struct shadow_ref ref, const struct access *later)
 {
-    const struct origin *origin = &new->origin, *allocated_by = &ref.shadow->allocated_by;
+    const struct origin *origin = &later->origin, *allocated_by = &ref.shadow->allocated_by;
     if (!report_begin(HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION, allocated_by, origin))
         return;
     report_text("%s (%s) touches bytes %zu to %zu of allocation %u, which has %zu.", origin->call,
-                report_stream(origin).text, new->from, new->to - 1, ref.id, ref.bytes);
+                report_stream(origin).text, later->from, later->to - 1, ref.id, ref.bytes);
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin("used", origin);
-    note_inside(new);
+    note_inside(later);
     report_advice("allocate as many bytes as are used, or use fewer. A real device "
                   "often reports nothing: the bytes behind an allocation belong to another, or to "
                   "none.");
-    note_stale_pointer(ref, new->from);
+    note_stale_pointer(ref, later->from);
     report_end(ref.id);
 }
 
 /* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
  * accesses that it meets: those that it can conflict with. Returns whether a conflict with one of
  * these is postponed. */
-static bool check_access(struct shadow_ref ref, const struct access *new, const struct stream *s)
+static bool check_access(struct shadow_ref ref, const struct access *later, const struct stream *s)
 {
     checker.near.count = 0;
     if (ref.shadow->accesses)
-        access_tree_find(ref.shadow, new->from, new->to, new->write, &checker.near);
-    if (new->origin.launch && check_stale_node(ref, &new->origin, new->from, new->write))
+        access_tree_find(ref.shadow, later->from, later->to, later->write, &checker.near);
+    if (later->origin.launch && check_stale_node(ref, &later->origin, later->from, later->write))
         return false;
-    if (new->to > ref.bytes)
-        hazard_outside(ref, new);
-    return check_order(ref, new, s, false);
+    if (later->to > ref.bytes)
+        hazard_outside(ref, later);
+    return check_order(ref, later, s, false);
 }
 
 /* What nothing orders after a launch that has not run is compared with it when it runs. */
 static void keep_for_launches(enum conflict_kind kind, struct shadow_ref ref,
-                              const struct access *new, const struct stream *s)
+                              const struct access *later, const struct stream *s)
 {
     for (struct late_launch *l = late_launches; l; l = l->next)
-        if (!happens_before(&l->origin, s, new->origin.seq))
-            late_keep(l, &(struct conflict){.kind = kind, .ref = ref, .later = *new, .s = s});
+        if (!happens_before(&l->origin, s, later->origin.seq))
+            late_keep(l, &(struct conflict){.kind = kind, .ref = ref, .later = *later, .s = s});
 }
 
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
@@ -558,24 +558,24 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     if (!settings.check)
         return;
     struct shadow *shadow = ref.shadow;
-    struct access new = {.origin = checker_origin(call, s, seq),
-                         .from = from,
-                         .to = to,
-                         .write = write,
-                         .number = late_next_number(),
-                         .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
-    bool postponed = check_access(ref, &new, s);
+    struct access later = {.origin = checker_origin(call, s, seq),
+                           .from = from,
+                           .to = to,
+                           .write = write,
+                           .number = late_next_number(),
+                           .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
+    bool postponed = check_access(ref, &later, s);
     if (late_launches)
-        keep_for_launches(CONFLICT_ACCESSES, ref, &new, s);
+        keep_for_launches(CONFLICT_ACCESSES, ref, &later, s);
     if (checker.near.count || (shadow->accesses && !write))
-        drop_covered(shadow, &new, s, postponed);
-    access_tree_add(shadow, new);
+        drop_covered(shadow, &later, s, postponed);
+    access_tree_add(shadow, later);
     if (shadow->accesses->count >= 32 && shadow->accesses->count >= shadow->accesses->next_drop)
         drop_acquired(shadow);
     if (page_guard_memory)
-        page_guard_used(ref, new.origin, from, to, write);
+        page_guard_used(ref, later.origin, from, to, write);
     if (shadow->ipc_ref)
-        checker_ipc->used(ref, new.origin, s, from, to, write);
+        checker_ipc->used(ref, later.origin, s, from, to, write);
 }
 
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
@@ -584,11 +584,11 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
     NEEDS_LOCK();
     if (!settings.check)
         return;
-    struct access new = {
+    struct access later = {
         .origin = checker_origin(call, s, seq), .from = from, .to = to, .at_call = true};
-    check_access(ref, &new, s);
+    check_access(ref, &later, s);
     if (late_launches)
-        keep_for_launches(CONFLICT_ACCESSES, ref, &new, s);
+        keep_for_launches(CONFLICT_ACCESSES, ref, &later, s);
 }
 
 void checker_node_refused(const struct call *call, struct shadow_ref ref, const struct stream *s,
@@ -709,20 +709,20 @@ static bool judge_late(struct conflict *c)
 /* Compares what a launch has done with what came before it in the program, in checker.near. What
  * came after it there is in its list, but for what other launches did that have run meanwhile. */
 static bool check_before_launch(const struct late_launch *l, struct shadow_ref ref,
-                                const struct access *new)
+                                const struct access *later)
 {
     bool any = false;
     uint32_t reported_slot = HOST_SLOT;
     for (size_t i = 0; i < checker.near.count; i++) {
         const struct access *a = checker.near.items[i];
-        if (!is_conflict(a, new) || late_comes_after(l, &a->origin)
+        if (!is_conflict(a, later) || late_comes_after(l, &a->origin)
             || (!a->is_late && a->number > l->number) || a->origin.slot == reported_slot)
             continue;
         struct conflict c = {
-            .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *new, .s = l->s};
+            .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *later, .s = l->s};
         /* A launch that the program made later has run first. */
         if (a->number > l->number) {
-            c.earlier = *new;
+            c.earlier = *later;
             c.later = *a;
             c.s = stream_of_slot(a->origin.slot);
         }
@@ -735,15 +735,15 @@ static bool check_before_launch(const struct late_launch *l, struct shadow_ref r
 
 /* Compares it with what came after it in the program and does not come after it in order. */
 static bool check_after_launch(const struct late_launch *l, struct shadow_ref ref,
-                               const struct access *new)
+                               const struct access *later)
 {
     bool any = false;
     for (const struct after_launch *a = l->first; a; a = a->next) {
         struct conflict c = a->conflict;
-        if (c.ref.id != ref.id || (c.kind == CONFLICT_ACCESSES && !is_conflict(new, &c.later))
+        if (c.ref.id != ref.id || (c.kind == CONFLICT_ACCESSES && !is_conflict(later, &c.later))
             || late_comes_after(l, &c.later.origin))
             continue;
-        c.earlier = *new;
+        c.earlier = *later;
         judge_late(&c);
         any = true;
     }
@@ -752,62 +752,62 @@ static bool check_after_launch(const struct late_launch *l, struct shadow_ref re
 
 /* Removes what the launch's access covers and comes after. */
 static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
-                               const struct access *new)
+                               const struct access *later)
 {
-    access_tree_find(shadow, new->from, new->to, true, &checker.near);
+    access_tree_find(shadow, later->from, later->to, true, &checker.near);
     for (size_t i = 0; i < checker.near.count; i++) {
         struct access *a = checker.near.items[i];
-        if ((new->write || !a->write) && (!new->is_atomic || a->is_atomic) && a->from != a->to
-            && covers(new, a) && late_comes_after(l, &a->origin) && !is_needed(shadow, a))
+        if ((later->write || !a->write) && (!later->is_atomic || a->is_atomic) && a->from != a->to
+            && covers(later, a) && late_comes_after(l, &a->origin) && !is_needed(shadow, a))
             access_tree_remove(shadow, a);
     }
 }
 
 /* Whole pages of memory that the host sees are closed to it until it has waited. */
 static void guard_found(const struct late_launch *l, struct shadow_ref ref,
-                        const struct access *new)
+                        const struct access *later)
 {
-    if (page_guard_memory && (!new->bytes || byte_set_is_whole(new->bytes)))
-        page_guard_used(ref, l->origin, new->from, new->to, new->write);
+    if (page_guard_memory && (!later->bytes || byte_set_is_whole(later->bytes)))
+        page_guard_used(ref, l->origin, later->from, later->to, later->write);
     if (ref.shadow->ipc_ref)
-        checker_ipc->used(ref, l->origin, l->s, new->from, new->to, new->write);
+        checker_ipc->used(ref, l->origin, l->s, later->from, later->to, later->write);
 }
 
 void checker_found(struct late_launch *l, struct shadow_ref ref, const struct found_access *f)
 {
     NEEDS_LOCK();
-    struct access new = {.origin = l->origin,
-                         .from = f->from,
-                         .to = f->to,
-                         .write = f->write,
-                         .is_atomic = f->is_atomic,
-                         .is_late = true,
-                         .number = l->number,
-                         .bytes = f->bytes,
-                         .inside = f->inside};
-    bool stale = settings.check
-              && new.origin.launch &&check_stale_node(ref, &new.origin, new.from, new.write);
+    struct access later = {.origin = l->origin,
+                           .from = f->from,
+                           .to = f->to,
+                           .write = f->write,
+                           .is_atomic = f->is_atomic,
+                           .is_late = true,
+                           .number = l->number,
+                           .bytes = f->bytes,
+                           .inside = f->inside};
+    bool stale = settings.check && later.origin.launch
+              && check_stale_node(ref, &later.origin, later.from, later.write);
     if (!settings.check || stale) {
-        os_free(new.bytes);
+        os_free(later.bytes);
         return;
     }
     checker.near.count = 0;
     if (ref.shadow->accesses)
-        access_tree_find(ref.shadow, new.from, new.to, new.write, &checker.near);
-    bool any = check_before_launch(l, ref, &new);
-    any |= check_after_launch(l, ref, &new);
+        access_tree_find(ref.shadow, later.from, later.to, later.write, &checker.near);
+    bool any = check_before_launch(l, ref, &later);
+    any |= check_after_launch(l, ref, &later);
     if (!any && !late_comes_after(l, &ref.shadow->allocated_by)) {
         struct conflict c = {.kind = CONFLICT_ALLOCATION,
                              .ref = ref,
                              .earlier.origin = ref.shadow->allocated_by,
-                             .later = new,
+                             .later = later,
                              .s = l->s};
         judge_late(&c);
     }
     if (ref.shadow->accesses)
-        drop_before_launch(l, ref.shadow, &new);
-    access_tree_add(ref.shadow, new);
-    guard_found(l, ref, &new);
+        drop_before_launch(l, ref.shadow, &later);
+    access_tree_add(ref.shadow, later);
+    guard_found(l, ref, &later);
 }
 
 /* ---- free ---- */

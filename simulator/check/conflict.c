@@ -59,46 +59,46 @@ static bool is_same_obstacle(struct host_bound a, struct host_bound b)
 }
 
 /* Do the two differ only in what is compared by comes_last? */
-static bool is_alike(const struct postponed *p, const struct postponed *new)
+static bool is_alike(const struct postponed *p, const struct postponed *found)
 {
-    const struct conflict *a = &p->conflict, *b = &new->conflict;
+    const struct conflict *a = &p->conflict, *b = &found->conflict;
     return a->kind == b->kind && is_same_operation(&a->earlier.origin, &b->earlier.origin)
         && is_same_operation(&a->later.origin, &b->later.origin)
         && is_same_obstacle(a->earlier.obstacle, b->earlier.obstacle)
         && is_same_obstacle(a->later.obstacle, b->later.obstacle);
 }
 
-/* Of two that are alike: is the host to acquire more for `new` than for `p`? It has to acquire the
+/* Of two that are alike: is the host to acquire more for `found` than for `c`? It has to acquire the
  * earlier operation while the later one is held up, or the other way round. */
-static bool requires_all_of(const struct conflict *new, const struct conflict *c)
+static bool requires_all_of(const struct conflict *found, const struct conflict *c)
 {
-    bool earlier = new->earlier.origin.seq >= c->earlier.origin.seq;
-    bool later = new->later.origin.seq >= c->later.origin.seq;
-    return (!new->later.obstacle.op || earlier) && (!new->earlier.obstacle.op || later);
+    bool earlier = found->earlier.origin.seq >= c->earlier.origin.seq;
+    bool later = found->later.origin.seq >= c->later.origin.seq;
+    return (!found->later.obstacle.op || earlier) && (!found->earlier.obstacle.op || later);
 }
 
-static void set(struct postponed *p, const struct postponed *new)
+static void set(struct postponed *p, const struct postponed *found)
 {
     struct postponed *next = p->next;
-    *p = *new;
+    *p = *found;
     p->next = next;
     p->conflict.ref.shadow = &p->shadow;
 }
 
-static void add(const struct postponed *new)
+static void add(const struct postponed *found)
 {
     for (struct postponed *p = postponed.first; p; p = p->next) {
-        if (!is_alike(p, new))
+        if (!is_alike(p, found))
             continue;
-        if (requires_all_of(&new->conflict, &p->conflict)) {
-            set(p, new);
+        if (requires_all_of(&found->conflict, &p->conflict)) {
+            set(p, found);
             return;
         }
-        if (requires_all_of(&p->conflict, &new->conflict))
+        if (requires_all_of(&p->conflict, &found->conflict))
             return;
     }
     struct postponed *p = os_allocate(sizeof *p);
-    set(p, new);
+    set(p, found);
     *postponed.end = p;
     postponed.end = &p->next;
     conflicts_postponed = true;
@@ -106,11 +106,11 @@ static void add(const struct postponed *new)
 
 void conflict_postpone(const struct conflict *c)
 {
-    struct postponed new = {
+    struct postponed found = {
         .conflict = *c,
         .shadow = {.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind},
     };
-    add(&new);
+    add(&found);
 }
 
 /* ---- judging ---- */

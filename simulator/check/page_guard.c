@@ -104,10 +104,10 @@ static void insert_by_origin(struct protection *p)
     tree_insert(&guard.pending, &p->by_origin);
 }
 
-static void add_protection(const struct protection *new)
+static void add_protection(const struct protection *wanted)
 {
     struct protection *p = new_protection();
-    *p = *new;
+    *p = *wanted;
     p->by_page.key = (uintptr_t)p->to;
     p->by_page.value = (uintptr_t)p->from;
     p->by_page.age = guard.insertions++;
@@ -287,14 +287,14 @@ static bool waits_for_host(const struct protection *p)
 /* ---- protecting ---- */
 
 /* Returns what protects the same pages for earlier work of the same stream, or NULL. */
-static struct protection *find_same_protection(const struct protection *new)
+static struct protection *find_same_protection(const struct protection *wanted)
 {
-    uint64_t from = (uintptr_t) new->from, to = (uintptr_t) new->to;
+    uint64_t from = (uintptr_t)wanted->from, to = (uintptr_t)wanted->to;
     for (struct tree_node *n = tree_first(&guard.pages, to, from); n && n->key == to;
          n = tree_next(n, from)) {
         struct protection *p = of_page_node(n);
-        if (p->from == new->from && p->reason == new->reason && p->origin.slot == new->origin.slot
-            && !p->paused)
+        if (p->from == wanted->from && p->reason == wanted->reason
+            && p->origin.slot == wanted->origin.slot && !p->paused)
             return p;
     }
     return NULL;
@@ -302,13 +302,13 @@ static struct protection *find_same_protection(const struct protection *new)
 
 /* Whoever has waited for the stream's later work has waited for its earlier work too: one range
  * stands for both. */
-static void renew_protection(struct protection *p, const struct protection *new)
+static void renew_protection(struct protection *p, const struct protection *wanted)
 {
     if (p->reason != FREED)
         tree_remove(&guard.pending, &p->by_origin);
-    p->origin = new->origin;
-    p->allocated_by = new->allocated_by;
-    p->allocation = new->allocation;
+    p->origin = wanted->origin;
+    p->allocated_by = wanted->allocated_by;
+    p->allocation = wanted->allocation;
     insert_by_origin(p);
 }
 
@@ -321,21 +321,21 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
     if (!guard.listening)
         host_on_acquire(release_acquired);
     guard.listening = true;
-    struct protection new = {.from = first,
-                             .to = last,
-                             .reason = reason,
-                             .origin = origin,
-                             .allocated_by = ref.shadow->allocated_by,
-                             .allocation = ref};
-    struct protection *same = waits_for_host(&new) ? NULL : find_same_protection(&new);
+    struct protection wanted = {.from = first,
+                                .to = last,
+                                .reason = reason,
+                                .origin = origin,
+                                .allocated_by = ref.shadow->allocated_by,
+                                .allocation = ref};
+    struct protection *same = waits_for_host(&wanted) ? NULL : find_same_protection(&wanted);
     if (same) {
-        renew_protection(same, &new);
+        renew_protection(same, &wanted);
         return;
     }
     if (!has_room())
         return;
     os_expect_faults();
-    add_protection(&new);
+    add_protection(&wanted);
     if (reason == READ)
         protect_overlapping(first, last);
     else if (!os_protect((char *)(uintptr_t)first, (size_t)(last - first), OS_PROT_NONE))

@@ -138,10 +138,10 @@ static void find_locations(const struct call_place *places, size_t n)
     for (size_t i = 0; i < n; i++) {
         if (known_location(&places[i]))
             continue;
-        struct location *new = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
-        *new = (struct location){
+        struct location *added = &report.locations[report.locations_found++ % LOCATIONS_SIZE];
+        *added = (struct location){
             .source = {.site = places[i].site, .call = places[i].call, .depends_on_callers = true}};
-        missing[missing_count++] = &new->source;
+        missing[missing_count++] = &added->source;
     }
     os_source_lines(missing, missing_count);
 }
@@ -205,9 +205,9 @@ static const char *variable_of(const struct origin *origin)
             return report.named[i].stream == origin->stream ? variable : "";
     if (report.named_count == sizeof report.named / sizeof *report.named)
         return "";
-    struct named *new = &report.named[report.named_count++];
-    memcpy(new->variable, variable, sizeof new->variable);
-    new->stream = origin->stream;
+    struct named *added = &report.named[report.named_count++];
+    memcpy(added->variable, variable, sizeof added->variable);
+    added->stream = origin->stream;
     return variable;
 }
 
@@ -254,13 +254,13 @@ static void add_seen(enum hazard kind, const struct origin *earlier, const struc
 }
 
 /* Returns the hazard that is the same in the source: one line may be compiled to several calls. */
-static struct reported *find_reported(const struct reported *new)
+static struct reported *find_reported(const struct reported *wanted)
 {
     for (unsigned i = 0; i < report.count; i++) {
         struct reported *r = &report.reported[i];
-        if (r->kind == new->kind && !strcmp(r->earlier_call, new->earlier_call)
-            && !strcmp(r->later_call, new->later_call) && !strcmp(r->earlier, new->earlier)
-            && !strcmp(r->later, new->later))
+        if (r->kind == wanted->kind && !strcmp(r->earlier_call, wanted->earlier_call)
+            && !strcmp(r->later_call, wanted->later_call) && !strcmp(r->earlier, wanted->earlier)
+            && !strcmp(r->later, wanted->later))
             return r;
     }
     return NULL;
@@ -282,16 +282,17 @@ bool report_begin(enum hazard kind, const struct origin *earlier, const struct o
     const struct call_place places[] = {place_of(earlier), place_of(later),
                                         launch_place_of(earlier), launch_place_of(later)};
     find_locations(places, earlier->launch || later->launch ? 4 : 2);
-    struct reported new = {.kind = kind, .earlier_call = earlier->call, .later_call = later->call};
-    snprintf(new.earlier, sizeof new.earlier, "%s", source_line(earlier));
-    snprintf(new.later, sizeof new.later, "%s", source_line(later));
-    same = find_reported(&new);
+    struct reported wanted = {
+        .kind = kind, .earlier_call = earlier->call, .later_call = later->call};
+    snprintf(wanted.earlier, sizeof wanted.earlier, "%s", source_line(earlier));
+    snprintf(wanted.later, sizeof wanted.later, "%s", source_line(later));
+    same = find_reported(&wanted);
     if (same) {
         same->repeats++;
         add_seen(kind, earlier, later, same);
         return false;
     }
-    report.reported[report.count] = new;
+    report.reported[report.count] = wanted;
     add_seen(kind, earlier, later, &report.reported[report.count++]);
     report.kind = kind;
     report.later = *later;

@@ -289,36 +289,36 @@ static void add_found(const struct ipc_access *access, uint32_t at)
 
 /* Must one of the two come before the other? Of no bytes (a prefetch, a gate) nothing overlaps, and
  * only a free must come after it. */
-static bool is_conflict(const struct ipc_access *a, const struct ipc_access *new)
+static bool is_conflict(const struct ipc_access *a, const struct ipc_access *later)
 {
-    if (new->kind == IPC_FREE)
+    if (later->kind == IPC_FREE)
         return true;
-    return (a->write || new->write) && a->from < new->to &&new->from < a->to
-        && a->from != a->to &&new->from != new->to;
+    return (a->write || later->write) && a->from < later->to && later->from < a->to
+        && a->from != a->to && later->from != later->to;
 }
 
 /* Did this process do it through the same pointer? */
-static bool is_own(const struct ipc_access *a, const struct ipc_access *new)
+static bool is_own(const struct ipc_access *a, const struct ipc_access *later)
 {
-    return a->process.process == new->process.process && a->role == new->role
-        && a->import == new->import;
+    return a->process.process == later->process.process && a->role == later->role
+        && a->import == later->import;
 }
 
-static bool is_own_chain(const struct ipc_chain *chain, const struct ipc_access *new)
+static bool is_own_chain(const struct ipc_chain *chain, const struct ipc_access *later)
 {
-    return chain->process.process == new->process.process && chain->role == new->role
-        && chain->oldest_import == new->import;
+    return chain->process.process == later->process.process && chain->role == later->role
+        && chain->oldest_import == later->import;
 }
 
 /* Adds the chain's accesses that are newer than `ordered` to those found, the oldest first. Returns
  * how many are found then. */
 static uint32_t find_in_chain(struct ipc_table_header *h, const struct ipc_chain *chain,
-                              const struct ipc_access *new, uint64_t ordered, uint32_t found)
+                              const struct ipc_access *later, uint64_t ordered, uint32_t found)
 {
     uint32_t first = found;
     const struct ipc_node *n = ipc_node_at(h, chain->newest);
     for (uint32_t i = 0; n && n->access.seq > ordered && i < IPC_TABLE_NODES; i++) {
-        if (is_conflict(&n->access, new) && !is_own(&n->access, new))
+        if (is_conflict(&n->access, later) && !is_own(&n->access, later))
             add_found(&n->access, found++);
         n = ipc_node_at(h, n->next);
     }
@@ -330,7 +330,7 @@ static uint32_t find_in_chain(struct ipc_table_header *h, const struct ipc_chain
     return found;
 }
 
-struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *new,
+struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *later,
                                         uint64_t (*ordered)(struct process_clock *clock,
                                                             uint32_t slot, const void *context),
                                         const void *context)
@@ -341,11 +341,11 @@ struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_acces
     const struct ipc_node *n = ipc_node_at(h, ipc_table_entry_of(ipc_ref)->first_chain);
     for (uint32_t i = 0; n && i < IPC_TABLE_NODES; n = ipc_node_at(h, n->next), i++) {
         const struct ipc_chain *chain = &n->chain;
-        if (is_own_chain(chain, new))
+        if (is_own_chain(chain, later))
             continue;
         uint64_t up_to = ordered(process_clock_of(chain->process), chain->slot, context);
         if (chain->seq > up_to)
-            found = find_in_chain(h, chain, new, up_to, found);
+            found = find_in_chain(h, chain, later, up_to, found);
     }
     os_shm_unlock(&h->lock);
     return (struct ipc_accesses){accesses.found, found};

@@ -159,14 +159,14 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
     if (allocation.freed && !allocation.freed_by.behind_host_func && role == IPC_IMPORTER)
         report_use_after_free(ref, &allocation.freed_by, &origin);
-    struct ipc_access new = make_access(&origin, from, to, write, role, ref.id);
+    struct ipc_access access = make_access(&origin, from, to, write, role, ref.id);
     struct operation later = {s, origin.seq};
-    struct ipc_accesses earlier = ipc_table_unordered(ipc_ref, &new, ordered_before, &later);
+    struct ipc_accesses earlier = ipc_table_unordered(ipc_ref, &access, ordered_before, &later);
     for (uint32_t i = 0; i < earlier.count; i++)
         if (!is_of_ended(&earlier.list[i]))
             report_unordered(ref, &earlier.list[i], &origin, write);
-    if (new.seq)
-        ipc_table_add_access(ipc_ref, &new);
+    if (access.seq)
+        ipc_table_add_access(ipc_ref, &access);
 }
 
 /* Reports that the exporter's allocation is freed while a process has it imported. */

@@ -111,7 +111,7 @@ struct ipc_processes {
 /* Returns the accesses that do not come before a new one of this process, but for those through the
  * same pointer, which are check/'s business. `ordered` returns up to which epoch the work of a slot
  * of a process comes before. The oldest of a stream comes first. Good until the next call. */
-struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *new,
+struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *later,
                                         uint64_t (*ordered)(struct process_clock *clock,
                                                             uint32_t slot, const void *context),
                                         const void *context);

@@ -42,8 +42,8 @@ struct ipc_entry {
 };
 
 /* Law: entries and nodes change with `lock` held. A node is in the list of free ones, in a list of
- * one entry, or its number is greater than `used_nodes`; or who took it was killed before it was in
- * a list. */
+ * one entry, or its number is greater than `used_nodes`. One is in no list at all, and lost, if the
+ * process that had taken it out of the free ones was killed before it put it into an entry's. */
 struct ipc_table_header {
     uint64_t magic, lock, generations;
     struct ipc_pool_info pool;

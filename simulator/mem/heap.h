@@ -130,8 +130,8 @@ struct range *heap_better_fit(struct range *a, struct range *b);
 /* Returns the best fit of both shared lists, or NULL. */
 struct range *heap_best_shared(const struct heap *h, size_t bytes);
 
-/* Makes [offset, offset + bytes) of a free range live; all its segments must be mapped. What lies
- * before and behind it stays in the list, but newest. */
+/* Makes [offset, offset + bytes) of a free range live; all its segments must be mapped. What is
+ * left of the range, before and behind, stays free and in its list, as the newest there. */
 struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t bytes);
 /* Returns the free range that holds [offset, offset + bytes), or NULL. */
 struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes);

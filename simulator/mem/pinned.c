@@ -157,10 +157,10 @@ static void diag_no_mapping(void)
 
 /* ---- pinned memory ---- */
 
-static struct pinned *add(struct pinned new)
+static struct pinned *add(struct pinned made)
 {
     struct pinned *p = os_allocate(sizeof *p);
-    *p = new;
+    *p = made;
     p->id = memory_new_id();
     p->device = device_current();
     p->node.key = (uintptr_t)p->base;

@@ -54,15 +54,15 @@ static void remove_span(size_t at)
     memmove(ranges.free + at, ranges.free + at + 1, (ranges.count - at) * sizeof *ranges.free);
 }
 
-static void add_span(struct span new)
+static void add_span(struct span span)
 {
-    size_t at = count_up_to(new.from);
-    if (at < ranges.count && ranges.free[at].from == new.to) {
-        new.to = ranges.free[at].to;
+    size_t at = count_up_to(span.from);
+    if (at < ranges.count && ranges.free[at].from == span.to) {
+        span.to = ranges.free[at].to;
         remove_span(at);
     }
-    if (at && ranges.free[at - 1].to == new.from) {
-        ranges.free[at - 1].to = new.to;
+    if (at && ranges.free[at - 1].to == span.from) {
+        ranges.free[at - 1].to = span.to;
         return;
     }
     if (ranges.count == ranges.capacity) {
@@ -70,7 +70,7 @@ static void add_span(struct span new)
         ranges.free = os_grow(ranges.free, ranges.capacity * sizeof *ranges.free);
     }
     memmove(ranges.free + at + 1, ranges.free + at, (ranges.count++ - at) * sizeof *ranges.free);
-    ranges.free[at] = new;
+    ranges.free[at] = span;
 }
 
 /* Returns a part of the first free span that is large enough, or NULL. */

@@ -478,8 +478,8 @@ void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
         if (i->option == ATOMIC_CAS)
             c = operand_of(w, i, 3, l);
         memcpy(&old, at, i->bytes);
-        uint64_t new = changed(i, old, b, c);
-        memcpy(at, &new, i->bytes);
+        uint64_t result = changed(i, old, b, c);
+        memcpy(at, &result, i->bytes);
         if (i->bytes == 8)
             ((lane_u64 *)(w->registers + i->r[0]))[l] = old;
         else

@@ -109,13 +109,13 @@ static bool comes_before(const struct moment *a, const struct moment *b)
 /* The stream's head ends then, or is ready then. */
 static void add_moment(struct stream *s, time_ns at)
 {
-    struct moment new = {at, s->head->turn, s};
+    struct moment moment = {at, s->head->turn, s};
     engine.moments = grow_by_one(engine.moments, engine.moment_count + 1, &engine.moment_capacity,
                                  sizeof *engine.moments);
     uint32_t i = ++engine.moment_count;
-    for (; i > 1 && comes_before(&new, &engine.moments[i / 2]); i /= 2)
+    for (; i > 1 && comes_before(&moment, &engine.moments[i / 2]); i /= 2)
         engine.moments[i] = engine.moments[i / 2];
-    engine.moments[i] = new;
+    engine.moments[i] = moment;
 }
 
 void engine_end_is_known(struct op *op) { add_moment(op->stream, op->finish); }

@@ -4,9 +4,9 @@
  *                          head          tail
  *
  * Law: done_seq <= last_seq; the ops in the queue are exactly done_seq + 1 .. last_seq, in order.
- * All of these need the lock. Streams are never freed: a destroyed one serves again when its work
- * is over and the host has acquired that, or many others were destroyed since; a branch in the next
- * launch of its trunk. */
+ * All of these need the lock. A struct stream is never freed, it is used again: a destroyed stream's
+ * becomes a new stream when its work is over and the host has acquired that work, or when many other
+ * streams were destroyed since; a branch's becomes a branch of the next launch in its trunk. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
 
@@ -27,6 +27,8 @@ struct transfer;
 struct capture_member;
 
 struct stream {
+    /* ---- what the program made ---- */
+
     /* The number that the journal has for it; 0 for the two default streams. */
     int id;
     enum stream_kind kind;
@@ -37,17 +39,29 @@ struct stream {
     void *handle;
     /* By the program; its work still runs to the end. */
     bool destroyed;
+
+    /* ---- the rule of the legacy stream, in stream.c ---- */
+
     /* It is a blocking stream whose newest work the legacy stream has not waited for. */
     bool is_before_legacy;
+    /* When is_before_legacy. */
+    struct tree_node before_legacy_node;
+
+    /* ---- graphs ---- */
+
     /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL. */
     struct stream *trunk;
     /* The branches of earlier launches in this stream, which serve again in its next. */
     struct stream *branches;
-    /* What the capture that this stream takes part in holds for it; NULL: none. */
+    /* What the capture that this stream takes part in holds for it; NULL: none. graph/ owns it. */
     struct capture_member *capturing;
+
+    /* ---- its work, and how far that is ---- */
 
     /* Its slot in every vector clock. */
     uint32_t slot;
+    /* How many of its ops, and of its branches', take room in its queue (QUEUE_ROOM). */
+    uint32_t room_taken;
     /* The newest work and the newest finished work. */
     uint64_t last_seq, done_seq;
     /* The newest host function that has run. */
@@ -57,26 +71,31 @@ struct stream {
     /* When work done_seq finished. */
     time_ns idle_at;
     struct op *head, *tail;
-    /* How many of its ops, and of its branches', take room in its queue (QUEUE_ROOM). */
-    uint32_t room_taken;
-    /* Its position in the engine's list of streams with work, plus 1; 0: it has none. */
+
+    /* ---- the engine's, in engine.c ---- */
+
+    /* Its position in the list of streams with work, plus 1; 0: it has none. */
     uint32_t active_index;
-    /* The engine's: the first and the last of the streams whose heads wait for work of this one, in
-     * the order of that work; and the next of the list that this stream is in. */
+    /* The first and the last of the streams whose heads wait for work of this one, in the order of
+     * that work; and the next of the list that this stream is in. */
     struct stream *waiting, *last_waiting, *next_in_list;
-    /* What comes before the next op. It grows only together with last_seq, but for what the host
-     * has acquired: a clock that includes last_seq includes all the rest. */
+
+    /* ---- what comes before its next op ---- */
+
+    /* It grows only together with last_seq, but for what the host has acquired: a clock that
+     * includes last_seq includes all the rest. */
     struct ordering ordering;
     /* How much of what the host has acquired is in `ordering` (host_acquired.version). */
     uint64_t host_version;
+
+    /* ---- the lists of stream.c ---- */
+
     /* The next of all streams. */
     struct stream *next;
-    /* When nobody gives it work: the next branch of its trunk, or the next retired stream. */
+    /* While it is not in use: the next branch of its trunk, or the next retired stream. */
     struct stream *next_unused;
     /* When it is known that its slot can serve another. */
     struct tree_node reusable_node;
-    /* When is_before_legacy. */
-    struct tree_node before_legacy_node;
 };
 
 /* What cudaEventRecord leaves: a position in a stream, when it was reached, and what came before
@@ -131,8 +150,7 @@ struct op {
     void (*effect)(struct op *op);
 
     /* What the journal and stream_using read of an op of any kind. The name is "fill", "copy"...;
-     * NULL: an op that
-     * takes no time, or none of a call. */
+     * NULL: an op that takes no time, or none of a call. */
     const char *name;
     /* The journal's numbers of the allocation and of the call that queued it; 0: none. */
     uint32_t allocation_id, call;

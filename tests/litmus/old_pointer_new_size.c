@@ -6,16 +6,16 @@
 
 int main(void)
 {
-    int *old, *new;
+    int *old, *newer;
     CHECK(cudaMalloc((void **)&old, MiB));
     CHECK(cudaFree(old));
-    CHECK(cudaMalloc((void **)&new, MiB / 2)); /* allocation */
+    CHECK(cudaMalloc((void **)&newer, MiB / 2)); /* allocation */
 #ifdef WRONG
     CHECK(launch_fill(old, 1, MiB / sizeof(int), 0)); /* access */
 #else
-    CHECK(launch_fill(new, 1, MiB / 2 / sizeof(int), 0));
+    CHECK(launch_fill(newer, 1, MiB / 2 / sizeof(int), 0));
 #endif
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(new));
+    CHECK(cudaFree(newer));
     return 0;
 }

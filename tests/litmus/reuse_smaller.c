@@ -7,21 +7,21 @@
 
 int main(void)
 {
-    int *old, *new;
+    int *old, *newer;
     cudaStream_t a, b;
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&old, MiB, a));
     CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(old, a));
-    CHECK(cudaMallocAsync((void **)&new, 4096, a)); /* allocation */
+    CHECK(cudaMallocAsync((void **)&newer, 4096, a)); /* allocation */
 #ifdef WRONG
     CHECK(launch_fill(old, 1, MiB / sizeof(int), b)); /* access */
 #else
-    CHECK(launch_fill(new, 1, 1024, a));
+    CHECK(launch_fill(newer, 1, 1024, a));
 #endif
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeAsync(new, a));
+    CHECK(cudaFreeAsync(newer, a));
     CHECK(cudaStreamSynchronize(a));
     return 0;
 }

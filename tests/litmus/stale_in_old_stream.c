@@ -7,7 +7,7 @@
 
 int main(void)
 {
-    int *old, *new;
+    int *old, *newer;
     cudaStream_t a, b;
     CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamCreate(&b));
@@ -15,12 +15,12 @@ int main(void)
     CHECK(launch_fill(old, 1, 4, a));
     CHECK(cudaFreeAsync(old, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaMallocAsync((void **)&new, MiB, b)); /* allocation */
+    CHECK(cudaMallocAsync((void **)&newer, MiB, b)); /* allocation */
 #ifdef WRONG
     CHECK(launch_fill(old, 2, 4, a)); /* access */
 #endif
-    CHECK(launch_fill(new, 3, 4, b));
-    CHECK(cudaFreeAsync(new, b));
+    CHECK(launch_fill(newer, 3, 4, b));
+    CHECK(cudaFreeAsync(newer, b));
     CHECK(cudaDeviceSynchronize());
     return 0;
 }

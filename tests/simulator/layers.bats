@@ -38,6 +38,27 @@ includes() {
     assert_output ""
 }
 
+@test "every hook, by which a room calls one above it, is in the table of simulator/README.md" {
+    run python3 -B tests/simulator/hooks.py
+    assert_success
+    assert_output --partial '`observer` | base | api'
+    # shellcheck disable=SC2016
+    assert_equal "$(sort <<<"$output")" \
+        "$(sed -nE 's/^\| (`[a-z_.]+` \| [a-z]+ \| [a-z, ]+) \|.*/\1/p' simulator/README.md | sort)"
+    # one that somebody adds is found: a variable, a member, a function that is kept
+    cp -r simulator "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    echo 'extern void (*checker_sees)(int);' >>simulator/check/checker.h
+    echo 'void give(void) { checker_sees = 0; }' >>simulator/mem/pool.c
+    echo 'void pool_on_trim(void (*listener)(int));' >>simulator/mem/pool.h
+    printf '%s\n' 'void pool_on_trim(void (*listener)(int))' '{' '    kept = listener;' '}' \
+        >>simulator/mem/pool.c
+    echo 'void take(void) { pool_on_trim(0); }' >>simulator/ipc/ipc_pool.c
+    run python3 -B "$ROOT/tests/simulator/hooks.py"
+    assert_line '`checker_sees` | check | mem'
+    assert_line '`pool_on_trim` | mem | ipc'
+}
+
 @test "outside os/, simulator/ includes only the C standard library, CUDA and itself" {
     local c11="assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp"
     c11+=" signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string"

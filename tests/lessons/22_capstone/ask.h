@@ -196,10 +196,10 @@ static void asked_small(void)
         asked_take(4096 * (size_t)(1 + asked_below(400)), 0);
     for (int step = 1; step <= 12; step++)
         for (int layer = 0; layer < 8; layer++) {
-            int new = asked_take(65536 * (size_t)(4 + step), 0);
+            int made = asked_take(65536 * (size_t)(4 + step), 0);
             if (step > 1)
                 asked_give_id(kept[layer]);
-            kept[layer] = new;
+            kept[layer] = made;
             for (int i = 0; i < 3; i++)
                 soon[i] = asked_take(516 * (size_t)(1 + asked_below(2000)), 0);
             for (int i = 0; i < 3; i++)
