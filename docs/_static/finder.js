@@ -18,6 +18,13 @@ window.workbookFinder = (() => {
     const wordsOf = (text) => text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()
         .split(/[^a-z0-9]+/).filter(Boolean);
 
+    // Other words for what the book says, as stems of both.
+    const ALSO = {
+        p2p: "peer", multithread: "thread", wsl: "wsl2", wddm: "windows", oom: "memory",
+        synchronise: "synchronize", synchronis: "synchroniz", synchronisation: "synchronization",
+        deallocate: "free", crash: "illegal", hang: "wait",
+    };
+
     // How well a word of the query fits: a word of the name, the beginning of one, or of the rest.
     const NAME = 6;
     const BEGINNING = 4;
@@ -42,10 +49,13 @@ window.workbookFinder = (() => {
     function worth({ place, name, rest, written }, query, words) {
         let sum = 0;
         let hits = 0;
-        for (const word of words) {
+        const valueOf = (word) => {
             const begins = (each) => each.startsWith(word);
-            const value = name.includes(word) ? NAME : name.some(begins) ? BEGINNING
+            return name.includes(word) ? NAME : name.some(begins) ? BEGINNING
                 : rest.some(begins) ? REST : 0;
+        };
+        for (const word of words) {
+            const value = Math.max(valueOf(word), ALSO[word] ? valueOf(ALSO[word]) : 0);
             sum += value;
             hits += value > 0;
         }
@@ -108,8 +118,8 @@ window.workbookFinder = (() => {
         document.body.append(list);
         for (const [name, value] of Object.entries({ role: "combobox", autocomplete: "off",
             "aria-autocomplete": "list", "aria-controls": "finder", "aria-expanded": "false",
-            "aria-label": "Find a call, an error, a symptom or a word",
-            placeholder: "Find a call, a symptom" })) {
+            "aria-label": "Find a call, an error, a symptom or a word; the key / leads here",
+            placeholder: "/ finds a call, a symptom" })) {
             field.setAttribute(name, value);
         }
         let chosen = 0;
@@ -186,6 +196,27 @@ window.workbookFinder = (() => {
 
     const results = document.getElementById("search-results");
     const asked = new URLSearchParams(location.search).get("q");
+
+    // Sphinx fetches the page of each result for a piece of its text, which a page from a file may
+    // not: there a result has the first sentences of its page (summaries.js).
+    if (results && asked && location.protocol === "file:") {
+        DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+        const summarize = () => {
+            for (const item of results.querySelectorAll(".search > li:not(:has(.context))")) {
+                const page = item.querySelector("a").getAttribute("href").split(/[?#]/)[0];
+                const textContent = window.workbookSummaries[page];
+                if (textContent)
+                    item.append(element("p", { className: "context", textContent }));
+            }
+        };
+        const script = document.createElement("script");
+        script.src = `${root}_static/summaries.js`;
+        script.onload = () => {
+            summarize();
+            new MutationObserver(summarize).observe(results, { childList: true, subtree: true });
+        };
+        document.head.append(script);
+    }
     if (results && asked) {
         load().then(() => {
             const found = find(asked).slice(0, 5);

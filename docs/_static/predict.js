@@ -2,7 +2,9 @@
 //
 // programbook/predict.py puts the questions, their answers and the printed lines on the page.
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
-// question asks that is still open is a "?" in those lines.
+// question asks that is still open is a "?" in those lines. After the first try a wrong answer gets
+// the belief behind it and a thing to look at, if the page knows one, or whether it is too much.
+// Where it was one of two, nothing is left to guess: the button then asks why.
 // The parts that tell what the run printed ("Run", "The report" of a case and the like) stay
 // folded until each question above them has been answered, or the reader chooses "Show the run".
 // On a page whose stepper asks questions (asked.py) a button leads to it, and shows it alone where
@@ -61,8 +63,8 @@
     // The number that a reader has typed, in the unit of the field; NaN if it is none.
     function numberOf(text, unit) {
         const plain = text.trim().toLowerCase().replace(/^[~\u2248]\s*/, "")
-            .replace(/(\d)[,_'\u2019\s](?=\d{3}(?!\d))/g, "$1");
-        const match = /^([-+]?(?:\d+\.?\d*|\.\d+))\s*(.*)$/.exec(plain);
+            .replace(/(\d)[,_'\u2019\s](?=\d{3}(?!\d))/g, "$1").replace(/(\d),(?=\d)/, "$1.");
+        const match = /^([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*(.*)$/.exec(plain);
         if (!match) return NaN;
         const number = Number(match[1]);
         const typed = match[2].replace(/\.$/, "");
@@ -161,7 +163,8 @@
     // its step. All forms show the same state.
     function makeQuestion(list) {
         const name = list.dataset.name;
-        const { fields, printed } = JSON.parse(list.dataset.question);
+        const { fields, printed, beliefs } = JSON.parse(list.dataset.question);
+        const isOneOfTwo = fields.length === 1 && fields[0].choices?.length === 2;
         const forms = [];
         const valueOf = (i) => kept.values[`${name}-field-${i + 1}`] || "";
 
@@ -251,10 +254,38 @@
                     : "Answer first, or choose \u201cShow the run\u201d.";
             }
             const rest = empty ? ` ${empty} ${empty === 1 ? "is" : "are"} empty.` : "";
-            if (unreadable) return "Type a number where one is asked for: 128, 128 MiB, 0.5 GiB.";
+            if (unreadable) return numberWanted();
             const head = fields.length === 1 ? "Not so."
                 : `${correct} of ${fields.length} correct.${rest}`;
-            return incorrect ? `${head} Look again at the program, and try once more.` : head;
+            if (isOneOfTwo) return "Not so: it is the other one. Why?";
+            return incorrect ? `${head} ${toLookAt()}` : head;
+        }
+
+        // What a number looks like, in the unit of the first field that has none.
+        function numberWanted() {
+            const at = fields.findIndex((field, i) => judge(field, valueOf(i)) === "unreadable");
+            const { unit } = fields[at];
+            const examples = unit === "MiB" ? "128, 128 MiB or 0.5 GiB"
+                : unit === "us" ? "5, 5 us or 0.005 ms" : `4${unit ? ` or 4 ${unit}` : ""}`;
+            return `Type a number, such as ${examples}.`;
+        }
+
+        // Of the first wrong answer that somebody holds for a reason: the reason, and a thing to
+        // look at. Else which way the first wrong number is off.
+        function toLookAt() {
+            const wrong = fields.map((field, i) => [field, i, valueOf(i)])
+                .filter(([field, , value]) => judge(field, value) === "incorrect");
+            for (const [field, i, value] of wrong) {
+                const said = field.unit === undefined ? value : numberOf(value, field.unit);
+                const found = beliefs.find((each) => [null, i].includes(each.field) &&
+                    (field.unit === undefined ? each.value === said : Number(each.value) === said));
+                if (found) return `${found.belief} ${found.look}`;
+            }
+            const [field, , value] = wrong.find(([{ unit }]) => unit !== undefined) || [];
+            if (!field) return "Look again at the program, and try once more.";
+            const off = numberOf(value, field.unit) > field.answer ? "much" : "little";
+            const which = field.label ? ` for "${field.label}"` : "";
+            return `${value.trim()} is too ${off}${which}. Look again, and try once more.`;
         }
 
         // A try counts when each field has an answer, or one of them an incorrect one, and when it
@@ -274,6 +305,7 @@
             for (const { verdict, giveUp } of forms) {
                 verdict.textContent = comment(count);
                 giveUp.hidden = count.empty === fields.length;
+                giveUp.textContent = isOneOfTwo && count.incorrect ? "Why?" : "Show the answer";
             }
             keep();
         }

@@ -127,8 +127,9 @@ def faults_of_question(place, look, before, answers, right):
     if tried["name"] != what or tried["asked"]["reply"] or what in tried["kept"]:
         yield f"{what}: the first wrong answer ends it"
         return
-    if not tried["asked"]["verdict"].endswith("try once more.") or not tried["asked"]["button"]:
-        yield f"{what}: the first wrong answer is judged so: {tried['asked']['verdict']}"
+    verdict = tried["asked"]["verdict"]
+    if not verdict or verdict.startswith("Correct") or not tried["asked"]["button"]:
+        yield f"{what}: the first wrong answer is judged so: {verdict}"
     marked = [field[1] == "true" for field in tried["asked"]["fields"]]
     if not all(marked) or not all(tried["asked"]["marks"]):
         yield f"{what}: a wrong answer is not marked"

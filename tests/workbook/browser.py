@@ -173,19 +173,29 @@ def pairs(page, report):
 
 # What is typed, and where its first place is.
 FOUND = {
-    "why is my pool growing": "freed_memory.html#which-freed-memory-an-allocation-takes",
+    "why is my pool growing": "symptoms.html#asked-memory-grows-round-after-round",
     "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
-    "IPC handle invalid": "16_ipc_pool.html#where-others-fell-in",
+    "IPC handle invalid": "16_ipc_pool.html#",
+    "cudaErrorMemoryAllocation": "symptoms.html#asked-out-of-memory",
+    "threshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
+    "graph memory nvidia-smi": "20_graph_memory.html",
+    "cudaMemPoolAttrUsedMemHigh reset": "api.html#attribute-cudaMemPoolAttrUsedMemHigh",
+    "multi-threaded": "13_threads.html",
+    "WSL2": "platforms.html#wsl2",
+    "RMM": "frameworks.html#rmm",
     "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
     "cudaErrorStreamCaptureUnsupported": "notes/graphs.html#",
     "release threshold": "glossary.html#term-release-threshold",
+    "MIG": "platforms.html#mig",
+    "Windows WDDM": "platforms.html#windows",
+    "synchronise": "api.html#call-cudaStreamSynchronize",
 }
 
 
 @feature("#search-results, section#cuda-memory-pools")
 def finder(page, report):
     """The field in the sidebar leads to the right place, by the keyboard alone; and the search of
-    all pages has a call's own place first."""
+    all pages has a call's own place first, and text at its results, also from a file."""
     start = page.url
     tab = page.context.new_page()  # what it loads is not counted to the page
     if start.endswith("index.html") and page.viewport_size["width"] > DRAWN_IN:
@@ -198,6 +208,10 @@ def finder(page, report):
             first = tab.locator(results).first.get_attribute("href")
             if not first.endswith("api.html#call-cudaMemPoolTrimTo"):
                 report("finder", f"{first} is the first of the {kind}")
+    if start.startswith("file") and start.endswith("search.html"):
+        tab.goto(f"{start}?q=threshold", wait_until="load")
+        tab.locator("ul.search li").first.wait_for()
+        tab.wait_for_function("!!document.querySelector('ul.search li .context')", timeout=FAR)
     tab.close()
 
 

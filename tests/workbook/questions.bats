@@ -51,7 +51,17 @@ Small
    :fields:
       48 MiB | ^ +48 +0 .* (\d+) +\d+$
       64 MiB | ^ +64 +0 .* (\d+) +\d+$
+   :beliefs:
+      64 MiB = 128 | The free returned nothing? | Which call covers it?
+      31 | You answer as if a segment could be cut. | How large is one?
    :why: Segments are returned *whole*, and the threshold counts.
+
+.. predict:: Is any left with threshold 0?
+   :run: solutions/04_release_threshold
+   :kind: none=0 / some
+   :fields:
+      | ^ +0 +0 .* (\d+) +\d+$
+   :why: Nothing is below the threshold.
 PAGE
     build/venv/bin/sphinx-build -q -E -c . -d "$BATS_FILE_TMPDIR/small-trees" "$pages" \
         "$BATS_FILE_TMPDIR/small" >"$BATS_FILE_TMPDIR/small.log" 2>&1
@@ -218,6 +228,33 @@ in_browser() {
     assert_line --index 7 "null ✓ correct / true ✗ the answer is 64 MiB"
     assert_line --index 8 "Segments are returned whole, and the threshold counts."
     assert_line --index 9 "false status"
+    refute_output --partial "error:"
+}
+
+# bats test_tags=long
+@test "a wrong answer gets the belief behind it, or which way it is off; one of two asks why" {
+    run in_browser small '' "
+        const say_to = (name, ...values) => {
+            values.forEach((each, n) => answer(name + '-field-' + (n + 1), each));
+            check(name);
+            say(at('#' + name + ' .predict-verdict').textContent,
+                at('#' + name + ' button[type=button]').textContent);
+        };
+        say_to('predict-1', '200');
+        say_to('predict-2', '1e0');
+        say_to('predict-3', 'none');
+        say_to('predict-4', '31', '64');
+        localStorage.clear();
+        say_to('predict-5', 'some');
+        at('#predict-5 button[type=button]').click();
+        say(at('#predict-5 .predict-reply > p:last-child').textContent);"
+    assert_line --index 0 "Not so. 200 is too much. Look again, and try once more. Show the answer"
+    assert_line --index 1 "Not so. 1e0 is too little. Look again, and try once more. Show the answer"
+    assert_line --index 2 "Type a number, such as 128, 128 MiB or 0.5 GiB. Show the answer"
+    assert_line --index 3 "1 of 2 correct. You answer as if a segment could be cut. How large is \
+one? Show the answer"
+    assert_line --index 4 "Not so: it is the other one. Why? Why?"
+    assert_line --index 5 "Nothing is below the threshold."
     refute_output --partial "error:"
 }
 

@@ -28,6 +28,13 @@ list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from wh
 "the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
 each field has a kind of its own: label | kind | expression. An indented line continues a field.
 
+A wrong answer that somebody holds for a reason gets that reason, and one thing to look at:
+       :beliefs:
+          192 | You added the two. | What does a threshold count: free memory, or all of it?
+          live 128 = 160 | ... | ...
+A value that several fields could have is behind the label of its field. Any other number is too
+much or too little.
+
 The stepper of the page asks a question before the step that leads to its answer (asked.py). Where
 the run decides the answer long before it prints it, `at` names the call: "FUNCTION: TEXT".
 
@@ -208,6 +215,29 @@ def read_field(label, kind, where, words):
     return {**field, "answer": answer}, command, lines, place
 
 
+def read_beliefs(text, fields):
+    """[{field, value, belief, look}] of the lines of :beliefs:, field being its index or None."""
+    beliefs = []
+    for line in whole_lines(text):
+        what, *words = (part.strip() for part in line.split(" | "))
+        if len(words) != 2:
+            raise ValueError('expected "value | belief | what to look at"')
+        label, _, value = what.rpartition(" = ")
+        number = next((i for i, field in enumerate(fields) if field["label"] == label), None)
+        if label and number is None:
+            raise ValueError(f'no field is called "{label}"')
+        for field in [fields[number]] if label else fields:
+            if "choices" in field and value not in field["choices"]:
+                raise ValueError(f'"{value}" is none of the choices')
+            if "unit" in field and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+                raise ValueError(f'"{value}" is no number')
+            if value == field["answer"] and (label or len(fields) == 1):
+                raise ValueError(f"{value} is the answer")
+        words = [each.replace("``", "") for each in words]
+        beliefs.append({"field": number, "value": value, "belief": words[0], "look": words[1]})
+    return beliefs
+
+
 # ---- the directives ----
 
 
@@ -217,6 +247,7 @@ class Predict(BookDirective):
         "run": directives.unchanged_required,
         "kind": directives.unchanged_required,
         "fields": directives.unchanged_required,
+        "beliefs": directives.unchanged_required,
         "why": directives.unchanged_required,
         "at": directives.unchanged_required,
     }
@@ -248,7 +279,12 @@ class Predict(BookDirective):
         question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
         found, messages = self.parse_inline(f"{number}. {text}")
         question += found
-        data = escape(json.dumps({"fields": fields, "printed": self.shown}))
+        try:
+            beliefs = read_beliefs(self.options.get("beliefs", ""), fields)
+        except ValueError as error:
+            raise BookError(f"{self.env.docname}: beliefs of question {number}: {error}") from error
+        data = {"fields": fields, "printed": self.shown, "beliefs": beliefs}
+        data = escape(json.dumps(data))
         rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
         box = nodes.container(classes=["predict"], ids=[name])
         box += question

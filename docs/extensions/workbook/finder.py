@@ -1,4 +1,5 @@
-"""The finder: one field over calls, attributes, errors, symptoms, notes and words, each a place.
+"""The finder: one field over calls, attributes, errors, symptoms, cases, sections, notes and words,
+each a place.
 
 While pages are read, what they name gets anchors: each row of a call-table (api.html#call-NAME,
 which calls name_calls) and each row of a table whose first column is headed "question", "symptom"
@@ -15,11 +16,12 @@ import json
 import re
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.util import logging
 
 from programbook.runs import ROOT
 
-from . import calls
+from . import calls, manifest
 
 ASKED = ("question", "symptom", "what you see")
 LESSON = re.compile(r"\d\d_\w+")
@@ -83,6 +85,20 @@ def api_places(env):
 
 
 def section_places(env, page, doctree):
+    """Each section of the pages that one looks things up in. A lesson is read from its beginning,
+    so its headings are no places."""
+    told = ("index", "glossary", "questions", "clinic")
+    if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
+        return
+    title = text_of(env.titles[page])
+    for section in doctree.findall(nodes.section):
+        first = next(iter(section.findall(nodes.paragraph)), None)
+        if section.parent is doctree or first is None:
+            continue
+        yield ["section", text_of(section[0]), text_of(first), (page, section["ids"][0]), title]
+
+
+def note_places(env, page, doctree):
     """The sections of a driver note, and each error that one of them names."""
     for section in doctree.findall(nodes.section):
         if section.parent is doctree and page.startswith("notes/"):
@@ -108,10 +124,15 @@ def sentence_with(word, section):
     return text_of(section[0])
 
 
-def question_places(page, doctree):
+def question_places(env, page, doctree):
+    """The rows of tables; a row of the clinic leads to its case, which tells more."""
     for row in doctree.findall(nodes.row):
         if row.get("asked"):
             cells = [text_of(cell) for cell in row]
+            if page == "clinic":
+                case = next(name for name in env.titles if text_of(env.titles[name]) in cells)
+                yield ["case", cells[0], text_of(env.titles[case]), (case, ""), case[10:]]
+                continue
             yield ["question", cells[0], cells[1], (page, row["ids"][-1]), " ".join(cells[2:])]
 
 
@@ -150,28 +171,48 @@ def symptom_places(env, anchors):
         yield ["symptom", question, answer, found, ""]
 
 
+def read_doctree(env, page):
+    """What a page says, with titles in the place of the names of references."""
+    doctree = env.get_doctree(page)
+    labels = env.domains.standard_domain.labels
+    for reference in list(doctree.findall(addnodes.pending_xref)):
+        target = reference.get("reftarget", "")
+        if reference.get("refexplicit"):
+            continue
+        if reference.get("reftype") == "ref" and target in labels:
+            reference.replace_self(nodes.Text(labels[target][2]))
+        elif reference.get("reftype") == "doc" and target.lstrip("/") in env.titles:
+            reference.replace_self(nodes.Text(text_of(env.titles[target.lstrip("/")])))
+    return doctree
+
+
 def places(env):
-    pages = {page: env.get_doctree(page) for page in sorted(env.found_docs)}
+    pages = {page: read_doctree(env, page) for page in sorted(env.found_docs)}
     anchors = {
         page: {name for node in doctree.findall(nodes.Element) for name in node.get("ids", ())}
         for page, doctree in pages.items()
     }
     found = [*symptom_places(env, anchors), *api_places(env)]
     for page, doctree in pages.items():
-        found += question_places(page, doctree)
+        found += question_places(env, page, doctree)
+        found += note_places(env, page, doctree)
         found += section_places(env, page, doctree)
         if page == "glossary":
             found += word_places(doctree)
         elif page == "questions":
             found += heading_places(doctree)
         elif LESSON.fullmatch(page):
-            belief = next(iter(doctree.findall(nodes.paragraph)))
-            found.append(["lesson", text_of(env.titles[page]), text_of(belief), (page, ""), ""])
-    # An error is found where the notes explain it, else where a page first names it.
+            asks = manifest.manifest(page)["question"]
+            found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
+    # An error is found where a symptom begins with it, where the notes explain it, or else where a
+    # page first names it.
+    told = {place[1].split(" ")[0].strip(":") for place in found if place[0] == "symptom"}
     named, errors = [], {}
     for place in found:
         if place[0] != "error":
             named.append(place)
+        elif place[1] in told:
+            continue
         elif place[1] not in errors or (
             place[3][0].startswith("notes/") > errors[place[1]][3][0].startswith("notes/")
         ):
@@ -187,9 +228,26 @@ def write_places(app, error):
         address = app.builder.get_target_uri(page) + (f"#{anchor}" if anchor else "")
         found.append([kind, name, shortened(sentence), address, more.strip()])
     lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
-    file = app.outdir / "_static" / "places.js"
+    write(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
+    pages = json.dumps(dict(summaries(app)), ensure_ascii=False, indent=0)
+    write(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
+
+
+def summaries(app):
+    """The address of each page, and its first paragraphs as far as two lines have room. How long a
+    lesson takes stands in its first one."""
+    for page in sorted(app.env.found_docs):
+        paragraphs = [
+            text_of(each) for each in read_doctree(app.env, page).findall(nodes.paragraph)
+        ]
+        words = " ".join(each for each in paragraphs[:4] if not each.startswith("About "))
+        yield app.builder.get_target_uri(page), shortened(words, 200)
+
+
+def write(app, name, text):
+    file = app.outdir / "_static" / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"window.workbookPlaces = [\n{lines}\n];\n", encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
 
 
 def setup(app):
