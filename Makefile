@@ -16,9 +16,21 @@ CC := gcc
 endif
 export CC
 
-# A C file cannot name a file in such a folder.
-ifneq ($(findstring ",$(CURDIR)),)
-$(error The path of this folder has a quotation mark: $(CURDIR). Rename or move it)
+# A C file cannot name a file in a folder with a quotation mark; to the loader and to env the others
+# are separators.
+ODD := $(strip $(foreach sign," : ; =,$(findstring $(sign),$(CURDIR))))
+ifneq ($(ODD),)
+$(error The path of this folder has the character $(firstword $(ODD)) in it: $(CURDIR). \
+	Rename or move it)
+endif
+# Bash takes the end of a line of Windows for a part of its last word.
+define PLAIN
+plain
+plain
+endef
+ifneq ($(file <tests/commands/line_end.txt),$(PLAIN))
+$(error The files here have line ends of Windows, with which no script runs. Clone again with \
+	git clone --config core.autocrlf=false)
 endif
 
 LESSONS := $(sort $(notdir $(wildcard tests/lessons/[0-9]*_*)))
@@ -34,7 +46,7 @@ RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says
 # which, and why, in its first line.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
-BACKEND_AND_WHY := $(shell tests/commands/setup.sh backend "$(BACKEND)")
+BACKEND_AND_WHY := $(shell bash tests/commands/setup.sh backend "$(BACKEND)")
 ifneq ($(.SHELLSTATUS),0)
 $(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
 endif
@@ -75,13 +87,13 @@ PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@tests/commands/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
+	@bash tests/commands/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@bash tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
@@ -91,14 +103,14 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 # of its file, so that mine.c beside it has another one.
 NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
 $(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
-	@tests/commands/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
+	@bash tests/commands/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
 		arch=compute_90,code=compute_90 -c $< -o $@.o
 	@$(CC) $@.o -o $@.$$$$ $(SANITIZER) $(LIBRARY) -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)" && mv $@.$$$$ $@
 
 build/gpu/%.cu: %.cu $(SHARED) build/gpu/kernels.o
-	@tests/commands/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
+	@bash tests/commands/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
 	@$(CC) $@.o -o $@.$$$$ build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib" && \
@@ -111,16 +123,16 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
 asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
-	@tests/commands/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
+	@bash tests/commands/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages),pages) $(call asks_for,grade-class) \
 		$(call asks_for,grade) \
 		$(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
-	@tests/commands/setup.sh gpu
+	@bash tests/commands/setup.sh gpu
 build/nvcc/nvcc: FORCE | build/cuda/found
-	@tests/commands/setup.sh cuda
+	@bash tests/commands/setup.sh cuda
 build/venv/docs: FORCE | build/cuda/found
-	@tests/commands/setup.sh docs
+	@bash tests/commands/setup.sh docs
 .PHONY: FORCE
 
 # ---- Commands ----
@@ -128,23 +140,25 @@ build/venv/docs: FORCE | build/cuda/found
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
 run: $(SOLUTIONS:%=$(PROGRAMS)/%)
-	@tests/commands/tour.sh $^
+	@bash tests/commands/tour.sh $^
 
 ## make test          the test suite
-## make test-all      the test suite, the book, and what takes long: sanitizers, random programs
+## make test-all      the same, the book, and what takes long: sanitizers and more
 .PHONY: test test-all
 test test-all: $(LIBRARY)
-	@tests/commands/test.sh $@
+	@bash tests/commands/test.sh $@
 
 ## make 04            build and run lessons/04_*.c; ARGS="64" gives it an argument
-## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one mistake into it
-## make check-04      check lesson 04: what to do first, where to read; ALL=1 shows every miss
+## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one
+##                    mistake into it
+## make check-04      check lesson 04: what to do first, where to read;
+##                    ALL=1 shows every miss
 ## make hint-04       one more hint for lesson 04; HINTS=0 begins again
-## make picture-04    draw the run of lesson 04: memory over time, stream order; into build/pictures
-## make trace-04      the same run as a trace for https://ui.perfetto.dev, into build/pictures
-## DEBUG=1            make 04 DEBUG=1: built for a debugger, the simulated device as well
-## FILE=mine.c        in the place of lessons/04_*.c: make 04 FILE=mine.c, make check-04 FILE=mine.c
-## FILE=mine.cu       nvcc compiles it, and its kernels run on the simulated device, too
+## make picture-04    draw the run of lesson 04, memory and order
+## make trace-04      the same run as a trace for https://ui.perfetto.dev
+## DEBUG=1            make 04 DEBUG=1: built for a debugger, as is the device
+## FILE=mine.c        in the place of lessons/04_*.c: make check-04 FILE=mine.c
+## FILE=mine.cu       nvcc compiles it, and its kernels run on the device, too
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
@@ -152,16 +166,17 @@ $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$$< $(ARGS)
 check-$(1): $(LIBRARY)
-	@tests/commands/check.sh $(2) "$(FILE)"
+	@bash tests/commands/check.sh $(2) "$(FILE)"
 hint-$(1):
-	@tests/commands/hint.sh $(2) "$(HINTS)"
+	@bash tests/commands/hint.sh $(2) "$(HINTS)"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@tests/commands/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
+	@bash tests/commands/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
 
-## make clinic-03     build and run case 03 of the book's clinic, a broken program, or FILE=mine.c
+## make clinic-03     build and run case 03 of the clinic, a broken program,
+##                    or FILE=mine.c
 ## make check-clinic-03   judge your repair of case 03: FILE=mine.c
 ## make repaired-03   the same program, repaired
 define goals_of_a_case
@@ -169,21 +184,23 @@ define goals_of_a_case
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
 	@$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
-	@tests/commands/check.sh clinic/$(2) "$(FILE)"
+	@bash tests/commands/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): $(PROGRAMS)/docs/clinic/$(2)_right
 	@$$< $(ARGS)
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
-## make watch         check the lesson at work each time that it is saved, and say what is next
-## make grade         points and a sentence for each miss, in build/grade; STUDENT=FOLDER ONLY="1 6"
-## make grade-class   the same for each folder in CLASS=FOLDER, with one table, in build/class
+## make watch         check the lesson at work each time that it is saved
+## make grade         points and a sentence for each miss, in build/grade;
+##                    STUDENT=FOLDER ONLY="1 6"
+## make grade-class   the same for each folder in CLASS=FOLDER, with one table,
+##                    in build/class
 .PHONY: watch grade grade-class
 watch: $(LIBRARY)
-	@tests/commands/watch.sh
+	@bash tests/commands/watch.sh
 grade grade-class: $(LIBRARY)
-	@tests/grading/$(subst -,_,$@).sh
+	@bash tests/grading/$(subst -,_,$@).sh
 
 ## make list          the lessons
 .PHONY: list
@@ -194,17 +211,19 @@ list:
 ## make format        put C and Python into the workbook's form
 .PHONY: new-lesson format
 new-lesson:
-	@tests/commands/new_lesson.sh "$(NAME)"
+	@bash tests/commands/new_lesson.sh "$(NAME)"
 format:
-	@tests/commands/format.sh
+	@bash tests/commands/format.sh
 
-## make book          build the book and open it; OPEN= opens nothing, OPEN=firefox with that; then
-##                    the same as one EPUB and, if Chromium is there, one PDF, in build/docs
+## make book          build the book, the same as one EPUB and, if Chromium is
+##                    there, one PDF, in build/docs, and open it;
+##                    OPEN= opens nothing, OPEN=firefox with that
 ## make docs          the pages alone, in build/docs/html
 ## make epub          the EPUB alone; make pdf: the PDF alone
 SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
 # One make at a time writes the book.
-BOOK_LOCK := exec 9>build/book.lock && flock 9 &&
+BOOK_LOCK := exec 9>build/book.lock && { flock -n 9 || \
+	{ echo "Another make builds the book. This one waits for it." && flock 9; }; } &&
 EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \
 	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
 	echo "EPUB: build/docs/cuda-memory-pools.epub"
@@ -216,17 +235,17 @@ pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
 	@$(BOOK_LOCK) $(SPHINX) -E docs build/docs/html
 docs: pages
-	@OPEN= tests/commands/open.sh index
+	@OPEN= bash tests/commands/open.sh index
 book: pages
-	@tests/commands/open.sh index
 	@$(EPUB)
 	@$(PDF) || true # it printed why; the pages are complete
+	@bash tests/commands/open.sh index
 epub: pages
 	@$(EPUB)
 pdf: pages
 	@$(PDF)
 
-## make live          compile docs/live/live.wasm again, which the pages run in your browser
+## make live          compile docs/live/live.wasm again, which the pages run
 ## make simulator     the simulated device alone: build/simulator/libcudart.so.13
 ## make bench         what one call costs on the simulated device
 ## make scale         what a call costs there when a program grows
@@ -235,17 +254,18 @@ simulator: $(LIBRARY)
 bench scale: %: $(SIMULATOR)/tests/simulator/%
 	@$< $(ARGS)
 
-## make headers       compile against CUDA 12.2, 13.0 and 13.5, or CUDA_HEADERS="FOLDER..."
+## make headers       compile against CUDA 12.2, 13.0 and 13.5, or
+##                    CUDA_HEADERS="FOLDER..."
 .PHONY: headers
 headers:
-	@tests/commands/headers.sh $(CUDA_HEADERS)
+	@bash tests/commands/headers.sh $(CUDA_HEADERS)
 
-## make gpu           record and verify everything on this machine's GPU, in build/gpu-record;
-##                    make gpu lessons probes: these parts alone
+## make gpu           record and verify everything on this machine's GPU, in
+##                    build/gpu-record; make gpu lessons probes: these parts alone
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels
 .PHONY: gpu
 gpu:
-	@tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
+	@bash tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 .PHONY: $(GPU_PARTS)
 $(GPU_PARTS): gpu
@@ -261,7 +281,7 @@ clean:
 .PHONY: help
 help:
 	@sed -n 's/^## //p' Makefile
-	@echo 'BACKEND=simulator or BACKEND=gpu chooses where programs run; left out: the GPU, if there.'
+	@echo 'BACKEND=simulator  or BACKEND=gpu; left out: a GPU, if one is there'
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@tests/commands/unknown.sh $@ "$(LESSONS)" "$(CASES)"
+	@bash tests/commands/unknown.sh $@ "$(LESSONS)" "$(CASES)"

@@ -25,22 +25,26 @@ LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic \
 	-Wl,-z,nodelete,-z,relro,-z,now \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 
-# Said once, before the first of its files is compiled.
+# Said once, before the first of its files is compiled; and every five seconds how many are.
 $(SIMULATOR)/objects: | build/cuda/found
-	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@
+	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@ && touch $@/said
 $(OBJECTS): | $(SIMULATOR)/objects
+SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
+SAY_HOW_MANY = [ -z "$$($(SAID))" ] || { touch $(SIMULATOR)/objects/said && \
+	echo "  $$(find $(SIMULATOR)/objects -name '*.o' | wc -l) of $(words $(OBJECTS)) files"; }
 
 # A compiler without its link-time optimizer links the same objects without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
 		-o $@.$$$$; }; \
-	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@
+	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@ && \
+	rm -f $(SIMULATOR)/objects/said
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
 	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
-		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@
+		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
 -include $(wildcard $(OBJECTS:.o=.d))
 
 # The functions of the real library that are not modeled: its symbols less the list of calls; and

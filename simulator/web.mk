@@ -11,7 +11,7 @@ LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator
 	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
-EMCC := tests/commands/emcc.sh
+EMCC := bash tests/commands/emcc.sh
 
 # Addresses have 64 bits, as outside of a browser; they are lowered to the 32 that browsers have.
 # There is one thread. The simulated device is compiled for size: the bench may have 160 KB.
@@ -57,5 +57,5 @@ build/live/sites.h: simulator/api/calls.def simulator/web.mk
 		print "    " $$1 "(__VA_ARGS__))" }'; } >$@
 
 build/live/emcc: FORCE
-	@tests/commands/setup.sh live
+	@bash tests/commands/setup.sh live
 -include $(wildcard $(LIVE_OBJECTS:.o=.d) $(LIVE_PROGRAM_OBJECTS:.o=.d))

@@ -8,19 +8,19 @@ FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
 define mutants_of_a_lesson
 .PRECIOUS: build/mutants/$(1)/%.c
 build/mutants/$(1)/%.c: tests/lessons/$(1)/mutants/%.patch solutions/$(1).c
-	@tests/commands/mutant.sh $$< $$@
+	@bash tests/commands/mutant.sh $$< $$@
 build/mutants/$(1)/%.c:
-	@tests/commands/mutant.sh tests/lessons/$(1)/mutants/$$*.patch
+	@bash tests/commands/mutant.sh tests/lessons/$(1)/mutants/$$*.patch
 endef
 $(foreach name,$(LESSONS),$(eval $(call mutants_of_a_lesson,$(name))))
 
 # The rules of each lesson's check as tests for Bats.
 build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
-	@tests/grading/rules.sh $* $@
+	@bash tests/grading/rules.sh $* $@
 
 # A warning is an error here: a test would not see that of a program built before.
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
-	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
+	@bash tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
 		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -pthread -Wl,-rpath,'$$ORIGIN/../..'
 
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
@@ -50,7 +50,7 @@ $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
-	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
+	@bash tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
 		$< -o $@ $(OBJECTS) -lm -pthread -ldl
 
 PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
@@ -62,7 +62,7 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/pr
 FOR_CHECKS = $(FOR_SIMULATOR) -g1
 .PHONY: program
 program:
-	@CHECK_INSPECT="$(INSPECT)" tests/grading/object.sh "$(LESSON)" "$(PROGRAM)" $(LIBRARY) \
+	@CHECK_INSPECT="$(INSPECT)" bash tests/grading/object.sh "$(LESSON)" "$(PROGRAM)" $(LIBRARY) \
 		$(CC) $(FOR_CHECKS)
 
 # What a grader needs to know, a line each: the lessons, and the words of the command above without
@@ -74,6 +74,6 @@ grader:
 
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
-	@tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@bash tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Wl,-rpath,'$$ORIGIN/../../lib'

@@ -18,7 +18,7 @@ CHECK_TRY=$(cat "$tries" 2>/dev/null)
 [[ $CHECK_TRY =~ ^[0-9]{1,6}$ ]] || CHECK_TRY=0
 export CHECK_TRY=$((10#$CHECK_TRY + 1))
 # What the book's table of lessons shows is about lessons/, not about another file.
-progress() { [ "$LESSON" != "lessons/$name.c" ] || tests/commands/progress.sh "$name" "$1"; }
+progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tests/commands/progress.sh "$name" "$1"; }
 mkdir -p build/check   # make watch may be checking the same lesson
 flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \
     --form=report </dev/null || {

@@ -37,7 +37,7 @@ if [ "${1:-}" = where ]; then
     check-jsonschema | hadolint) tools=examples ;;
     *) tools=format ;;
     esac
-    where "$2" || { tests/commands/setup.sh "$tools" >&2 && where "$2"; }
+    where "$2" || { bash tests/commands/setup.sh "$tools" >&2 && where "$2"; }
     exit
 fi
 

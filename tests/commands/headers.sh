@@ -92,7 +92,7 @@ against() {
     [ "$words" = 0 ]
 }
 
-[ -e build/cuda/include/crt/host_defines.h ] || tests/commands/setup.sh build || exit 1
+[ -e build/cuda/include/crt/host_defines.h ] || bash tests/commands/setup.sh build || exit 1
 if [ $# = 0 ]; then
     fetch 12.2 manylinux1_x86_64
     fetch 13.5 manylinux2014_x86_64

@@ -28,6 +28,6 @@ journals=("$folder/$name".jsonl*)
 case $what in picture) file=$folder/$name.html ;; *) file=$folder/$name.json ;; esac
 PYTHONPATH=docs/extensions python3 -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
 case $what in
-picture) tests/commands/open.sh "$file" ;;
+picture) bash tests/commands/open.sh "$file" ;;
 *) echo "Open in https://ui.perfetto.dev: $PWD/$file" ;;
 esac

@@ -37,7 +37,7 @@ else
         env -u MAKEFLAGS make --no-print-directory SANITIZE=$sanitizer simulator
     done &
     # Named before it is installed; without it the tests that need it are skipped.
-    tests/commands/setup.sh book || true
+    bash tests/commands/setup.sh book || true
     wait "$!"
 fi
 
@@ -65,5 +65,5 @@ awk=(awk)
 
 # Two files for each processor: what sleeps, or waits for a process, leaves it to another.
 printf '%s\0' "${files[@]}" |
-    xargs -0 -I{} -P "$((2 * $(nproc)))" tests/commands/test.sh file {} "${filter[@]}" 2>&1 9>&- |
+    xargs -0 -I{} -P "$((2 * $(nproc)))" bash tests/commands/test.sh file {} "${filter[@]}" 2>&1 9>&- |
     "${awk[@]}" -f tests/commands/one_stream.awk | "${awk[@]}" -f tests/commands/report.awk

@@ -69,9 +69,9 @@ await_key() {
 
 act() {
     case $key in
-    h) tests/commands/hint.sh "$current" ;;
+    h) bash tests/commands/hint.sh "$current" ;;
     n) go_on "$current" ;;
-    p) tests/commands/open.sh "$current" ;;
+    p) bash tests/commands/open.sh "$current" ;;
     q) stop ;;
     *) ;;
     esac
@@ -86,11 +86,11 @@ check() {
     case $? in
     0)
         passes[$1]=1
-        tests/commands/progress.sh "$1" passed
+        bash tests/commands/progress.sh "$1" passed
         rm -f "build/hints/$1" ;;
     *)
         unset "passes[$1]"
-        tests/commands/progress.sh "$1" begun
+        bash tests/commands/progress.sh "$1" begun
         return 1 ;;
     esac
 }

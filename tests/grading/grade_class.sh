@@ -44,7 +44,7 @@ leash=(bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc)
 student() { # student FOLDER
     local folder=$OUT/students/${1##*/} status=0 errors
     mkdir -p "$folder" && : >"$folder/begun" || return
-    errors=$(STUDENT=$1 OUT=$folder JOBS=1 RESUME=1 GRADE_OF_CLASS=1 tests/grading/grade.sh \
+    errors=$(STUDENT=$1 OUT=$folder JOBS=1 RESUME=1 GRADE_OF_CLASS=1 bash tests/grading/grade.sh \
         2>&1 >/dev/null) || status=$?
     if [ "$status" = 0 ]; then
         rm -f "$folder/errors.txt"
@@ -71,13 +71,13 @@ keep() { # keep FOLDER RESULTS
     kept=("$2"/submissions/*/lessons)
     [ "${#kept[@]}" -gt 1 ] || return 0
     for earlier in "${kept[@]%/lessons}"; do
-        STUDENT=$earlier OUT=$earlier JOBS=1 RESUME=1 GRADE_OF_CLASS=1 tests/grading/grade.sh \
+        STUDENT=$earlier OUT=$earlier JOBS=1 RESUME=1 GRADE_OF_CLASS=1 bash tests/grading/grade.sh \
             >/dev/null 2>&1
     done
 }
 case ${1:-} in
 student) student "$2"; exit ;;
-student-there) exec "${leash[@]}" tests/grading/grade_class.sh student "$2" ;;
+student-there) exec "${leash[@]}" bash tests/grading/grade_class.sh student "$2" ;;
 esac
 
 # ---- what is asked for ----
@@ -197,12 +197,12 @@ fi
 mine=()
 for ((i = first; i < ${#students[@]}; i += every)); do mine+=("${students[i]}"); done
 
-command=(tests/grading/grade_class.sh student)
+command=(bash tests/grading/grade_class.sh student)
 options=(--null --ungroup --joblog "$OUT/joblog.$part")
 if [ -n "${SSHLOGIN:-}" ]; then
     settings=$(printf ' %s' "OUT=${OUT@Q}" "SEED=$SEED" "GRADE_FOLDER=$work" "ONLY='${ONLY:-}'" \
         "GRADE_KEEP=$GRADE_KEEP")
-    command=("cd ${PWD@Q} &&$settings tests/grading/grade_class.sh student-there")
+    command=("cd ${PWD@Q} &&$settings bash tests/grading/grade_class.sh student-there")
     options+=(--sshlogin "$SSHLOGIN" --filter-hosts --jobs "${JOBS:-100%}")
 else
     options+=(--jobs "${JOBS:-$(nproc)}")

@@ -121,10 +121,10 @@ canary() { # canary FOLDER HOW [NUMBER]: in that sandbox, as the user with that 
     export CHECK_SANDBOX=$2
     [ -z "${3:-}" ] || export CHECK_USER=$3
     rm -rf "$1/canary" && mkdir -p "$1/canary/run" &&
-        CHECK_INSPECT="14_peer_access _exit execl fork wait waitpid" tests/grading/program.sh \
+        CHECK_INSPECT="14_peer_access _exit execl fork wait waitpid" bash tests/grading/program.sh \
             "$1/canary.c" "$1/canary/program" >"$1/canary/compiler" &&
         CHECK_SEEN=$(seen_by "$1/canary/program" | sort -u) && export CHECK_SEEN &&
-        tests/grading/run.sh "$1/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
+        bash tests/grading/run.sh "$1/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
             "$PWD/$1/canary/program" &&
         [ "$(<"$1/canary/run/status")" = 0 ]
 }

@@ -106,7 +106,7 @@ END
         -B -m programbook.pdf \
         "$BOOK" "$BATS_TEST_TMPDIR/book.pdf"
     assert_failure 1
-    assert_output --partial "The PDF was not made. Chromium was not found"
+    assert_output --partial "No PDF: Chromium was not found."
     assert_output --partial "apt-get install chromium"
 }
 

@@ -5,8 +5,8 @@
 # bats file_tags=long
 load ../suite
 
-TOOLS=(awk basename bash cat cp cut dirname env flock getconf grep head ln make mkdir mv nproc
-    readlink realpath rm sed sort stat touch true)
+TOOLS=(awk basename bash cat chmod cp cut dirname env find flock getconf grep head ln make mkdir mv
+    nproc readlink realpath rm sed sort stat tail touch true)
 
 setup() {
     machine=$BATS_TEST_TMPDIR/machine
@@ -73,42 +73,67 @@ INSTALL="apt-get install -y --no-install-recommends"
 # The line to type that a README has, without the ends of its lines.
 line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' | xargs; }
 
-@test "nothing there, no rights: one line to type has it all, and README has that line" {
-    local line purpose
+@test "nothing there, no rights: the line to type has what the suite needs, as README has it" {
+    local line
     stub apt-get ''
     stub sudo 'exit 1'
     line=$(line_in README.md)
     [[ $line == "sudo apt-get update && sudo $INSTALL "* ]]
-    for purpose in build check grade grade-class pages suite; do
-        set_up $purpose
-        assert_failure
-        assert_line "Missing: ${line##*recommends }. Type this, then run make again:"
-        assert_line "    $line"
-    done
+    set_up suite
+    assert_failure
+    assert_line "Missing: ${line##*recommends }. Type this, then run make again:"
+    assert_line "    $line"
     rm "$bin/sudo"
     set_up suite
     assert_line "Missing: ${line##*recommends }. Type this as root, then run make again:"
     assert_line "    ${line//sudo /}"
 }
 
-@test "nothing there, no rights: run, book and test print that line once, before anything else" {
-    local goal copy=$machine/copy said
+@test "nothing there, no rights: each command asks for what it needs itself, once, before all else" {
+    local goal copy=$machine/copy said compile="gcc libc6-dev"
+    declare -A needs=([run]="$compile" [check-01]="$compile python3" [watch]="$compile python3"
+        [book OPEN=]="$compile python3 python3-venv" [docs]="$compile python3 python3-venv"
+        [grade]="$compile python3 bubblewrap" [grade-class]="$compile python3 parallel bubblewrap"
+        [test]="$compile python3 bats jq bats-support bats-assert bats-file parallel python3-venv \
+bubblewrap")
     rm -r "$copy"
     mkdir -p "$copy/tests" "$copy/docs"
     cp -a Makefile simulator lessons solutions "$copy"
     cp -a docs/clinic "$copy/docs"
-    cp -a tests/commands tests/build.mk "$copy/tests"
+    cp -a tests/{commands,lessons,grading} tests/build.mk "$copy/tests"
     stub apt-get ''
-    for goal in run "book OPEN=" test; do
+    toolkit "$machine/root/usr/local/cuda" 13000
+    for goal in "${!needs[@]}"; do
         # shellcheck disable=SC2086
         run as_typed env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
             make -C "$copy" -j4 $goal
         assert_failure
-        assert_equal "$(grep -c '^    apt-get update' <<<"$output")" 1
+        assert_equal "$goal: $(grep -c '^    apt-get update' <<<"$output")" "$goal: 1"
         said=$(grep -vE '^(Backend|make): |^make\[|^ *apt-get|^Missing: ' <<<"$output") || true
         assert_equal "$said" ""
-        assert_equal "$(grep '^    ' <<<"$output")" "${line:=$(grep '^    ' <<<"$output")}"
+        said=$(sed -n 's/^    apt-get .*recommends //p' <<<"$output" | tr ' ' '\n' | sort | xargs)
+        assert_equal "$goal: $said" "$goal: $(tr ' ' '\n' <<<"${needs[$goal]}" | sort | xargs)"
     done
+}
+
+@test "without apt-get the line is in the words of dnf, zypper, pacman or apk" {
+    local manager
+    declare -A line=(
+        [dnf]="dnf install gcc glibc-devel python3 python3-pip"
+        [zypper]="zypper install gcc glibc-devel python3 python3-pip"
+        [pacman]="pacman -S --needed gcc glibc python"
+        [apk]="apk add gcc musl-dev python3")
+    toolkit "$machine/root/usr/local/cuda" 13000
+    for manager in "${!line[@]}"; do
+        stub $manager ''
+        set_up pages
+        assert_failure
+        assert_line "    ${line[$manager]}"
+        rm "$bin/$manager"
+    done
+    set_up pages
+    assert_failure
+    assert_output --regexp "^Missing: gcc libc6-dev .*\(these are Debian's names\)"
 }
 
 @test "no rights: what a command can do without is not asked for" {
@@ -121,7 +146,6 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     set_up grade
     assert_failure
     assert_line --partial " bubblewrap"
-    for tool in bats jq patch; do stub $tool ''; done
     stub parallel '# GNU Parallel'
     python
     mkdir -p "$machine/root/usr/lib/bats"/bats-{support,assert,file}
@@ -154,7 +178,7 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     done
     set_up grade-class
     assert_failure
-    assert_line --regexp "^Missing: .* parallel "
+    assert_line --regexp "^Missing: parallel bubblewrap\. "
     stub parallel '# GNU Parallel'
     set_up grade-class
     assert_success
@@ -166,7 +190,7 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     stub apt-get ''
     set_up live
     assert_failure
-    assert_line --regexp "^    apt-get update && $INSTALL .* emscripten$"
+    assert_line --regexp "^    apt-get update && $INSTALL emscripten$"
     stub emcc ''
     set_up live
     assert_success
@@ -195,7 +219,7 @@ line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' 
     toolkit "$machine/root/opt/cuda" 13010
     set_up build
     assert_success
-    assert_equal "$(grep -c '^sudo apt-get install' "$calls")" 1
+    assert_equal "$(grep -c '^sudo env .* apt-get install' "$calls")" 1
 }
 
 @test "an apt-get that fails, or does not help, or is not there: a sentence" {
@@ -441,6 +465,7 @@ esac'
     stub gcc 'case $1 in
 -dumpmachine) echo "$MACHINE" ;;
 -dumpversion) echo "${VERSION:-12}" ;;
+-E) echo "8 2 36" ;;
 esac'
     # shellcheck disable=SC2016
     stub getconf 'echo "glibc ${LIBC:-2.36}"'

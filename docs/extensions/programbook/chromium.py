@@ -49,8 +49,7 @@ def find():
         if program:
             return program
     raise Missing(
-        "Chromium was not found (looked for: CHROMIUM, " + ", ".join(NAMES) + "). Install it, for "
-        "example with: apt-get install chromium"
+        "Chromium was not found. Install it (apt-get install chromium), or name it in CHROMIUM."
     )
 
 

@@ -11,6 +11,7 @@
 .. command-run:: make help
     a command, which may go on in the next lines, and what it prints
    :status: 2                      its exit status, unless 0; stderr then comes first
+   :needs: parallel jq             where one is missing, what was recorded is shown
 .. journal-run:: solutions/06_trim
     lines of the run's journal
    :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
@@ -24,6 +25,7 @@
 
 import json
 import shlex
+import shutil
 import subprocess
 
 from docutils import nodes
@@ -173,10 +175,37 @@ class SolutionDifference(LiteralInclude):
 
 
 class CommandRun(BookDirective):
-    option_spec = {"status": int}
+    """A command, and what it prints. One that needs tools which a reader need not have (:needs:)
+    shows what was recorded of it where one is missing, in docs/recorded/commands.txt. Where all are
+    there, what it printed is added to build/docs/commands.txt, which takes that file's place when
+    they differ."""
+
+    option_spec = {"status": int, "needs": str}
 
     def run(self):
         self.depend("Makefile")
+        expected = self.options.get("status", 0)
+        lacks = [tool for tool in self.options.get("needs", "").split() if not shutil.which(tool)]
+        head = f"== {expected} {' '.join(self.arguments[0].split())}\n"
+        if lacks:
+            printed = self.recorded(head)
+        else:
+            printed = self.printed(expected)
+            if "needs" in self.options:
+                self.record(head, printed)
+        command = self.arguments[0].replace("\n", " \\\n    ")
+        found = self.lines([*block("$ " + command), *block(printed)])
+        if lacks and "recorded" not in self.env.temp_data:
+            self.env.temp_data["recorded"] = True
+            found.append(
+                nodes.paragraph(
+                    text="This output and those below are recorded: the machine that built this "
+                    f"page has no {lacks[0]}."
+                )
+            )
+        return found
+
+    def printed(self, expected):
         done = subprocess.run(
             shlex.split(self.arguments[0]),
             cwd=ROOT,
@@ -185,14 +214,25 @@ class CommandRun(BookDirective):
             text=True,
             timeout=1800,  # a class, on a busy machine
         )
-        expected = self.options.get("status", 0)
         if done.returncode != expected:
             raise BookError(
                 f"{self.arguments[0]} ended with status {done.returncode}: {done.stderr}"
             )
-        command = self.arguments[0].replace("\n", " \\\n    ")
-        printed = done.stderr + done.stdout if expected else done.stdout
-        return self.lines([*block("$ " + command), *block(printed)])
+        return done.stderr + done.stdout if expected else done.stdout
+
+    def recorded(self, head):
+        self.depend("docs/recorded/commands.txt")
+        whole = (ROOT / "docs/recorded/commands.txt").read_text(encoding="utf-8")
+        if head not in whole:
+            raise BookError(f"docs/recorded/commands.txt has no output of: {head[3:]}")
+        return whole.partition(head)[2].partition("\n== ")[0]
+
+    def record(self, head, printed):
+        file = ROOT / "build/docs/commands.txt"
+        how = "a" if "record" in self.env.temp_data else "w"
+        self.env.temp_data["record"] = True
+        with open(file, how, encoding="utf-8") as record:
+            record.write(head + printed.rstrip("\n") + "\n")
 
 
 class RecordedTables(BookDirective):

@@ -38,7 +38,9 @@ def main():
         sys.exit(f"{folder}/index.html is not there. Type: make docs")
     try:
         file.write_bytes(printed(folder))
-    except (chromium.Missing, chromium.Failed) as why:
+    except chromium.Missing as why:
+        sys.exit(f"No PDF: {why}")
+    except chromium.Failed as why:
         sys.exit(f"The PDF was not made. {why}")
     print(f"PDF: {file}")
 
