@@ -100,10 +100,8 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
     struct range *r = memory_allocate_managed(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;
-    r->id = memory_new_id();
-    *pointer = memory_address(memory_managed_heap(device_current()), r);
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
-                      ALLOCATION_AT_CALL, NULL, 0);
+    *pointer =
+        memory_born(call, memory_managed_heap(device_current()), r, ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
     return cudaSuccess;
 }

@@ -57,12 +57,8 @@ static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
     struct range *r = allocate_on_device(device_current(), bytes);
     if (!r)
         return cudaErrorMemoryAllocation;
-    void *address = memory_address(memory_heap(device_current()), r);
-    r->id = memory_new_id();
-    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, bytes},
-                      ALLOCATION_AT_CALL, NULL, 0);
+    *pointer = memory_born(call, memory_heap(device_current()), r, ALLOCATION_AT_CALL, NULL, 0);
     line_number(&call->line, "allocation", r->id);
-    *pointer = address;
     return cudaSuccess;
 }
 

@@ -75,10 +75,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     if (r) {
         /* Measured (probe-outsiders.txt, "failed_allocation"): what fails queues nothing. */
         uint64_t seq = stream_enqueue_marker(s);
-        r->id = memory_new_id();
-        *pointer = memory_address(&p->heap, r);
-        checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, *pointer, bytes},
-                          ALLOCATION_IN_STREAM, s, seq);
+        *pointer = memory_born(call, &p->heap, r, ALLOCATION_IN_STREAM, s, seq);
     }
     if (line_is_open(&call->line))
         line_allocated(&call->line, p, r, result.rung);
@@ -301,53 +298,37 @@ cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t
 
 /* ---- attributes ---- */
 
-static const char *attribute_name(enum cudaMemPoolAttr attribute)
+/* The attributes are numbers here: one may be none of CUDA's header. */
+static const struct attribute {
+    int id;
+    const char *name;
+    size_t bytes;
+} attributes[] = {
+#define POOL_ATTRIBUTE(ID, type, figure, set) {ID, #ID, sizeof(type)},
+#include "api/pool_attributes.def"
+};
+
+static const struct attribute *find_attribute(int id)
 {
-    static const char *const names[] = {
-        [cudaMemPoolReuseFollowEventDependencies] = "cudaMemPoolReuseFollowEventDependencies",
-        [cudaMemPoolReuseAllowOpportunistic] = "cudaMemPoolReuseAllowOpportunistic",
-        [cudaMemPoolReuseAllowInternalDependencies] = "cudaMemPoolReuseAllowInternalDependencies",
-        [cudaMemPoolAttrReleaseThreshold] = "cudaMemPoolAttrReleaseThreshold",
-        [cudaMemPoolAttrReservedMemCurrent] = "cudaMemPoolAttrReservedMemCurrent",
-        [cudaMemPoolAttrReservedMemHigh] = "cudaMemPoolAttrReservedMemHigh",
-        [cudaMemPoolAttrUsedMemCurrent] = "cudaMemPoolAttrUsedMemCurrent",
-        [cudaMemPoolAttrUsedMemHigh] = "cudaMemPoolAttrUsedMemHigh",
-    };
-    return (unsigned)attribute < sizeof names / sizeof *names && names[attribute] ? names[attribute]
-                                                                                  : "unknown";
+    static const struct attribute unknown = {.name = "unknown", .bytes = sizeof(uint64_t)};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (attributes[i].id == id)
+            return &attributes[i];
+    return &unknown;
 }
 
-static bool *flag_of(struct pool *p, enum cudaMemPoolAttr attribute)
-{
-    switch (attribute) {
-    case cudaMemPoolReuseFollowEventDependencies: return &p->policy.events;
-    case cudaMemPoolReuseAllowOpportunistic: return &p->policy.opportunistic;
-    case cudaMemPoolReuseAllowInternalDependencies: return &p->policy.internal;
-    default: return NULL;
-    }
-}
-
-static cudaError_t get_attribute(struct call *call, struct pool *p, enum cudaMemPoolAttr attribute,
+static cudaError_t get_attribute(struct call *call, const struct pool *p, int attribute,
                                  void *value)
 {
-    bool *flag = flag_of(p, attribute);
-    if (flag) {
-        line_number(&call->line, "value", *flag);
-        *(int *)value = *flag;
-        return cudaSuccess;
-    }
-    uint64_t figure;
     switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold: figure = p->threshold; break;
-    case cudaMemPoolAttrReservedMemCurrent: figure = pool_reserved(p); break;
-    case cudaMemPoolAttrReservedMemHigh: figure = p->reserved_high; break;
-    case cudaMemPoolAttrUsedMemCurrent: figure = p->used; break;
-    case cudaMemPoolAttrUsedMemHigh: figure = p->used_high; break;
+#define POOL_ATTRIBUTE(ID, type, figure, set)                          \
+    case ID:                                                           \
+        *(type *)value = figure;                                       \
+        line_number(&call->line, "value", (uint64_t) * (type *)value); \
+        return cudaSuccess;
+#include "api/pool_attributes.def"
     default: return cudaErrorInvalidValue;
     }
-    line_number(&call->line, "value", figure);
-    *(uint64_t *)value = figure;
-    return cudaSuccess;
 }
 
 cudaError_t do_cudaMemPoolGetAttribute(struct call *call, cudaMemPool_t pool,
@@ -355,41 +336,50 @@ cudaError_t do_cudaMemPoolGetAttribute(struct call *call, cudaMemPool_t pool,
 {
     struct pool *p = pool_from_handle_owned(pool);
     line_pool(&call->line, p);
-    line_text(&call->line, "attribute", attribute_name(attribute));
+    line_text(&call->line, "attribute", find_attribute(attribute)->name);
     if (!p || !value)
         return cudaErrorInvalidValue;
     return get_attribute(call, p, attribute, value);
 }
 
-static cudaError_t set_attribute(struct call *call, struct pool *p, enum cudaMemPoolAttr attribute,
+/* Measured (one-gpu.txt, "watermarks"): any non-zero is 1. */
+static cudaError_t set_flag(bool *flag, int wanted)
+{
+    *flag = wanted != 0;
+    return cudaSuccess;
+}
+
+/* Measured (one-gpu.txt, "watermarks"): 0 sets a watermark to the current value, anything else is
+ * refused. */
+static cudaError_t reset_watermark(size_t *watermark, size_t current, uint64_t wanted)
+{
+    if (wanted)
+        return cudaErrorInvalidValue;
+    *watermark = current;
+    return cudaSuccess;
+}
+
+/* A value has its sign in the journal where it is an int. */
+static void line_wanted_int(struct call *call, int wanted)
+{
+    line_signed(&call->line, "value", wanted);
+}
+static void line_wanted_uint64_t(struct call *call, uint64_t wanted)
+{
+    line_number(&call->line, "value", wanted);
+}
+
+static cudaError_t set_attribute(struct call *call, struct pool *p, int attribute,
                                  const void *value)
 {
-    bool *flag = flag_of(p, attribute);
-    if (flag) {
-        line_signed(&call->line, "value", *(const int *)value);
-        /* Measured (one-gpu.txt, "watermarks"): any non-zero is 1. */
-        *flag = *(const int *)value != 0;
-        return cudaSuccess;
-    }
-    if ((unsigned)attribute - cudaMemPoolAttrReleaseThreshold
-        > (unsigned)(cudaMemPoolAttrUsedMemHigh - cudaMemPoolAttrReleaseThreshold))
-        return cudaErrorInvalidValue;
-    uint64_t wanted = *(const uint64_t *)value;
-    line_number(&call->line, "value", wanted);
     switch (attribute) {
-    case cudaMemPoolAttrReleaseThreshold: pool_threshold_set(p, wanted); return cudaSuccess;
-    /* Measured (one-gpu.txt, "watermarks"): 0 sets a watermark to the current value, anything else
-     * is refused. */
-    case cudaMemPoolAttrReservedMemHigh:
-        if (wanted)
-            return cudaErrorInvalidValue;
-        p->reserved_high = pool_reserved(p);
-        return cudaSuccess;
-    case cudaMemPoolAttrUsedMemHigh:
-        if (wanted)
-            return cudaErrorInvalidValue;
-        p->used_high = p->used;
-        return cudaSuccess;
+#define POOL_ATTRIBUTE(ID, type, figure, set) \
+    case ID: {                                \
+        type wanted = *(const type *)value;   \
+        line_wanted_##type(call, wanted);     \
+        return set;                           \
+    }
+#include "api/pool_attributes.def"
     default: return cudaErrorInvalidValue;
     }
 }
@@ -399,7 +389,7 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
 {
     struct pool *p = pool_from_handle_owned(pool);
     line_pool(&call->line, p);
-    line_text(&call->line, "attribute", attribute_name(attribute));
+    line_text(&call->line, "attribute", find_attribute(attribute)->name);
     if (!p)
         return cudaErrorInvalidValue;
     if (!value)
@@ -407,8 +397,9 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
                      "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of %s that holds the value.",
-                     attribute_name(attribute),
-                     flag_of(p, attribute) ? "an int" : "a uint64_t (cuuint64_t)");
+                     find_attribute(attribute)->name,
+                     find_attribute(attribute)->bytes == sizeof(int) ? "an int"
+                                                                     : "a uint64_t (cuuint64_t)");
     return set_attribute(call, p, attribute, value);
 }
 

@@ -352,12 +352,11 @@ static void alloc_now(const struct call *call, struct graph_allocation *a, struc
 {
     a->range = carve_range(&a->memory->pool->heap, a->offset, round_up(a->bytes, ALIGNMENT));
     a->range->requested = a->bytes;
-    a->range->id = memory_new_id();
     a->memory->users++;
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
         graph_segments_hold(&a->memory->segments, x, true);
     uint64_t seq = stream_enqueue_marker(s);
-    checker_allocated(call, shadow_ref_of(a), ALLOCATION_IN_STREAM, s, seq);
+    memory_born(call, &a->memory->pool->heap, a->range, ALLOCATION_IN_STREAM, s, seq);
     if (a->last_free.call)
         checker_allocated_again(call, shadow_ref_of(a), s, seq, &a->last_free);
     observe_use(call, "allocate", a, s);

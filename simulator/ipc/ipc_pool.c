@@ -272,10 +272,9 @@ static bool take_imported(const struct call *call, struct pool *p, uint32_t ipc_
     heap_map(&p->heap, allocation->offset, size);
     r = heap_take(&p->heap, r, allocation->offset, size);
     r->requested = allocation->bytes;
-    r->id = memory_new_id();
     r->shadow.ipc_ref = ipc_ref;
     ipc_table_set_importing(ipc_ref, true);
-    checker_allocated(call, shadow_of(p, r), ALLOCATION_AT_CALL, NULL, 0);
+    memory_born(call, &p->heap, r, ALLOCATION_AT_CALL, NULL, 0);
     return true;
 }
 

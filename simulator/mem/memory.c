@@ -138,6 +138,17 @@ void *memory_address(const struct heap *h, const struct range *r)
     return h->base + r->offset;
 }
 
+void *memory_born(const struct call *call, const struct heap *h, struct range *r,
+                  enum allocation_kind kind, struct stream *s, uint64_t seq)
+{
+    NEEDS_LOCK();
+    void *address = memory_address(h, r);
+    r->id = memory_new_id();
+    checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, r->requested}, kind, s,
+                      seq);
+    return address;
+}
+
 /* ---- cudaMalloc ---- */
 
 /* Maps the start of a free range; returns false when the device has no more memory. */

@@ -69,6 +69,11 @@ struct heap *memory_heap(int device);
 void memory_free(struct address_info *a);
 /* Returns where a range begins. */
 void *memory_address(const struct heap *h, const struct range *r);
+/* A live range of a heap is an allocation of the program from here on, of the bytes that were
+ * requested: it gets its number, and the checker what it compares with. `kind`, `s` and `seq` are
+ * those of checker_allocated. Returns its address. */
+void *memory_born(const struct call *call, const struct heap *h, struct range *r,
+                  enum allocation_kind kind, struct stream *s, uint64_t seq);
 
 /* Visits everything that the program has allocated and not freed; returns how many. */
 size_t memory_for_each_live(void (*visit)(struct shadow_ref b));

@@ -49,3 +49,14 @@ load ../suite
     done < <(grep -ohrE --include='*.rst' "$named" docs | sed -E 's/^[^a-z]//' | sort -u)
     finish
 }
+
+@test "every attribute of a pool that the simulated device has is in the book's table" {
+    local name names
+    mapfile -t names < <(
+        sed -n 's/^POOL_ATTRIBUTE(\(cuda\w*\),.*/\1/p' simulator/api/pool_attributes.def)
+    [ ${#names[@]} -ge 8 ] || complain "Of eight attributes ${#names[@]} were read."
+    for name in "${names[@]}"; do
+        grep -q "^$name CU_MEMPOOL_ATTR_" docs/calls.txt || complain "docs/calls.txt lacks $name."
+    done
+    finish
+}
