@@ -183,6 +183,8 @@ apt_failed() {
         say "An installation before this one was interrupted: do what the line above says."
     elif grep -qE 'Unable to locate package|no installation candidate' build/apt.log; then
         say "This system's lists do not have the package."
+    elif grep -qE 'is expired|is not valid yet' build/apt.log; then
+        say "The mirror's lists are too old, or the clock of this machine is wrong."
     elif grep -qE 'Temporary failure|Could not resolve|Could not connect|timed out|Unable to connect|\
 Failed to fetch' build/apt.log; then
         say "The network, or the proxy (http_proxy), does not lead to the packages."

@@ -617,3 +617,48 @@ there, or name another folder in TMPDIR."
     assert_failure
     assert_output --partial "the lessons need 12.2 or later"
 }
+
+# What a person has who has gcc, make and Python, and what every Debian system must have.
+least_path() {
+    local package file path
+    dpkg-query -W -f '${Essential} ${Package}\n' 2>/dev/null | grep -q '^yes' ||
+        skip "this is no Debian system: which programs every system has is unknown"
+    path=$BATS_TEST_TMPDIR/least
+    mkdir "$path"
+    while read -r package; do
+        while read -r file; do
+            [ ! -x "$file" ] || ln -sf "$(realpath "$file")" "$path/${file##*/}"
+        done < <(dpkg-query -L "$package" | grep -E '^(/usr)?/s?bin/[^/]*$')
+    done < <(dpkg-query -W -f '${Essential} ${Package}\n' | sed -n 's/^yes //p'
+        printf '%s\n' mawk "$(dpkg-query -S "$(realpath "$(type -P gcc)")" | cut -d : -f 1)" binutils \
+            "$(dpkg-query -S "$(realpath "$(type -P as)")" | cut -d : -f 1)")
+    for file in gcc make; do ln -sf "$(realpath "$(type -P $file)")" "$path/$file"; done
+    ln -sf "$(readlink -f "$(python3 -c 'import sys; print(sys.executable)')")" "$path/python3"
+    ln -sf mawk "$path/awk"
+    rm -f "$path"/{perl,patch,jq,bats,parallel,bwrap}*
+    echo "$path"
+}
+
+@test "a lesson, its check, hint, picture and trace need gcc, make and python3 alone" {
+    local copy=$BATS_TEST_TMPDIR/copy path
+    path=$(least_path)
+    workbook_copy "$copy"
+    cp -a docs "$copy"
+    cd "$copy" || return 1
+    least() { run env -i PATH="$path" HOME="$BATS_TEST_TMPDIR" "$@" 3>&- 4>&-; }
+    least make simulator
+    assert_success
+    least make solution-01 BACKEND=simulator
+    assert_success
+    least make check-01 FILE=solutions/01_first_allocation.c
+    assert_success
+    assert_line --regexp '^[0-9]+ passed, 0 failed\.'
+    least make check-01
+    assert_failure
+    assert_line --regexp '^  MISS  '
+    for goal in hint-01 picture-01 trace-01; do
+        least OPEN= make $goal
+        assert_success
+    done
+    for tool in bats jq patch parallel bwrap perl git; do assert_file_not_exists "$path/$tool"; done
+}
