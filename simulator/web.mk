@@ -23,6 +23,7 @@ LIVE_LINK := -sSTANDALONE_WASM=1 -sWASM_BIGINT=1 -sALLOW_MEMORY_GROWTH=1 -sMAXIM
 
 .PHONY: live
 live: build/live/live.wasm
+	@tests/commands/live_sources.sh >docs/live/sources.txt
 	@if cmp -s $< $(LIVE); then \
 		echo "$(LIVE) is as it was."; \
 	else \

@@ -2,12 +2,18 @@
 # Runs the test suite: test.sh test, or test.sh test-all with the tests that take long, which are
 # those with the tag "long". A test is reported as it ends, also into a file.
 #
+# test notes in build/tested which files of tests had nothing to report, and of which sources.
+# test-all, of the same sources, runs only the long tests of these; but all of a file that reads
+# TEST_LONG, whose tests do more there.
+#
 # Each file is run by a Bats of its own, test.sh file FILE: one Bats for all files reports them in
 # their order, and none before the first of them has ended.
 set -o pipefail
 
-# file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line
+# file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line. long:FILE: of its
+# long tests.
 if [ "$1" = file ]; then
+    [ "$2" = "${2#long:}" ] || set -- file "${2#long:}" --filter-tags long
     planned=
     while IFS= read -r line; do
         [[ ! $line =~ ^1\.\.[0-9]+$ ]] || planned=1
@@ -26,10 +32,20 @@ SUITE_TMPDIR=$(mktemp -d) || exit
 trap 'rm -rf "$SUITE_TMPDIR"' EXIT
 export SUITE_TMPDIR
 
-filter=()
+# A number for all sources, tracked or new, or nothing where git does not know them.
+sources() {
+    git rev-parse --is-inside-work-tree >/dev/null 2>&1 || return 0
+    git ls-files -coz --exclude-standard | sort -z | xargs -0 sha256sum 2>&1 | sha256sum
+}
+
+filter=() clean=()
 if [ "$1" = test ]; then
     filter=(--filter-tags '!long')
+    rm -f build/tested
+    sources=$(sources)
 else
+    [ -z "$(sources)" ] || [ "$(head -n 1 build/tested 2>/dev/null)" != "$(sources)" ] ||
+        mapfile -t clean < <(tail -n +2 build/tested)
     export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
     # Here once: several test files would build it at the same time. With jobs of their own, since
     # those of the make that called this are not passed on.
@@ -59,11 +75,32 @@ for file in build/rules/*.bats tests/*/*.bats; do
     [ -e "$file" ] && [[ " ${files[*]} " != *" $file "* ]] && files+=("$file")
 done
 
+kept=()
+for file in "${files[@]}"; do
+    if [[ " ${clean[*]} " != *" $file "* ]] || grep -q TEST_LONG "$file"; then
+        kept+=("$file")
+    elif grep -qE '^# bats (file|test)_tags=.*long' "$file"; then
+        kept+=("long:$file")
+    fi
+done
+[ ${#clean[@]} = 0 ] ||
+    echo "make test has passed ${#clean[@]} files on these sources: of those, what takes long."
+
 # mawk reads a pipe a block at a time, unless it is told that somebody waits for each line.
 awk=(awk)
 [ -n "$(awk -W interactive 'BEGIN {}' 2>&1)" ] || awk+=(-W interactive)
 
 # Two files for each processor: what sleeps, or waits for a process, leaves it to another.
-printf '%s\0' "${files[@]}" |
+printf '%s\0' "${kept[@]}" |
     xargs -0 -I{} -P "$((2 * $(nproc)))" bash tests/commands/test.sh file {} "${filter[@]}" 2>&1 9>&- |
+    tee "$SUITE_TMPDIR/printed" |
     "${awk[@]}" -f tests/commands/one_stream.awk | "${awk[@]}" -f tests/commands/report.awk
+status=$?
+# A file that had nothing to report: something passed, and nothing failed or was skipped.
+if [ "$1" = test ] && [ -n "$sources" ] && [ "$sources" = "$(sources)" ]; then
+    awk -F '\t' '$2 ~ /^not ok / || $2 ~ /^ok .* # skip/ { bad[$1] }
+        $2 ~ /^ok / { passed[$1] }
+        END { for (file in passed) if (!(file in bad)) print file }' "$SUITE_TMPDIR/printed" |
+        sort | { echo "$sources" && cat; } >build/tested
+fi
+exit $status

@@ -137,6 +137,12 @@ refuses() {
         "$("$BENCH" c "$(<docs/live/scripts/01_same_stream.txt)")"
 }
 
+@test "the module for pages is compiled from these sources, or make test-all says what it does" {
+    [ "$(<docs/live/sources.txt)" = "$(tests/commands/live_sources.sh)" ] ||
+        skip "$(echo "docs/live/live.wasm is older than its sources. make test-all judges it by what" \
+            "it does, and make live compiles it anew (its compiler takes 842 MB)")"
+}
+
 # same_steps JOURNAL...: the page's rules and the book's make the same of them. The last line is how
 # many steps are equal.
 same_steps() {

@@ -496,6 +496,37 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     assert_output $'ok 1 y\nnot ok 1 x\n# words\nok 2 z\n1..3'
 }
 
+@test "make test-all runs what make test has not passed on the same sources, and what is long" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tests/some"
+    cp -a tests/commands "$copy/tests"
+    cd "$copy" || return 1
+    # The set-up of test-all is not what this is about.
+    printf '#!/bin/sh\n' | tee tests/commands/setup.sh >make
+    chmod +x make
+    printf '%s\n' '@test "passes" { true; }' '# bats test_tags=long' '@test "is long" { true; }' \
+        >tests/some/one.bats
+    printf '%s\n' '@test "does more" { [ -z "$TEST_LONG" ] || true; }' >tests/some/two.bats
+    printf '%s\n' '@test "is skipped" { skip "for now"; }' '@test "beside it" { true; }' \
+        >tests/some/three.bats
+    printf '%s\n' '@test "alone" { true; }' >tests/some/four.bats
+    echo build >.gitignore
+    git init -q
+    run as_typed PATH="$PWD:$PATH" tests/commands/test.sh test
+    assert_line "4 passed, 0 failed, 1 skipped"
+    run as_typed PATH="$PWD:$PATH" tests/commands/test.sh test-all
+    assert_line "make test has passed 3 files on these sources: of those, what takes long."
+    refute_line --regexp '(passes|alone)$'
+    assert_line "  ok    is long"
+    assert_line "  ok    does more"
+    assert_line "  ok    beside it"
+    assert_line "3 passed, 0 failed, 1 skipped"
+    # Other sources: everything.
+    echo >>tests/some/four.bats
+    run as_typed PATH="$PWD:$PATH" tests/commands/test.sh test-all
+    assert_line "5 passed, 0 failed, 1 skipped"
+}
+
 @test "a loop that a test starts ends with the test, also when that is killed" {
     local pid=$BATS_TEST_TMPDIR/pid test
     runs() { grep -q while "/proc/$(<"$pid")/cmdline" 2>/dev/null; }
