@@ -73,8 +73,9 @@ static void diag_no_addresses(const struct heap *h)
     if (!heaps.reported_no_addresses)
         diag("this process has no %zu %s of addresses left for a pool or for cudaMalloc: they, or "
              "its mappings, are limited (ulimit -v, valgrind, vm.max_map_count), or used up by "
-             "others. A device with less memory needs fewer: SIM_MEMORY=1G.",
-             2 * h->limit / (is_large ? GiB : MiB), is_large ? "GiB" : "MiB");
+             "others. A device with less memory needs fewer: SIM_MEMORY=%zuM.",
+             2 * h->limit / (is_large ? GiB : MiB), is_large ? "GiB" : "MiB",
+             is_large ? 1024 : h->limit / 8 / MiB);
     heaps.reported_no_addresses = true;
 }
 

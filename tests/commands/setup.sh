@@ -185,8 +185,8 @@ apt_failed() {
         say "This system's lists do not have the package."
     elif grep -qE 'is expired|is not valid yet' build/apt.log; then
         say "The mirror's lists are too old, or the clock of this machine is wrong."
-    elif grep -qE 'Temporary failure|Could not resolve|Could not connect|timed out|Unable to connect|\
-Failed to fetch' build/apt.log; then
+    elif grep -qE 'Temporary failure|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
+        build/apt.log; then
         say "The network, or the proxy (http_proxy), does not lead to the packages."
     fi
 }
@@ -238,6 +238,20 @@ run_apt() { # run_apt "sudo "|"" PACKAGE...
         "${as[@]}" apt-get update "${options[@]}" &&
             "${as[@]}" apt-get install "${options[@]}" -y --no-install-recommends "${@:2}"
     } >build/apt.log 2>&1 </dev/null
+}
+
+# ---- addresses ----
+
+# The simulated device reserves addresses for all memory of a device, and uses few of them. Who
+# named a smaller device knows that; a check takes the whole one.
+check_addresses() { # check_addresses PURPOSE
+    local limit
+    limit=$(ulimit -v)
+    [ "$limit" != unlimited ] && [ "$limit" -lt 1000000000 ] || return 0
+    [ "$1" != build ] || [ -z "${SIM_MEMORY:-}" ] || return 0
+    fail "This shell limits the addresses of a program (ulimit -v is $limit KB), and the simulated \
+device reserves 1000 GB of them, of which it uses little. Type ulimit -v unlimited, or begin a \
+shell without the limit; for make NN a smaller device may do, such as SIM_MEMORY=256M."
 }
 
 # ---- places that can be written, with room ----
@@ -346,8 +360,7 @@ fetch() {
     elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
         why="What $index sent is not what is expected here: a hash differs. Is there a proxy, or \
 another index (PIP_INDEX_URL), that changes files?"
-    elif grep -qE 'Connection(Error)?\b|Timeout|timed out|Name or service|name resolution|ProxyError|\
-SSLError|CERTIFICATE|unreachable|Retrying' "$log"; then
+    elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' "$log"; then
         why="The network does not lead to $index${https_proxy:+ (https_proxy is $https_proxy)}. \
 When it does, run make again. Behind a proxy, set https_proxy."
     elif grep -qE 'No matching distribution|from versions' "$log"; then
@@ -602,6 +615,7 @@ cuda() {
     note "$chosen" build/nvcc/nvcc
 }
 
+case ${1:-} in build | check | grade*) check_addresses "$1" ;; esac
 [ "${1:-}" = backend ] || check_places "${1:-}"
 case ${1:-} in
 build) build ;;

@@ -468,7 +468,7 @@ END
     local gib=$((1024 * 1024))
     run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) "$at"
     assert_output --partial "simulated device: this process has no "
-    assert_output --partial "SIM_MEMORY=1G"
+    assert_output --partial "SIM_MEMORY=1024M"
     [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
     SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) \
         "$at"

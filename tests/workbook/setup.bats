@@ -409,6 +409,122 @@ esac'
     assert_file_exists "$machine/copy/build/venv/docs"
 }
 
+@test "where addresses are limited that is said, and no file is at fault" {
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    ulimit -v 8000000
+    set_up build
+    assert_failure
+    assert_output --partial "(ulimit -v is 8000000 KB)"
+    set_up SIM_MEMORY=256M build
+    assert_success
+    set_up SIM_MEMORY=256M check
+    assert_failure
+}
+
+@test "a CC of two words serves; one that is not there, or compiles for 32 bits, is named" {
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    set_up CC="env gcc" build
+    assert_success
+    rm -r "$machine/copy/build"
+    set_up CC="clang -O1" build
+    assert_failure
+    assert_output "CC is clang -O1, but there is no clang. Install it, or leave CC out: then it is gcc."
+    # shellcheck disable=SC2016
+    stub little 'case $1 in -E) echo "4 2 36" ;; *) echo 12 ;; esac'
+    set_up CC=little build
+    assert_failure
+    assert_output "little (CC) compiles for 32 bits; CUDA 13 has 64."
+    stub old 'case $1 in -E) echo "8 2 17" ;; *) echo 12 ;; esac'
+    set_up CC=old build
+    assert_failure
+    assert_output --partial "This machine has glibc 2.17; the simulated device needs 2.28 or later."
+    stub musl 'case $1 in -E) echo "8 __GLIBC__ __GLIBC_MINOR__" ;; *) echo 12 ;; esac'
+    set_up CC=musl build
+    assert_failure
+    assert_output --partial "The C library here is not glibc"
+}
+
+@test "a Python that is too old is named" {
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    # shellcheck disable=SC2016
+    stub python3 'case $* in *version_info*) exit 1 ;; --version) echo "Python 3.6.8" ;; esac'
+    set_up build
+    assert_success
+    set_up check
+    assert_failure
+    assert_output --partial "python3 is Python 3.6.8, and the checks need Python 3.9 or later."
+}
+
+@test "what cannot be fetched: network, index, disk or hash, and pip's own lines are in a log" {
+    local words
+    declare -A says=(
+        ["NewConnectionError: Name or service not known"]="The network does not lead to "
+        ["No matching distribution found for sphinx==9.0.4"]="has no such version for this machine"
+        ["OSError: [Errno 28] No space left on device"]="The disk is full: make room in "
+        ["THESE PACKAGES DO NOT MATCH THE HASHES"]="a hash differs.")
+    compiler
+    mkdir "$machine/copy/docs"
+    : >"$machine/copy/docs/requirements.txt"
+    # shellcheck disable=SC2016
+    stub python3 '
+case "$*" in
+"-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python3 ;;
+*"pip install"*) echo "ERROR: $WORDS"; exit 1 ;;
+esac'
+    for words in "${!says[@]}"; do
+        set_up WORDS="$words" docs
+        assert_failure
+        assert_output --partial "Sphinx could not be fetched."
+        assert_output --partial "${says[$words]}"
+        refute_output --partial "ERROR"
+        grep -q "ERROR: $words" <(tr -d '[]' <"$machine/copy/build/venv/pip.log") ||
+            grep -qF "ERROR: $words" "$machine/copy/build/venv/pip.log"
+    done
+    grep -q -- '--retries 1 .*--require-hashes' "$calls"
+}
+
+@test "what takes long says every five seconds that it goes on" {
+    compiler
+    python
+    hold_at '    include='
+    set_up_beside "$machine/first" build
+    wait_for "$machine/first" "  5 seconds"
+    echo >"$machine/network"
+    wait $!
+}
+
+@test "files that a killed make left are removed by the next; those of one that runs stay" {
+    local folder=$machine/copy/build/simulator gone
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    mkdir -p "$folder/objects/api" "$folder/solutions"
+    bash -c 'echo $$' >"$machine/gone"
+    gone=$(<"$machine/gone")
+    touch "$folder"/libcudart.so.13{,."$gone"} "$folder/objects/api/call.o.$gone"{,.d} \
+        "$folder/solutions/01_first_allocation"{,."$gone",.$$}
+    set_up build
+    assert_success
+    run find "$folder" -type f -printf '%P\n'
+    assert_equal "$(sort <<<"$output")" "libcudart.so.13
+solutions/01_first_allocation
+solutions/01_first_allocation.$$"
+}
+
+@test "a build/ in which programs may not run is named" {
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    mkdir -p "$machine/copy/build"
+    run unshare -rm bash -c 'mount -t tmpfs -o noexec none "$1/copy/build" && shift && exec "$@"' \
+        noexec "$machine" env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
+        "$machine/copy/tests/commands/setup.sh" build 3>&- 4>&-
+    assert_failure
+    assert_output --partial "may not be run: the disk is mounted so (noexec)"
+}
+
 @test "without flock, which keeps two set-ups apart: a sentence" {
     compiler
     python
