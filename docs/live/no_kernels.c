@@ -20,6 +20,10 @@ NONE(const struct kernel_code *, registry_code,
 NONE(struct function *, registry_function, (struct registered_kernel * k, const char **why))
 NONE(struct variable *, registry_module_variable, (struct registered_variable * v))
 NONE(struct variable *, module_variable, (struct module * m, const char *name))
+NONE(struct function *, module_function, (struct module * m, const char *name))
+NONE(uint64_t, module_function_address, (const struct function *f))
+NONE(const char *, registry_place_managed,
+     (struct binary * binary, uint64_t (*address)(struct variable *v, int device)))
 NONE(bool, grid_run,
      (const struct kernel_code *code, const struct launch_shape *shape,
       const struct launch_memory *memory, struct launch_fault *fault))
@@ -30,3 +34,5 @@ void registry_add_variable(struct binary *binary, const void *host, const char *
                            size_t bytes)
 {
 }
+
+void registry_add_managed(struct binary *binary, void **pointer, const char *symbol) {}

@@ -1,9 +1,9 @@
-/* Lesson 09 as a .cu file: a program with kernels of its own that has always worked, with cudaMalloc
- * and cudaFree in its loop.
+/* Lesson 09 as a .cu file: a program with kernels of its own that has always worked, with
+ * cudaMalloc and cudaFree in its loop.
  *
  *     make 09 FILE=docs/programs/migration_before.cu
  *
- * Replace the calls in a copy of it, and run that: the reports name the kernels, and their lines. */
+ * Replace the calls in a copy of it, and run that: the reports name the kernels and their lines. */
 #include "workbook.h"
 
 enum { FRAMES = 6, COUNT = 1 << 18 };

@@ -11,8 +11,10 @@
 #include "api/nvcc_entry.h"
 
 #include "api/call.h"
+#include "api/own_process.h"
 #include "os/os.h"
 #include "ptx/registry.h"
+#include "run/device_variable.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -37,7 +39,23 @@ void **__cudaRegisterFatBinary(void *wrapper)
 void __cudaRegisterFatBinaryEnd(void **binary) { (void)binary; }
 /* What is registered stays: work that is queued may name it. */
 void __cudaUnregisterFatBinary(void **binary) { (void)binary; }
-char __cudaInitModule(void **binary) { return binary != NULL; }
+
+/* Called before the host's first use of a __managed__ variable, which may be before any call. */
+char __cudaInitModule(void **handle)
+{
+    struct binary *binary = (struct binary *)handle;
+    if (!binary)
+        return 0;
+    lock_acquire();
+    if (!process.started)
+        process_start();
+    const char *missing = registry_place_managed(binary, device_variable_address);
+    if (missing)
+        os_fatal("the __managed__ variable %s is not in the program's device code: %s.", missing,
+                 binary->refusal ? binary->refusal : "the PTX has no variable of this name");
+    lock_release();
+    return 1;
+}
 
 void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *symbol,
                             int thread_limit, void *thread, void *block, dim3 *block_size,
@@ -68,10 +86,10 @@ EXPORT void __cudaRegisterManagedVar(void **binary, void **host, char *device, c
 void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol, int ext,
                               size_t bytes, int constant, int global)
 {
-    (void)binary, (void)host, (void)device, (void)ext, (void)bytes, (void)constant, (void)global;
-    diag("the program has a __managed__ variable, %s, and these are not simulated: it crashes when "
-         "it touches that. Allocate it with cudaMallocManaged.",
-         symbol);
+    (void)device, (void)ext, (void)bytes, (void)constant, (void)global;
+    lock_acquire();
+    registry_add_managed((struct binary *)binary, host, symbol);
+    lock_release();
 }
 
 /* ---- launches ---- */

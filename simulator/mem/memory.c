@@ -250,11 +250,17 @@ void memory_free(struct address_info *a)
 /* ---- what is left ---- */
 
 /* A reset ends no allocation of a pool (documented). */
+bool memory_is_variable(const struct range *r)
+{
+    return r->shadow.allocated_by.slot == HOST_SLOT && !r->shadow.allocated_by.number;
+}
+
 static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
 {
     size_t live = 0;
     for (struct range *r = h->first; r; r = r->next) {
-        if (!r->live || (!h->pool && r->id <= device_last_reset_id(h->device)))
+        if (!r->live || memory_is_variable(r)
+            || (!h->pool && r->id <= device_last_reset_id(h->device)))
             continue;
         live++;
         visit((struct shadow_ref){&r->shadow, r->id, memory_address(h, r), r->requested});

@@ -63,6 +63,8 @@ struct heap *memory_managed_heap(int device);
 /* The same for a variable of device code, which stays for good. It takes nothing from the device
  * either (assumed). */
 struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap);
+/* Is it a variable of device code? */
+bool memory_is_variable(const struct range *r);
 /* Returns the heap of cudaMalloc's allocations on a device that has one. */
 struct heap *memory_heap(int device);
 /* Frees an allocation of cudaMalloc. */

@@ -165,33 +165,38 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
 
 /* ---- addresses ---- */
 
-/* Sets the addresses that the threads use, from operand `n`. */
+/* The addresses that the threads use. One more than there are, for who looks at neighbors. */
+struct addresses {
+    uint64_t at[WARP_SIZE + 1];
+    /* All take part, and each address is `stride` behind the one before: at most 256 bytes. */
+    bool is_affine;
+    uint64_t stride;
+};
+
+/* Sets the addresses from operand `n`. */
 static inline void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
-                                uint64_t *address)
+                                uint32_t lanes, struct addresses *a)
 {
     const uint64_t added = (uint64_t)i->immediate;
     if (i->wide & 128) {
-        const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[n]);
+        const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
         for (unsigned l = 0; l < WARP_SIZE; l++)
-            address[l] = (uint32_t)(a[l] + (uint32_t)added);
-        return;
+            a->at[l] = (uint32_t)(r[l] + (uint32_t)added);
+    } else {
+        const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            a->at[l] = r[l] + added;
     }
-    const lane_u64 *a = (const lane_u64 *)(w->registers + i->r[n]);
+    uint64_t difference = 0, stride = a->at[1] - a->at[0];
+    a->at[WARP_SIZE] = a->at[WARP_SIZE - 1] + stride;
     for (unsigned l = 0; l < WARP_SIZE; l++)
-        address[l] = a[l] + added;
-}
-
-/* Are the addresses of all threads one behind the other? */
-static inline bool is_row(const uint64_t *address, size_t bytes)
-{
-    uint64_t difference = 0;
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        difference |= address[l] - address[0] - l * bytes;
-    return !difference;
+        difference |= (a->at[l + 1] - a->at[l]) ^ stride;
+    a->is_affine = !difference && lanes == ALL_LANES && stride <= 256;
+    a->stride = stride;
 }
 
 /* A window that was found and has all of [address, address + bytes), or NULL. */
-static struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
+static inline struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
 {
     if (is_in(launch->last, address, bytes))
         return launch->last;
@@ -211,15 +216,37 @@ struct region {
     uint64_t least, end;
 };
 
-static bool find_region(struct warp *w, const struct instruction *i, uint32_t lanes,
-                        const uint64_t *address, struct region *r)
+/* The first and the last address, and the bits of all: false when there are none of this form. */
+static inline bool find_span(const struct addresses *a, uint32_t lanes, uint64_t *least,
+                             uint64_t *most, uint64_t *together)
+{
+    if (a->is_affine) {
+        *least = a->at[0];
+        *most = a->at[WARP_SIZE - 1];
+        *together = a->at[0] | a->stride;
+        return *least <= *most;
+    }
+    uint64_t first = UINT64_MAX, last = 0, bits = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t at = a->at[__builtin_ctz(rest)];
+        first = at < first ? at : first;
+        last = at > last ? at : last;
+        bits |= at;
+    }
+    *least = first;
+    *most = last;
+    *together = bits;
+    return true;
+}
+
+static inline bool find_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                               const struct addresses *a, struct region *r)
 {
     const size_t bytes = (size_t)i->bytes * i->count;
-    uint64_t least = UINT64_MAX, most = 0, together = 0;
-    if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1)))
+    uint64_t least, most, together;
+    if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1))
+        || !find_span(a, lanes, &least, &most, &together))
         return false;
-    EACH_LANE(lanes, least = address[l] < least ? address[l] : least;
-              most = address[l] > most ? address[l] : most; together |= address[l];)
     if (together & (bytes - 1) || (least ^ most) & WINDOW_MASK)
         return false;
     bool shared = i->space == SPACE_SHARED
@@ -241,16 +268,17 @@ static bool find_region(struct warp *w, const struct instruction *i, uint32_t la
 
 /* Leaves what was touched in the window: in one step when the threads touch all bytes from the
  * first to the last. */
-static void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
-                         const uint64_t *address, size_t bytes)
+static inline void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
+                                const struct addresses *a, size_t bytes)
 {
     if (!r->window)
         return;
-    if (r->end - r->least <= bytes || (lanes == ALL_LANES && is_row(address, bytes))) {
+    if (r->end - r->least <= bytes || (a->is_affine && a->stride == bytes)) {
         touch_kind(r->window, kind, r->least, r->end - r->least);
         return;
     }
-    EACH_LANE(lanes, touch_kind(r->window, kind, address[l], bytes);)
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        touch_kind(r->window, kind, a->at[__builtin_ctz(rest)], bytes);
 }
 
 /* ---- loads and stores ---- */
@@ -288,38 +316,64 @@ static inline bool is_plain(const struct instruction *i)
     return i->bytes == (i->wide & 1 ? 8 : 4);
 }
 
-static void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
-                        const uint64_t *address, const char *base)
+#define LOAD_EACH(to, from) EACH_LANE(lanes, ((to *)d)[l] = (to) * (const from *)(base + at[l]);)
+#define LOAD_AS(unsigned_type, signed_type) \
+    if (i->wide & 1 && i->is_signed) {      \
+        LOAD_EACH(lane_s64, signed_type)    \
+    } else if (i->wide & 1) {               \
+        LOAD_EACH(lane_u64, unsigned_type)  \
+    } else if (i->is_signed) {              \
+        LOAD_EACH(lane_s32, signed_type)    \
+    } else {                                \
+        LOAD_EACH(lane_u32, unsigned_type)  \
+    }
+
+/* An element of each thread. */
+static inline void load_elements(char *d, const struct instruction *i, uint32_t lanes,
+                                 const uint64_t *at, const char *base)
 {
-    char *d = w->registers + i->r[0];
-    if (i->count == 1 && is_plain(i) && lanes == ALL_LANES && is_row(address, i->bytes))
-        memcpy(d, base + address[0], WARP_SIZE * (size_t)i->bytes);
-    else if (i->count == 1 && is_plain(i) && i->bytes == 4) {
-        EACH_LANE(lanes, ((lane_u32 *)d)[l] = *(const lane_u32 *)(base + address[l]);)
-    } else if (i->count == 1 && is_plain(i)) {
-        EACH_LANE(lanes, ((lane_u64 *)d)[l] = *(const lane_u64 *)(base + address[l]);)
-    } else {
-        for (unsigned n = 0; n < i->count; n++) {
-            char *to = w->registers + i->r[n];
-            EACH_LANE(lanes, set_lane(to, i, l, base + address[l] + n * i->bytes);)
-        }
+    switch (i->bytes) {
+    case 1: LOAD_AS(lane_u8, lane_s8) break;
+    case 2: LOAD_AS(lane_u16, lane_s16) break;
+    case 4: LOAD_AS(lane_u32, lane_s32) break;
+    default: LOAD_EACH(lane_u64, lane_u64)
     }
 }
 
-void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
+static inline void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                               const struct addresses *a, const char *base)
 {
-    uint64_t address[WARP_SIZE];
+    char *d = w->registers + i->r[0];
+    if (a->is_affine && i->count == 1 && is_plain(i)) {
+        const char *from = base + a->at[0];
+        if (a->stride == i->bytes) {
+            memcpy(d, from, WARP_SIZE * (size_t)i->bytes);
+            return;
+        }
+        if (!a->stride && i->bytes == 4) {
+            const uint32_t value = *(const lane_u32 *)from;
+            EACH_LANE(ALL_LANES, ((lane_u32 *)d)[l] = value;)
+            return;
+        }
+    }
+    for (unsigned n = 0; n < i->count; n++)
+        load_elements(w->registers + i->r[n], i, lanes, a->at, base + n * i->bytes);
+}
+
+HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    struct addresses address;
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
-    addresses_of(w, i, i->count, address);
-    if (find_region(w, i, lanes, address, &region)) {
-        touch_region(&region, ACCESS_READ, lanes, address, all);
-        load_region(w, i, lanes, address, region.base);
+    addresses_of(w, i, i->count, lanes, &address);
+    if (find_region(w, i, lanes, &address, &region)) {
+        touch_region(&region, ACCESS_READ, lanes, &address, all);
+        load_region(w, i, lanes, &address, region.base);
         return;
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        const char *from = bytes_at(w, i, l, address[l], all, ACCESS_READ);
+        const char *from = bytes_at(w, i, l, address.at[l], all, ACCESS_READ);
         if (!from)
             return;
         for (unsigned n = 0; n < i->count; n++)
@@ -329,41 +383,46 @@ void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 static inline void store_lane(char *to, const struct instruction *i, const char *a, unsigned l)
 {
-    uint64_t value = i->wide & 1 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
-    memcpy(to, &value, i->bytes);
+    const uint64_t value = i->wide & 1 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
+    switch (i->bytes) {
+    case 1: *(lane_u8 *)to = (uint8_t)value; break;
+    case 2: *(lane_u16 *)to = (uint16_t)value; break;
+    case 4: *(lane_u32 *)to = (uint32_t)value; break;
+    default: *(lane_u64 *)to = value;
+    }
 }
 
-static void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
-                         const uint64_t *address, char *base)
+static inline void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                                const struct addresses *address, char *base)
 {
     const char *a = w->registers + i->r[1];
-    if (i->count == 1 && is_plain(i) && lanes == ALL_LANES && is_row(address, i->bytes)) {
-        memcpy(base + address[0], a, WARP_SIZE * (size_t)i->bytes);
+    if (i->count == 1 && is_plain(i) && address->is_affine && address->stride == i->bytes) {
+        memcpy(base + address->at[0], a, WARP_SIZE * (size_t)i->bytes);
         return;
     }
     /* Where two threads write the same bytes, the last one's stay. */
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         for (unsigned n = 0; n < i->count; n++)
-            store_lane(base + address[l] + n * i->bytes, i, w->registers + i->r[n + 1], l);
+            store_lane(base + address->at[l] + n * i->bytes, i, w->registers + i->r[n + 1], l);
     }
 }
 
-void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint64_t address[WARP_SIZE];
+    struct addresses address;
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
     w->launch->changes++;
-    addresses_of(w, i, 0, address);
-    if (find_region(w, i, lanes, address, &region)) {
-        touch_region(&region, ACCESS_WRITE, lanes, address, all);
-        store_region(w, i, lanes, address, region.base);
+    addresses_of(w, i, 0, lanes, &address);
+    if (find_region(w, i, lanes, &address, &region)) {
+        touch_region(&region, ACCESS_WRITE, lanes, &address, all);
+        store_region(w, i, lanes, &address, region.base);
         return;
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *to = bytes_at(w, i, l, address[l], all, ACCESS_WRITE);
+        char *to = bytes_at(w, i, l, address.at[l], all, ACCESS_WRITE);
         if (!to)
             return;
         for (unsigned n = 0; n < i->count; n++)
@@ -372,7 +431,7 @@ void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 }
 
 /* From the kernel's parameters, at a place that is known: all threads read the same. */
-void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     for (unsigned n = 0; n < i->count; n++) {
         const char *from =
@@ -466,12 +525,12 @@ static uint64_t operand_of(const struct warp *w, const struct instruction *i, un
 /* Operands: the result (of `red` a scratch register), the address, one or two values. */
 void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint64_t address[WARP_SIZE];
+    struct addresses address;
     w->launch->changes++;
-    addresses_of(w, i, 1, address);
+    addresses_of(w, i, 1, lanes, &address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *at = bytes_at(w, i, l, address[l], i->bytes, ACCESS_ATOMIC);
+        char *at = bytes_at(w, i, l, address.at[l], i->bytes, ACCESS_ATOMIC);
         if (!at)
             return;
         uint64_t old = 0, b = operand_of(w, i, 2, l), c = 0;
@@ -491,21 +550,22 @@ void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
  * both addresses; option 1: r[2] says how many bytes are copied, the rest becomes 0. */
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint64_t to[WARP_SIZE], from[WARP_SIZE];
+    struct addresses to, from;
     struct instruction source = *i, target = *i;
     source.space = SPACE_GLOBAL;
     source.wide = (uint8_t)(i->wide << 1);
     source.immediate = (int64_t)(int32_t)i->target;
-    addresses_of(w, &target, 0, to);
-    addresses_of(w, &source, 1, from);
+    addresses_of(w, &target, 0, lanes, &to);
+    addresses_of(w, &source, 1, lanes, &from);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
-        char *here = bytes_at(w, &target, l, to[l], i->bytes, ACCESS_WRITE);
+        char *here = bytes_at(w, &target, l, to.at[l], i->bytes, ACCESS_WRITE);
         if (!here)
             return;
         memset(here, 0, i->bytes);
-        const char *there = bytes ? bytes_at(w, &source, l, from[l], i->bytes, ACCESS_READ) : NULL;
+        const char *there =
+            bytes ? bytes_at(w, &source, l, from.at[l], i->bytes, ACCESS_READ) : NULL;
         if (bytes && !there)
             return;
         if (bytes)

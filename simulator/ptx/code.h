@@ -116,6 +116,7 @@ struct kernel_code {
     bool has_calls;
     /* Variables of the module whose addresses its instructions hold, on this device. */
     int device;
+    uint64_t (*address)(struct variable *v, int device);
     /* NULL, or why it cannot run, as the end of a sentence; the caller owns it. */
     char *refusal;
 };
@@ -124,11 +125,12 @@ struct kernel_code {
  * variable of global or constant memory its address there. Needs the lock. */
 struct kernel_code *code_read(struct function *kernel, int device,
                               uint64_t (*address)(struct variable *v, int device));
-/* The address of a function, for calls by address: this and its index. */
-#define FUNCTION_WINDOW ((uint64_t)3 << 56)
-#define SHARED_WINDOW   ((uint64_t)1 << 56)
-#define LOCAL_WINDOW    ((uint64_t)2 << 56)
-#define PARAM_WINDOW    ((uint64_t)4 << 56)
+/* Returns the function at an address, read for this kernel, which may call it by that; NULL: there
+ * is none, or the kernel's `refusal` says why it cannot run. Needs the lock. */
+const struct code *code_at(struct kernel_code *k, uint64_t address);
+#define SHARED_WINDOW ((uint64_t)1 << 56)
+#define LOCAL_WINDOW  ((uint64_t)2 << 56)
+#define PARAM_WINDOW  ((uint64_t)4 << 56)
 /* What the blocks of a cooperative launch meet in: the driver's, for this_grid().sync(). */
 #define GRID_WINDOW ((uint64_t)5 << 56)
 #define WINDOW_MASK ((uint64_t)255 << 56)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ptx/half.h"
 #include "ptx/warp.h"
 
 /* A page of a browser rounds in one way alone. */
@@ -171,55 +172,6 @@ enum number {
     NUMBER_F64
 };
 
-static double half_value(uint32_t h)
-{
-    unsigned exponent = h >> 10 & 31, fraction = h & 1023;
-    double value = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-                 : exponent       ? ldexp(1024.0 + fraction, (int)exponent - 25)
-                                  : ldexp(fraction, -24);
-    return h & 0x8000 ? -value : value;
-}
-
-/* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`. */
-static double rounded_to(double x, int digits, int least, unsigned rounding)
-{
-    int exponent;
-    if (x == 0 || isinf(x) || isnan(x))
-        return x;
-    frexp(x, &exponent);
-    int last = exponent - digits > least ? exponent - digits : least;
-    double scaled = ldexp(x, -last);
-    scaled = rounding == 1 ? trunc(scaled)
-           : rounding == 2 ? floor(scaled)
-           : rounding == 3 ? ceil(scaled)
-                           : rint(scaled);
-    return ldexp(scaled, last);
-}
-
-static uint32_t half_bits(double x, unsigned rounding)
-{
-    uint32_t sign = signbit(x) ? 0x8000 : 0;
-    if (isnan(x))
-        return 0x7FFF;
-    double r = fabs(rounded_to(x, 11, -24, rounding));
-    if (r > 65504)
-        return sign | (rounding == 1 && !isinf(x) ? 0x7BFF : 0x7C00);
-    int exponent;
-    if (r < ldexp(1, -14))
-        return sign | (uint32_t)ldexp(r, 24);
-    frexp(r, &exponent);
-    return sign | (uint32_t)(exponent + 14) << 10 | ((uint32_t)ldexp(r, 11 - exponent) & 1023);
-}
-
-static uint32_t bfloat_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    if (x != x)
-        return 0x7FFF;
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16;
-}
-
 /* A value on its way: an integer, or a float. */
 struct value {
     bool is_float, is_signed;
@@ -230,8 +182,6 @@ struct value {
 static struct value value_of(enum number type, const char *a, unsigned l)
 {
     uint32_t low = ((const lane_u32 *)a)[l];
-    float f;
-    uint32_t widened = low << 16;
     switch (type) {
     case NUMBER_U8: return (struct value){.integer = (uint8_t)low};
     case NUMBER_S8: return (struct value){.is_signed = true, .integer = (uint64_t)(int8_t)low};
@@ -242,9 +192,7 @@ static struct value value_of(enum number type, const char *a, unsigned l)
     case NUMBER_U64: return (struct value){.integer = ((const lane_u64 *)a)[l]};
     case NUMBER_S64: return (struct value){.is_signed = true, .integer = ((const lane_u64 *)a)[l]};
     case NUMBER_F16: return (struct value){.is_float = true, .real = half_value(low)};
-    case NUMBER_BF16:
-        memcpy(&f, &widened, 4);
-        return (struct value){.is_float = true, .real = (double)f};
+    case NUMBER_BF16: return (struct value){.is_float = true, .real = bfloat_value(low)};
     case NUMBER_F32:
         return (struct value){.is_float = true, .real = (double)((const lane_f32 *)a)[l]};
     case NUMBER_F64: return (struct value){.is_float = true, .real = ((const lane_f64 *)a)[l]};
@@ -299,15 +247,14 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
 {
     bool to_integer = i->option & 4;
     double real = to_integer && v.is_float ? rounded(v.real, i->rounding) : v.real;
+    double integer = v.is_signed ? (double)(int64_t)v.integer : (double)v.integer;
     float f = v.is_float ? (float)real : v.is_signed ? (float)(int64_t)v.integer : (float)v.integer;
     if (to == NUMBER_F64)
-        ((lane_f64 *)d)[l] = v.is_float  ? real
-                           : v.is_signed ? (double)(int64_t)v.integer
-                                         : (double)v.integer;
+        ((lane_f64 *)d)[l] = v.is_float ? real : integer;
     else if (to == NUMBER_F16)
-        ((lane_u32 *)d)[l] = half_bits(v.is_float ? real : (double)f, i->rounding);
+        ((lane_u32 *)d)[l] = narrowed(v.is_float ? real : integer, 11, -24, 0x7C00, i->rounding);
     else if (to == NUMBER_BF16)
-        ((lane_u32 *)d)[l] = bfloat_bits(f);
+        ((lane_u32 *)d)[l] = narrowed(v.is_float ? real : integer, 8, -133, 0x7F80, i->rounding);
     else if (f != f)
         ((lane_u32 *)d)[l] = 0x7FFFFFFFu;
     else

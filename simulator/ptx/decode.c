@@ -206,7 +206,7 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
         size_t index;
         d->kernel->has_calls = true;
         decode_function(d, f, &index);
-        return decode_constant(d, FUNCTION_WINDOW | index, bytes, NULL);
+        return decode_constant(d, module_function_address(f), bytes, NULL);
     }
     if (word_is(o->word, "WARP_SZ"))
         return decode_constant(d, WARP_SIZE, bytes, NULL);
@@ -229,7 +229,7 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
         return decode_constant(d, (v->is_dynamic ? 0 : v->offset) + added, bytes,
                                v->is_dynamic ? v : NULL);
     }
-    return decode_constant(d, d->address(v, d->kernel->device) + added, bytes, NULL);
+    return decode_constant(d, d->kernel->address(v, d->kernel->device) + added, bytes, NULL);
 }
 
 uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes)
@@ -636,14 +636,12 @@ static void read_body(struct decoder *d)
 
 /* ---- a kernel ---- */
 
-static void read_code(struct kernel_code *k, struct code *code,
-                      uint64_t (*address)(struct variable *v, int device))
+static void read_code(struct kernel_code *k, struct code *code)
 {
     struct decoder *d = os_allocate(sizeof *d);
     d->kernel = k;
     d->code = code;
     d->module = code->function->module;
-    d->address = address;
     if (code->function->body)
         read_body(d);
     os_free(d);
@@ -686,14 +684,40 @@ struct kernel_code *code_read(struct function *kernel, int device,
     NEEDS_LOCK();
     struct kernel_code *k = os_allocate(sizeof *k);
     k->device = device;
+    k->address = address;
     k->entry = code_new(k, kernel);
-    read_code(k, k->entry, address);
+    read_code(k, k->entry);
     for (size_t n = 0; n < k->function_count; n++)
-        read_code(k, k->functions[n], address);
+        read_code(k, k->functions[n]);
     place_dynamic(k, k->entry);
     for (size_t n = 0; n < k->function_count; n++)
         place_dynamic(k, k->functions[n]);
     return k;
+}
+
+const struct code *code_at(struct kernel_code *k, uint64_t address)
+{
+    NEEDS_LOCK();
+    struct function *f = module_function_at(k->entry->function->module, address);
+    size_t known = k->function_count, shared = k->static_shared_bytes;
+    for (size_t n = 0; n < known; n++)
+        if (k->functions[n]->function == f)
+            return k->functions[n];
+    if (!f)
+        return NULL;
+    k->functions = os_grow(k->functions, (known + 1) * sizeof *k->functions);
+    k->functions[k->function_count++] = code_new(k, f);
+    for (size_t n = known; n < k->function_count; n++) {
+        read_code(k, k->functions[n]);
+        place_dynamic(k, k->functions[n]);
+    }
+    /* The launch has begun with what it had. */
+    if (!k->refusal && k->static_shared_bytes > shared) {
+        static const char why[] = "shared memory of a function that is called by its address";
+        k->refusal = os_allocate(sizeof why);
+        memcpy(k->refusal, why, sizeof why);
+    }
+    return k->refusal ? NULL : k->functions[known];
 }
 
 const struct operation *find_operation(const char *name)

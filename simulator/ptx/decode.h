@@ -89,7 +89,6 @@ struct decoder {
     uint32_t file, line;
     /* In a function that is called: where its frame begins. */
     uint32_t frame_register;
-    uint64_t (*address)(struct variable *v, int device);
     bool failed;
 };
 

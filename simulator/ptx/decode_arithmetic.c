@@ -114,6 +114,8 @@ static void decode_operation(struct decoder *d)
     if (!strcmp(m.name, "dp4a")) {
         append(d, &m, m.types[0]);
         type = m.types[1];
+    } else if ((m.saturate || m.flush) && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
+        decode_refuse(d, "a float of 16 bits that is saturated or flushed");
     } else if (m.saturate && *type.at == 's') {
         append(d, &m, (struct word){"sat", 3});
         m.saturate = false;

@@ -8,7 +8,8 @@ static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t b
 }
 
 /* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
- * segment's mask in its upper half and the limit in its lower. */
+ * segment's mask in its upper half and the limit in its lower; the value of a thread that takes no
+ * part is undefined. Assumed: 0, without which NVIDIA's sample "reduction" would sum wrong. */
 void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
@@ -17,7 +18,7 @@ void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
     uint32_t from[WARP_SIZE], inside = 0;
     const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[2]);
     for (unsigned l = 0; l < WARP_SIZE; l++)
-        from[l] = a[l];
+        from[l] = lane_is_in(lanes, l) ? a[l] : 0;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         unsigned segment = c[l] >> 8 & 31, limit = c[l] & 31, by = b[l] & 31;

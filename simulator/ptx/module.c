@@ -134,6 +134,13 @@ struct variable *variable_read(struct scanner *s, struct variables *to)
             v.alignment = word_number(s->word);
         } else if (word_is(s->word, ".v2") || word_is(s->word, ".v4")) {
             vector = (size_t)(s->word.at[2] - '0');
+        } else if (word_is(s->word, ".attribute")) {
+            /* .attribute(.managed) */
+            scan(s);
+            scan(s);
+            v.is_managed |= word_is(s->word, ".managed");
+            while (s->word.length && !word_is(s->word, ")"))
+                scan(s);
         } else if (type_bytes(s->word)) {
             element = type_bytes(s->word);
         }
@@ -297,6 +304,21 @@ struct function *module_function(struct module *m, const char *name)
     for (struct module *other = *m->linked; other && !f; other = other->next)
         f = function_in(other, name);
     return f;
+}
+
+uint64_t module_function_address(const struct function *f)
+{
+    return FUNCTION_WINDOW | (uintptr_t)f;
+}
+
+struct function *module_function_at(struct module *m, uint64_t address)
+{
+    NEEDS_LOCK();
+    for (struct module *other = *m->linked; other; other = other->next)
+        for (size_t i = 0; i < other->function_count; i++)
+            if (module_function_address(&other->functions[i]) == address)
+                return &other->functions[i];
+    return NULL;
 }
 
 struct variable *module_variable(struct module *m, const char *name)

@@ -24,6 +24,8 @@ struct variable {
     size_t relocation_count;
     /* Shared memory whose size the launch gives. */
     bool is_dynamic;
+    /* __managed__: at one address for all devices and the host. */
+    bool is_managed;
     /* Of the module: which, and where it is on each device; 0: nowhere yet. */
     struct module *module;
     uint64_t address[16];
@@ -74,6 +76,12 @@ struct module *module_read(char *text, struct module **linked);
  * NULL. */
 struct function *module_function(struct module *m, const char *name);
 struct variable *module_variable(struct module *m, const char *name);
+
+/* The address of a function, for calls by address, which is the same in all kernels; and the
+ * function at one, or NULL. */
+#define FUNCTION_WINDOW ((uint64_t)3 << 56)
+uint64_t module_function_address(const struct function *f);
+struct function *module_function_at(struct module *m, uint64_t address);
 
 /* For what reads bodies. Reads a declaration whose word is ".param", ".shared", ".local", ".global"
  * or ".const", up to its ';', ',' or ')'. Returns the variable, added to `to`; NULL: it could not

@@ -1,6 +1,7 @@
 /* Arithmetic: what runs each line of operations.def, for all threads of a warp. */
 #include <math.h>
 
+#include "ptx/half.h"
 #include "ptx/warp.h"
 
 /* ---- what the lines are made of ---- */
@@ -147,7 +148,7 @@ static inline double greatest_f64(double x, double y)
 /* ---- what runs them ---- */
 
 /* The head of one. */
-#define RUN(name) static void name(struct warp *w, const struct instruction *i, uint32_t lanes)
+#define RUN(name) static HOT void name(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 #define RESULT(type)          lane_##type *d = (lane_##type *)(w->registers + i->r[0])
 #define OPERAND(p, n, type)   const lane_##type *p = (const lane_##type *)(w->registers + i->r[n])

@@ -97,6 +97,14 @@ void registry_add_variable(struct binary *binary, const void *host, const char *
     *bucket = v;
 }
 
+void registry_add_managed(struct binary *binary, void **pointer, const char *symbol)
+{
+    NEEDS_LOCK();
+    struct managed_variable *v = os_allocate(sizeof *v);
+    *v = (struct managed_variable){binary->managed, pointer, symbol};
+    binary->managed = v;
+}
+
 struct registered_kernel *registry_kernel(const void *host)
 {
     NEEDS_LOCK();
@@ -164,4 +172,18 @@ struct variable *registry_module_variable(struct registered_variable *v)
     NEEDS_LOCK();
     struct module *m = modules_of(v->binary);
     return m ? module_variable(m, v->symbol) : NULL;
+}
+
+const char *registry_place_managed(struct binary *binary,
+                                   uint64_t (*address)(struct variable *v, int device))
+{
+    NEEDS_LOCK();
+    struct module *m = modules_of(binary);
+    for (const struct managed_variable *v = binary->managed; v; v = v->next) {
+        struct variable *found = m ? module_variable(m, v->symbol) : NULL;
+        if (!found)
+            return v->symbol;
+        *v->pointer = (void *)(uintptr_t)address(found, 0);
+    }
+    return NULL;
 }

@@ -12,6 +12,8 @@
 
 /* One binary of nvcc: the device code of one source file, or of one link. */
 struct binary {
+    /* Its __managed__ variables. */
+    struct managed_variable *managed;
     /* What __cudaRegisterFatBinary was given. */
     const void *wrapper;
     /* It has been looked into; then its modules, or why there are none (the end of a sentence). */
@@ -46,10 +48,22 @@ struct registered_variable {
     size_t bytes;
 };
 
+/* A __managed__ variable: the program finds it by a pointer, which is set before its first use. */
+struct managed_variable {
+    struct managed_variable *next;
+    void **pointer;
+    const char *symbol;
+};
+
 struct binary *registry_add_binary(const void *wrapper);
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol);
 void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
                            size_t bytes);
+void registry_add_managed(struct binary *binary, void **pointer, const char *symbol);
+/* Sets the pointers of a binary's managed variables; `address` as for code_read. Returns NULL, or
+ * the name of one that its device code does not have. */
+const char *registry_place_managed(struct binary *binary,
+                                   uint64_t (*address)(struct variable *v, int device));
 /* Return the kernel or the variable that this address stands for, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);

@@ -108,10 +108,14 @@ static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 
 static void fill_special(const struct warp *w, const struct special *s, char *registers);
 
-static void fill_frame(const struct warp *w, struct frame *f, bool constants)
+/* Of a block, and not of its shape: where it is in the grid. A warp that goes on with another block
+ * has all else. */
+static bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
+
+static void fill_frame(const struct warp *w, struct frame *f, bool again)
 {
     const struct code *code = f->code;
-    for (size_t n = 0; constants && n < code->constant_count; n++) {
+    for (size_t n = 0; !again && n < code->constant_count; n++) {
         const struct constant *c = &code->constants[n];
         for (unsigned l = 0; l < WARP_SIZE; l++)
             if (c->bytes == 8)
@@ -120,7 +124,8 @@ static void fill_frame(const struct warp *w, struct frame *f, bool constants)
                 ((lane_u32 *)(f->registers + c->offset))[l] = (uint32_t)c->value;
     }
     for (size_t n = 0; n < code->special_count; n++)
-        fill_special(w, &code->specials[n], f->registers);
+        if (!again || is_of_block(code->specials[n].id))
+            fill_special(w, &code->specials[n], f->registers);
 }
 
 static struct frame *frame_new(struct warp *w, const struct code *code)
@@ -129,7 +134,7 @@ static struct frame *frame_new(struct warp *w, const struct code *code)
     f->code = code;
     f->registers = os_allocate(code->register_bytes + 8);
     f->predicates = os_allocate((code->predicate_count + 1) * sizeof *f->predicates);
-    fill_frame(w, f, true);
+    fill_frame(w, f, false);
     return f;
 }
 
@@ -181,8 +186,10 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
 static void fill_special(const struct warp *w, const struct special *s, char *registers)
 {
     lane_u32 *d = (lane_u32 *)(registers + s->offset);
+    const uint32_t same = special_value(w, s->id, 0);
+    const bool each = s->id <= 2 || s->id == 12 || (s->id >= 17 && s->id <= 21);
     for (unsigned l = 0; l < WARP_SIZE; l++)
-        d[l] = special_value(w, s->id, l);
+        d[l] = each ? special_value(w, s->id, l) : same;
 }
 
 /* ---- branches ---- */
@@ -248,11 +255,7 @@ static const struct code *called_by_address(struct warp *w, const struct call_si
         if (a[__builtin_ctz(rest)] == target)
             same |= rest & -rest;
     *lanes = same;
-    const struct kernel_code *k = w->launch->code;
-    size_t index = target & ~WINDOW_MASK;
-    return (target & WINDOW_MASK) == FUNCTION_WINDOW && index < k->function_count
-             ? k->functions[index]
-             : NULL;
+    return code_at(w->frame->code->kernel, target);
 }
 
 static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -530,5 +533,5 @@ struct frame *warp_frame(struct warp *w, const struct code *code)
     return f;
 }
 
-void warp_refill(struct warp *w) { fill_frame(w, w->entry, false); }
+void warp_refill(struct warp *w) { fill_frame(w, w->entry, true); }
 void warp_free_frame(struct frame *f) { frame_free(f); }

@@ -11,8 +11,10 @@
 
 static struct range *place(struct variable *v, int device, char **storage)
 {
-    struct heap *h;
-    struct range *r = memory_allocate_variable(device, v->bytes ? v->bytes : 1, &h);
+    struct heap *h = memory_managed_heap(device);
+    size_t bytes = v->bytes ? v->bytes : 1;
+    struct range *r = v->is_managed ? memory_allocate_managed(device, bytes)
+                                    : memory_allocate_variable(device, bytes, &h);
     if (!r)
         os_fatal("there are no addresses left for the variable %s of device code.", v->name);
     r->id = memory_new_id();
@@ -29,7 +31,10 @@ static void relocate(struct variable *v, int device, char *storage)
     for (size_t n = 0; n < v->relocation_count; n++) {
         const struct relocation *r = &v->relocations[n];
         struct variable *other = module_variable(v->module, r->symbol);
-        uint64_t address = other ? device_variable_address(other, device) : 0;
+        struct function *f = other ? NULL : module_function(v->module, r->symbol);
+        uint64_t address = other ? device_variable_address(other, device)
+                         : f     ? module_function_address(f)
+                                 : 0;
         address += (uint64_t)r->addend;
         if (r->at + 8 <= v->bytes)
             memcpy(storage + r->at, &address, 8);
@@ -39,6 +44,8 @@ static void relocate(struct variable *v, int device, char *storage)
 uint64_t device_variable_address(struct variable *v, int device)
 {
     NEEDS_LOCK();
+    if (v->is_managed)
+        device = 0;
     if (v->address[device])
         return v->address[device];
     char *storage;

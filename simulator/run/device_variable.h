@@ -1,5 +1,5 @@
-/* Variables of device code: __device__ and __constant__ ones, on each device that uses them. All of
- * these need the lock. */
+/* Variables of device code: __device__ and __constant__ ones, on each device that uses them, and
+ * __managed__ ones, once for all devices and the host. All of these need the lock. */
 #ifndef SIM_RUN_DEVICE_VARIABLE_H
 #define SIM_RUN_DEVICE_VARIABLE_H
 

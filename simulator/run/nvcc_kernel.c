@@ -214,9 +214,7 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
     /* A variable of device code was always there. */
     bool was_there = a.kind == ADDRESS_ALLOCATED
-                  && (a.range->id <= l->newest_allocation
-                      || (a.range->shadow.allocated_by.slot == HOST_SLOT
-                          && !a.range->shadow.allocated_by.number));
+                  && (a.range->id <= l->newest_allocation || memory_is_variable(a.range));
     if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
         return add_allocation(r, &a, memory_shadow(&a),
                               heap_storage(a.heap, a.offset - a.inner_offset));
@@ -409,6 +407,9 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
         || f->kind == FAULT_LOCAL_ADDRESS)
         snprintf(what, sizeof what, "%s %zu bytes at %#llx, which %s", f->write ? "wrote" : "read",
                  f->bytes, (unsigned long long)f->address, r->why ? r->why : fault_text(f->kind));
+    else if (f->kind == FAULT_NO_FUNCTION && f->code && f->code->kernel->refusal)
+        snprintf(what, sizeof what, "called a function that does not run here: %s",
+                 f->code->kernel->refusal);
     else
         snprintf(what, sizeof what, "%s", event_text(f->kind));
     diag("%s: thread (%u,%u,%u) of block (%u,%u,%u) of the kernel %s (stream %d)%s %s. Every "

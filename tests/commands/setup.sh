@@ -97,8 +97,8 @@ python_serves() {
     python3 -I -S -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1
 }
 
-# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, fetch, emcc,
-# book, venv.
+# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, fetch,
+# emcc, book, venv.
 missing_packages() {
     local purpose library
     for purpose in "$@"; do

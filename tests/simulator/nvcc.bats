@@ -83,7 +83,7 @@ cudaSuccess
     for seed in "${seeds[@]}"; do
         python3 "$ROOT/tests/simulator/random_kernels.py" "$seed" $count >random.cu
         compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
-            -Xcompiler -ffp-contract=off -diag-suppress 177,550
+            -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
         ran
         assert_success
         assert_output "seed $seed: $count kernels compared, 0 differ"
@@ -143,6 +143,51 @@ cudaErrorCooperativeLaunchTooLarge
 cudaErrorInvalidValue
 8 8"
     done
+}
+
+@test "halves, managed variables, calls by address and virtual functions, as on a GPU" {
+    cp "$ROOT/tests/simulator/kernels/variety.cu" .
+    compiled variety.cu -gencode arch=compute_90,code=compute_90
+    local schedule
+    for schedule in measured late random:3; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "$(<"$ROOT/tests/hardware/facts/kernels-variety.txt")"
+    done
+}
+
+@test "nvcc -rdc=true: functions, variables and addresses of functions of another file" {
+    cat >one.cu <<'C'
+#include <cstdio>
+typedef int (*function)(int);
+extern __device__ int number;
+extern __device__ function table[2];
+__device__ int add_one(int x);
+__global__ void first(int *a) { a[0] = add_one(41); a[1] = table[1](10); number = 5; }
+__global__ void second(int *a);
+int main()
+{
+    int *a, here[3];
+    cudaMalloc(&a, sizeof here);
+    first<<<1, 1>>>(a);
+    second<<<1, 1>>>(a);
+    cudaMemcpy(here, a, sizeof here, cudaMemcpyDefault);
+    printf("%d %d %d\n", here[0], here[1], here[2]);
+    cudaFree(a);
+}
+C
+    cat >two.cu <<'C'
+typedef int (*function)(int);
+__device__ int number;
+__device__ int add_one(int x) { return x + 1; }
+__device__ int twice(int x) { return 2 * x; }
+__device__ function table[2] = {add_one, twice};
+__global__ void second(int *a) { a[2] = number; }
+C
+    compiled one.cu two.cu -rdc=true -arch=compute_90
+    ran
+    assert_success
+    assert_output "42 20 5"
 }
 
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
