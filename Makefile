@@ -15,6 +15,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 export CC
+# Bash and the tools would not do what the scripts here expect.
+unexport POSIXLY_CORRECT
 
 # A C file cannot name a file in a folder with a quotation mark; to the loader and to env the others
 # are separators.

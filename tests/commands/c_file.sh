@@ -16,7 +16,7 @@ expect_c_file() { # expect_c_file FILE
 }
 
 does_not_compile() { # does_not_compile FILE, below what the compiler printed
-    echo "$1 does not compile. Begin with the first line above that has the word error."
+    echo "$1 does not compile. Begin with the first error above."
 }
 
 # Compiling writes less than this to each of the folders. One that cannot take it is named.

@@ -24,6 +24,12 @@ if [ "$1" = file ]; then
     exit
 fi
 
+# --filter-tags came with 1.8.
+version=$(bats --version 2>/dev/null)
+[ "$(printf '%s\n' "Bats 1.8" "$version" | sort -V | head -n 1)" = "Bats 1.8" ] || {
+    echo "The suite needs Bats 1.8 or later; bats here is ${version:-of no version}." >&2
+    exit 1
+}
 mkdir -p build
 exec 9>build/test.lock
 flock -n 9 || { echo "Another make test runs in this folder. This one waits for it." && flock 9; }
