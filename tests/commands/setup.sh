@@ -223,7 +223,7 @@ build/apt.log). Then run make again, or type:" "    $update && $install"
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
 
-# A name server that is away, or a lock of another apt-get, is waited for, but not for ever. sudo
+# A name server that is away, or a lock of another apt-get, is waited for, but not forever. sudo
 # gives no variables on.
 run_apt() { # run_apt "sudo "|"" PACKAGE...
     local options=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20
