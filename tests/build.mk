@@ -14,6 +14,15 @@ build/mutants/$(1)/%.c:
 endef
 $(foreach name,$(LESSONS),$(eval $(call mutants_of_a_lesson,$(name))))
 
+# A lesson's file as it is delivered, which the book shows whatever a student has made of it. The
+# patch is made anew by: make starters
+build/starters/%.c: tests/lessons/%/starter.patch solutions/%.c
+	@tests/commands/mutant.sh $< $@
+.PRECIOUS: build/starters/%.c
+.PHONY: starters
+starters:
+	@$(foreach name,$(LESSONS),tests/commands/starter.sh $(name) && ) true
+
 # The rules of each lesson's check as tests for Bats.
 build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
 	@bash tests/grading/rules.sh $* $@
@@ -22,6 +31,10 @@ build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
 $(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
 	@bash tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
 		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -pthread -Wl,-rpath,'$$ORIGIN/../..'
+
+$(SIMULATOR)/starters/%: build/starters/%.c $(SHARED) $(LIBRARY)
+	@tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
+		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/..'
 
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
 # headers are compiled once, nothing is optimized, and a new library does not build them again.

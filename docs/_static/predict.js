@@ -5,8 +5,8 @@
 // question asks that is still open is a "?" in those lines. After the first try a wrong answer gets
 // the belief behind it and a thing to look at, if the page knows one, or whether it is too much.
 // Where it was one of two, nothing is left to guess: the button then asks why.
-// The parts that tell what the run printed ("Run", "The report" of a case and the like) stay
-// folded until each question above them has been answered, or the reader chooses "Show the run".
+// What follows a mark (until-answered::) in its section stays folded until each question above it
+// has been answered, or the reader chooses "Show the run".
 // On a page whose stepper asks questions (asked.py) a button leads to it, and shows it alone where
 // it is folded: they are then asked at their steps, in forms that share their state with those of
 // the page.
@@ -363,59 +363,66 @@
     // ---- the run ----
 
     const asked = questions.filter(({ name }) => name.startsWith("predict"));
-    const TELLING = ["run", "look", "traps", "the-report", "the-documentation-and-the-driver"];
-    const parts = asked.length
-        ? TELLING.map((id) => document.getElementById(id)).filter(Boolean) : [];
+    const answered = ({ name }) => kept.checked[name];
+    // {names: the questions above it, contents: what it hides, notice: what stands there instead}
     const folds = [];
     const notices = [];
 
-    function showRun() {
-        kept.shown = true;
+    function open(fold) {
+        fold.contents.forEach((content) => content.removeAttribute("hidden"));
+        fold.notice.remove();
+        fold.open = true;
+        kept.shown = folds.every((each) => each.open);
         keep();
-        folds.forEach((fold) => fold.removeAttribute("hidden"));
-        notices.forEach((notice) => notice.remove());
     }
 
     function showWhenAnswered() {
-        const answered = ({ name }) => kept.checked[name];
-        if (asked.length && asked.every(answered)) showRun();
+        for (const fold of folds) {
+            if (!fold.open && fold.above.every(answered)) open(fold);
+        }
+        if (asked.length && asked.every(answered)) notices.forEach((notice) => notice.remove());
         if (questions.every(answered)) {
             document.dispatchEvent(new CustomEvent("workbook:answered", { detail: page }));
         }
     }
 
-    function foldOf(nodes) {
+    function hide(fold, nodes) {
         const content = element("div", { className: "predict-fold" }, ...nodes);
         content.setAttribute("hidden", "until-found");
-        content.addEventListener("beforematch", showRun);
-        folds.push(content);
+        content.addEventListener("beforematch", () => open(fold));
+        fold.contents.push(content);
         return content;
     }
 
     function fold() {
-        for (const part of parts) {
-            const heading = part.querySelector("h2");
-            const nodes = [...part.childNodes];
-            const rest = nodes.slice(nodes.indexOf(heading) + 1);
+        const isBefore = (mark) => ({ name }) => mark.compareDocumentPosition(
+            document.getElementById(name)) & Node.DOCUMENT_POSITION_PRECEDING;
+        for (const mark of document.querySelectorAll(".predict-until")) {
+            const made = { above: asked.filter(isBefore(mark)), contents: [] };
+            if (made.above.every(answered)) continue;
+            const nodes = [...mark.parentNode.childNodes];
+            const rest = nodes.slice(nodes.indexOf(mark) + 1);
             const button = element("button", { type: "button", textContent: "Show the run" });
-            const notice = element("div", { className: "predict-notice" },
+            made.notice = element("div", { className: "predict-notice" },
                 element("p", { textContent: "It is here when the questions above are answered." }),
                 button);
             button.addEventListener("click", () => {
-                showRun();
+                const heading = mark.parentNode.querySelector("h2");
+                open(made);
                 heading.tabIndex = -1;
                 heading.focus();
             });
-            notices.push(notice);
             const stepper = rest.find((node) => node.matches?.(".stepper"));
             const at = rest.indexOf(stepper);
             if (stepper && document.querySelector(".stepper-asks")) {
-                const steps = foldOf([stepper]);
-                notice.append(" ", stepButton(stepper, steps));
-                part.append(notice, foldOf(rest.slice(0, at)), steps, foldOf(rest.slice(at + 1)));
+                const steps = hide(made, [stepper]);
+                made.notice.append(" ", stepButton(stepper, steps));
+                mark.after(made.notice, hide(made, rest.slice(0, at)), steps,
+                    hide(made, rest.slice(at + 1)));
             } else {
-                part.append(notice, foldOf(rest));
+                mark.after(made.notice, hide(made, rest));
             }
+            folds.push(made);
         }
         const shown = document.querySelector(".stepper");
         if (shown && !shown.closest(".predict-fold") && document.querySelector(".stepper-asks")) {
@@ -443,8 +450,10 @@
     function showTarget() {
         const id = decodeURIComponent(location.hash.slice(1));
         const target = id && document.getElementById(id);
-        if (target && folds.some((each) => each.contains(target))) {
-            showRun();
+        const around = target && folds.find((fold) =>
+            !fold.open && fold.contents.some((each) => each.contains(target)));
+        if (around) {
+            open(around);
             target.scrollIntoView();
         }
     }

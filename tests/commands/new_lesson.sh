@@ -114,54 +114,80 @@ difference() {
 
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
-    printf '%s\n\n' '*Many believe: "something false".* About 20 minutes; uses :doc:'"\`model\`." \
-        "The program does this, and prints that."
-    for part in 'The program' Predict Run Look 'Your work' Check Solution Traps \
-        'The documentation and the driver' Make 'Three questions before you go on'; do
-        printf '%s\n%s\n\n' "$part" "${part//?/-}"
-        case $part in
-        'The program') printf '.. program-source:: lessons/%s\n\n' "$name" ;;
-        Predict)
-            printf '.. predict:: What is the first element?\n   :run: solutions/%s\n' "$name"
-            printf '   :fields:\n      | | first element is (\\d+)\n   :why: Why it is so.\n\n'
-            printf '.. predict:: And of 24 MiB?\n   :run: solutions/%s 24\n' "$name"
-            printf '   :fields:\n      | | first element is (\\d+)\n   :why: Why it is so.\n\n' ;;
-        Three*)
-            for question in 1 2 3; do
-                printf '.. predict:: Question %s, about another case?\n' $question
-                printf '   :run: solutions/%s\n   :fields:\n' "$name"
-                printf '      | | first element is (\\d+)\n\n   Why.\n\n'
-            done
-            echo '.. predict-answers::' ;;
-        Run)
-            printf '%s\n\n' ".. program-run:: lessons/$name" ".. program-run:: solutions/$name" \
-                '**The rule.** What is true in place of that belief.'
-            printf '%s\n' '.. evidence::'
-            printf '   %s\n\n' \
-                ":measured: what the run shows (:path:\`$room/expected/output.txt\`)" ;;
-        Look) printf '%s\n\n' ".. order-picture:: solutions/$name" ;;
-        'Your work') printf '.. dropdown:: Hint %s\n\n   A hint.\n\n' 1 2 3 ;;
-        Make)
-            echo "Copy the file first: \`\`cp solutions/$name.c mine.c\`\`," \
-                "then \`\`make $number FILE=mine.c\`\`."
-            printf '\n%s\n\n' '.. dropdown:: Answer' '   An answer.' ;;
-        Check)
-            echo ".. dropdown:: What \`\`make check-$number\`\` reports for the file as it was" \
-                "when this page was built"
-            printf '\n   .. check-run:: %s\n\n' "$name" ;;
-        Solution)
-            printf '.. dropdown:: What the solution changes\n\n'
-            printf '   .. solution-difference:: %s\n\n' "$name" ;;
-        esac
-    done
+    cat <<END
+*About 20 minutes. Comes after* :doc:\`model\`.
+
+A program, and its trouble: what it costs somebody who has it. The code comes in pieces:
+
+.. literalinclude:: ../lessons/$name.c
+   :start-at: CHECK(launch_fill
+   :end-at: YOUR WORK
+   :dedent: 4
+
+.. order-picture:: solutions/$name
+   :title: the point of the picture, in a sentence
+
+.. predict:: What is the first element?
+   :run: solutions/$name
+   :kind: ints
+   :fields:
+      | first element is (\d+)
+   :why: Why it is so.
+
+A heading that says what happens
+--------------------------------
+
+.. until-answered::
+
+.. program-run:: solutions/$name
+
+What the output says, in its order.
+
+**The rule.** What is true in place of what the program's author believed.
+
+.. evidence::
+   :measured: what the run shows (:path:\`$room/expected/output.txt\`)
+
+.. stepper:: starters/$name
+   :name: the starter
+   :also:
+      the solution | solutions/$name
+
+Your turn
+---------
+
+What is to be done. \`\`make check-$number\`\` says whether it is, and you're done when it reports no
+MISS.
+
+.. dropdown:: Hint 1
+
+   A hint.
+
+.. dropdown:: Hint 2
+
+   A hint.
+
+.. dropdown:: Hint 3
+
+   A hint.
+
+.. dropdown:: What the solution changes
+
+   .. solution-difference:: $name
+
+.. dropdown:: The whole program
+
+   .. program-source:: lessons/$name
+END
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 
 python3 -B tests/grading/manifest.py readme
+tests/commands/starter.sh "$name"
 
 cat <<END
 These files were created. They compile, and make check-$number judges them:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
-    $room/: its manifest, check, expected output, a mutant and a style
+    $room/: its manifest, check, expected output, starter.patch, a mutant and a style
 Still to write:
     what the lesson is about, in each of them
     $name in a toctree of docs/index.rst

@@ -10,7 +10,7 @@ setup_file() { know_compiler; }
     local lesson file
     for lesson in $(lessons); do
         for file in "lessons/$lesson.c" "solutions/$lesson.c" "docs/$lesson.rst" \
-            tests/lessons/"$lesson"/{manifest.ini,check.py,expected/output.txt}; do
+            tests/lessons/"$lesson"/{manifest.ini,check.py,starter.patch,expected/output.txt}; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
         compgen -G "tests/lessons/$lesson/mutants/*.patch" >/dev/null ||
@@ -19,6 +19,16 @@ setup_file() { know_compiler; }
             complain "tests/lessons/$lesson/styles: there is no right answer of another style."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
+    finish
+}
+
+@test "a lesson's file as it is delivered is what its starter.patch makes of the solution" {
+    local lesson
+    for lesson in $(lessons); do
+        tests/commands/mutant.sh "tests/lessons/$lesson/starter.patch" \
+            "$BATS_TEST_TMPDIR/$lesson.c" && cmp -s "$BATS_TEST_TMPDIR/$lesson.c" \
+            "lessons/$lesson.c" || complain "lessons/$lesson.c or its solution was changed. Type: make starters"
+    done
     finish
 }
 

@@ -1,7 +1,7 @@
 """Before which step of a stepper's run a question of the page is asked.
 
 A question is asked in a run that prints its answer: in one that it names, and in the same run of
-the lesson's other file (lessons/ for solutions/), if the same expressions find the same answers
+the lesson's other file (starters/ for solutions/), if the same expressions find the same answers
 there. The step is the program's last call before the answer is printed, which printed.py finds out.
 For a count of the journal's lines it is the first of them, and for a report the call that this is
 about. A question with several fields is asked once, before the first of their steps. Its option
@@ -22,7 +22,7 @@ from .predict import OTHER_RUN, find, line_at, matches_of, parse_run, read_field
 from .printed import piece_of
 from .runs import BookError, run_program
 
-OTHER_FOLDER = {"lessons": "solutions", "solutions": "lessons"}
+OTHER_FOLDER = {"starters": "solutions", "solutions": "starters"}
 
 
 def is_in(words, run):

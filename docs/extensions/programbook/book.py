@@ -4,7 +4,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from .runs import LIBRARY, ROOT, BookError, patch_of
+from .runs import LIBRARY, ROOT, BookError, source_of
 
 
 def block(text, language="text", kind=""):
@@ -37,9 +37,9 @@ class BookDirective(SphinxDirective):
             self.env.note_dependency(str(ROOT / file))
 
     def depend_on_program(self, program):
-        sources = [f"{program}.c"]
-        if program.startswith("mutants/"):
-            sources = [f"solutions/{program.split('/')[1]}.c", patch_of(program)]
+        sources = [source_of(program)]
+        if program.startswith(("mutants/", "starters/")):
+            sources.append(f"solutions/{program.split('/')[1]}.c")
         for source in sources:
             if not (ROOT / source).exists():
                 raise BookError(f"{self.env.docname}: {source} is not there.")

@@ -2,12 +2,16 @@
 
 .. program-run:: solutions/04_release_threshold
     runs the program; a solution's output must be the recorded one
+.. program-run:: starters/04_release_threshold
+    a lesson's file as it is delivered, whatever a student has made of it; lessons/ is as it is now
 .. program-run:: mutants/04_release_threshold/threshold_in_mib
     the solution with that patch of the mutants in the lesson's room
    :arguments: 40                  its arguments
    :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
    :reports:                       an incorrect program of the book, which is recorded, too
    :first-report:                  only the first report, without what it advises
+   :lines: 4-6                     only these lines of the output; all of it is compared
+   :recorded-first:                where the figures matter: the tab of the recording is open
 .. command-run:: make help
     a command, which may go on in the next lines, and what it prints
    :status: 2                      its exit status, unless 0; stderr then comes first
@@ -15,6 +19,11 @@
 .. journal-run:: solutions/06_trim
     lines of the run's journal
    :lines: start grow cudaFreeAsync exit    the first line of each of these kinds
+.. snippet:: docs/programs/snippets trim
+    the lines between "[trim" and "trim]" of a program that must run without a report: code to copy
+.. literalinclude:: ../lessons/04_release_threshold.c
+    Sphinx's own, but for a lesson's file, which is shown as it is delivered, and for an empty line
+    at the end, which is left out
 .. solution-difference:: 04_release_threshold
     what the solution changes in the student's file
 .. solution-difference:: docs/clinic/03_barrier_right
@@ -24,13 +33,16 @@
 """
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
+from textwrap import dedent
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.directives.code import LiteralInclude
+from sphinx.util import parselinenos
 
 from .book import BookDirective, block, indent
 from .runs import (
@@ -41,10 +53,12 @@ from .runs import (
     command_of,
     compile_named,
     compile_program,
+    delivered,
     expect_recorded,
     provenance,
     recording_of,
     run_program,
+    starter_patch_of,
 )
 
 
@@ -54,7 +68,22 @@ class ProgramRun(BookDirective):
         "environment": directives.unchanged,
         "reports": directives.flag,
         "first-report": directives.flag,
+        "lines": directives.unchanged_required,
+        "recorded-first": directives.flag,
     }
+
+    def shown(self, output):
+        """The lines of an output that the option `lines` chooses."""
+        if "lines" not in self.options:
+            return output
+        lines = output.splitlines()
+        chosen = parselinenos(self.options["lines"], len(lines))
+        if not chosen or chosen[-1] >= len(lines):
+            raise BookError(
+                f"{self.env.docname}: {self.arguments[0]} prints {len(lines)} lines, and not "
+                f"{self.options['lines']}."
+            )
+        return "\n".join(lines[number] for number in chosen)
 
     def run(self):
         program = self.arguments[0]
@@ -77,11 +106,17 @@ class ProgramRun(BookDirective):
             reports = block(run.errors, kind="wrapped") if has_reports else []
             if run.output == recorded:
                 mark = [".. rst-class:: mark", "", f"{provenance(file)}: :path:`{file}`.", ""]
-                return self.lines([*command, *block(run.output), *mark, *reports])
+                return self.lines([*command, *block(self.shown(run.output)), *mark, *reports])
+            mark = f"{provenance(file)}: :path:`{file}`."
             tabs = {
-                "simulated device, when this page was built": [*block(run.output), *reports],
-                "recorded": [*block(recorded), "", f"{provenance(file)}: :path:`{file}`.", ""],
+                "simulated device, when this page was built": [
+                    *block(self.shown(run.output)),
+                    *reports,
+                ],
+                "recorded": [*block(self.shown(recorded)), "", mark, ""],
             }
+            if "recorded-first" in self.options:
+                tabs = dict(reversed(tabs.items()))
             return self.lines(
                 [
                     *command,
@@ -102,17 +137,61 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments, environment)
         except BookError as endless:
             return self.lines([*command, *block(str(endless))])
+        if program.startswith("starters/"):  # the reader has it in lessons/
+            run = run._replace(
+                output=run.output.replace("build/starters/", "lessons/"),
+                errors=run.errors.replace("build/starters/", "lessons/"),
+            )
         if "first-report" in self.options:
             report = run.errors.partition("\n  To do:")[0] or "(nothing is reported)"
             return self.lines([*command, *block(report, kind="wrapped")])
         # What it printed keeps its columns; reports are sentences, and wrap.
         printed = [
-            *(block(run.output) if run.output else []),
+            *(block(self.shown(run.output)) if run.output else []),
             *(block(run.errors, kind="wrapped") if run.errors else []),
         ]
         return self.lines(
             [*command, *(printed or block("(nothing)")), f"Its exit status: {run.status}."]
         )
+
+
+class Snippet(BookDirective):
+    """Code to copy: lines of a program that runs while the book is built."""
+
+    required_arguments = 2
+    final_argument_whitespace = False
+
+    def run(self):
+        program, name = self.arguments
+        self.depend_on_program(program)
+        text = (ROOT / f"{program}.c").read_text(encoding="utf-8")
+        found = re.search(
+            rf"^ */\* \[{re.escape(name)} \*/\n(.*?)^ */\* {re.escape(name)}\] \*/$",
+            text,
+            re.M | re.S,
+        )
+        if not found:
+            raise BookError(f"{self.env.docname}: {program}.c has no [{name} and {name}].")
+        run = run_program(program)
+        if run.status != 0 or run.errors:
+            raise BookError(f"{program} ended with status {run.status}: {run.errors}")
+        return self.lines(block(dedent(found[1]), language="c"))
+
+
+class Excerpt(LiteralInclude):
+    def run(self):
+        lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
+        if lesson:
+            name = lesson[1]
+            self.arguments[0] = f"/../{delivered(name)}"
+            self.env.note_dependency(str(ROOT / starter_patch_of(f"starters/{name}")))
+            self.env.note_dependency(str(ROOT / f"solutions/{name}.c"))
+        found = super().run()
+        for node in found:
+            for code in node.findall(nodes.literal_block):
+                code.rawsource = code.rawsource.rstrip("\n")
+                code.children = [nodes.Text(code.rawsource)]
+        return found
 
 
 class JournalRun(BookDirective):
@@ -137,18 +216,6 @@ class JournalRun(BookDirective):
                 *block("\n".join(shown), kind="wrapped"),
             ]
         )
-
-
-class Excerpt(LiteralInclude):
-    """literalinclude without the empty lines before what it ends at."""
-
-    def run(self):
-        found = super().run()
-        for node in found:
-            for code in [] if "diff" in self.options else node.findall(nodes.literal_block):
-                code.rawsource = code.rawsource.rstrip()
-                code.children = [nodes.Text(code.rawsource)]
-        return found
 
 
 class SolutionDifference(LiteralInclude):
@@ -287,10 +354,11 @@ def setup(app):
     if not (ROOT / LIBRARY).exists():
         raise BookError(f"{LIBRARY} is not there. Type: make docs")
     app.add_directive("program-run", ProgramRun)
+    app.add_directive("snippet", Snippet)
+    app.add_directive("literalinclude", Excerpt, override=True)
     app.add_directive("journal-run", JournalRun)
     app.add_directive("command-run", CommandRun)
     app.add_directive("recorded-tables", RecordedTables)
-    app.add_directive("literalinclude", Excerpt, override=True)
     app.add_directive("solution-difference", SolutionDifference)
     app.connect("env-before-read-docs", compile_named)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,9 @@
 
        The closing questions of a page have their one sentence here, and no :why:. The sentence says
        why, and answers no other question that the reader may not have come to.
+    .. until-answered::
+        what follows it in its section stays folded until each question above it that has a :why:
+        is answered
     .. predict-answers::
         the answers of the closing questions above, folded
 
@@ -50,6 +53,7 @@ from typing import NamedTuple, Optional
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
 
 from .book import BookDirective, block, indent
 from .printed import printed as printed_by
@@ -356,6 +360,13 @@ def in_place(place):
     return f" in {place}" if place else ""
 
 
+class UntilAnswered(SphinxDirective):
+    def run(self):
+        if not self.env.temp_data.get("predict questions"):
+            raise self.error("until-answered:: has no question with a :why: above it")
+        return [nodes.raw("", '<div class="predict-until"></div>', format="html")]
+
+
 class PredictAnswers(BookDirective):
     required_arguments = 0
 
@@ -405,6 +416,7 @@ def setup(app):
     app.connect("env-merge-info", merge)
     app.connect("build-finished", write_answers)
     app.add_directive("predict", Predict)
+    app.add_directive("until-answered", UntilAnswered)
     app.add_directive("predict-answers", PredictAnswers)
     app.add_js_file("predict.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

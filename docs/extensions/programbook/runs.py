@@ -41,7 +41,8 @@ class Run(NamedTuple):
 
 
 NAMED_PROGRAM = re.compile(
-    r"\b((?:mutants/\d\d_\w+|lessons|solutions|docs/clinic|docs/programs|tests/litmus)/\w+)\b"
+    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|docs/clinic|docs/programs|tests/litmus)"
+    r"/\w+)\b"
 )
 
 
@@ -54,10 +55,33 @@ def patch_of(program):
     return f"tests/lessons/{lesson}/mutants/{mistake}.patch"
 
 
+def starter_patch_of(program):
+    """What makes starters/NN_name, the lesson's file as it is delivered, of its solution."""
+    return f"tests/lessons/{program.split('/')[1]}/starter.patch"
+
+
+@cache
+def delivered(lesson):
+    """The file of a lesson as it is delivered, whatever a student has made of it since."""
+    file = f"build/starters/{lesson}.c"
+    done = subprocess.run(
+        ["make", "-s", "BACKEND=simulator", file],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BookError(f"{file} cannot be made: {done.stdout}{done.stderr}")
+    return file
+
+
 def source_of(program):
-    """The file whose change changes the program: of a mutant, its patch."""
+    """The file whose change changes the program: of a mutant or a starter, its patch."""
     if program.startswith("mutants/"):
         return patch_of(program)
+    if program.startswith("starters/"):
+        return starter_patch_of(program)
     if program.startswith("tests/litmus/"):
         return f"{program.removesuffix('_wrong')}.c"
     return f"{program}.c"
@@ -255,7 +279,7 @@ def command_of(program, arguments, environment):
         "".join(f"{pair} " for pair in environment),
         f' ARGS="{" ".join(arguments)}"' if arguments else "",
     )
-    if folder in ("lessons", "solutions"):
+    if folder in ("lessons", "starters", "solutions"):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
     if folder.startswith("mutants/"):
         return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"

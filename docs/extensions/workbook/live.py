@@ -2,10 +2,13 @@
 
     .. pool-bench::
         the bench; in a book in one file, which has no scripts, its content instead
+    .. run-here::
+        a form that runs the page's lesson, which the simulated device for a page must have
+        (simulated_device.py), with a link to the script of the bench that has the lesson's number
+    :bench:`step through it <10_event>`
+        a link to the bench with that script of docs/live/scripts
 
-A lesson that the simulated device for a page has (simulated_device.py) gets a form at the end of
-its page's section "Run", with a link to the script of the bench that has the lesson's number. The
-page's stepper shows what was run, so a script in _static/sources has the text of its programs.
+The page's stepper shows what was run, so a script in _static/sources has the text of its programs.
 """
 
 import json
@@ -18,7 +21,7 @@ from urllib.parse import urlencode
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from programbook.book import in_html
 
@@ -74,12 +77,39 @@ class PoolBench(SphinxDirective):
         return [bench, otherwise]
 
 
+def address_of(script):
+    """The bench with that file of SCRIPTS, of which no line has run yet."""
+    state = urlencode({"script": script.read_text(encoding="utf-8"), "lines": 0})
+    return f"bench.html#{state}"
+
+
 def bench_link(lesson):
-    """The bench with the lesson's script, if it has one; none has run yet."""
+    """The bench with the lesson's script, if it has one."""
     for file in SCRIPTS.glob(f"{lesson[:2]}_*.txt"):
-        state = urlencode({"script": file.read_text(encoding="utf-8"), "lines": 0})
-        return f'<p><a href="bench.html#{escape(state)}">Its calls on the pool bench</a></p>'
+        return f'<p><a href="{escape(address_of(file))}">Its calls on the pool bench</a></p>'
     return ""
+
+
+class BenchLink(SphinxRole):
+    def run(self):
+        words, separator, name = self.text.removesuffix(">").rpartition(" <")
+        file = SCRIPTS / f"{name}.txt"
+        if not separator or not file.exists():
+            have = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.txt")))
+            message = self.inliner.reporter.error(
+                f"bench: expected `words <SCRIPT>` with one of {have}, got `{self.text}`",
+                line=self.lineno,
+            )
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        self.env.note_dependency(str(file))
+        up = "../" * self.env.docname.count("/")
+        link = nodes.raw(
+            "",
+            f'<a class="reference" href="{up}{escape(address_of(file))}">{escape(words)}</a>',
+            format="html",
+        )
+        plain = addnodes.only("", nodes.inline(text=words), expr="not builder_html")
+        return [addnodes.only("", link, expr="builder_html"), plain], []
 
 
 def sources_of(lesson):
@@ -125,17 +155,23 @@ def form(lesson):
     )
 
 
-def add_form(app, doctree):
+class RunHere(SphinxDirective):
+    def run(self):
+        lesson = self.env.docname
+        if not simulated_device.has(f"solutions/{lesson}"):
+            raise self.error(f"docs/live/live.wasm has no program of {lesson}: make live")
+        for file in (f"lessons/{lesson}.c", f"solutions/{lesson}.c", *LIVE_FILES):
+            self.env.note_dependency(str(ROOT / file))
+        return [in_html(form(lesson))]
+
+
+def expect_form(app, doctree):
+    """A lesson that can run in the page does."""
     lesson = app.env.docname
-    if not simulated_device.has(f"solutions/{lesson}"):
-        return
-    for section in doctree.findall(nodes.section):
-        if section[0].astext() == "Run":
-            section += in_html(form(lesson))
-            for file in (f"lessons/{lesson}.c", f"solutions/{lesson}.c", *LIVE_FILES):
-                app.env.note_dependency(str(ROOT / file))
-            return
-    raise ExtensionError(f'docs/{lesson}.rst has no section "Run", below which it could run')
+    if simulated_device.has(f"solutions/{lesson}") and not any(
+        'class="live"' in raw.astext() for raw in doctree.findall(nodes.raw)
+    ):
+        raise ExtensionError(f"docs/{lesson}.rst has no run-here::, though the lesson could run")
 
 
 def add_scripts(app, pagename, templatename, context, doctree):
@@ -166,7 +202,9 @@ def write_scripts(app):
 
 def setup(app):
     app.add_directive("pool-bench", PoolBench)
-    app.connect("doctree-read", add_form)
+    app.add_directive("run-here", RunHere)
+    app.add_role("bench", BenchLink())
+    app.connect("doctree-read", expect_form)
     app.connect("html-page-context", add_scripts)
     app.connect("builder-inited", write_scripts)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,11 +17,12 @@
        :to: main 2                     up to the last call of main's second run: chosen.py
        :case: 3                        from the creation of pool 3 to its destruction
        :process: 2                     of a program of two processes: the second one's
+       :environment: SIM_SCHEDULE=late of another run
     .. case-picture:: solutions/10_reuse_events
         a row for each pool in which one allocation followed another (case_picture.py)
        :names: ^(.*?)  (same|other)    finds the names in what the program printed
     .. drawn-picture:: ladder
-        one of drawings.py
+        one of drawings.py or decisions.py
     .. picture-pair::
         two of these, its content, that a reader compares: side by side where there is room, the
         first above on a narrow page
@@ -45,6 +46,7 @@ from programbook.runs import BookError, run_program
 
 from . import (
     case_picture,
+    decisions,
     drawings,
     memory_picture,
     order_picture,
@@ -63,6 +65,7 @@ MODULES = (
     rungs,
     scaled_picture,
     drawings,
+    decisions,
 )
 
 
@@ -100,6 +103,7 @@ class Picture(BookDirective):
     has_content = True
     option_spec = {
         "arguments": directives.unchanged,
+        "environment": directives.unchanged,
         "calls": directives.unchanged,
         "title": directives.unchanged_required,
         "from": directives.unchanged_required,
@@ -126,7 +130,8 @@ class Picture(BookDirective):
         arguments = tuple(shlex.split(self.options.get("arguments", "")))
         self.depend_on_program(program)
         self.depend(*(module.__file__ for module in MODULES), __file__)
-        run = run_program(program, arguments)
+        environment = tuple(shlex.split(self.options.get("environment", "")))
+        run = run_program(program, arguments, environment)
         name = " ".join([program.split("/")[1], *arguments])
         try:
             draw, table = self.picture(

@@ -2,9 +2,13 @@
 
 .. check-run:: 04_release_threshold
     what the lesson's check prints for lessons/04_release_threshold.c
+.. done-when::
+    how a reader of a lesson's page knows that the exercise is done, from its manifest
 .. lessons-table:: course
     every lesson, from its manifest: course is the table of the first page, work that of
     teachers, truths a sentence for each
+.. rules-of:: One stream
+    the rules of the lessons of that part, with their evidence, as the lessons' pages have them
 .. call-table:: pools
     the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
 .. cost-table::
@@ -18,7 +22,7 @@ import subprocess
 import sys
 
 from programbook.book import BookDirective, block
-from programbook.runs import ENVIRONMENT, ROOT
+from programbook.runs import ENVIRONMENT, ROOT, BookError
 
 from . import calls, finder, manifest
 
@@ -45,6 +49,51 @@ class CheckRun(BookDirective):
         return self.lines(
             [*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")]
         )
+
+
+class DoneWhen(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        name = self.env.docname
+        of, number = manifest.manifest(name), name[:2]
+        self.depend(f"tests/lessons/{name}/manifest.ini")
+        met = f", {of['given']} of which the file meets as it is" if of["given"] else ""
+        words = (
+            f"**Done** when ``make check-{number}`` reports no MISS. It has {of['rules']} "
+            f"rules{met}. ``make hint-{number}`` prints the hints below one at a time, and "
+            f"``make picture-{number}`` draws the run of your file."
+        )
+        return self.lines([".. rst-class:: done-when", "", words])
+
+
+class RulesOf(BookDirective):
+    """What stands on the page of each lesson of a part from "The rule." to the end of the rule's
+    evidence."""
+
+    RULE = re.compile(
+        r"^\*\*The rule\.\*\* (?P<rule>.*?\n)\n(?P<more>.*?)"
+        r"(?P<evidence>^\.\. evidence::\n(?:   [^\n]*\n)+)",
+        re.M | re.S,
+    )
+
+    def run(self):
+        part, lines = self.arguments[0], []
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            if of["part"] != part:
+                continue
+            page = f"docs/{name}.rst"
+            self.depend(f"tests/lessons/{name}/manifest.ini", page)
+            found = self.RULE.search((ROOT / page).read_text(encoding="utf-8"))
+            if not found:
+                raise BookError(f"{page} has no paragraph that begins with **The rule.**")
+            lines += [f":doc:`{name}`", "", found["rule"], found["more"], found["evidence"], ""]
+        if not lines:
+            raise BookError(f"{self.env.docname}: no lesson's manifest has the part {part}.")
+        # A page of another folder is named from the top.
+        text = re.sub(r":doc:`([^`<]*<)?(?!/)(?=[\w/]+>?`)", r":doc:`\1/", "\n".join(lines))
+        return self.lines(text.splitlines())
 
 
 class LessonsTable(BookDirective):
@@ -142,6 +191,8 @@ class CallIndex(CallTable):
 
 def setup(app):
     app.add_directive("check-run", CheckRun)
+    app.add_directive("done-when", DoneWhen)
+    app.add_directive("rules-of", RulesOf)
     app.add_directive("lessons-table", LessonsTable)
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)

@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# Lessons and solutions compiled by hand, with the commands of README.md and of the book's page
+# "Getting started".
+
+load ../suite
+
+# command COMPILER: the command in README.md, in one line, up to where its program is run
+command_of() {
+    sed -n "/^    $1 /{:a; /\\\\$/{N; ba}; s/\\\\\n//g; s/ && .*//; s/  */ /g; s/^ //; p}" README.md
+}
+
+# each_file COMMAND: compiles every lesson and solution by that command in the place of lesson 01's
+each_file() {
+    local file command
+    [[ $1 == *" lessons/01_first_allocation.c "*" -o 01" ]] ||
+        miss "README.md has no such command: $1"
+    for file in lessons/[0-9]*.c solutions/[0-9]*.c; do
+        command=${1/lessons\/01_first_allocation.c/$file}
+        run bash -c "${command/ -o 01/ -o $BATS_TEST_TMPDIR/program}"
+        [ "$status" = 0 ] && [ -z "$output" ] || complain "$file: $command" "$output"
+    done
+    finish
+}
+
+@test "README and the book's first page name the same commands" {
+    local command text
+    text=$(tr -s ' \n' ' ' <docs/getting_started.rst)
+    for command in gcc nvcc; do
+        command=$(command_of $command)
+        [ -n "$command" ] || complain "README.md has no command of $command."
+        [[ $text == *"${command% -o 01}"* ]] || complain "getting_started lacks: $command"
+    done
+    finish
+}
+
+# bats test_tags=long
+@test "gcc compiles each lesson and solution for the simulated device, and they run" {
+    make -s simulator
+    each_file "$(command_of gcc)"
+    # The last one was compiled: it prints what was recorded.
+    LD_LIBRARY_PATH=build/simulator run "$BATS_TEST_TMPDIR/program"
+    assert_success
+}
+
+# bats test_tags=long
+@test "nvcc compiles each lesson and solution" {
+    command -v nvcc >/dev/null || skip "no nvcc here"
+    local command kernels=$BATS_TEST_TMPDIR/kernels.o
+    command=$(command_of nvcc)
+    # The kernels are the same for all of them, and take most of the time.
+    nvcc -Ilessons -c lessons/kernels.cu -o "$kernels"
+    each_file "${command/lessons\/kernels.cu/$kernels}"
+}
+
+@test "README has at most 70 lines, and its first command within the first 20" {
+    [ "$(wc -l <README.md)" -le 70 ] || complain "README.md has $(wc -l <README.md) lines."
+    [ "$(grep -nm 1 '^    make ' README.md | cut -d: -f1)" -le 20 ] ||
+        complain "README.md names its first command too late."
+    finish
+}
+
+# What a reader copies is compiled, in docs/programs/snippets.c; CHECK is the workbook's.
+@test "the lines of the threshold in README and on the first page are the compiled ones" {
+    local page lines
+    lines=$(sed -n '/\[threshold /,/threshold\] /{//d; s/CHECK(\(.*\));/\1;/; s/ //g; p}' \
+        docs/programs/snippets.c | tr -d '\n')
+    [ -n "$lines" ] || complain "docs/programs/snippets.c has no lines of the threshold."
+    for page in README.md docs/index.rst; do
+        [[ $(tr -d ' \n' <"$page") == *"$lines"* ]] || complain "$page lacks: $lines"
+    done
+    finish
+}
