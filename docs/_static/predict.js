@@ -202,9 +202,10 @@
                 submit.focus({ preventScroll: true });
                 steady(show);
             });
-            form.append(rows, submit, giveUp, verdict, lines);
-            form.setAttribute("role", "group");
-            form.setAttribute("aria-labelledby", `${prefix}-question`);
+            const group = element("div", {}, rows, submit, giveUp, verdict, lines);
+            group.setAttribute("role", "group");
+            group.setAttribute("aria-labelledby", `${prefix}-question`);
+            form.append(group);
             form.addEventListener("submit", (event) => {
                 event.preventDefault();
                 steady(check);

@@ -1,9 +1,13 @@
 // What every page does beyond being read: the Tab key reaches what scrolls sideways, a word of the
 // glossary shows its meaning while it is pointed at or has the focus, and the sidebar shows where
-// one is. The page of search results has a heading, which the theme leaves out.
+// one is. The page of search results has a heading, and both columns beside a page have names, which
+// the theme leaves out.
 "use strict";
 
 (() => {
+    for (const [column, name] of [[".sidebar-drawer", "The book"], [".toc-drawer", "This page"]])
+        document.querySelector(column)?.setAttribute("aria-label", name);
+
     // ---- what scrolls ----
 
     // But for what a program prints here and the stepper's listing: they are stops anyway.

@@ -18,6 +18,12 @@ setup() { need_book_and_tools; }
     assert_success
     run unzip -l "$out/cuda-memory-pools.epub"
     assert_output --partial "22_capstone.xhtml"
+    # Nothing folds in it: what a fold hides stands behind its chapter, and the fold links there.
+    unzip -p "$out/cuda-memory-pools.epub" 04_release_threshold.xhtml >"$BATS_TEST_TMPDIR/04"
+    assert_equal "$(grep -c '<h[23]>Hint 1<' "$BATS_TEST_TMPDIR/04")" 1
+    run sed '/id="hints-and-answers"/,$d' "$BATS_TEST_TMPDIR/04"
+    assert_output --partial '#hints-and-answers-1">Hint 1</a>'
+    refute_output --partial '+++ solutions/'
 }
 
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
@@ -65,7 +71,8 @@ marks = [mark for mark in book.outline if not isinstance(mark, list)]
 for mark in marks:
     print(mark.title)
 pages = [list(blocks(page)) for page in book.pages]
-print("pages:", "few" if 150 < len(pages) <= 300 else len(pages))
+print("pages:", "few" if 150 < len(pages) <= 400 else len(pages))
+print("first:", "".join(pages[0])[:40])
 print("last number:", str(len(pages)) in pages[-1])
 root = book.trailer["/Root"]
 print("tagged:", root["/MarkInfo"]["/Marked"], "/StructTreeRoot" in root, root["/Lang"])
@@ -89,6 +96,8 @@ print("answers:", after.count("Theanswers"))
 END
     assert_success
     assert_line "pages: few"
+    assert_line --partial "first: CUDAmemorypoolsaworkbookinC"
+    assert_line "Contents"
     assert_line "last number: True"
     assert_line "tagged: True True en"
     assert_line "paths: []"

@@ -7,7 +7,8 @@
 - what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
   one meta "viewport" instead of two;
 - for the cells of a table of class "cards" the names of their columns;
-- in the EPUB, what its format requires;
+- in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
+  beside the exercise stands at the chapter's end, on a page of its own;
 - a block of code whose first line has the prompt "$ " is shown as what a person types.
 
 A public address is html_baseurl; conf.py takes it from the environment.
@@ -19,6 +20,7 @@ from html import escape
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.errors import ExtensionError
+from sphinx_design.dropdown import dropdown_main
 
 from . import chromium
 
@@ -136,6 +138,38 @@ def fold_lessons(match):
         f'<details class="lesson-group"{opened}><summary>{caption}'
         f'<span class="group-ticks"></span></summary>{pages}</details>'
     )
+
+
+# What a reader should not see beside the exercise; pdf.js has the same words.
+NOT_BESIDE = re.compile(
+    r"(Answer|The answers|Hint \d.*|What the solution .*|What make check-\d\d .*)"
+)
+
+
+def move_to_end(app, doctree, page):
+    """In an EPUB a fold with a hint or an answer moves to the chapter's end, and leaves a link."""
+    if app.builder.name != "epub":
+        return
+    section = next(iter(doctree.findall(nodes.section)))
+    end = nodes.section("", nodes.title("", "Hints and answers"), ids=["hints-and-answers"])
+    end["classes"].append("on-a-new-page")
+    for fold in list(doctree.findall(dropdown_main)):
+        texts = (
+            text for text in fold[0].findall(nodes.Text) if not isinstance(text.parent, nodes.raw)
+        )
+        title = " ".join("".join(texts).split())
+        inside = fold.parent
+        while inside is not None and not isinstance(inside, dropdown_main):
+            inside = inside.parent
+        if inside is not None or not NOT_BESIDE.fullmatch(title):
+            continue
+        name = f"hints-and-answers-{len(end)}"
+        link = nodes.reference("", title, internal=True, refid=name)
+        note = nodes.paragraph("", "", nodes.Text("At the chapter's end: "), link)
+        fold.parent[fold.parent.index(fold)] = note
+        end += nodes.section("", nodes.title("", title), *fold[1:], ids=[name])
+    if len(end) > 1:
+        section += end
 
 
 def finish_page(app, page, template, context, doctree):
@@ -266,6 +300,7 @@ def publish(app, error):
 def setup(app):
     app.add_builder(Epub, override=True)
     app.connect("doctree-read", show_commands)
+    app.connect("doctree-resolved", move_to_end)
     app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", publish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

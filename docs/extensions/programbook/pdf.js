@@ -1,5 +1,6 @@
 // The book as one document, for pdf.py. It runs in the opened index.html and puts the articles of
-// all pages into its place, in the order of their links to the next one. No script has changed
+// all pages into its place, in the order of their links to the next one, behind a title page and the
+// contents, which are those of the sidebar. No script has changed
 // them: questions have blanks, and choices are spelled out.
 //
 // What a student should not see beside the exercise is in an appendix: the hints, the check's
@@ -114,7 +115,32 @@
         appendix.append(part);
     }
 
+    // The groups of the sidebar with their pages.
+    const groups = [...document.querySelectorAll(".sidebar-tree :is(.caption, ul)")]
+        .filter((one) => !one.parentElement.closest(".sidebar-tree li"))
+        .map((one) => [one.matches("ul") ? "" : one.textContent.trim(),
+            [...one.querySelectorAll(":scope > li > a")].map((link) =>
+                [link.textContent.trim(), nameOf(new URL(link.getAttribute("href"), root).href)])]);
+    const cover = make("article", "", "title-page");
+    const [name, ...rest] = title.split(", ");
+    cover.append(make("p", name), make("p", rest.join(", ")));
+    const contents = make("article", "", "contents");
+    contents.append(make("h1", "Contents"));
+    for (const [caption, list] of groups) {
+        if (caption) contents.append(make("p", caption));
+        const items = make("ul");
+        for (const [words, id] of list) {
+            const item = make("li");
+            const link = make("a", words);
+            link.setAttribute("href", `#${id}`);
+            item.append(link);
+            items.append(item);
+        }
+        if (list.length) contents.append(items);
+    }
+
     const book = make("div");
+    book.append(cover, contents);
     for (const [address, article] of pages) {
         const extras = ".picture-rows, .headerlink, script";
         for (const extra of article.querySelectorAll(extras)) extra.remove();
