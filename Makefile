@@ -137,6 +137,9 @@ build/venv/docs: FORCE | build/cuda/found
 	@bash tests/commands/setup.sh docs
 .PHONY: FORCE
 
+# A program that fails on a GPU may have met a driver that is too old.
+ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tests/commands/on_gpu.sh )
+
 # ---- Commands ----
 
 ## make run           the tour: every lesson's solution, in order
@@ -164,9 +167,9 @@ test test-all: $(LIBRARY)
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
-	@$$< $(ARGS)
+	@$(ON_DEVICE)$$< $(ARGS)
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
-	@$$< $(ARGS)
+	@$(ON_DEVICE)$$< $(ARGS)
 check-$(1): $(LIBRARY)
 	@bash tests/commands/check.sh $(2) "$(FILE)"
 hint-$(1):
@@ -184,11 +187,11 @@ $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call sh
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
-	@$$< $(ARGS)
+	@$(ON_DEVICE)$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
 	@bash tests/commands/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): $(PROGRAMS)/docs/clinic/$(2)_right
-	@$$< $(ARGS)
+	@$(ON_DEVICE)$$< $(ARGS)
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))

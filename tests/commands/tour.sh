@@ -4,7 +4,9 @@
 failed=
 for program; do
     printf '\n== %s\n' "${program##*/}"
-    "$program" || [ $? = 77 ] || failed="$failed $program"
+    on=()
+    [[ $program != build/gpu/* ]] || on=(bash tests/commands/on_gpu.sh)
+    "${on[@]}" "$program" || [ $? = 77 ] || failed="$failed $program"
 done
 [ -z "$failed" ] || {
     echo "These programs did not end with exit status 0:$failed" >&2

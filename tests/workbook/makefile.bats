@@ -400,6 +400,22 @@ stuck_make() {
     done
 }
 
+@test "a GPU whose driver is too old, or away: what the error means, and what runs without a GPU" {
+    local folder=$BATS_TEST_TMPDIR
+    type -P nvcc >/dev/null || skip "there is no nvcc here"
+    ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
+    printf '#!/bin/sh\necho "GPU 0: a stub"\n' >"$folder/bin/nvidia-smi"
+    workbook_copy "$folder/copy"
+    cd "$folder/copy" || return 1
+    run no_gpu make solution-01
+    assert_failure
+    assert_line --index 0 "Backend: gpu (a GPU and nvcc were found)"
+    assert_line --regexp "^cudaGetDeviceCount returns cudaError(InsufficientDriver|NoDevice): .*\
+ BACKEND=simulator runs this without a GPU\.$"
+    run no_gpu make solution-01 BACKEND=simulator
+    assert_success
+}
+
 @test "make scale: a row with its figures, and one in which a call fails" {
     run as_typed make scale ARGS="20 events"
     assert_success
