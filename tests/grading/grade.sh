@@ -51,11 +51,11 @@ largest=1048576
 # The sentence about a file that is not there. It names one that is likely to be the lesson's, under
 # another name: "06_trim (1).c", 07-Trim.C.
 absent() { # absent NAME
-    local file name other=
-    for file in "$GRADE_SOURCE"/* "$GRADE_SOURCE"/lessons/*; do
-        name=${file##*/} name=${name,,}
-        [[ ${name//[- ]/_} != *"$1"* ]] || [ ! -f "$file" ] || other=${file##*/}
-    done
+    local other
+    # Names that contain line ends are not told.
+    other=$(find "$GRADE_SOURCE" "$GRADE_SOURCE/lessons" -maxdepth 1 -type f \
+        -iname "*${1//_/[-_ ]}*" ! -name $'*\n*' -printf '%f\n' 2>/dev/null | LC_ALL=C sort |
+        tail -n 1)
     other=${other//[![:print:]]/?}
     echo "lessons/$1.c does not exist${other:+, but \"$other\" does: name it $1.c}.$GRADE_ELSEWHERE"
 }

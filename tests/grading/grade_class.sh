@@ -133,7 +133,8 @@ while IFS= read -r -d '' entry; do
     case ${entry##*/} in
     __MACOSX) ignored+=", $name (made by an archiver)" ;;
     *)
-        if [ ! -d "$entry" ]; then ignored+=", $name (no folder)"
+        if [ -L "$entry" ]; then ignored+=", $name (a symbolic link)"
+        elif [ ! -d "$entry" ]; then ignored+=", $name (no folder)"
         elif [[ ${entry##*/} == .* ]]; then ignored+=", $name (begins with a dot)"
         else students+=("$entry"); fi ;;
     esac

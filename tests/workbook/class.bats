@@ -165,6 +165,30 @@ END
 
 # ---- the result ----
 
+@test "a folder that is a link is named and not followed; a long name does not widen the table" {
+    local long
+    long=$(printf 'x%.0s' {1..200})
+    a_grade ada '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    a_grade "$long" '{"lesson": "06_trim", "points": 5, "possible": 5}'
+    ln -s "$ROOT/solutions" "$CLASS/eve"
+    collect
+    assert_success
+    assert_line "Not graded: eve (a symbolic link)."
+    assert_line --regexp '^x{37}\.\.\. +5 of +5$'
+    run jq -r '.[].student' "$OUT/class.json"
+    assert_output "ada
+$long"
+}
+
+@test "a table that cannot be written is a sentence" {
+    three
+    mkdir -p "$OUT/class.csv"
+    collect
+    assert_equal "$status" 2
+    assert_output --partial "The tables could not be written: "
+    refute_output --partial Traceback
+}
+
 @test "weights, days late, grace, limit, extensions and adjustments make the result" {
     three
     handed_in ada 04_release_threshold "2026-09-14 23:59:00Z"

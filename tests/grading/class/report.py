@@ -330,14 +330,15 @@ def write(names, arguments, course):
 
 
 def print_table(students, out, with_course, course):
-    wide = max(len(student.name) for student in students)
+    wide = min(40, max(len(student.name) for student in students))
     for student in students:
+        name = student.name if len(student.name) <= wide else student.name[: wide - 3] + "..."
         if not student.grade:
-            print(f"{student.name:{wide}}    - of   -   {student.problem}")
+            print(f"{name:{wide}}    - of   -   {student.problem}")
             continue
         result = f" {student.result:7}" if with_course and not student.problem else ""
         note = f"   {student.problem}" if student.problem else ""
-        print(f"{student.name:{wide}}{result} {student.points:4} of{student.possible:4}{note}")
+        print(f"{name:{wide}}{result} {student.points:4} of{student.possible:4}{note}")
     for line in sorted({pages.sandbox(s.grade) for s in students if s.grade}):
         print(line)
     for student in students:
@@ -386,7 +387,12 @@ def main():
     if arguments.action == "check":
         print("best" if course.counts_best() else "last")
         return 0
-    students = write(names, arguments, course)
+    try:
+        students = write(names, arguments, course)
+    except OSError as why:
+        sentence = f"The tables could not be written: {why}. Type the same command again."
+        print(sentence, file=sys.stderr)
+        return 2
     print_table(students, Path(arguments.out), arguments.course is not None, course)
     return 2 if any(student.problem for student in students) else 0
 
