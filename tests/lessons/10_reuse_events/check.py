@@ -207,12 +207,14 @@ def test_ordered(check):
 
 
 def computed(line, number, size):
-    """Does round `number` compute on the device, from its own input?"""
+    """Does round `number` compute on the device, from its own input, into its own result?"""
     inputs = {x["allocation"] for x in line.fills if x["value"] == number and x["bytes"] == size}
     copies = line.journal.ok("cudaMemcpyAsync").where(bytes=size)
     results = {x["allocation"] for x in copies if x.get("source_allocation") in inputs}
     added = {x["allocation"] for x in line.adds if x["value"] == 1 and x["bytes"] == size}
-    return any(x["allocation"] in results & added for x in line.stores)
+    stores = [x for x in line.stores if x["allocation"] in results & added]
+    own = [x for x in stores if "host_allocation" in x and x.get("host_offset", 0) == 4 * number]
+    return bool(own), bool(stores)
 
 
 def test_rounds(check):
@@ -236,13 +238,16 @@ def test_rounds(check):
             answers,
         )
         for number in range(rounds):
+            there, somewhere = computed(line, number, mib * MIB)
             expect(
-                computed(line, number, mib * MIB),
+                there,
                 """each round computes on the device, as in
                 the starter: the input is filled with the number of the round and copied to the
-                result, 1 is added there, and the last number of the result is copied to the
-                host.""",
-                f"""in round {number + 1} one of these calls is missing, or is for other
+                result, 1 is added there, and the last number of the result is copied to
+                results[round].""",
+                f"the copy of round {number + 1} went to other memory of the host."
+                if somewhere
+                else f"""in round {number + 1} one of these calls is missing, or is for other
                 memory or another value.""",
                 answers,
             )

@@ -229,6 +229,15 @@ def test_rounds(check):
                    {len(set(added))} were added to, and {len(set(copied))} were copied.""",
                 answers,
             )
+            places = [x.get("host_offset", 0) // 4 for x in handover.copies]
+            expect(
+                places == list(range(count))
+                and all("host_allocation" in x for x in handover.copies),
+                "each round copies the last number of its buffer to its own result, results[round].",
+                f"""in {count} rounds {len(set(places) & set(range(count)))} results were copied to:
+                    the host wrote others.""",
+                answers,
+            )
             if not answers.journal.where(did="hazard"):
                 check.expect_answers(
                     "the result of each round is its number: 1, 2, 3 and so on.",
