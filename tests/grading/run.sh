@@ -179,10 +179,8 @@ count_killed() {
     done <"$CHECK_CGROUP_EVENTS"
 }
 
-# Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
-attempt() { # attempt PROGRAM [ARGUMENT...]
-    local program first='' sandboxed='' before end got pipe line part=''
-    ended='' status=0
+# The program's folder, and the seal of this run.
+prepare_place() {
     if [ "$place" != "$here" ]; then
         # A run before this one may have shut it.
         if [ -d "$place" ]; then chmod 755 "$place"
@@ -195,6 +193,13 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
         sealed=(SIM_SEAL="$seal")
         [ "$CHECK_SEAL" != exec ] || sealed[0]+=:exec
     fi
+}
+
+# Sets status, and ended to nothing, or flood, memory, time, or asleep: it used little of its time.
+attempt() { # attempt PROGRAM [ARGUMENT...]
+    local program first='' sandboxed='' before end got pipe line part=''
+    ended='' status=0
+    prepare_place
     count_killed
     before=$killed end=$((SECONDS + wall + 1))
     exec {pipe}< <(begin "$@" </dev/null)

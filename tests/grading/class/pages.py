@@ -341,94 +341,76 @@ def statistics(students, lessons):
     return found
 
 
-def overview(students, found, course, with_course):
-    page = [("title", f"{course.settings['title']}: the class")]
-    page.append(
-        (
-            "line",
-            f"{sum(s.problem is None for s in students)} of {len(students)} students have a grade.",
-        )
-    )
-    page += [("line", line) for line in sorted({sandbox(s.grade) for s in students if s.grade})]
-    if len(found) < len(course.lessons):
-        page.append(("line", f"The lessons are {len(found)} of {len(course.lessons)}."))
-    header = ["student", *(["result"] if with_course else []), "points", "of", "note"]
-    rows = []
+def table_of_students(students, with_course):
+    rows = [["student", *(["result"] if with_course else []), "points", "of", "note"]]
     for student in students:
         if student.grade is None:
-            rows.append(
-                [student.name, *([None] if with_course else []), None, None, student.problem]
-            )
+            none = [None] if with_course else []
+            rows.append([student.name, *none, None, None, student.problem])
             continue
-        link = "students/" + quote_from_bytes(
-            student.folder.name.encode("utf-8", "surrogateescape")
-        )
-        rows.append(
-            [
-                (student.name, link + "/feedback.html"),
-                *([student.result] if with_course else []),
-                student.points,
-                student.possible,
-                student.note(),
-            ]
-        )
-    lessons = [["lesson", "mean", "median", "of", "all points", "none", "missing", "refused"]]
+        folder = quote_from_bytes(student.folder.name.encode("utf-8", "surrogateescape"))
+        name = (student.name, f"students/{folder}/feedback.html")
+        result = [student.result] if with_course else []
+        rows.append([name, *result, student.points, student.possible, student.note()])
+    return rows
+
+
+def table_of_lessons(found):
+    rows = [["lesson", "mean", "median", "of", "all points", "none", "missing", "refused"]]
     for line in found:
-        lessons.append(
-            [
-                (line["lesson"], "#" + line["lesson"]),
-                line["mean"],
-                line["median"],
-                line["possible"],
-                line["distribution"][-1],
-                line["distribution"][0],
-                line["status"].get("missing", 0),
-                line["status"].get("refused", 0),
-            ]
-        )
-    page += [("heading", "Lessons", "lessons"), ("table", lessons)]
+        name = (line["lesson"], "#" + line["lesson"])
+        points = line["distribution"]
+        status = [line["status"].get(word, 0) for word in ("missing", "refused")]
+        figures = [line["mean"], line["median"], line["possible"]]
+        rows.append([name, *figures, points[-1], points[0], *status])
+    return rows
+
+
+def said_most(found, count_of_students):
     said = sorted(
         ((x["students"], line["lesson"], x["sentence"]) for line in found for x in line["misses"]),
         key=lambda x: (-x[0], *x[1:]),
     )
-    if said:
-        page.append(("heading", "What was said most", "said"))
-        rows_said = [
-            [(lesson, "#" + lesson), sentence, Bar(count, len(students))]
-            for count, lesson, sentence in said[:10]
-        ]
-        page.append(("table", [["lesson", "sentence", "students"], *rows_said]))
+    if not said:
+        return
+    rows = [
+        [(lesson, "#" + lesson), sentence, Bar(count, count_of_students)]
+        for count, lesson, sentence in said[:10]
+    ]
+    yield ("heading", "What was said most", "said")
+    yield ("table", [["lesson", "sentence", "students"], *rows])
+
+
+def about_lesson(line):
+    most = line["students"]
+    yield ("heading", line["lesson"], line["lesson"])
+    spread = [[str(points), Bar(count, most)] for points, count in enumerate(line["distribution"])]
+    yield ("table", [["points", "students"], *spread])
+    tests = sorted(line["tests"], key=lambda test: -test["missed"])
+    if tests:
+        head = ["test", "missed by", "of", "not judged", "difficulty", "discrimination"]
+        figures = ("judged", "waiting", "difficulty", "discrimination")
+        rows = [[t["name"], Bar(t["missed"], most), *(t[word] for word in figures)] for t in tests]
+        yield ("table", [head, *rows])
+    if line["misses"]:
+        said = [[x["sentence"], Bar(x["students"], most)] for x in line["misses"][:5]]
+        yield ("table", [["what was said most", "to"], *said])
+
+
+def overview(students, found, course, with_course):
+    graded = sum(student.problem is None for student in students)
+    page = [
+        ("title", f"{course.settings['title']}: the class"),
+        ("line", f"{graded} of {len(students)} students have a grade."),
+    ]
+    page += [("line", line) for line in sorted({sandbox(s.grade) for s in students if s.grade})]
+    if len(found) < len(course.lessons):
+        page.append(("line", f"The lessons are {len(found)} of {len(course.lessons)}."))
+    page += [("heading", "Lessons", "lessons"), ("table", table_of_lessons(found))]
+    page += said_most(found, len(students))
     page.append(("line", DIFFICULTY))
-    page += [("heading", "Students", "students"), ("table", [header, *rows])]
+    page.append(("heading", "Students", "students"))
+    page.append(("table", table_of_students(students, with_course)))
     for line in found:
-        page.append(("heading", line["lesson"], line["lesson"]))
-        most = line["students"]
-        spread = [
-            [str(points), Bar(count, most)] for points, count in enumerate(line["distribution"])
-        ]
-        page.append(("table", [["points", "students"], *spread]))
-        tests = sorted(line["tests"], key=lambda test: -test["missed"])
-        if tests:
-            page.append(
-                (
-                    "table",
-                    [
-                        ["test", "missed by", "of", "not judged", "difficulty", "discrimination"],
-                        *(
-                            [
-                                t["name"],
-                                Bar(t["missed"], most),
-                                t["judged"],
-                                t["waiting"],
-                                t["difficulty"],
-                                t["discrimination"],
-                            ]
-                            for t in tests
-                        ),
-                    ],
-                )
-            )
-        if line["misses"]:
-            said = [[x["sentence"], Bar(x["students"], most)] for x in line["misses"][:5]]
-            page.append(("table", [["what was said most", "to"], *said]))
+        page += about_lesson(line)
     return page
