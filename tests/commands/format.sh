@@ -4,7 +4,7 @@
 #
 #   format.sh                 make format
 #   format.sh where TOOL      prints the program that serves as clang-format, ruff, shellcheck,
-#                             codespell, proselint, check-jsonschema or hadolint
+#                             oxlint, codespell, proselint, check-jsonschema or hadolint
 #
 # clang-format gives another form in each version, so it must be the one named here. A tool that is
 # on the machine in that version is used, else the one from PyPI in build/venv (format.txt,
@@ -17,6 +17,7 @@ where() {
     case $1 in
     clang-format) version=14.0.6 ;;
     ruff) version=0.12.12 ;;
+    oxlint) version=1.89.0 ;;
     codespell) version=2.4.3 ;;
     proselint) version=0.16.0 asked=version ;;
     check-jsonschema) version=0.39.0 ;;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The workbook's form: .clang-format, .editorconfig, shellcheck, and tests/commands/ruff.toml. `make
-# format` puts C and Python into it.
+# The workbook's form: .clang-format, .editorconfig, shellcheck, and ruff.toml and oxlint.json in
+# tests/commands. `make format` puts C and Python into it.
 
 load ../suite
 
@@ -37,6 +37,20 @@ setup() { need_git_clone; }
     tool shellcheck
     git ls-files -z '*.sh' '*.bash' .ci/run | xargs -0 "$program" -x -P SCRIPTDIR
     git ls-files -z '*.bats' | xargs -0 "$program" -s bats -S warning
+}
+
+# bats test_tags=long
+@test "oxlint finds nothing in the scripts of the pages, and they are indented by four" {
+    local program
+    tool oxlint
+    run bash -c "git ls-files -z '*.js' | xargs -0 '$program' -c tests/commands/oxlint.json"
+    assert_success
+    # The first line of a file that is indented.
+    # shellcheck disable=SC2046 # names of files
+    run awk 'FNR == 1 { seen = 0 }
+        !seen && /^ +[^ *]/ { seen = 1; match($0, /^ +/)
+            if (RLENGTH != 4) print FILENAME ": " RLENGTH }' $(git ls-files '*.js')
+    assert_output ""
 }
 
 @test "no line ends in blanks, every file ends in a newline, and only Makefiles have tabs" {
