@@ -7,13 +7,14 @@ finder     one field over all of it     progress   what the checks have left beh
 pictures   from a run's journal: memory_picture, order_picture, scaled_picture, case_picture;
            and drawings, where no journal can
 stepper    a run, step by step (run_steps)
+dial       the first screen
 live       what runs in the reader's browser (simulated_device)
 own_run    pictures and a trace (run_trace) of a reader's own run, without Sphinx
 rungs      the reuse ladder
 """
 
 PARTS = ("tables", "clinic", "progress", "pictures", "finder", "recording", "hazards", "minutes")
-PARTS += ("live", "stepper")
+PARTS += ("live", "stepper", "dial")
 
 
 def setup(app):
