@@ -56,14 +56,14 @@
         const steps = box.querySelector(".live-steps");
 
         // Hands the run to the stepper (stepper.js), and links to it.
-        function stepThrough({ journal, status }) {
+        function stepThrough({ journal, errors: text, status }) {
             if (status === 2) return; // the argument was refused: nothing ran
             const lines = journal.split("\n").filter(Boolean).map((line) => JSON.parse(line));
             const label = [`your run: ${program.selectedOptions[0].text}`, argument.value.trim(),
                 schedule.value].filter(Boolean).join(", ");
             try {
-                const made = runSteps(lines, window.workbookProgram);
-                const detail = { label, run: runSteps.withReports(made, lines) };
+                const made = runSteps(lines, { ...window.workbookProgram, errors: text });
+                const detail = { label, run: made };
                 document.dispatchEvent(new CustomEvent("workbook:run", { detail }));
             } catch (reason) {
                 steps.textContent = `The stepper cannot show it: ${reason.message}.`;

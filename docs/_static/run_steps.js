@@ -1,17 +1,20 @@
-// The steps of a run, from its journal: by the rules of workbook/run_steps.py,
-// memory_picture.py and order_picture.py, function by function with their names. What a book's
-// build computes there, this computes in the browser, for a run that was made there.
-// tests/workbook/same_steps.py compares the two.
+// The steps of a run, from its journal: the one program that computes them, in the book's build
+// (workbook/run_steps.py gives it to QuickJS) and in the browser, for a run that was made
+// there. A pool is read as memory_picture.py reads it for the pictures, and what is in the streams
+// as order_picture.py does, function by function with their names.
 //
-//   runSteps(journal, { sources, because, nameOf, isOwn })
+//   runSteps(journal, { sources, because, errors, numbers, upToReport, nameOf, isOwn })
 //
 // journal: its lines, parsed; sources: {file: text} of the program; because: {rung: its sentence}
-// (rungs.py); nameOf: what a stream is called, if not as in the journal; isOwn: which lines of the
-// journal are steps, if not those of the program's functions. Returns {file, code, steps, tops}, as
-// read() of run_steps.py does and run_view.js takes. A run without a step is an Error, and so is
-// one with too many.
+// (rungs.py); errors: what the run wrote to its standard error, with the reports; numbers: of the
+// calls that are shown, if not all; upToReport: the first report ends the run; nameOf: what a
+// stream is called, if not as in the program; isOwn: which lines of the journal are steps, if not
+// those of the program's functions. Returns what run_view.js takes. A run without a step is an
+// Error, and so is one with too many.
 //
-//   runSteps.withReports(run, journal)      the run with what the checker reported in it
+// A step is a call that stands in the program itself, or several equal queries or launches in a
+// row; what a helper of lessons/*.h calls is part of the next step. Calls after the last step of
+// the run have none. What the checker reported is a step of its own, behind that of the call.
 "use strict";
 
 const runSteps = (() => {
@@ -109,12 +112,15 @@ const runSteps = (() => {
 
     // ---- the pools (memory_picture.py, read() with each call) ----
 
+    function segmentsOf(offset, bytes) {
+        const first = Math.floor(offset / SEGMENT);
+        const last = Math.floor((offset + bytes - 1) / SEGMENT);
+        return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    }
+
     function mappedSegments(pool, live) {
-        const needed = new Set();
-        for (const [offset, bytes] of live.values()) {
-            const last = Math.floor((offset + bytes - 1) / SEGMENT);
-            for (let at = Math.floor(offset / SEGMENT); at <= last; at++) needed.add(at);
-        }
+        const needed = new Set([...live.values()].flatMap(([offset, bytes]) =>
+            segmentsOf(offset, bytes)));
         const count = Math.floor(pool.reserved / SEGMENT);
         if (needed.size > count) throw new RangeError(`pool ${pool.number} has fewer segments`);
         for (let at = 0; needed.size < count; at++) needed.add(at);
@@ -180,13 +186,17 @@ const runSteps = (() => {
         for (const live of pool.launch.length ? pool.launch : [pool.live]) {
             const isLaunch = pool.launch.length > 0;
             let { used } = pool;
+            const mapped = mappedSegments(pool, live);
+            for (const [key, [offset, bytes]] of [...pool.pending])
+                if (!segmentsOf(offset, bytes).every((one) => mapped.has(one)))
+                    pool.pending.delete(key); // a refused request may return memory that is freed
             if (isLaunch) used = [...live.values()].reduce((sum, place) => sum + place[1], 0);
             pool.moments.push({
                 call: line.n,
                 refused: !succeeded(line),
                 live: new Map(live),
                 pending: isLaunch ? new Map() : new Map(pool.pending),
-                mapped: mappedSegments(pool, live),
+                mapped,
                 used,
                 reserved: pool.reserved,
             });
@@ -308,7 +318,7 @@ const runSteps = (() => {
         return pieces;
     }
 
-    // ---- the steps (run_steps.py) ----
+    // ---- the steps ----
 
     function merged(calls) {
         const keys = ["call", "line", "result", "stream", "thread"];
@@ -325,18 +335,24 @@ const runSteps = (() => {
         });
     }
 
-    function sentence(group, piece, before, after, pending, { because, nameOf }) {
+    // What happened, from the journal's facts: the call's own piece of work; what the pool used and
+    // reserved before and after; whether a free is pending there; the row that it has in the order
+    // of the streams.
+    function sentence(group, piece, before, after, pending, row, { because, nameOf }) {
         const line = group.at(-1);
         const name = line.call;
         const times = group.length > 1 ? `${group.length} times: ` : "";
-        if (!succeeded(line)) return `${times}It returns ${line.result}.`;
+        const returned = before[1] - after[1];
+        const gone = returned > 0 ? `${withUnit(returned)} return to the device.` : "";
+        if (!succeeded(line)) {
+            const all = gone && `All the same ${gone}`;
+            return [`${times}It returns ${line.result}.`, all].filter(Boolean).join(" ");
+        }
         if (line.captured && name in EVENTS)
             return "It is captured, as an order between nodes. Nothing happens before a launch.";
         if ("node" in line)
             return "It becomes a node of the graph. Nothing happens before a launch.";
         const stream = "stream" in line ? nameOf(streamOf(line)) : "";
-        const returned = before[1] - after[1];
-        const gone = returned > 0 ? `${withUnit(returned)} return to the device.` : "";
         if (ALLOCATIONS.includes(name) && "offset" in line)
             return `It allocates ${withUnit(line.bytes)}. ${because[line.from]}`;
         if (name === "cudaFreeAsync" && !("used" in line))
@@ -348,7 +364,11 @@ const runSteps = (() => {
         const took = `${microseconds(line.end - line.t)} µs`;
         if (WAITS.includes(name) || name === "cudaFree") {
             const kept = after[1] ? `The pool keeps ${withUnit(after[1])}.` : "";
-            return [`It takes ${took}.`, gone, kept].filter(Boolean).join(" ");
+            // notes/statistics has the recording.
+            const counted = name === "cudaFree" && "pool" in line && after[0] === before[0]
+                ? "The memory is free at once; the driver's figure of what is used still has it."
+                : "";
+            return [`It takes ${took}.`, gone, kept, counted].filter(Boolean).join(" ");
         }
         if (name === "cudaMemPoolTrimTo")
             return `${gone || "Nothing returns to the device."} ` +
@@ -363,12 +383,18 @@ const runSteps = (() => {
                 return `${times}The call returns when the ${what} is over, after ${took}.`;
             return `${times}The ${what} is queued. The call takes ${took}.`;
         }
-        if (name === "cudaEventRecord")
-            return `It is recorded when ${stream} has come to this place.`;
+        if (name === "cudaEventRecord") {
+            const words = `It is recorded when ${stream} has come to this place.`;
+            if (!row?.replaces) return words;
+            const other = nameOf(row.replaces.stream);
+            return `${words} It replaces the record in ${other}, for which nothing has waited.`;
+        }
         if (name === "cudaStreamWaitEvent" && line.unrecorded)
             return "The event has no record yet, so nothing comes after it.";
-        if (name === "cudaStreamWaitEvent")
-            return `What is queued in ${stream} from here on comes after the event's record.`;
+        if (name === "cudaStreamWaitEvent") {
+            const where = row?.source ? ` in ${nameOf(row.source.stream)}` : "";
+            return `What is queued in ${stream} from here on comes after the record${where}.`;
+        }
         return `${times}It returns cudaSuccess.`;
     }
 
@@ -415,51 +441,58 @@ const runSteps = (() => {
         });
     }
 
-    // The pool that a step shows: that which a call was about last, or which it changed.
+    // The pool that a step shows: that which a call was about last, or which it changed. take() is
+    // for one call after the other.
     class Shown {
         constructor(journal) {
             this.pools = new Map(momentsOf(journal).map((pool) => [pool.number, pool]));
-            this.about = [];
-            this.thresholds = [];
-            this.graphs = [];
-            for (const line of journal.filter(succeeded)) {
-                const isGraphs = GRAPHS.includes(line.call);
-                const name = isGraphs ? GRAPHS_POOL : line.pool;
-                if (this.pools.has(name)) this.about.push([line.n, name]);
-                if (isGraphs && "used" in line)
-                    this.graphs.push([line.n, line.used, line.reserved]);
-                if (line.attribute === THRESHOLD && "value" in line)
-                    this.thresholds.push([line.n, line.pool, line.value]);
-            }
+            this.ahead = journal.filter((line) => succeeded(line) || "attribute" in line);
+            this.moments = [...this.pools.values()]
+                .flatMap((pool) => pool.moments.map((moment) => [moment.call, pool, moment]));
+            this.moments.sort((a, b) => a[0] - b[0]);
+            this.known = new Map(); // of a pool: its moment
+            this.about = []; // the pools of calls, the last one at the end
+            this.thresholds = new Map();
+            this.ofGraphs = null; // the pictures count bytes there, the device whole segments
             this.figures = new Map();
         }
 
         // {pool, moment, figures, threshold} after the call, or null if there is no pool with
         // memory yet.
         take(line) {
-            const known = new Map();
-            for (const [name, { moments }] of this.pools) {
-                const moment = moments.findLast(({ call }) => call <= line.n);
-                if (moment) known.set(name, moment);
+            while (this.moments.length && this.moments[0][0] <= line.n) {
+                const [, pool, moment] = this.moments.shift();
+                this.known.set(pool.number, moment);
             }
-            const about = this.about.filter(([n, name]) => n <= line.n && known.has(name));
-            if (!about.length) return null;
+            while (this.ahead.length && this.ahead[0].n <= line.n) {
+                const one = this.ahead.shift();
+                if (!succeeded(one)) continue;
+                const isGraphs = GRAPHS.includes(one.call);
+                const name = isGraphs ? GRAPHS_POOL : one.pool;
+                if (this.pools.has(name)) this.about.push(name);
+                if (isGraphs && "used" in one) this.ofGraphs = [one.used, one.reserved];
+                if (one.attribute === THRESHOLD && "value" in one)
+                    this.thresholds.set(one.pool, one.value);
+            }
+            const { known } = this;
+            const about = this.about.findLast((name) => known.has(name));
+            if (about === undefined) return null;
             const figures = new Map();
-            for (const [name, { used, reserved }] of known) figures.set(name, [used, reserved]);
-            for (const [n, ...ofGraphs] of this.graphs)
-                if (n <= line.n) figures.set(GRAPHS_POOL, ofGraphs);
+            for (const [name] of this.pools)
+                if (known.has(name))
+                    figures.set(name, [known.get(name).used, known.get(name).reserved]);
+            if (this.ofGraphs) figures.set(GRAPHS_POOL, this.ofGraphs);
             const changed = [...figures.keys()].filter((name) => {
                 const [used, reserved] = this.figures.get(name) || [0, 0];
                 return used !== figures.get(name)[0] || reserved !== figures.get(name)[1];
             });
-            let [, pool] = about.at(-1);
+            let pool = about;
             if (this.figures.size && changed.length && !changed.includes(pool))
                 pool = changed.at(-1);
             this.figures = figures;
-            const set = this.thresholds.findLast(([n, name]) => n <= line.n && name === pool);
             return {
                 pool, moment: known.get(pool), figures: figures.get(pool),
-                threshold: set ? set[2] : 0,
+                threshold: this.thresholds.get(pool) || 0,
             };
         }
     }
@@ -468,15 +501,203 @@ const runSteps = (() => {
         [...places.values()].map(([offset, bytes, stream, allocation]) =>
             [offset, bytes, streamClass(stream, streams), allocation]);
 
-    function read(journalRead, { sources = {}, because, nameOf = streamName, isOwn }) {
+    // ---- the order of the streams ----
+
+    // How the program calls what the first argument of its call names: {number: name}. A call that
+    // names one variable several times, `&workers[i]` in a loop, has made [0], [1] and so on. Of
+    // several with one name, such as a variable of a function that runs twice, the second is #2.
+    function namesOf(journal, sources, call, key) {
+        const found = new Map();
+        const places = new Map();
+        for (const line of journal.filter((one) => call.test(one.call) && succeeded(one))) {
+            const text = sources[line.file]?.split("\n")[line.line - 1] || "";
+            const name = /cuda(?:Stream|Event)Create\w*\(\s*&([^,;]+?)\s*[,)]/.exec(text)?.[1];
+            if (!name || found.has(line[key])) continue;
+            const place = `${line.file}:${line.line}`;
+            const count = places.get(place) || 0;
+            places.set(place, count + 1);
+            found.set(line[key], name.replace(/\[\w*[a-z]\w*\]$/, `[${count}]`));
+        }
+        const counts = new Map();
+        for (const [number, name] of found) {
+            counts.set(name, (counts.get(name) || 0) + 1);
+            if (counts.get(name) > 1) found.set(number, `${name} #${counts.get(name)}`);
+        }
+        return found;
+    }
+
+    const streamNames = (journal, sources) =>
+        namesOf(journal, sources, /^cudaStreamCreate/, "stream");
+
+    // What a call does in its stream, in a word or two.
+    function wordsOf(line, piece, count, eventOf) {
+        const name = line.call;
+        const allocation = line.allocation ?? "";
+        const words = {
+            cudaEventRecord: `record ${eventOf(line)}`,
+            cudaStreamWaitEvent: `wait ${eventOf(line)}`,
+            cudaFreeAsync: `free ${allocation}`, cudaFree: `cudaFree ${allocation}`,
+            cudaMallocAsync: `alloc ${allocation}`, cudaMallocFromPoolAsync: `alloc ${allocation}`,
+        }[name] ?? piece?.words ?? name;
+        return `${words.trim()}${count > 1 ? ` × ${count}` : ""}`;
+    }
+
+    // [{numbers, line, stream, words, kind, source, replaces, piece}]: what the calls put into
+    // streams, and where the host waited. kind: work, hold, point, host (it waits, or a call of
+    // which it waits), refused. source: the row of the record that a wait has; replaces: of a
+    // record the one that nothing has waited for. A host that waits for all has no stream.
+    function rowsOf(groups, work, eventOf) {
+        const newest = new Map(); // of an event: the row of its last record
+        const waited = new Set(); // rows of records that something has waited for
+        const rows = [];
+        for (const group of groups) {
+            const line = group.at(-1);
+            const name = line.call;
+            const own = group.map((one) => work.get(one.number)).filter(Boolean);
+            const isHost = WAITS.includes(name) ||
+                (line.acquired && succeeded(line) && !own.length);
+            const isMeant = name in POINTS || RUNS.includes(name) || name === LAUNCH;
+            const isRefused = !succeeded(line) && isMeant;
+            if (line.captured || "node" in line) continue;
+            if (!own.length && !isHost && !isRefused && name !== "cudaFree") continue;
+            const piece = own.at(-1);
+            const row = {
+                numbers: group.map((one) => one.number), line: line.line,
+                stream: own.length ? piece.column : line.stream ?? null,
+                words: QUERIES.includes(name) ? "query: done" : isHost ? "host waits"
+                    : wordsOf(line, piece, own.length, eventOf),
+                kind: isRefused ? "refused" : isHost || !own.length ? "host" : piece.kind,
+                start: own.length ? own[0].start : line.t,
+                finish: own.length ? piece.finish : line.end,
+            };
+            if (isHost && "event" in line) row.stream = newest.get(line.event)?.stream ?? null;
+            if (name === "cudaStreamWaitEvent" || (isHost && "event" in line)) {
+                row.source = newest.get(line.event);
+                waited.add(row.source);
+            }
+            if (name === "cudaEventRecord") {
+                const old = newest.get(line.event);
+                if (old && !waited.has(old) && old.stream !== row.stream) row.replaces = old;
+                newest.set(line.event, row);
+            }
+            rows.push(row);
+        }
+        return rows;
+    }
+
+    // The rows as the picture takes them. `at` is the step of a row, by which others name it;
+    // `runs` and `done` are the steps from which on it runs and is over.
+    function drawnRows(rows, steps, lanes) {
+        const from = (time, first) => {
+            const found = steps.findIndex((step, at) => at >= first && step.end >= time);
+            return found < 0 ? null : found;
+        };
+        for (const row of rows)
+            row.at = steps.findIndex((step) => row.numbers.includes(step.number));
+        const shown = rows.filter((row) => row.at >= 0);
+        return shown.map((row) => {
+            const { at, line, words, kind } = row;
+            const lane = row.stream === null ? null : lanes.indexOf(row.stream);
+            const drawn = { at, line, lane: lane < 0 ? null : lane, words, kind };
+            Object.assign(drawn, { source: null, replaced: null });
+            drawn.runs = from(row.start, at);
+            drawn.done = from(row.finish, at);
+            if (row.source?.at >= 0) drawn.source = row.source.at;
+            const next = shown.find((other) => other.replaces === row);
+            if (next) drawn.replaced = next.at;
+            return drawn;
+        });
+    }
+
+    // ---- what the checker reported ----
+
+    const BY_HOST = "a load or store"; // no call: an access of the host
+
+    // [{n, number, marks, words, say, earlier, later}] of the reports, each place and kind once.
+    // errors: what the program wrote to its standard error, with the reports in this order.
+    function reportsOf(journal, errors, file) {
+        const texts = [...errors.matchAll(/^hazard: (.*\n(?: {2}.*\n)*)/gm)].map((one) => one[1]);
+        const calls = new Map(journal.filter((line) => "number" in line && !("did" in line))
+            .map((line) => [line.number, line]));
+        const found = new Map();
+        for (const hazard of journal.filter((line) => line.did === "hazard")) {
+            const at = texts.findIndex((text) => text.startsWith(hazard.kind));
+            const [text] = at < 0 ? [""] : texts.splice(at, 1);
+            const places = [...text.matchAll(/^ {2}([a-z]\w*) +.*?\bat ([\w/.]+):(\d+)/gm)];
+            // Three: where it was allocated, and then the two accesses.
+            let marks = places.slice(-2).filter((one) => one[2] === file).map((one) => +one[3]);
+            if (!places.length)
+                marks = [hazard.earlier, hazard.later].map((number) => calls.get(number))
+                    .filter((call) => call?.file === file).map((call) => call.line);
+            const key = `${hazard.kind} ${marks}`;
+            if (found.has(key) || !marks.length) continue;
+            found.set(key, {
+                n: hazard.n, hazard, marks, number: hazard.later,
+                say: text.split("\n")[0] || `${hazard.kind}.`,
+                words: hazard.kind === "use after free" ? "✗ after the free" : "✗ no order",
+            });
+        }
+        return [...found.values()];
+    }
+
+    // The edge that is missing, from one row to another, if it is one of order. An access of the
+    // host has a row of its own, at the report.
+    function missing({ hazard, words }, placeOf, at) {
+        const isOrder = "earlier" in hazard &&
+            ("unordered" in hazard || hazard.kind === "use after free");
+        return {
+            earlier: placeOf(hazard.earlier),
+            later: hazard.call === BY_HOST ? at : placeOf(hazard.later),
+            words: isOrder ? words : "✗",
+        };
+    }
+
+    // The steps with a step for each report, behind that of the call which it is about.
+    function withReports(steps, reports) {
+        const all = [...steps];
+        for (const report of reports) {
+            const { n, number, marks, say, hazard } = report;
+            const isLeak = hazard.kind === "leak"; // found when the program ends
+            const before = isLeak ? all.at(-1) : all.findLast((step) =>
+                number ? step.first <= number : step.n < n);
+            if (!before) continue;
+            const lines = [...new Set(marks)].map((line) => `line ${line}`).join(" and ");
+            const step = {
+                ...before, line: marks.at(-1), call: `The report, ${lines}`, say,
+                marks: [...new Set(marks)], report,
+            };
+            delete step.asks;
+            all.splice(all.indexOf(before) + 1, 0, step);
+        }
+        return all;
+    }
+
+    // ---- the whole ----
+
+    const SET_UP = /^cuda(Stream|Event)Create|^cuda(Set|Get)Device|GetDefaultMemPool|MallocHost$/;
+
+    function read(journalRead, options) {
+        const { sources = {}, because, isOwn, numbers, errors = "", upToReport = false } = options;
         const journal = withMore(journalRead);
         const functionOf = functionFinder(sources);
-        const own = journal.filter((line) =>
+        const chosen = numbers && new Set(numbers);
+        let own = journal.filter((line) =>
             "call" in line && !("did" in line) && "number" in line &&
-                (isOwn ? isOwn(line) : functionOf(line)));
+                (isOwn ? isOwn(line) : functionOf(line)) &&
+                (!chosen || chosen.has(line.number)));
+        const hazard = upToReport && journal.find((line) => line.did === "hazard");
+        if (hazard)
+            own = own.filter((line) => "later" in hazard
+                ? line.number <= hazard.later : line.n < hazard.n);
         const groups = merged(own);
         if (!groups.length || groups.length > MOST_STEPS)
             throw new Error(`it would have ${groups.length} steps, and not 1 to ${MOST_STEPS}`);
+        const names = streamNames(journal, sources);
+        const events = namesOf(journal, sources, /^cudaEventCreate/, "event");
+        const nameOf = options.nameOf || ((stream) => names.get(stream) ?? streamName(stream));
+        const bare = (name) => name?.replace(/ #\d+$/, "") || "";
+        const isOne = new Set([...events.values()].map(bare)).size < 2;
+        const eventOf = ({ event }) => (isOne ? "" : bare(events.get(event)));
         const shown = new Shown(journal);
         const work = piecesOf(journal);
         const pieces = [...work]
@@ -487,9 +708,11 @@ const runSteps = (() => {
         const places = [...shown.pools.values()].flatMap(({ moments }) =>
             moments.flatMap(({ live }) => [...live.values()]));
         const colors = [...new Set([...streams, ...places.map((place) => place[2])])];
+        const rows = rowsOf(groups, work, eventOf);
+        const rowOf = new Map(rows.map((row) => [row.numbers.at(-1), row]));
         const tops = {};
         const before = new Map();
-        const steps = groups.map((group) => {
+        let steps = groups.map((group) => {
             const line = group.at(-1);
             const taken = shown.take(line);
             let state = null;
@@ -506,57 +729,71 @@ const runSteps = (() => {
             const isPending = Boolean(state?.pending.length);
             const piece = work.get(line.number);
             const past = before.get(state?.pool) || [0, 0];
+            const row = rowOf.get(line.number);
             before.set(state?.pool, after);
             return {
                 line: line.line,
                 number: line.number,
                 first: group[0].number,
+                n: line.n,
+                end: line.end,
                 call: line.call + ("stream" in line ? `, ${nameOf(line.stream)}` : ""),
                 ...(ASKS.includes(line.call) ? { asks: 1 } : {}),
-                say: sentence(group, piece, past, after, isPending, { because, nameOf }),
+                say: sentence(group, piece, past, after, isPending, row, { because, nameOf }),
                 state,
                 streams: queuesAt(pieces, line, streams, nameOf),
             };
         });
-        for (const { state } of steps.filter((step) => step.state))
-            for (const edge of ["threshold", "limit"])
-                if (state[edge] > (tops[state.pool] + 3) * SEGMENT)
-                    state[edge] = 0; // far above what is reserved: it has no line
         const { file } = own[0];
+        let reports = reportsOf(journal, errors, file);
+        if (hazard) reports = reports.filter((report) => report.hazard === hazard);
+        const last = own.at(-1);
+        reports = reports.filter(({ hazard: one, number, n }) =>
+            one.kind === "leak" || (number ? number <= last.number : n <= last.n + 1));
+        steps = withReports(steps, reports);
+        const lanes = [...new Set(rows.map((row) => row.stream).filter((one) => one !== null))];
+        const drawn = drawnRows(rows, steps, lanes);
+        const placeOf = (number) => {
+            const found = rows.find((row) => row.numbers.includes(number));
+            return found && found.at >= 0 ? found.at : null;
+        };
+        steps.forEach((step, at) => {
+            if (step.report) step.report = missing(step.report, placeOf, at);
+            if (step.report?.later === at)
+                drawn.push({
+                    at, line: step.line, lane: null, words: "the host's access", kind: "host",
+                    runs: at, done: at, source: null, replaced: null,
+                });
+            delete step.n;
+            delete step.end;
+        });
+        drawn.sort((a, b) => a.at - b.at);
+        const begin = steps.findIndex(({ call }) => !SET_UP.test(call.split(",")[0]));
         const named = new Set(own.map(functionOf));
-        return { file, code: codeOf(sources[file] || "", named), steps, tops };
+        const marks = steps.flatMap((step) => step.marks || []);
+        return {
+            file,
+            code: codeOf(sources[file] || "", named, marks),
+            steps,
+            tops,
+            begin: Math.max(0, begin),
+            lanes: lanes.map((stream) =>
+                [nameOf(stream), streamName(stream), streamClass(stream, colors)]),
+            rows: drawn,
+        };
     }
 
-    // [[number, text]] of the lines of these functions.
-    function codeOf(source, names) {
+    // [[number, text]] of the lines of these functions, and of those that have a mark.
+    function codeOf(source, names, marks) {
         const text = source.split("\n");
         return Object.entries(functionsOf(source))
-            .filter(([name]) => names.has(name))
+            .filter(([name, [first, last]]) =>
+                names.has(name) || marks.some((line) => first <= line && line <= last))
             .map(([, span]) => span)
             .sort((a, b) => a[0] - b[0])
             .flatMap(([first, last]) =>
                 text.slice(first - 1, last).map((words, at) => [first + at, words]));
     }
 
-    // From the call on that was reported, the lines of both accesses are marks of the steps. Its
-    // own step has the report's kind.
-    function withReports(run, journal) {
-        const calls = journal.filter((line) => "number" in line && !("did" in line));
-        const lines = new Map(
-            calls.filter((line) => line.file === run.file).map((line) => [line.number, line.line]),
-        );
-        const steps = run.steps.map((step) => ({ ...step }));
-        for (const hazard of journal.filter((line) => line.did === "hazard")) {
-            const later = hazard.later ?? calls.find((line) => line.n > hazard.n)?.number;
-            const found = steps.filter((step) => step.number >= later);
-            const marks = [hazard.earlier, later].map((number) => lines.get(number));
-            const places = marks.filter((line) => line !== undefined);
-            for (const step of found)
-                step.marks = [...new Set([...(step.marks || []), ...places])];
-            if (found.length) found[0].say += ` The checker reports: ${hazard.kind}.`;
-        }
-        return { ...run, steps };
-    }
-
-    return Object.assign(read, { withReports });
+    return read;
 })();

@@ -1,27 +1,33 @@
-// One drawing code for a run in steps: what stands at the left with the present line marked, the
-// pool and the streams as that line left them, a sentence of what happened, keys, a slider and a
-// teacher's view. The stepper (stepper.js) and the pool bench (bench.js) show their runs with it.
+// One drawing code for a run in steps: a map of the run, what stands at the left with the present
+// line marked and what it changed beside it, the pool or the order of the streams as that line left
+// them, a sentence of what happened, keys, and a teacher's view. The stepper (stepper.js) and the
+// pool bench (bench.js) show their runs with it.
 //
 //   const view = runView(place, options);   makes it in the element `place`
-//   view.show(run)                          from its first step on; or show(run, at)
+//   view.show(run, at)                      from its first step on, or from step `at` on
 //   view.go(at), view.forward()             to a step; or to the next one
 //   view.refresh()                          draws the step again
 //   view.list(code)                         shows other lines
 //   view.run, view.at
 //
-// A run is {file, code: [[number, text]], tops: {pool: segments}, steps}, as read() of
-// workbook/run_steps.py makes it. A step is {line, number, call, say, marks, state,
-// streams}. Its state is null, or {pool, used, reserved, threshold, limit, segments, live,
-// pending}; its streams are [name, [[words, state] of what is queued]]. A run may have names,
-// {allocation: name}. The options:
+// A run is {file, code: [[number, text]], tops: {pool: segments}, steps, begin, view, lanes, rows},
+// as run_steps.js makes it. A step is {line, number, call, say, row, marks, report, state,
+// streams}: row is what names it beside the pool; its state is null, or {pool, used, reserved,
+// threshold, limit, segments, live, pending}; its streams are [name, [[words, state] of what is
+// queued]]; its report is {earlier, later, words}, where the edge between two rows is missing.
+// Lanes are [name of a stream in the program, its name in the journal, its color]; a row is {at,
+// line, lane, words, kind, runs, done, source, replaced}, where another is named by its step. view
+// is "pool" or "order": what is shown first. A run may have names, {allocation: name}. The options:
 //
 //   title      what stands above
+//   has        "rows", "report": what the first run will have, so that the bar has its place
 //   controls   more elements for the bar
 //   editor     a text field that lies over the lines, whose texts are then empty
 //   poolName   (pool) => what it is called
 //   keys       the element in which the keys make steps, if not the place alone
 //   question   (at) => nodes that stand in the place of the sentence of this step, whose state is
 //              not shown yet; or null
+//   asks       () => true while the map may show nothing of later steps
 //   prefix     (at) => words before the sentence
 //   forward    () => true if it did what the next step would have done
 //   shown      (step) => called when it is drawn
@@ -30,94 +36,388 @@
 const runView = (() => {
     const MIB = 2 ** 20;
     const SEGMENT = 32 * MIB;
-    const WIDTH = 300;
-    const LEFT = 46;
+    const WIDTH = 320; // of the pool's picture, and the least of the order's
+    const LEFT = 44; // of the pool
+    const POOL = 176; // its width
+    const ROW = 25; // the height of a row of the order
+    const ROWS = 6; // so many are shown at least
+    const LARGE = 12; // in the teacher's view
+    const ABOVE = 192; // what stands above a picture: the sentence and the figures
+    const HEAD = 40; // above them
+    const GUTTER = 34; // left of the lanes
+    const MOST_LANES = 6; // with more, words stand at the right of thin lanes
     // What the arrow keys do something else in.
     const TAKES_KEYS = "input:not(.ask), select, textarea";
     const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
+    // A change, with its unit; "" where a figure in MiB stays as it is.
+    function signed(bytes) {
+        const size = Math.abs(bytes);
+        const sign = bytes < 0 ? "−" : "+";
+        if (size >= MIB / 100) return `${sign}${mib(size)} MiB`;
+        return size ? `${sign}${size < 1024 ? `${size} B` : `${Math.round(size / 1024)} KiB`}` : "";
+    }
+    const part = (kind, text) => `<span class="${kind}">${text}</span>`;
+
+    // A line of C with the classes that the page's listings have.
+    const TOKENS = new RegExp(
+        "(\\/\\*.*?(?:\\*\\/|$)|^ \\*.*$|\\/\\/.*$)|(&#34;.*?&#34;)|" +
+        "\\b(static|int|void|const|for|if|else|return|while|size_t|sizeof|struct|char|float)\\b|" +
+        "\\b((?:cuda|launch_|pool_|reserved_|gate_)\\w+)(?=\\()", "g");
+
+    function highlighted(text) {
+        return escaped(text).replace(TOKENS, (all, comment, words, keyword) =>
+            part(comment ? "cm" : words ? "s" : keyword ? "k" : "nf", all));
+    }
+
+    // ---- what a step changed ----
+
+    // [{kind, text}] of the steps. kind: up and down of what is reserved, edge (a record, a wait),
+    // bad (a report, a refusal), or none.
+    function effectsOf(run) {
+        const pools = new Map();
+        const rows = new Map((run.rows || []).map((row) => [row.at, row]));
+        return run.steps.map((step, at) => {
+            const { state } = step;
+            const before = pools.get(state?.pool) || { used: 0, reserved: 0, segments: [] };
+            if (state) pools.set(state.pool, state);
+            const effect = { ...ofState(state, before), before };
+            const row = rows.get(at);
+            if (step.marks)
+                return { ...effect, kind: "bad", text: step.report ? "the report" : "" };
+            if (row?.kind === "refused") effect.text = `refused ${effect.text}`.trim();
+            if (row?.kind === "refused" && effect.kind === "none") effect.kind = "bad";
+            return effect.kind === "none" && row ? { ...effect, ...ofRow(run, row) } : effect;
+        });
+    }
+
+    function ofState(state, before) {
+        if (!state) return { kind: "none", text: "" };
+        const reserved = state.reserved - before.reserved;
+        const used = state.used - before.used;
+        const kind = reserved > 0 ? "up" : reserved < 0 ? "down" : "none";
+        if (reserved) return { kind, text: `reserved ${signed(reserved)}` };
+        return { kind, text: used ? `used ${signed(used)}` : "" };
+    }
+
+    function ofRow(run, row) {
+        if (row.words.startsWith("record")) {
+            const old = run.rows.find((other) => other.replaced === row.at);
+            const lane = old && run.lanes[old.lane]?.[0];
+            return { kind: "edge", text: old ? `replaces the record in ${lane}` : "recorded here" };
+        }
+        if (row.words.startsWith("wait")) {
+            const source = run.rows.find((other) => other.at === row.source);
+            const lane = source && run.lanes[source.lane]?.[0];
+            return { kind: "edge", text: source ? `takes the record in ${lane}` : "no record" };
+        }
+        return row.words === "host waits" ? { kind: "edge", text: "the host waits" } : {};
+    }
+
+    // ---- drawing by keys: what stays moves, and what is new comes in ----
+
+    const SVG = "http://www.w3.org/2000/svg";
+
+    // nodes: [key, tag, x, y, attributes, text]; the elements of the last drawing are used again.
+    function draw(svg, nodes) {
+        const old = new Map([...svg.children].map((node) => [node.dataset.key, node]));
+        const wanted = nodes.map(([key, tag, x, y, attributes, text = ""]) => {
+            let node = old.get(key);
+            old.delete(key);
+            if (node?.nodeName !== tag) {
+                node?.remove();
+                node = document.createElementNS(SVG, tag);
+                node.dataset.key = key;
+            }
+            for (const [name, value] of Object.entries(attributes))
+                if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+            node.style.transform = `translate(${x}px, ${y}px)`;
+            if (node.textContent !== text) node.textContent = text;
+            return node;
+        });
+        for (const node of old.values()) node.remove();
+        // One that stands where it should is not moved: it would lose its movement.
+        wanted.forEach((node, at) => {
+            if (svg.children[at] !== node) svg.insertBefore(node, svg.children[at] || null);
+        });
+    }
+
+    // ---- the pool ----
 
     // The path of a box with lines that rise from left to right: svg.py, Canvas.hatched.
-    function hatched(x, y, width, height) {
-        let path = `M${x} ${y}h${width}v${height}h${-width}z`;
+    function hatched(width, height) {
+        let path = `M0 0h${width}v${height}h${-width}z`;
         for (let along = 7; along < width + height; along += 7) {
-            path += `M${x + Math.max(0, along - height)} ${y + Math.min(along, height)}`;
-            path += `L${x + Math.min(along, width)} ${y + Math.max(0, along - width)}`;
+            path += `M${Math.max(0, along - height)} ${Math.min(along, height)}`;
+            path += `L${Math.min(along, width)} ${Math.max(0, along - width)}`;
         }
         return path;
     }
 
     const raised = (limit) => Math.ceil(limit / SEGMENT);
+    const isOnScale = (run, pool, edge) => edge <= (run.tops[pool] + 3) * SEGMENT;
 
     // How many segments a pool's picture has, how high one is, and the whole.
     function sizeOf(run, pool) {
         const edges = run.steps.filter(({ state }) => String(state?.pool) === String(pool))
-            .flatMap(({ state }) => [raised(state.threshold), raised(state.limit)]);
+            .flatMap(({ state }) => [state.threshold, state.limit])
+            .filter((edge) => isOnScale(run, pool, edge)).map(raised);
         const top = Math.max(run.tops[pool], ...edges);
         const unit = Math.min(26, 200 / top);
-        return { top, unit, height: top * unit + 34 };
+        return { top, unit, height: top * unit + 40 };
     }
 
-    // A pool after a step. 0 is at the bottom, as in memory_picture.py.
-    function poolPicture(run, state) {
-        const { pool, segments, live, pending, used, reserved, threshold, limit } = state;
-        const { top, unit, height } = sizeOf(run, pool);
-        const yOf = (bytes) => 20 + (top - bytes / SEGMENT) * unit;
-        const width = WIDTH - LEFT - 6;
-        const parts = [];
+    // Rows of segments that lie on each other: [first, count].
+    function groupsOf(segments) {
+        const groups = [];
+        for (const at of segments) {
+            const last = groups.at(-1);
+            if (last && last[0] + last[1] === at) last[1]++;
+            else groups.push([at, 1]);
+        }
+        return groups;
+    }
+
+    // The nodes of a pool after a step. 0 is at the bottom, as in memory_picture.py.
+    function poolNodes(run, state, before) {
+        const { pool, segments, live, pending, threshold, limit } = state;
+        const { top, unit } = sizeOf(run, pool);
+        const yOf = (bytes) => 24 + (top - bytes / SEGMENT) * unit;
+        const right = LEFT + POOL + 8;
+        const nodes = [];
+        const words = [];
         const every = 2 ** Math.ceil(Math.log2(Math.max(1, 15 / unit)));
         for (let at = 0; at <= top; at += every)
-            parts.push(
-                `<text class="figure" x="${LEFT - 6}" y="${yOf(at * SEGMENT) + 4}" ` +
-                    `text-anchor="end">${at * 32}</text>`,
-            );
-        const box = (kind, offset, bytes, inset) => {
-            const high = Math.max(2, (bytes / SEGMENT) * unit - 2 * inset);
-            const y = yOf(offset) - high - inset;
-            parts.push(
-                `<rect class="${kind}" x="${LEFT + 3 * inset}" y="${y}" ` +
-                    `width="${width - 6 * inset}" height="${high}"/>`,
-            );
-            return { y, high };
-        };
-        for (let at = 0; at < run.tops[pool]; at++)
-            box(segments.includes(at) ? "segment" : "gone", at * SEGMENT, SEGMENT, 0);
-        for (const [offset, bytes, color] of pending) {
+            nodes.push([`axis ${at}`, "text", LEFT - 8, yOf(at * SEGMENT) + 4,
+                { class: "figure", "text-anchor": "end" }, String(at * 32)]);
+        const gone = before.segments.filter((at) => !segments.includes(at));
+        const added = segments.filter((at) => !before.segments.includes(at));
+        for (let at = 0; at < run.tops[pool]; at++) {
+            const kind = segments.includes(at) ? "segment" : gone.includes(at) ? "ghost" : "gone";
+            nodes.push([`segment ${at}`, "rect", LEFT, yOf((at + 1) * SEGMENT) -
+                (kind === "ghost" ? 4 : 0), { class: kind, width: POOL, height: unit }]);
+        }
+        for (const [offset, bytes, color, allocation] of pending) {
             const high = (bytes / SEGMENT) * unit - 2;
             if (high < 3) continue;
-            const path = hatched(LEFT + 4, yOf(offset) - high - 1, width - 8, high);
-            parts.push(`<path class="pending ${color}" d="${path}"/>`);
+            nodes.push([`pending ${allocation} ${offset}`, "path", LEFT + 4, yOf(offset) - high - 1,
+                { class: `pending ${color}`, d: hatched(POOL - 8, high) }]);
         }
         for (const [offset, bytes, color, allocation] of live) {
-            const { y, high } = box(`used ${color}`, offset, bytes, bytes < SEGMENT / 4 ? 0.5 : 1);
+            const inset = bytes < SEGMENT / 4 ? 0.5 : 1;
+            const high = Math.max(2, (bytes / SEGMENT) * unit - 2 * inset);
+            const y = yOf(offset) - high - inset;
             const name = run.names?.[allocation];
+            nodes.push([`live ${allocation} ${offset}`, "rect", LEFT + 3 * inset, y,
+                { class: `used ${color}`, width: POOL - 6 * inset, height: high }]);
             if (high >= 15)
-                parts.push(
-                    `<text class="on" x="${LEFT + 14}" y="${y + high / 2 + 4}" ` +
-                        `text-anchor="start">${name ? `${escaped(name)}: ` : ""}` +
-                        `${mib(bytes)}</text>`,
-                );
+                nodes.push([`live ${allocation} ${offset} words`, "text", LEFT + POOL / 2,
+                    y + high / 2 + 4, { class: "on", "text-anchor": "middle" },
+                    `${name ? `${name}: ` : ""}${mib(bytes)}`]);
         }
-        // A line with its words above it, on a plate.
-        const edge = (kind, y, words, plate, x, anchor) =>
-            parts.push(
-                `<line class="${kind}" x1="${LEFT - 4}" x2="${WIDTH}" y1="${y}" y2="${y}"/>` +
-                    `<rect class="plate" x="${anchor === "end" ? x - plate + 2 : x - 2}" ` +
-                    `y="${y - 17}" width="${plate}" height="15"/>` +
-                    `<text class="bold" x="${x}" y="${y - 5}" text-anchor="${anchor}">` +
-                    `${words}</text>`,
-            );
-        if (limit)
-            edge("limit", yOf(raised(limit) * SEGMENT), `maxSize ${mib(limit)}`, 82,
-                LEFT + 4, "start");
-        if (threshold)
-            edge("threshold", yOf(threshold), `release threshold ${mib(threshold)}`, 168,
-                WIDTH - 4, "end");
-        const title = `The pool after this line: ${mib(used)} MiB used, ${mib(reserved)} reserved`;
-        return (
-            `<svg role="img" width="${WIDTH}" height="${height}" ` +
-            `viewBox="0 0 ${WIDTH} ${height}"><title>${title}</title>${parts.join("")}</svg>`
-        );
+        for (const [first, count] of groupsOf(gone))
+            words.push([`ghost ${first}`, yOf((first + count / 2) * SEGMENT) + 2, "returned",
+                `↑ ${count * 32} returned`]);
+        for (const [first, count] of groupsOf(added))
+            words.push([`new ${first}`, yOf((first + count / 2) * SEGMENT) + 4, "new",
+                `+ ${count * 32} new`]);
+        const edge = (kind, bytes, text) => {
+            const isOn = isOnScale(run, pool, bytes);
+            const y = isOn ? yOf(bytes) : 8;
+            const line = isOn ? { class: kind, d: `M0 0H${POOL + 10}` }
+                : { class: `${kind} off`, d: `M${POOL - 8} 12V0M${POOL - 13} 5l5 -5l5 5` };
+            nodes.push([kind, "path", LEFT - 4, y, line]);
+            words.unshift([kind, y + 4, `bold ${kind}`, text]);
+        };
+        if (limit) edge("limit", raised(limit) * SEGMENT, `maxSize ${mib(limit)}`);
+        const isTaught = run.steps.some((step) =>
+            step.state?.pool === pool && step.state.threshold);
+        if (isTaught)
+            edge("threshold", threshold,
+                threshold > 2 ** 61 ? "threshold: all" : `threshold ${mib(threshold)}`);
+        // Beside the pool, the edges first, and no two on each other.
+        const taken = [];
+        for (const [key, y, kind, text] of words) {
+            if (taken.some((other) => Math.abs(other - y) < 15)) continue;
+            taken.push(y);
+            nodes.push([`${key} words`, "text", right, y, { class: kind }, text]);
+        }
+        return nodes;
+    }
+
+    // ---- the order of the streams ----
+
+    const byStep = (run, at) => run.rows.find((row) => row.at === at);
+
+    // The rows that are shown after a step: what its edges need, and then the last ones.
+    function shownRows(run, at, most) {
+        const known = run.rows.filter((row) => row.at <= at);
+        const { report } = run.steps[at] || {};
+        const now = known.at(-1);
+        const needed = [report?.earlier, report?.later, now?.source, now?.at].map((one) =>
+            byStep(run, one));
+        if (now?.words.startsWith("record"))
+            needed.push(known.find((row) => row.replaced === now.at));
+        const chosen = new Set(needed.filter((row) => row && row.at <= at));
+        for (const row of [...known].reverse()) if (chosen.size < most) chosen.add(row);
+        return known.filter((row) => chosen.has(row));
+    }
+
+    // `wide`: the width of the picture; `most`: how many rows it has.
+    function orderNodes(run, at, wide, most) {
+        const nodes = [];
+        const rows = shownRows(run, at, most);
+        const { report } = run.steps[at] || {};
+        const isThin = run.lanes.length > Math.max(MOST_LANES, wide / 60);
+        const room = (wide - GUTTER - (isThin ? 130 : 0)) / Math.max(1, run.lanes.length);
+        const half = isThin ? Math.min(room / 2 - 1, 9) : room / 2 - 3;
+        const xOf = (lane) => GUTTER + (lane + 0.5) * room;
+        const places = new Map(rows.map((row, place) => [row.at, HEAD + 16 + place * ROW]));
+        const bottom = HEAD + 4 + most * ROW;
+        const fit = (words, space) => {
+            const count = Math.max(1, Math.floor(space / 6.5));
+            return words.length > count ? `${words.slice(0, count - 1)}…` : words;
+        };
+        run.lanes.forEach(([name, journal, color], lane) => {
+            const own = isThin ? name.replace(/^.*?(\d+\]?)$/, "$1")
+                : fit(name.replace(/ stream$/, ""), room - 2);
+            nodes.push([`lane ${lane}`, "path", xOf(lane), HEAD, {
+                class: `lane ${color}`, d: `M0 0V${bottom - HEAD}` }]);
+            nodes.push([`lane ${lane} name`, "text", xOf(lane), 15,
+                { class: "bold", "text-anchor": "middle" }, own]);
+            if (!isThin && journal !== name)
+                nodes.push([`lane ${lane} stream`, "text", xOf(lane), 31,
+                    { class: "figure", "text-anchor": "middle" }, fit(journal, room)]);
+        });
+        const nowAt = rows.at(-1)?.at;
+        rows.forEach((row, place) => {
+            const y = places.get(row.at);
+            const key = `row ${row.at}`;
+            if (row.at === nowAt && (nowAt === at || report))
+                nodes.push([`${key} now`, "rect", 0, y - ROW / 2,
+                    { class: "now", width: wide, height: ROW, rx: 3 }]);
+            const above = rows[place - 1];
+            if (above && run.rows.some((one) => one.at > above.at && one.at < row.at))
+                nodes.push([`${key} cut`, "path", 0, y - ROW / 2,
+                    { class: "cut", d: `M4 0H${wide - 4}` }]);
+            nodes.push([`${key} line`, "text", GUTTER - 6, y + 4,
+                { class: "figure", "text-anchor": "end" }, `:${row.line}`]);
+            nodes.push(...rowNodes(row, key, y));
+        });
+
+        function rowNodes(row, key, y) {
+            const isDone = row.done !== null && row.done <= at;
+            const isRunning = !isDone && row.runs !== null && row.runs <= at;
+            const isGone = row.replaced !== null && row.replaced <= at;
+            const isBad = report && (row.at === report.earlier || row.at === report.later);
+            const color = run.lanes[row.lane]?.[2] || "";
+            const state = isDone ? "done" : isRunning ? "runs" : "queued";
+            const kind = ["box", row.kind, state, color, isGone && "replaced", isBad && "bad"]
+                .filter(Boolean).join(" ");
+            const words = row.kind === "refused" ? `✗ ${row.words}` : row.words;
+            if (row.kind === "host") {
+                const own = Math.min(wide - GUTTER, words.length * 6.8 + 16);
+                const middle = row.lane === null ? (GUTTER + wide) / 2 : xOf(row.lane);
+                const x = Math.max(GUTTER, Math.min(wide - own, middle - own / 2));
+                return [
+                    [`${key} rule`, "path", GUTTER, y, {
+                        class: "rule", d: `M0 0H${wide - GUTTER}` }],
+                    [key, "rect", x, y - 10, { class: kind, width: own, height: 20, rx: 3 }],
+                    [`${key} words`, "text", x + own / 2, y + 4,
+                        { class: "words", "text-anchor": "middle" }, words],
+                ];
+            }
+            const x = xOf(row.lane);
+            const round = row.kind === "point" ? 10 : 3;
+            const box = [key, "rect", x - half, y - 10,
+                { class: kind, width: 2 * half, height: 20, rx: round }];
+            const isFull = isDone && row.kind !== "point" && row.kind !== "refused";
+            const label = isThin
+                ? [`${key} words`, "text", wide - 124, y + 4, { class: "words" }, words]
+                : [`${key} words`, "text", x, y + 4, {
+                    class: `words${isFull ? " on" : ""}${isGone ? " struck" : ""}`,
+                    "text-anchor": "middle" }, fit(words, 2 * half - 4)];
+            return [box, label];
+        }
+
+        // From the side of one box to that of another.
+        function arrow(key, kind, from, to, words) {
+            const [y1, y2] = [places.get(from.at), places.get(to.at)];
+            const side = (row, sign) =>
+                row.lane === null ? GUTTER + 10 : xOf(row.lane) + sign * half;
+            if (y1 === undefined || y2 === undefined) return;
+            const forth = (to.lane ?? -1) > (from.lane ?? -1) ? 1 : -1;
+            const isSame = to.lane === from.lane;
+            const [x1, x2] = isSame ? [side(from, 1), side(to, 1)]
+                : [side(from, forth), side(to, -forth)];
+            const bend = isSame ? 30 : forth * Math.max(14, Math.abs(x2 - x1) / 2);
+            const end = isSame ? x2 + 2 : x2 - forth * 2;
+            const back = isSame ? -1 : forth;
+            const d = `M${x1} ${y1}C${x1 + bend} ${y1} ${isSame ? x2 + bend : x2 - bend} ${y2} ` +
+                `${end} ${y2}M${end - back * 7} ${y2 - 4}L${end} ${y2}l${-back * 7} 4`;
+            nodes.push([key, "path", 0, 0, { class: kind, d }]);
+            if (!words) return;
+            const long = words.length * 6.8;
+            const x = Math.max(long / 2, Math.min(wide - long / 2, (x1 + x2) / 2));
+            nodes.push([`${key} words`, "text", x, (y1 + y2) / 2 + (y2 - y1 > 30 ? 4 : 18),
+                { class: "missing-words", "text-anchor": "middle" }, words]);
+        }
+
+        for (const row of rows) {
+            const source = row.source === null ? null : byStep(run, row.source);
+            if (source && source.lane !== row.lane)
+                arrow(`edge ${row.at}`, "edge", source, row);
+        }
+        if (report && report.earlier !== null && report.later !== null) {
+            const [from, to] = [byStep(run, report.earlier), byStep(run, report.later)];
+            if (from && to && from !== to) arrow("missing", "missing", from, to, report.words);
+        }
+        return nodes;
+    }
+
+    // ---- the map ----
+
+    // The run as a line: what is reserved as an area, a tick where something changed, the names of
+    // rows or pools above. `seen`: the last step of which it may show something.
+    function mapNodes(run, effects, size, at, seen) {
+        const count = run.steps.length;
+        const xOf = (step) => 12 + (count > 1 ? (step * (size - 24)) / (count - 1) : 0);
+        const nodes = [];
+        const most = Math.max(1, ...run.steps.map(({ state }) => state?.reserved || 0));
+        const high = run.steps.map(({ state }) => ((state?.reserved || 0) / most) * 22);
+        let path = `M${xOf(0)} 46`;
+        for (let step = 0; step <= seen; step++)
+            path += `L${xOf(step)} ${46 - high[step]}L${xOf(Math.min(count - 1, step + 1))} ` +
+                `${46 - high[step]}`;
+        if (high.some(Boolean) && seen >= 0)
+            nodes.push(["area", "path", 0, 0,
+                { class: "area", d: `${path}V46Z` }]);
+        effects.slice(0, seen + 1).forEach(({ kind }, step) => {
+            const tall = kind === "none" ? 4 : 14;
+            const wide = kind === "none" ? 1 : 3;
+            nodes.push([`tick ${step}`, "rect", xOf(step) - wide / 2, 50 - tall,
+                { class: `tick ${kind}`, width: wide, height: tall }]);
+        });
+        let end = 0;
+        let last = "";
+        const isNamed = new Set(run.steps.map(nameOf).filter(Boolean)).size > 1;
+        if (isNamed) run.steps.forEach((step, place) => {
+            const name = nameOf(step);
+            if (name === last) return;
+            last = name;
+            const x = Math.max(2, xOf(place) - 4);
+            if (!name || x < end || x + name.length * 6.5 > size || place > seen) return;
+            end = x + name.length * 6.5 + 10;
+            nodes.push([`name ${place}`, "text", x, 14, { class: "figure" }, name]);
+        });
+        nodes.push(["now", "path", xOf(at), 0, { class: "here", d: "M0 20V50M-6 56h12l-6 -9z" }]);
+        return nodes;
+    }
+
+    // What names a step above the map: the row that the program prints, or the pool.
+    function nameOf({ row, state }) {
+        if (row) return row;
+        return Number.isInteger(state?.pool) ? `pool ${state.pool}` : "";
     }
 
     // Each stream with the color of its memory: svg.py, stream_class().
@@ -134,33 +434,59 @@ const runView = (() => {
         return `<ul class="streams">${rows.join("")}</ul>`;
     }
 
+    let views = 0;
+
     return (place, options = {}) => {
         const view = { run: null, at: 0 };
+        let effects = [];
+        let shows = "pool";
         const poolName = options.poolName ||
             ((pool) => (pool === "graphs" ? "Memory for graphs" : `Pool ${pool}`));
-        place.innerHTML = `<p class="stepper-title">${escaped(options.title || "")}</p>
-            <div class="stepper-bar">
-              <button type="button" class="back" aria-keyshortcuts="ArrowLeft">◀ Back</button>
-              <button type="button" class="next" aria-keyshortcuts="ArrowRight">Step ▶</button>
-              <input type="range" min="0" value="0" aria-label="Step of the run">
-              <span class="count">&nbsp;</span>
-              <button type="button" class="large" aria-pressed="false">Large</button>
+        const state = `run-state-${views++}`;
+        place.setAttribute("role", "region");
+        place.setAttribute("aria-label", options.title || "A run in steps");
+        place.innerHTML = `<div class="stepper-head">
+              <p class="stepper-title">${escaped(options.title || "")}</p><p class="where"></p>
+              <span class="views" role="group" aria-label="What is drawn" hidden>
+                <button type="button" data-view="pool">Pool</button><button type="button"
+                data-view="order">Order</button></span>
+              <button type="button" class="large" aria-pressed="false"
+                aria-label="Large: this alone on the screen">Large</button>
+            </div>
+            <div class="stepper-map" role="slider" tabindex="0" aria-label="Step of the run"
+              aria-valuemin="1" aria-valuenow="1"><svg aria-hidden="true" height="58"></svg></div>
+            <div class="stepper-bars"><div class="stepper-bar">
+              <button type="button" class="back" aria-keyshortcuts="ArrowLeft"><span
+                aria-hidden="true">◀ </span>Back</button>
+              <button type="button" class="next" aria-keyshortcuts="ArrowRight">Step<span
+                aria-hidden="true"> ▶</span></button>
+              <button type="button" class="jump" aria-keyshortcuts="n"
+                title="The next step that changes something: key n">Next change</button>
+              <span class="count">&nbsp;</span></div>
+              <div class="stepper-tools">
+                <button type="button" class="to-report" hidden>To the report</button></div>
             </div>
             <div class="stepper-run">
-              <pre tabindex="0" role="group" aria-label="The program"><span></span></pre>
-              <div class="stepper-state" tabindex="0" role="group" aria-label="After this line">
-                <div class="say" aria-live="polite"></div>
-                <p class="figures"></p>
-                <div class="picture"></div>
+              <pre class="highlight" tabindex="0" role="group" aria-label="The program"><span
+                class="code"></span></pre>
+              <div class="stepper-state" id="${state}" tabindex="0" role="group"
+                aria-label="After this line">
+                <div aria-live="polite"><div class="say"></div><p class="figures"></p></div>
+                <div class="picture"><svg role="img" aria-label="Nothing yet"
+                  width="${WIDTH}"></svg></div>
                 <div class="queues"></div>
               </div>
             </div>`;
         const part = (selector) => place.querySelector(selector);
-        const [back, next, slider, large] = [".back", ".next", "[type=range]", ".large"].map(part);
+        const [back, next, jump, toReport, large, map] =
+            [".back", ".next", ".jump", ".to-report", ".large", ".stepper-map"].map(part);
         const listing = part("pre");
+        const picture = part(".picture svg");
         const { editor } = options;
-        large.before(...(options.controls || []));
+        part(".stepper-tools").append(...(options.controls || []));
         part(".stepper-title").hidden = !options.title;
+        part(".views").hidden = !options.has?.includes("rows");
+        toReport.hidden = !options.has?.includes("report");
         if (editor) {
             listing.append(editor);
             listing.removeAttribute("tabindex"); // the editor has the focus
@@ -170,25 +496,46 @@ const runView = (() => {
         function list(code) {
             const lines = code.map(([number, text], index) => {
                 const isCut = index && code[index - 1][0] + 1 < number;
-                const line = `<i>${number}</i>${escaped(text)}`;
+                const line = `<i>${number}</i>${highlighted(text)}`;
                 const cut = isCut ? '<span class="cut">⋮</span>' : "";
                 return `${cut}<span class="line" data-line="${number}">${line}</span>`;
             });
             listing.firstChild.innerHTML = lines.join("");
         }
 
-        function show(run, at = 0) {
+        // What the run's picture is: its order where streams wait for each other, or a report.
+        function viewOf(run) {
+            if (run.view) return run.view;
+            const isOrder = run.rows?.some((row) => row.source !== null) ||
+                run.steps.some(({ report }) => report && report.earlier !== null);
+            return isOrder && run.lanes.length > 1 ? "order" : "pool";
+        }
+
+        function show(run, at = run.begin || 0) {
             Object.assign(view, { run, at });
+            effects = effectsOf(run);
+            shows = viewOf(run);
             list(run.code);
             listing.setAttribute("aria-label", run.file);
-            slider.max = run.steps.length - 1;
-            // Below the picture nothing moves at a step.
-            const heights = Object.keys(run.tops).map((pool) => sizeOf(run, pool).height);
-            part(".picture").style.minHeight = `${Math.max(0, ...heights)}px`;
+            map.setAttribute("aria-valuemax", run.steps.length);
+            part(".views").hidden = !run.rows?.length;
+            toReport.hidden = !run.steps.some(({ report }) => report);
             refresh();
         }
 
-        function mark(step) {
+        // [width, height, rows of the order] of the picture. Below it nothing moves at a step.
+        function sizeNow() {
+            const heights = Object.keys(view.run.tops).map((pool) => sizeOf(view.run, pool).height);
+            if (shows === "pool") return [WIDTH, Math.max(0, ...heights)];
+            // For a room the whole is drawn larger, and not more of it.
+            if (place.classList.contains("is-large")) return [480, HEAD + 8 + LARGE * ROW, LARGE];
+            const { clientWidth, clientHeight } = part(".stepper-state");
+            const rows = Math.max(ROWS, Math.floor((clientHeight - ABOVE - HEAD - 8) / ROW));
+            return [Math.max(WIDTH, clientWidth - 4), HEAD + 8 + rows * ROW, rows];
+        }
+
+        function mark(step, effect) {
+            part(".chip")?.remove();
             for (const line of place.querySelectorAll(".line")) {
                 const isNow = Number(line.dataset.line) === step.line;
                 line.classList.toggle("now", isNow);
@@ -198,11 +545,73 @@ const runView = (() => {
             }
             const now = part(".line.now");
             if (!now) return; // nothing has run yet
+            if (effect?.text) {
+                const chip = document.createElement("span");
+                chip.className = `chip ${effect.kind}`;
+                chip.textContent = effect.text;
+                now.append(chip);
+            }
             const [top, high] = [now.offsetTop - listing.scrollTop, listing.clientHeight];
             const isSeen = top >= 0 && top + 2 * now.offsetHeight < high;
-            // Within the listing alone: the page stays where it is. An editor moves no more than it
-            // must, under the hands of who types.
-            if (!editor || !isSeen) listing.scrollTop = now.offsetTop - high / 2;
+            // Within the listing alone: the page stays where it is, and so does the listing while
+            // the line is in it. An editor moves no more than it must, under who types.
+            if (!isSeen) listing.scrollTop = now.offsetTop - high / 2;
+        }
+
+        function drawState(run, seen) {
+            const now = run.steps[seen];
+            const [wide, high, rows] = sizeNow();
+            picture.setAttribute("width", wide);
+            picture.setAttribute("height", high);
+            picture.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+            picture.setAttribute("class", shows);
+            const pool = now?.state;
+            if (shows === "order") {
+                draw(picture, orderNodes(run, seen, wide, rows));
+                picture.setAttribute("aria-label", inWords(run, seen));
+            } else if (pool) {
+                draw(picture, poolNodes(run, pool, effects[seen].before));
+                picture.setAttribute("aria-label", `The pool after this line: ${mib(pool.used)} ` +
+                    `MiB used, ${mib(pool.reserved)} reserved`);
+            } else {
+                draw(picture, []);
+                picture.setAttribute("aria-label", "No pool yet");
+            }
+            part(".queues").hidden = shows === "order";
+        }
+
+        // The order in a sentence: the last row, and its edge.
+        function inWords(run, at) {
+            const row = run.rows.findLast((one) => one.at <= at);
+            if (!row) return "Nothing is in a stream yet";
+            const lane = run.lanes[row.lane]?.[0];
+            const { report } = run.steps[at];
+            const edge = effects[row.at].kind === "edge" ? `, ${effects[row.at].text}` : "";
+            const missing = report ? `; ${report.words}` : "";
+            return `The order of the streams: last ${row.words}${lane ? ` in ${lane}` : ""}` +
+                `${edge}${missing}`;
+        }
+
+        function drawMap() {
+            const { run, at } = view;
+            if (!run) return;
+            const wide = map.clientWidth || 600;
+            const isAsked = options.asks?.() || false;
+            const seen = isAsked ? (options.question?.(at) ? at - 1 : at) : run.steps.length - 1;
+            const svg = map.firstChild;
+            svg.setAttribute("width", wide);
+            svg.setAttribute("viewBox", `0 0 ${wide} 58`);
+            draw(svg, mapNodes(run, effects, wide, at, seen));
+        }
+
+        function figures(now, effect) {
+            if (!now?.state) return "No pool of this process has memory yet.";
+            const { pool, used, reserved } = now.state;
+            const change = (bytes) => bytes ? ` <em class="${bytes > 0 ? "up" : "down"}">` +
+                `${signed(bytes).replace(" MiB", "")}</em>` : "";
+            return `${escaped(poolName(pool))}: used ${mib(used)} MiB` +
+                `${change(used - effect.before.used)}, reserved ${mib(reserved)} MiB` +
+                `${change(reserved - effect.before.reserved)}`;
         }
 
         function refresh() {
@@ -211,26 +620,30 @@ const runView = (() => {
             const step = run.steps[at];
             const last = run.steps.length - 1;
             const question = options.question?.(at);
-            const empty = { state: null, streams: step.streams.map(([name]) => [name, []]) };
-            const { state, streams } = question ? run.steps[at - 1] || empty : step;
-            mark(step);
+            const seen = question ? at - 1 : at;
+            const now = run.steps[seen];
+            const idle = step.streams.map(([name]) => [name, []]);
+            mark(step, question ? null : effects[at]);
             const hadFocus = part(".say").contains(document.activeElement);
             if (question) part(".say").replaceChildren(...question);
             else part(".say").textContent =
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
             if (hadFocus) next.focus({ preventScroll: true });
-            part(".figures").textContent = state
-                ? `${poolName(state.pool)}: used ${mib(state.used)} MiB, ` +
-                    `reserved ${mib(state.reserved)} MiB`
-                : "No pool of this process has memory yet.";
-            part(".picture").innerHTML = state ? poolPicture(run, state) : "";
-            part(".queues").innerHTML = streamRows(streams);
+            part(".figures").innerHTML = figures(now, effects[seen]);
+            drawState(run, seen);
+            part(".queues").innerHTML = streamRows(now ? now.streams : idle);
             part(".count").textContent = `${at + 1} of ${last + 1}`;
-            slider.value = at;
-            slider.setAttribute("aria-valuetext", `${at + 1} of ${last + 1}, line ${step.line}`);
+            part(".where").textContent = step.row || "";
+            for (const button of part(".views").children)
+                button.setAttribute("aria-pressed", String(button.dataset.view === shows));
+            map.setAttribute("aria-valuenow", at + 1);
+            map.setAttribute("aria-valuetext", `${at + 1} of ${last + 1}, line ${step.line}` +
+                `${!question && effects[at].text ? `: ${effects[at].text}` : ""}`);
+            drawMap();
             // Not disabled: one that is loses the focus, and the keys with it.
             back.setAttribute("aria-disabled", String(at === 0));
             next.setAttribute("aria-disabled", String(at === last));
+            jump.setAttribute("aria-disabled", String(at === last));
             options.shown?.(step);
         }
 
@@ -244,25 +657,67 @@ const runView = (() => {
             if (!options.forward?.()) go(view.at + 1);
         }
 
+        // To the next step that changed something, or that asks.
+        function change() {
+            if (!view.run || options.forward?.()) return;
+            const last = view.run.steps.length - 1;
+            let to = view.at + 1;
+            while (to < last && effects[to].kind === "none" && !options.question?.(to)) to++;
+            go(to);
+        }
+
+        // The next report, or the first one again.
+        function report() {
+            const { steps } = view.run;
+            const found = steps.findIndex((step, at) => step.report && at > view.at);
+            shows = view.run.rows.length ? "order" : shows;
+            go(found < 0 ? steps.findIndex((step) => step.report) : found);
+        }
+
         function enlarge(on) {
             place.classList.toggle("is-large", on);
             large.setAttribute("aria-pressed", String(on));
+            // What is behind it can't be reached.
+            for (let node = place; node !== document.body; node = node.parentElement)
+                for (const other of node.parentElement.children)
+                    if (other !== node && !other.matches("script, style")) other.inert = on;
             refresh();
+        }
+
+        function toMap(event) {
+            const { left, width } = map.getBoundingClientRect();
+            const { length } = view.run?.steps || [];
+            go(Math.round(((event.clientX - left - 12) / (width - 24)) * (length - 1)));
         }
 
         back.addEventListener("click", () => go(view.at - 1));
         next.addEventListener("click", forward);
-        slider.addEventListener("input", () => go(Number(slider.value)));
+        jump.addEventListener("click", change);
+        toReport.addEventListener("click", report);
         large.addEventListener("click", () => enlarge(!place.classList.contains("is-large")));
+        part(".views").addEventListener("click", ({ target }) => {
+            shows = target.dataset.view || shows;
+            refresh();
+        });
+        map.addEventListener("pointerdown", (event) => {
+            map.setPointerCapture(event.pointerId);
+            toMap(event);
+        });
+        map.addEventListener("pointermove", (event) => {
+            if (map.hasPointerCapture(event.pointerId)) toMap(event);
+        });
+        new ResizeObserver(() => refresh()).observe(map);
         (options.keys || place).addEventListener("keydown", (event) => {
-            if (event.key === "Escape") enlarge(false);
+            if (event.key === "Escape" && place.classList.contains("is-large")) enlarge(false);
             const isOther = event.ctrlKey || event.altKey || event.metaKey || event.shiftKey;
             if (isOther || event.target.matches(TAKES_KEYS)) return;
-            const moves = { ArrowLeft: view.at - 1, Home: 0, End: Infinity };
-            if (!(event.key in moves) && event.key !== "ArrowRight") return;
+            const moves = {
+                ArrowLeft: () => go(view.at - 1), ArrowRight: forward, n: change,
+                Home: () => go(0), End: () => go(Infinity),
+            };
+            if (!Object.hasOwn(moves, event.key)) return;
             event.preventDefault();
-            if (event.key === "ArrowRight") forward();
-            else go(moves[event.key]);
+            moves[event.key]();
         });
         return Object.assign(view, { show, refresh, go, forward, list });
     };

@@ -20,29 +20,34 @@ window.workbookSteps = {};
         "pool", "used", "reserved", "threshold", "limit", "segments", "live", "pending",
     ];
 
+    const ROW = ["at", "line", "lane", "words", "kind", "runs", "done", "source", "replaced"];
+
     // The run with each step as it is, from what changed in it.
     function unpacked(run) {
         let now = { segments: [], live: [], pending: [] };
         let streams = run.streams.map((name) => [name, []]);
         const steps = run.steps.map((step) => {
-            now = { ...now };
+            now = { ...now, marks: undefined, report: undefined };
             streams = [...streams];
             for (const [key, value] of Object.entries(step)) {
-                if (key === "call" || key === "say") now[key] = run.words[value];
+                if (["call", "say", "row"].includes(key)) now[key] = run.words[value];
                 else if (key.startsWith("stream ")) {
                     const queue = value.map(([what, state]) => [run.words[what], state]);
                     streams[key.slice(7)] = [run.streams[key.slice(7)], queue];
-                } else if (Array.isArray(now[key])) {
+                } else if (Array.isArray(now[key]) && key !== "marks") {
                     const [gone, added] = value;
                     now[key] = now[key].filter((_, at) => !gone.includes(at)).concat(added);
                 } else now[key] = value;
             }
-            const { line, number, call, say, asks, marks } = now;
+            const { line, number, call, say, row, asks, marks, report } = now;
             const state = now.pool === undefined ? null
                 : Object.fromEntries(STATE.map((key) => [key, now[key]]));
-            return { line, number, call, say, asks, marks, state, streams };
+            return { line, number, call, say, row, asks, marks, report, state, streams };
         });
-        return { ...run, steps };
+        const rows = run.rows.map((row) =>
+            ({ ...Object.fromEntries(row.map((value, at) => [ROW[at], value])),
+                words: run.words[row[3]] }));
+        return { ...run, steps, rows };
     }
 
     function load(name, version) {
@@ -58,7 +63,7 @@ window.workbookSteps = {};
     function start(place, index) {
         let steps = [];
         let own = []; // [step, question] of the page's questions
-        let forms = {}; // of these: what asks it
+        const forms = {}; // of these: what asks it
         let current = null; // the one that is asked
         let passed = new Set(); // and those that were
         let asked = new Set(); // the steps before which there is a question about what is reserved
@@ -71,17 +76,19 @@ window.workbookSteps = {};
         list.hidden = runs.length === 1;
         list.append(...runs.map(([name]) => new Option(name)));
         const label = document.createElement("label");
-        label.innerHTML = '<input type="checkbox" class="ask"> Ask me before a step that matters';
+        label.innerHTML = '<input type="checkbox" class="ask"> Ask me first';
         const box = label.firstElementChild;
         const { part } = place.dataset;
         const view = runView(place, {
             title: `Step through this run${part ? `: ${part}` : ""}`,
+            has: (place.dataset.has || "").split(" "),
             controls: [list, label],
             question: (at) => {
                 current = box.checked ? ownQuestion(at) : null;
                 if (current) return [`Line ${steps[at].line} is next. `, formOf(current)];
                 return isOpen(at) ? question(at) : null;
             },
+            asks: () => box.checked,
             prefix: verdict,
             forward,
             shown: (step) => Object.assign(place.dataset, {
@@ -172,7 +179,11 @@ window.workbookSteps = {};
                 const run = made || unpacked(loaded);
                 ({ steps } = run);
                 findQuestions();
-                view.show(run);
+                // The first question may stand before the step that the page begins with.
+                const first = box.checked ? own[0]?.[0] : undefined;
+                // What the reader has run here is shown at what was reported of it.
+                const report = made ? steps.findIndex((step) => step.report) : -1;
+                view.show(run, report < 0 ? Math.min(run.begin || 0, first ?? Infinity) : report);
             } catch (reason) {
                 place.querySelector(".say").textContent =
                     `The run cannot be shown: ${reason.message}.`;

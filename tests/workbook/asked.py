@@ -39,7 +39,9 @@ window.look = (place, isStep) => {
         verdict: text(".predict-verdict", box), reply: text(".predict-reply", box),
         button: !box.querySelector("form > button[type=button]").hidden,
     };
-    const own = [...place.querySelectorAll(".line.now")].map((line) => line.lastChild.textContent);
+    const isText = (node) => !node.matches?.("i, .chip");
+    const own = [...place.querySelectorAll(".line.now")].map((line) =>
+        [...line.childNodes].filter(isText).map((node) => node.textContent).join(""));
     const seen = {
         name, figures: text(".figures"), queues: text(".queues"),
         unfolded: [...document.querySelectorAll(".predict-fold:not([hidden])")]
@@ -157,6 +159,7 @@ def faults_of_question(place, look, before, answers, right):
 def faults_of_run(page, place, expected, answers, still_open):
     """Steps through the run, and takes from `still_open` what it asks."""
     asked, before = [], {"figures": NOTHING, "queues": None}
+    page.keyboard.press("Home")  # a run begins where its page does
     while True:
         looks, unfolded = place.evaluate(WALK)
         look, before = looks[-1], looks[0] if len(looks) > 1 else before

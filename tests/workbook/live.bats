@@ -143,37 +143,6 @@ refuses() {
             "it does, and make live compiles it anew (its compiler takes 842 MB)")"
 }
 
-# same_steps JOURNAL...: the page's rules and the book's make the same of them. The last line is how
-# many steps are equal.
-same_steps() {
-    PYTHONPATH=docs/extensions run timeout 300 python3 -B tests/workbook/same_steps.py "$@" 3>&-
-    [ "$status" != 77 ] || skip "$output"
-    [[ $status = 0 && $output = +([0-9])' steps are equal.' ]] || complain "$output"
-}
-
-# bats test_tags=long
-@test "a page makes the same steps of a journal as the book's build" {
-    local folder=$BATS_TEST_TMPDIR programs=() program schedule script
-    for program in solutions/*.c docs/clinic/*.c; do
-        [[ $program = solutions/@(05|22)_* ]] || programs+=("build/simulator/${program%.c}")
-    done
-    as_typed make -s "${programs[@]}"
-    for schedule in late measured random:1; do
-        export SIM_SCHEDULE=$schedule
-        for program in "${programs[@]}"; do
-            SIM_JOURNAL=$folder/${program##*/}.$schedule bounded "$program" >/dev/null 2>&1 || true
-        done
-        for script in docs/live/scripts/*.txt; do
-            script=${script##*/}
-            journal_of "docs/live/scripts/$script" "$folder/$script.$schedule" \
-                >/dev/null 2>&1 || true
-        done
-    done
-    same_steps "$folder"/*
-    [[ ${output% steps*} -gt 1500 ]] || complain "Only $output"
-    finish
-}
-
 # compare_bench MODULE: a hundred random scripts in a page, and outside
 compare_bench() {
     local folder=$BATS_TEST_TMPDIR number scripts=() rungs word
@@ -190,7 +159,6 @@ compare_bench() {
         same_calls "$folder/$number.journal" "$folder/program" ||
             complain "script $number: another C program."
     done
-    same_steps "$folder"/native.*
     # They are worth comparing: pools reuse, wait and refuse, and the checker reports.
     run jq -rn '[inputs | .from // .kind
         // (select(.result == "cudaErrorMemoryAllocation") | .result)] | unique[]' \
@@ -299,11 +267,15 @@ pages again: type make live."
         const bench = document.getElementById('pool-bench');
         const text = (part) => bench.querySelector(part).textContent;
         const steps = [];
+        const marks = []; // of the reports
         const look = () => {
-            const [, ...figures] = /used (.*) MiB, reserved (.*) MiB/.exec(text('.figures')) ||
-                [0, 0, 0];
-            const line = bench.querySelector('.line.now');
-            if (bench.dataset.number !== '0')
+            const [, ...figures] = /used ([0-9.]+) MiB.*, reserved ([0-9.]+) MiB/
+                .exec(text('.figures')) || [0, 0, 0];
+            const isReport = text('.say').startsWith('The report');
+            if (isReport)
+                marks.push(...[...bench.querySelectorAll('.line.access')].map(
+                    (line) => line.dataset.line));
+            else if (bench.dataset.number !== '0')
                 steps.unshift([bench.dataset.number, ...figures].join(' ') + '\n');
             if (text('.count').startsWith('1 of ')) return;
             document.body.dispatchEvent(
@@ -312,10 +284,8 @@ pages again: type make live."
         };
         const wait = () => {
             if (!bench.dataset.state.match(/shown|failed/)) return setTimeout(wait, 20);
-            const marks = [...bench.querySelectorAll('.line.access')];
             look();
-            done({ steps: steps.join(''), failed: bench.dataset.state,
-                marks: marks.map((line) => line.dataset.line).join(' ') });
+            done({ steps: steps.join(''), failed: bench.dataset.state, marks: marks.join(' ') });
         };
         wait();
     })"

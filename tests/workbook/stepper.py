@@ -2,9 +2,9 @@
 """Steps through the runs of the book's pages: stepper.py HTML_FOLDER [PAGE...]
 
 The figures of each step must be those of the journal that the build left in build/docs/runs, which
-is read here once more: what the pool's last line up to that call has. A report names what the
-journal's first hazard has, and marks the lines of both accesses. Without a PAGE, the data of all
-runs are judged so, as a page loads them.
+is read here once more: what the pool's last line up to that call has, and what it changed. Each
+hazard of the journal has a step that names it, and marks the lines of both accesses. Without a
+PAGE, the data of all runs are judged so, as a page loads them.
 
 With pages, headless Chromium opens each from its file, wide and light, and every third of them at
 390 pixels and dark too. A run is loaded when the reader comes near or chooses it, and each of its
@@ -27,7 +27,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browser import BROWSERS, chromium, sync_playwright
 
 MIB = 1 << 20
-FIGURES = re.compile(r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB, reserved ([\d.]+) MiB")
+FIGURES = re.compile(
+    r"(?:Pool (\d+)|Memory for graphs): used ([\d.]+) MiB( [+−][\d.]+)?(?: K?i?B)?"
+    r", reserved ([\d.]+) MiB( [+−][\d.]+)?"
+)
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
 LOOKS = [(1400, "light", 1), (390, "dark", 3)]  # and which pages: all, or every third
 SHIFTS = """(() => {
@@ -61,6 +64,7 @@ STEPS = """async (place) => {
         found.push({
             number: Number(place.dataset.number), at: [box.top, box.height, scrollY].join(),
             figures: text(".figures"), count: text(".count"), say: text(".say"),
+            chip: place.querySelector(".chip")?.textContent || "",
             code: marked.map((line) => line.textContent.replace(/^\\d+/, "").trim()),
             seen: line.top >= code.top - 1 && line.bottom <= code.bottom + 1,
             marks: [...place.querySelectorAll(".line.access")].map((line) => +line.dataset.line),
@@ -69,6 +73,8 @@ STEPS = """async (place) => {
         });
     };
     place.querySelector(".back").focus();
+    const home = { key: "Home", bubbles: true, cancelable: true };
+    place.querySelector(".back").dispatchEvent(new KeyboardEvent("keydown", home));
     look();
     const key = { key: "ArrowRight", bubbles: true, cancelable: true };
     while (!found[found.length - 1].last && found.length < 1000) {
@@ -133,22 +139,37 @@ def figures_at(journal, number, pool):
     return used, reserved
 
 
-def faults_of_report(journal, look):
-    hazard = next(line for line in journal if line.get("did") == "hazard")
+def hazards_of(journal):
+    """{(kind, lines of the accesses)} of the hazards between two calls."""
     calls = {line["number"]: line for line in journal if "number" in line and "did" not in line}
-    if hazard["call"].removeprefix("a ") not in look["say"] and "host" not in hazard["kind"]:
-        yield f"the report is {look['say']}, and the journal has {hazard['call']}"
-    if len(look["marks"]) != (1 if hazard["kind"] == "bad handle" else 2):
-        yield f"marked are {look['marks']}"
-    places = [calls[hazard[key]]["line"] for key in ("earlier", "later") if key in hazard]
-    if "launch" not in hazard and not set(places) <= set(look["marks"]):
-        yield f"marked are {look['marks']}, and the journal has {places}"
+    return {
+        (line["kind"], *(calls[line[key]].get("line") for key in ("earlier", "later")))
+        for line in journal
+        if line.get("did") == "hazard"
+        and "earlier" in line
+        and "later" in line
+        # Between nodes of a graph the calls are the launches; marked is what was captured.
+        and "launch" not in line
+    }
+
+
+def faults_of_report(journal, look):
+    kinds = {line["kind"] for line in journal if line.get("did") == "hazard"}
+    kind = look["say"].partition(": ")[2].partition(".")[0]
+    if kind not in kinds:
+        yield f"the report is {look['say']}, and the journal has {kinds}"
+    if not look["marks"]:
+        yield "a report marks nothing"
+    of_kind = [set(lines) for one, *lines in hazards_of(journal) if one == kind]
+    if of_kind and set(look["marks"]) not in of_kind and "host" not in kind:
+        yield f"marked are {look['marks']}, and the journal has {of_kind}"
 
 
 def faults_of_steps(journal, looks):
     calls = {
         line["number"]: line["call"] for line in journal if "number" in line and "did" not in line
     }
+    known, reported = {}, []
     for step, look in enumerate(looks, 1):
         where = f"step {step}"
         if look["count"] != f"{step} of {len(looks)}":
@@ -158,6 +179,7 @@ def faults_of_steps(journal, looks):
         call = calls[look["number"]]
         if look["say"].startswith("The report"):
             yield from faults_of_report(journal, look)
+            reported.append(set(look["marks"]))
         elif not look["say"].startswith(call) or look["marks"]:
             yield f"{where}: {call}, and it is {look['say']}"
         if len(look["code"]) != 1 or not look["seen"]:
@@ -166,13 +188,30 @@ def faults_of_steps(journal, looks):
         if found:
             pool = int(found[1]) if found[1] else None
             used, reserved = figures_at(journal, look["number"], pool)
-            shown = [float(found[2]), float(found[3])]
+            shown = [float(found[2]), float(found[4])]
             if shown != [round(used / MIB, 2), round(reserved / MIB, 2)]:
                 yield f"{where}: {look['figures']}, and the journal has {used} and {reserved}"
+            if "chip" in look:
+                yield from faults_of_change(look, found, reserved - known.get(pool, 0), where)
+            known[pool] = reserved
         elif look is looks[-1] and any(
             line.get("reserved") for line in journal if line.get("number", 0) <= look["number"]
         ):
             yield f"{where}: it has no figures"
+    shown = {look["number"] for look in looks}
+    later = {line["later"] for line in journal if line.get("did") == "hazard" and "later" in line}
+    if later & shown and not reported:
+        yield f"a hazard of one of the calls {sorted(later & shown)} is reported by no step"
+
+
+def faults_of_change(look, found, change, where):
+    """What is new of `reserved` stands at the figure and beside the line."""
+    size = re.sub(r"[.]?0+$", "", f"{abs(change) / MIB:.2f}")
+    words = f"{'−' if change < 0 else '+'}{size}" if change else ""
+    if (found[5] or "").strip() != words:
+        yield f"{where}: the figures {look['figures']} have another change than {change}"
+    if change and f"reserved {words} MiB" not in look["chip"] and look["chip"] != "the report":
+        yield f"{where}: beside the line is {look['chip']}, and reserved changes by {change}"
 
 
 def looks_of(run):
@@ -218,7 +257,7 @@ def faults_of_questions(asked):
             yield f"the focus is lost by the answer {said}"
         if shown != before:
             yield f"a question shows {shown} after {before}"
-        reserved = FIGURES.fullmatch(after)[3]
+        reserved = FIGURES.fullmatch(after)[4]
         expected = "Correct." if said == reserved else f"Not {said}, but {reserved} MiB."
         if not verdict.startswith(expected):
             yield f"{said} of {reserved} is judged so: {verdict}"

@@ -85,8 +85,7 @@ def place_of_step(question, steps):
     if steps["chosen"] is not None and number not in steps["chosen"]:
         return None
     # A step of several calls has the number of the last.
-    ends = enumerate(last for last, _ in steps["steps"])
-    return next((place for place, last in ends if 0 < number <= last), None)
+    return next((place for place, last, _ in steps["steps"] if 0 < number <= last), None)
 
 
 def add(app, doctree):
@@ -107,8 +106,9 @@ def add(app, doctree):
         if found:
             asks[steps["script"]] = found
         words = " ".join([steps["run"][0], *steps["run"][1], *steps["run"][2]])
+        source = {place: line for place, _, line in steps["steps"]}
         for place, name in found:
-            line = chosen.text_of(steps["file"])[steps["steps"][place][1] - 1].strip()
+            line = chosen.text_of(steps["file"])[source[place] - 1].strip()
             lines.append(f"  {name.replace('-', ' ')}, {words}, before: {line}")
     names = {name for found in asks.values() for _, name in found}
     for question in questions if runs else []:

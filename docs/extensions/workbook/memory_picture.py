@@ -22,8 +22,7 @@ since the call that reset it.
 An allocation begins with the column of its call and ends where the column of its free begins; the
 ground of a call is what the pool reserves after it; "given back" is what it reserved before.
 
-docs/_static/run_steps.js reads a pool by the same rules, and tests/workbook/same_steps.py compares
-the two.
+docs/_static/run_steps.js reads a pool by the same rules.
 """
 
 from collections import defaultdict
@@ -136,6 +135,16 @@ def mapped_segments(pool, live):
     return frozenset(needed)
 
 
+def still_there(pending, mapped):
+    """Those of the pending frees whose segments the pool still has: a request that it refuses may
+    return memory that is freed."""
+    return {
+        key: place
+        for key, place in pending.items()
+        if mapped.issuperset(range(place[0] // SEGMENT, (place[0] + place[1] - 1) // SEGMENT + 1))
+    }
+
+
 def threshold_words(threshold):
     if threshold >= 1 << 62:
         return "the maximum"
@@ -173,6 +182,7 @@ def add_moments(pool, line):
     pool.hidden = ""
     for live in pool.launch or [pool.live]:
         mapped = mapped_segments(pool, live)
+        pool.pending = still_there(pool.pending, mapped)
         used = sum(count for _, count, _ in live.values()) if pool.launch else pool.used
         pool.moments.append(
             Moment(

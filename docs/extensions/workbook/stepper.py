@@ -1,46 +1,44 @@
-"""Steps through a program's run on its page, from the journal of that run.
+r"""Steps through a program's run on its page, from the journal of that run.
 
     .. stepper:: lessons/04_release_threshold
        :name: the starter              what the list of runs calls it
        :part: the first round alone    what is left out, or whose the calls are
        :arguments: 40
        :from: main: launch_fill(       these calls alone: chosen.py
-       :report:                        up to the checker's first report, whose accesses are marked
+       :report:                        up to the checker's first report
+       :begin: main: launch_fill(      the step that is shown first; those before it are there
+       :view: order                    the order of the streams, or the pool, is shown first
+       :rows: ^ +(\d+) +(\d+) | threshold \1, live \2
+                                       what names the steps: found in the lines that the run prints
        :also:
           the second process | lessons/04_release_threshold | process 2
           a small mistake | mutants/04_release_threshold/threshold_in_mib SIM_SCHEDULE=late
 
 The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
-reader comes near. run_view.js shows it: the program with the present line marked, the pool and the
-streams as that line left them, and a sentence. Without script, on paper and in an EPUB there is
-nothing of it. run_steps.py has the rules. `also` has more runs for the reader's list, with
-arguments and settings.
+reader comes near. run_view.js shows it: a map of the run, the program with the present line marked,
+the pool and the order of the streams as that line left them, what it changed, and a sentence.
+Without script, on paper and in an EPUB there is nothing of it. run_steps.js has the rules. `also`
+has more runs for the reader's list, with arguments and settings.
 """
 
 import json
+import re
 from hashlib import sha256
 from html import escape
 
 from docutils.parsers.rst import directives
 
-from programbook import asked, chosen, svg
+from programbook import asked, chosen
 from programbook.book import BookDirective, in_html
 from programbook.predict import parse_run
+from programbook.printed import piece_of
 from programbook.runs import BookError, run_program
 
-from . import memory_picture, order_picture, run_steps, rungs
-from .run_steps import read
+from . import run_steps, rungs
+from .run_steps import SCRIPT, read
 from .rungs import TABLE
 
-MODULES = (
-    asked,
-    run_steps,
-    chosen,
-    memory_picture,
-    order_picture,
-    rungs,
-    svg,
-)
+MODULES = (asked, run_steps, chosen, rungs)
 
 
 def changed(before, after):
@@ -50,20 +48,23 @@ def changed(before, after):
     return [gone, new] if gone or new else None
 
 
+# What stepper.js makes of a row again, in this order.
+ROW = ("at", "line", "lane", "words", "kind", "runs", "done", "source", "replaced")
 # What a run begins with, where it is no empty list.
-EMPTY = {"asks": 0}
+EMPTY = {"asks": 0, "row": 0}
 
 
 def packed(run):
     """The run with only what changed in each step, and each sentence once."""
-    words, steps, before = {}, [], {}
+    words, steps, before = {"": 0}, [], {}
 
     def numbered(text):
         return words.setdefault(text, len(words))
 
     for step in run["steps"]:
         now = {"call": numbered(step["call"]), "say": numbered(step["say"])}
-        now |= {key: step[key] for key in ("line", "number", "marks") if key in step}
+        now |= {key: step[key] for key in ("line", "number") if key in step}
+        now["row"] = numbered(step.get("row", ""))
         now["asks"] = step.get("asks", 0)
         now |= step["state"] or {}
         for place, (_, queue) in enumerate(step["streams"]):
@@ -74,7 +75,8 @@ def packed(run):
                 found[key] = changed(before.get(key, []), value)
             elif value != before.get(key, EMPTY.get(key, [])):
                 found[key] = value
-        steps.append({key: value for key, value in found.items() if value is not None})
+        alone = {key: step[key] for key in ("marks", "report") if key in step}
+        steps.append({key: value for key, value in found.items() if value is not None} | alone)
         # What the browser has, in its order.
         for key in ("segments", "live", "pending"):
             old = before.get(key, [])
@@ -82,7 +84,28 @@ def packed(run):
             now[key] = [one for place, one in enumerate(old) if place not in gone] + new
         before = now
     streams = [name for name, _ in run["steps"][0]["streams"]]
-    return {**run, "steps": steps, "streams": streams, "words": list(words)}
+    rows = [
+        [numbered(row["words"]) if key == "words" else row.get(key) for key in ROW]
+        for row in run["rows"]
+    ]
+    return {**run, "steps": steps, "streams": streams, "rows": rows, "words": list(words)}
+
+
+def name_rows(steps, printed, pattern, *run):
+    """Gives each step the name of the line that the program prints next. `pattern` is what the
+    line begins with, and after a "|" the name that this makes."""
+    pattern, name = pattern.rsplit(" | ", 1)
+    before, lines = 0, printed.splitlines()
+    for at, line in enumerate(lines):
+        found = re.match(pattern, line)
+        piece = piece_of(*run, line, 0, lines[:at].count(line)) if found else None
+        if not piece or piece[1] != 1 or not piece[0].last:
+            continue
+        last = piece[0].last[0]
+        for step in steps:
+            if before < step["number"] <= last:
+                step["row"] = " ".join(found.expand(name).split())
+        before = last
 
 
 class Stepper(BookDirective):
@@ -94,6 +117,9 @@ class Stepper(BookDirective):
         "to": directives.unchanged_required,
         "case": directives.nonnegative_int,
         "report": directives.flag,
+        "begin": directives.unchanged_required,
+        "view": lambda text: directives.choice(text, ("pool", "order")),
+        "rows": directives.unchanged_required,
         "also": directives.unchanged_required,
     }
 
@@ -101,44 +127,62 @@ class Stepper(BookDirective):
         """The run that words name, as a script has it, and what asked.py has to know of it."""
         program, arguments, environment = parse_run(words)
         self.depend_on_program(program)
-        made = run_program(program, arguments, environment)
-        journal = made.second if process == 2 else made.journal
-        numbers, errors = None, None
+        run = run_program(program, arguments, environment)
+        journal = run.second if process == 2 else run.journal
+        numbers = None
         if any(key in self.options for key in ("from", "to", "case")):
             from_, to = (self.options.get(key, "") for key in ("from", "to"))
             numbers = chosen.choose(journal, from_, to, self.options.get("case"))
-        if "report" in self.options:
-            errors = made.errors
         folder = "-".join([program, *arguments, *environment]).replace("/", "-")
-        made = read(journal, numbers, errors)
-        own = [step for step in made["steps"] if "marks" not in step]
+        made = read(journal, numbers, run.errors, "report" in self.options)
+        if "begin" in self.options:
+            made["begin"] = self.place_of(journal, made["steps"])
+        if "view" in self.options:
+            made["view"] = self.options["view"]
+        if "rows" in self.options and process == 1:
+            pattern = self.options["rows"]
+            name_rows(made["steps"], run.output, pattern, program, arguments, environment)
         asked = {
             "run": (program, arguments, environment),
             "process": process,
             "journal": journal,
             "chosen": numbers,
             "file": made["file"],
-            "steps": [(step["number"], step["line"]) for step in own],
+            "steps": [
+                (at, step["number"], step["line"])
+                for at, step in enumerate(made["steps"])
+                if "marks" not in step
+            ],
         }
         return {"run": folder, "process": process} | packed(made), asked
 
+    def place_of(self, journal, steps):
+        """The step that is shown first: the call of `begin`."""
+        number = min(chosen.choose(journal, self.options["begin"]))
+        return next(at for at, step in enumerate(steps) if step["number"] >= number)
+
     def run(self):
-        self.depend(*(module.__file__ for module in MODULES), __file__, TABLE)
+        self.depend(*(module.__file__ for module in MODULES), __file__, SCRIPT, TABLE)
         first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
         rows = [f"{self.options.get('name', 'this run')} | {first}"]
         rows += self.options.get("also", "").splitlines()
-        runs = []
+        runs, has = [], []
         for row in filter(None, rows):
             label, words, *process = (part.strip() for part in row.split("|"))
             try:
                 data, asked = self.run_of(words.split(), 2 if process == ["process 2"] else 1)
             except (KeyError, IndexError, ValueError) as error:
                 raise BookError(f"{self.env.docname}: no steps of {words}: {error!r}") from error
+            # What its bar has, so that nothing moves when the run comes.
+            if not runs:
+                has = ["rows"] if data["rows"] else []
+                has += ["report"] if any("report" in step for step in data["steps"]) else []
             runs.append([label, *self.keep(data)])
             asked["script"] = runs[-1][1]
             self.env.temp_data.setdefault("stepper runs", []).append(asked)
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
-        about = f'data-part="{escape(part)}" data-runs="{escape(json.dumps(runs))}"'
+        about = f'data-part="{escape(part)}" data-has="{" ".join(has)}"'
+        about += f' data-runs="{escape(json.dumps(runs))}"'
         return [in_html(f'<div class="stepper" {about}></div>')]
 
     def keep(self, run):
