@@ -148,8 +148,8 @@ outside() {
         sort
 }
 
-# type_the_line COMMAND: what an ordinary user is asked for; root types it, where there is no apt-get
-# with the names that are named
+# type_the_line COMMAND: what an ordinary user is asked for. Root types it; where there is no
+# apt-get, with the names that are named.
 type_the_line() {
     local said line names log=$folder/logs/$machine-$1.line.log
     said=$(on "timeout 20 $(as_make "$1")" 2>&1)

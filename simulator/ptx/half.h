@@ -69,16 +69,16 @@ static inline double odd_sum(double x, double y)
 }
 
 /* An operation of one half of a register, for both. */
-#define HALF_BINARY(kind, name, expression)                         \
-    static inline uint16_t kind##_##name(uint32_t a, uint32_t b)    \
-    {                                                               \
-        const double x = kind##_value(a), y = kind##_value(b);      \
-        return kind##_of(expression);                               \
-    }                                                               \
+#define HALF_BINARY(kind, name, expression)                          \
+    static inline uint16_t kind##_##name(uint32_t a, uint32_t b)     \
+    {                                                                \
+        const double x = kind##_value(a), y = kind##_value(b);       \
+        return kind##_of(expression);                                \
+    }                                                                \
     static inline uint32_t kind##_##name##_2(uint32_t a, uint32_t b) \
-    {                                                               \
-        return kind##_##name(a & 0xFFFF, b & 0xFFFF)                \
-             | (uint32_t)kind##_##name(a >> 16, b >> 16) << 16;     \
+    {                                                                \
+        return kind##_##name(a & 0xFFFF, b & 0xFFFF)                 \
+             | (uint32_t)kind##_##name(a >> 16, b >> 16) << 16;      \
     }
 #define HALF_OPERATIONS(kind)                                                               \
     HALF_BINARY(kind, add, odd_sum(x, y))                                                   \

