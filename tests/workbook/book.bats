@@ -26,7 +26,7 @@ picture_rows() {
 
 @test "every page was built, and the index names every lesson's" {
     local file page
-    for file in docs/*.rst docs/clinic/*.rst; do
+    for file in docs/*.rst docs/{clinic,rules}/*.rst; do
         page=${file#docs/}
         page=${page%.rst}.html
         [ -s "$BOOK/$page" ] || complain "$page was not built."
@@ -64,7 +64,8 @@ text_of() {
 # Lesson 08 shows a first report. What a report advises there is the exercise.
 @test "a page shows the first report of its starter without what it advises" {
     local shown
-    shown=$(sed -n '/<section id="run">/,/<\/section>/p' "$BOOK/08_stream_order.html" | text_of)
+    shown=$(sed -n '/<section id="a-day-with-less-luck">/,/<\/section>/p' \
+        "$BOOK/08_stream_order.html" | text_of)
     [ "$(grep -c '^hazard: ' <<<"$shown")" = 1 ] || complain "Not one report:" "$shown"
     [[ $shown != *"To do:"* ]] || complain "It shows what is to be done:" "$shown"
     finish
@@ -215,6 +216,46 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
     cc -o "$folder/long" "$folder/long.c"
     LD_PRELOAD=$ROOT/build/docs/printed.so PRINTED=$folder/printed "$folder/long" >"$folder/noted"
     "$folder/long" | cmp - "$folder/noted" || miss "The output is another one."
+}
+
+@test "the book shows a lesson's file as it is delivered, whatever a student made of it" {
+    local copy=$BATS_TEST_TMPDIR/copy lesson=04_release_threshold
+    workbook_copy "$copy"
+    cp -a docs "$copy"
+    cd "$copy" || return 1
+    echo "int main(void) { return 0; }" >lessons/$lesson.c
+    run env PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python" -B -c "
+from programbook import runs
+print(runs.delivered('$lesson'))"
+    assert_output "build/starters/$lesson.c"
+    cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
+}
+
+# page_of_lines LINE...: builds a page with these lines, and no other.
+page_of_lines() {
+    mkdir -p "$BATS_TEST_TMPDIR/pages"
+    printf '%s\n' Page ==== '' "$@" >"$BATS_TEST_TMPDIR/pages/index.rst"
+    run build/venv/bin/sphinx-build -q -E -c . -d "$BATS_TEST_TMPDIR/trees" \
+        "$BATS_TEST_TMPDIR/pages" "$BATS_TEST_TMPDIR/html"
+}
+
+@test "code to copy comes from a program that runs, and a part of an output must be there" {
+    page_of_lines '.. snippet:: docs/programs/snippets trim' '' \
+        '.. program-run:: solutions/04_release_threshold' '   :lines: 2-3'
+    assert_success
+    run text_of "$BATS_TEST_TMPDIR/html/index.html"
+    assert_output --partial "CHECK(cudaMemPoolTrimTo(pool, keep));"
+    refute_output --partial "[trim"
+    page_of_lines '.. snippet:: docs/programs/snippets no-such'
+    assert_failure
+    assert_output --partial "docs/programs/snippets.c has no [no-such and no-such]"
+    page_of_lines '.. program-run:: solutions/04_release_threshold' '   :lines: 2-99'
+    assert_failure
+    assert_output --partial "solutions/04_release_threshold prints"
+    page_of_lines 'See :bench:`this <no_such>`.'
+    assert_output --partial 'expected `words <SCRIPT>` with one of'
+    page_of_lines '.. until-answered::'
+    assert_output --partial "until-answered:: has no question with a :why: above it"
 }
 
 # expect_evidence PAGE: what the build does with such a page of a lesson.

@@ -104,7 +104,7 @@ in_browser() {
 # bats test_tags=long
 @test "a reader answers: the reply names what the run printed, and the run is shown at the end" {
     run in_browser $PAGE '' "
-        const folded = () => !!at('#run .predict-fold[hidden]');
+        const folded = () => !!at('.predict-fold[hidden]');
         say('folded', folded());
         check('predict-1');
         say(at('#predict-1 .predict-verdict').textContent);
@@ -154,7 +154,7 @@ in_browser() {
     run in_browser $PAGE "localStorage['workbook:predict:$PAGE'] = JSON.stringify(
             {values: {'predict-2-field-1': '32'}, checked: {'predict-2': true}, shown: true});" "
         say(at('#predict-2-field-1').value, at('#predict-2-field-1-mark').textContent);
-        say('folded', !!at('#run .predict-fold'));
+        say('folded', !!at('.predict-fold'));
         say(document.querySelectorAll('[aria-labelledby=\"closing-2-question\"]').length);
         answer('closing-2-field-1', '0');
         check('closing-2');
@@ -344,7 +344,7 @@ PAGE
     assert_output --partial '<span class="predict-blank"></span> MiB'
     refute_output --partial '<input'
     # The run in the page, where it was built, needs scripts.
-    run grep -cE '[ "]hidden[ =>]' <(sed -n '/<section id="run"/,/<\/section>/p' \
+    run grep -cE '[ "]hidden[ =>]' <(sed -n '/<div class="predict-until"/,/<\/section>/p' \
         "$FOLDER/$PAGE.html" | grep -v '<div class="live" ')
     assert_output 0
 }

@@ -150,9 +150,8 @@ class ProgramRun(BookDirective):
             *(block(self.shown(run.output)) if run.output else []),
             *(block(run.errors, kind="wrapped") if run.errors else []),
         ]
-        return self.lines(
-            [*command, *(printed or block("(nothing)")), f"Its exit status: {run.status}."]
-        )
+        status = [f"Its exit status: {run.status}."] if run.status else []
+        return self.lines([*command, *(printed or block("(nothing)")), *status])
 
 
 class Snippet(BookDirective):

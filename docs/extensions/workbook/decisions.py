@@ -193,7 +193,7 @@ def which_loop(canvas):
 
 TREE = [
     # (question, the answer that leads to the right, what it leads to, the answer that goes on)
-    ("How long does the buffer live?", "the program", "leave it with cudaMalloc", "a round"),
+    ("How long does the buffer live?", "forever", "leave it with cudaMalloc", "a round"),
     ("Does it go to MPI, UCX, cudaIpc?", "yes", "leave it with cudaMalloc", "no"),
     ("Are you the application?", "no", "set nothing, or make a pool of your own", "yes"),
     ("Does anybody else need this GPU?", "no", "threshold UINT64_MAX", "yes"),
