@@ -57,7 +57,7 @@ Small
    :why: Segments are returned *whole*, and the threshold counts.
 
 .. predict:: Is any left with threshold 0?
-   :run: solutions/04_release_threshold
+   :run: solutions/04_release_threshold 40
    :kind: none=0 / some
    :fields:
       | ^ +0 +0 .* (\d+) +\d+$
