@@ -9,7 +9,7 @@ static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t b
 
 /* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
  * segment's mask in its upper half and the limit in its lower; the value of a thread that takes no
- * part is undefined. Assumed: 0, without which NVIDIA's sample "reduction" would sum wrong. */
+ * part is undefined. Measured on an H100 (tests/hardware/facts/kernels-variety.txt): it is 0. */
 void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);

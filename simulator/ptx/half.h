@@ -54,6 +54,16 @@ static inline uint16_t narrowed(double x, int digits, int least, unsigned infini
 static inline uint16_t half_of(double x) { return narrowed(x, 11, -24, 0x7C00, 0); }
 static inline uint16_t bfloat_of(double x) { return narrowed(x, 8, -133, 0x7F80, 0); }
 
+/* Measured on an H100 (tests/hardware/facts/kernels-variety.txt): of what is no number, 0x7FFF. */
+static inline uint16_t half_negated(uint32_t x)
+{
+    return (x & 0x7FFF) > 0x7C00 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
+}
+static inline uint16_t bfloat_negated(uint32_t x)
+{
+    return (x & 0x7FFF) > 0x7F80 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
+}
+
 /* x + y with 53 digits; when that is not exact, the last one is 1. So a later rounding to fewer
  * digits is as of the exact sum. */
 static inline double odd_sum(double x, double y)

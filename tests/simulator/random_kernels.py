@@ -64,6 +64,13 @@ BOTH unsigned long long bits(double x)
     memcpy(&b, &x, 8);
     return x == x ? b : ~0ull >> 1;
 }
+/* C leaves open which zero is the greater one; a GPU says. */
+template <class T> static T greater(T x, T y)
+{
+    return x != x ? y : y != y ? x : x > y || (x == y && !std::signbit(x)) ? x : y;
+}
+template <class T> BOTH T greatest(T x, T y) { return DEVICE(fmax(x, y), greater(x, y)); }
+template <class T> BOTH T least(T x, T y) { return DEVICE(fmin(x, y), -greater(-x, -y)); }
 BOTH float plain(unsigned x) { return (float)(int)(x & 0xffffff) * 0.125f - 1000.0f; }
 BOTH int whole(double x) { return x > -1e9 && x < 1e9 ? (int)x : 7; }
 BOTH unsigned long long mix(unsigned long long h, unsigned long long x)
@@ -144,8 +151,8 @@ class Kernel:
                 f"{a} / {b}",
                 f"fma{suffix}({a}, {b}, {c})",
                 f"sqrt{suffix}(fabs{suffix}({a}))",
-                f"fmin{suffix}({a}, {b})",
-                f"fmax{suffix}({a}, {b})",
+                f"least({a}, ({t}){b})",
+                f"greatest({a}, ({t}){b})",
                 f"-fabs{suffix}({a})",
                 f"({a} < {b} ? {c} : {a})",
                 f"({t}){self.name('iulv'[rng.randrange(4)])}",
