@@ -177,11 +177,15 @@ END
         printf '%s\n' '' ".. predict:: Its status? ($page)" "   :run: ${program%.c}" '   :kind: n' \
             '   :fields:' '      status | exit status (\d)' '   :why: It ends.' >>"docs/p$page.rst"
     done
+    printf '%s\n' '' '.. call-table:: pools' >>docs/p1.rst
+    printf '%s\n' '' ':cuda:call:`cudaMemPoolCreate`' >>docs/p3.rst
     build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . -j 2 docs html)
     run as_typed "${build[@]}"
     assert_success
     run ls html/_static/steps
     assert_output "$(printf 'p%s-0.js\n' 1 2 3 4 6 7)"
+    grep -q 'href="p1.html#call-cudaMemPoolCreate"' html/p3.html ||
+        complain "A call leads not to its row in a table that another process read."
     run grep -c 'exit status\|status: [0-9]' build/docs/answers.txt
     assert_output 6
     # One page is read again, and has no steps any more.

@@ -9,10 +9,11 @@ it should be ends the build.
     sources      the programs themselves, and the role path                  book    what they share
     predict      questions, answered by a run         asked    the same, in a stepper
     evidence     whose a rule is                      every_page    what each page has besides text
+    page_writer  how a node becomes HTML
     svg          a picture whose texts have room      chromium, pdf    pages printed
 """
 
-PARTS = ("directives", "sources", "predict", "evidence", "asked", "every_page")
+PARTS = ("directives", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
 
 
 def setup(app):

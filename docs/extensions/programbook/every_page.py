@@ -7,7 +7,6 @@
   and styles what a browser needs: no comments, nothing that indents a line;
 - what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
   one meta "viewport" instead of two;
-- for the cells of a table of class "cards" the names of their columns;
 - in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
   beside the exercise stands at the chapter's end, on a page of its own;
 - a block of code whose first line has the prompt "$ " is shown as what a person types.
@@ -28,7 +27,6 @@ from . import chromium
 
 CARD = "_static/card.png"
 NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
-TERM = re.compile(r'<a class="reference internal" (href="[^"]*glossary\.html#term-([^"]+)")')
 DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
 
 
@@ -51,20 +49,24 @@ def meanings(app):
     return app.glossary_meanings
 
 
-def add_tips(app, context):
+def add_tips(app, doctree, page):
     """Connects each word of the glossary with its meaning, which stands once on the page."""
+    if app.builder.name != "html" or page == "glossary":
+        return
     used = {}
-
-    def connect(match):
-        used[match[2]] = meanings(app)[match[2]]
-        return f'<a class="reference internal" aria-describedby="tip-{match[2]}" {match[1]}'
-
-    body = TERM.sub(connect, context["body"])
-    tips = (
-        f'<p class="tip" role="tooltip" id="tip-{name}" hidden>{escape(text)}</p>'
+    for word in doctree.findall(nodes.reference):
+        target, _, name = word.get("refuri", "").partition("#term-")
+        if name and target.endswith("glossary.html"):
+            used[name] = meanings(app)[name]
+            word["html"] = {"aria-describedby": f"tip-{name}"}
+    doctree += [
+        nodes.raw(
+            "",
+            f'<p class="tip" role="tooltip" id="tip-{name}" hidden>{escape(text)}</p>\n',
+            format="html",
+        )
         for name, text in sorted(used.items())
-    )
-    context["body"] = body + "\n".join(tips)
+    ]
 
 
 def description(doctree):
@@ -99,27 +101,6 @@ def head(app, page, context, doctree):
         if page == NO_SUCH_PAGE:
             written.append(f'<base href="{escape(base)}">')
     return "\n".join(written)
-
-
-CARDS = re.compile(r'<table class="[^"]*\bcards\b.*?</table>', re.S)
-
-
-def label_cells(match):
-    """A table whose rows are cards on a narrow screen: each cell has its column's name, and a long
-    name of a call may be broken between its words."""
-    heads = [
-        re.sub(r"<.*?>|\s+$", "", head) for head in re.findall(r"<th\b.*?</th>", match[0], re.S)
-    ]
-
-    def row(found):
-        names = iter(heads)
-        return re.sub("<td", lambda _: f'<td data-label="{escape(next(names))}"', found[0])
-
-    def name(found):
-        return re.sub("(?<!^cu)(?<!^cuda)(?<=[a-z])(?=[A-Z])", "<wbr>", found[0])
-
-    labeled = re.sub(r"<tr\b.*?</tr>", row, match[0], flags=re.S)
-    return re.sub(r'(?<=<span class="pre">)\w+', name, labeled)
 
 
 GROUP = re.compile(
@@ -190,9 +171,6 @@ def finish_page(app, page, template, context, doctree):
         if mark not in context.get("body", ""):
             for kind in ("css_files", "script_files"):
                 context[kind] = [one for one in context[kind] if file not in str(one.filename)]
-    context["body"] = CARDS.sub(label_cells, context.get("body", ""))
-    if doctree and page != "glossary":
-        add_tips(app, context)
 
 
 MARKER = re.compile(r'<span class="sd-summary-(?:state-marker|icon)[^>]*>.*?</svg></span>', re.S)
@@ -315,6 +293,7 @@ def setup(app):
     app.add_builder(Epub, override=True)
     app.connect("doctree-read", show_commands)
     app.connect("doctree-resolved", move_to_end)
+    app.connect("doctree-resolved", add_tips)
     app.connect("html-page-context", finish_page, priority=900)
     app.connect("build-finished", publish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

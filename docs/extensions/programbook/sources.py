@@ -41,7 +41,7 @@ PROGRAMS = (
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
 # What the checker prints begins so in a block of a page; a block in colors has elements instead.
-REPORT = re.compile(r"^(?:<pre>(?:<span></span>)?)?hazard: ", re.M)
+REPORT = re.compile(r"(?:^|<pre>(?:<span></span>)?)hazard: ", re.M)
 KIND, BOLD = re.compile(r"^(hazard: )([^.<]*\.)"), r"\1<b>\2</b>"
 MUTANT = re.compile(r"\b(mutants/\d\d_\w+/\w+)")
 
@@ -213,38 +213,35 @@ def has_listings(builder):
     return builder.format == "html" and builder.name != "epub"
 
 
-def link_lines(app, page, template, context, doctree):
-    """In the blocks of a page, "lessons/08_stream_order.c:46" becomes a link to that line."""
-    if page.startswith("listings/") or "body" not in context:
-        return
-    if not has_listings(app.builder):  # an EPUB: what links to a listing is text
+def without_links(app, page, template, context, doctree):
+    """In an EPUB what links to a listing is text."""
+    if not has_listings(app.builder) and "body" in context:
         context["body"] = re.sub(
             r'<a class="(linenos|left-out)"[^>]*>(.*?)</a>',
             r'<span class="\1">\2</span>',
             context["body"],
         )
-        return
-    known = listed()
 
-    def link_block(block):
-        named, report = [], REPORT.search(block[0])
 
-        def link(match):
-            file, line = match.groups()
-            if file not in known:
-                return match[0]
-            uri = app.builder.get_relative_uri(page, listing(file))
-            words = file
-            if report and file in named:
-                again = file if named[-1] == file else f"{dirname(file)}/"
-                words = f'<span class="path-again">{again}</span>{file.removeprefix(again)}'
-            named.append(file)
-            return f'<a class="line-link" href="{uri}#L{line}">{words}:{line}</a>'
+def link_block(builder, page, block):
+    """In a block of a page, highlighted, "lessons/08_stream_order.c:46" becomes a link to that
+    line."""
+    named, report = [], REPORT.search(block)
 
-        linked = NAMED_LINE.sub(link, block[0])
-        return hanging(linked) if report else linked
+    def link(match):
+        file, line = match.groups()
+        if file not in listed():
+            return match[0]
+        uri = builder.get_relative_uri(page, listing(file))
+        words = file
+        if report and file in named:
+            again = file if named[-1] == file else f"{dirname(file)}/"
+            words = f'<span class="path-again">{again}</span>{file.removeprefix(again)}'
+        named.append(file)
+        return f'<a class="line-link" href="{uri}#L{line}">{words}:{line}</a>'
 
-    context["body"] = re.sub(r"<pre>.*?</pre>", link_block, context["body"], flags=re.S)
+    linked = NAMED_LINE.sub(link, block)
+    return hanging(linked) if report else linked
 
 
 def hanging(block):
@@ -254,8 +251,10 @@ def hanging(block):
         first = "" if text.startswith("  ") else " first"
         return f'<span class="report-line{first}">{KIND.sub(BOLD, text)}\n</span>'
 
-    text = block.removeprefix("<pre>").removeprefix("<span></span>").removesuffix("</pre>")
-    return f'<pre class="report">{"".join(map(line, text.rstrip().splitlines()))}</pre>'
+    before, _, rest = block.partition("<pre>")
+    text, _, after = rest.removeprefix("<span></span>").rpartition("</pre>")
+    lines = "".join(map(line, text.rstrip().splitlines()))
+    return f'{before}<pre class="report">{lines}</pre>{after}'
 
 
 def page_of(file, docnames):
@@ -304,7 +303,7 @@ def setup(app):
     app.add_node(file_reference)
     app.add_post_transform(LinkFiles)
     app.connect("html-page-context", share_navigation, priority=100)  # before the theme's
-    app.connect("html-page-context", link_lines)
+    app.connect("html-page-context", without_links)
     app.connect("html-collect-pages", listing_pages)
     app.add_css_file("lesson.css")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 tables     lessons and calls (calls), from manifests (manifest) and recordings
 clinic     the table of cases           hazards    the table of reports
 recording  the driver notes             minutes    how long a page takes
+domain     calls, attributes and errors as Sphinx knows them, with their roles
 finder     one field over all of it     progress   what the checks have left behind
 pictures   from a run's journal: memory_picture, order_picture, scaled_picture, case_picture;
            and drawings, where no journal can
@@ -13,8 +14,8 @@ own_run    pictures and a trace (run_trace) of a reader's own run, without Sphin
 rungs      the reuse ladder
 """
 
-PARTS = ("tables", "clinic", "progress", "pictures", "finder", "recording", "hazards", "minutes")
-PARTS += ("live", "stepper", "dial")
+PARTS = ("domain", "tables", "clinic", "progress", "pictures", "finder", "recording", "hazards")
+PARTS += ("minutes", "live", "stepper", "dial")
 
 
 def setup(app):

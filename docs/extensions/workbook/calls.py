@@ -165,8 +165,17 @@ def call_index():
     for name, pages in sorted(mentions().items()):
         if name in exported():
             places = ", ".join(f":doc:`{page}`" for page in pages)
-            lines += [f"- ``{name}``: {places}"]
+            shown = f":cuda:call:`{name}`" if name in described() else f"``{name}``"
+            lines += [f"- {shown}: {places}"]
     return [*lines, ""]
+
+
+@cache
+def described():
+    """The calls that a table of this book has a row for."""
+    return frozenset(
+        row[0] for name, rows in groups().items() if name != "attributes" for row in rows
+    )
 
 
 @cache

@@ -1,15 +1,13 @@
 """The finder: one field over calls, attributes, errors, symptoms, cases, sections, notes and words,
 each a place.
 
-While pages are read, what they name gets anchors: each row of a call-table (api.html#call-NAME,
-which calls name_calls) and each row of a table whose first column is headed "question", "symptom"
-or "what you see". A heading of docs/questions.rst that ends with "?" is a question as well. At the
-end _static/places.js gets all places; docs/_static/finder.js searches in
-them and shows them below the field. A place of docs/symptoms.txt that is not there is a warning,
-which ends the build.
+Calls, attributes and errors have their places in the domain cuda (domain.py). While pages are read,
+each row of a table whose first column is headed "question", "symptom" or "what you see" gets an
+anchor. A heading of docs/questions.rst that ends with "?" is a question as well. At the end
+_static/places.js gets all places; docs/_static/finder.js searches in them and shows them below the
+field. A place of docs/symptoms.txt that is not there is a warning, which ends the build.
 
-Sphinx's own search has each call as an object, which it ranks before the pages that name it, and
-does not index programs.
+Sphinx's own search does not index programs.
 """
 
 import json
@@ -22,6 +20,7 @@ from sphinx.util import logging
 from programbook.runs import ROOT
 
 from . import calls, manifest
+from .domain import ERROR
 
 ASKED = ("question", "symptom", "what you see")
 LESSON = re.compile(r"\d\d_\w+")
@@ -43,16 +42,6 @@ def shortened(text, length=150):
 def rows_of(table):
     for body in table.findall(nodes.tbody):
         yield from body.children
-
-
-def name_calls(env, found):
-    """Gives each row of a call-table an anchor, and Sphinx an object of that name."""
-    for table in (table for node in found for table in node.findall(nodes.table)):
-        for row in rows_of(table):
-            name = next(iter(row.findall(nodes.literal))).astext()
-            kind = "call" if re.match("cuda[A-Z]", name) and "Attr" not in name else "attribute"
-            row["ids"].append(f"{kind}-{name}")
-            env.get_domain("std").note_object(kind, name, f"{kind}-{name}")
 
 
 def name_questions(app, doctree):
@@ -78,7 +67,7 @@ def api_places(env):
     for group, rows in calls.groups().items():
         for name, driver, since, words, _ in rows:
             kind = "attribute" if group == "attributes" else "call"
-            found = env.get_domain("std").objects.get((kind, name))
+            found = env.get_domain("cuda").place(kind, name)
             if found:
                 codes = calls.codes_of(name) if kind == "call" else ""
                 yield [kind, name, f"since {since}: {words}", found, f"{driver} {codes}"]
@@ -99,19 +88,19 @@ def section_places(env, page, doctree):
 
 
 def note_places(env, page, doctree):
-    """The sections of a driver note, and each error that one of them names."""
+    """The sections of a driver note, and each error whose place one of them is."""
     for section in doctree.findall(nodes.section):
         if section.parent is doctree and page.startswith("notes/"):
             continue
         first = next(iter(section.findall(nodes.paragraph)), None)
         sentence = text_of(first) if first else ""
         errors = {text_of(each) for each in section.findall(nodes.literal)}
-        errors = sorted(each for each in errors if re.fullmatch(r"cudaError[A-Z]\w+", each))
+        errors = sorted(each for each in errors if ERROR.fullmatch(each))
         place = (page, section["ids"][0])
         if page.startswith("notes/"):
             yield ["driver note", text_of(section[0]), sentence, place, " ".join(errors)]
-        if not any(isinstance(child, nodes.section) for child in section):
-            for error in errors:
+        for error in errors:
+            if env.get_domain("cuda").place("error", error) == place:
                 yield ["error", error, sentence_with(error, section), place, ""]
 
 
@@ -204,20 +193,10 @@ def places(env):
         elif LESSON.fullmatch(page):
             asks = manifest.manifest(page)["question"]
             found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
-    # An error is found where a symptom begins with it, where the notes explain it, or else where a
-    # page first names it.
+    # An error with which a symptom begins is found there. Errors come last.
     told = {place[1].split(" ")[0].strip(":") for place in found if place[0] == "symptom"}
-    named, errors = [], {}
-    for place in found:
-        if place[0] != "error":
-            named.append(place)
-        elif place[1] in told:
-            continue
-        elif place[1] not in errors or (
-            place[3][0].startswith("notes/") > errors[place[1]][3][0].startswith("notes/")
-        ):
-            errors[place[1]] = place
-    return named + list(errors.values())
+    found = [place for place in found if place[0] != "error" or place[1] not in told]
+    return sorted(found, key=lambda place: place[0] == "error")
 
 
 def write_places(app, error):
@@ -251,8 +230,6 @@ def write(app, name, text):
 
 
 def setup(app):
-    app.add_object_type("call", "call", objname="call")
-    app.add_object_type("attribute", "attribute", objname="attribute")
     app.add_js_file("finder.js", loading_method="defer")
     app.connect("doctree-read", name_questions)
     app.connect("build-finished", write_places)

@@ -24,7 +24,7 @@ import sys
 from programbook.book import BookDirective, block
 from programbook.runs import ENVIRONMENT, ROOT, BookError
 
-from . import calls, finder, manifest
+from . import calls, domain, manifest
 
 
 class CheckRun(BookDirective):
@@ -155,7 +155,7 @@ class CallTable(BookDirective):
         self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
         found = self.lines(self.table())
         if self.name == "call-table":
-            finder.name_calls(self.env, found)
+            domain.name_calls(self.env, found)
         return found
 
     def sources(self):
