@@ -197,7 +197,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
     if (props->allocType != cudaMemAllocationTypePinned
         && props->allocType != cudaMemAllocationTypeManaged)
         return cudaErrorInvalidValue;
-    if (props->handleTypes & ~settings.handle_types)
+    if (props->handleTypes & ~(unsigned)settings.handle_types)
         return cudaErrorInvalidValue;
     if (pool_location(&props->location, props->allocType) < 0)
         return cudaErrorInvalidValue;

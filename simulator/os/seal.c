@@ -121,13 +121,13 @@ const char *seal_path(const char *format, ...)
 {
     char *path = seal.closed ? PATH_PAGE : path_of_others;
     va_list values;
-    if (seal.closed && call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ | PROT_WRITE, 0))
+    if (seal.closed && call_linux(SYS_mprotect, (long)path, (long)PAGE, PROT_READ | PROT_WRITE, 0))
         os_fatal("a path cannot be written.");
     va_start(values, format);
     vsnprintf(path, PATH_BYTES, format, values);
     va_end(values);
     if (seal.closed)
-        call_linux(SYS_mprotect, (long)path, PAGE, PROT_READ, 0);
+        call_linux(SYS_mprotect, (long)path, (long)PAGE, PROT_READ, 0);
     return path;
 }
 
