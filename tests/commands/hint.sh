@@ -11,7 +11,7 @@ name=$1 page=docs/$1.rst remembered=build/hints/$1
 
 # hint N: the text below ".. dropdown:: Hint N", in one line for each paragraph
 hint() {
-    awk -v title="^\\.\\. dropdown:: Hint $1([^0-9]|$)" '
+    awk -v title="^[.][.] dropdown:: Hint $1([^0-9]|$)" '
         $0 ~ title { on = 1; next }
         on && /^[^ ]/ { exit }
         on && /^   :[a-z-]+:( |$)/ { next }

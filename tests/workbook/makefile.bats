@@ -197,6 +197,23 @@ This was the last hint."
     assert_line "Hint 1 of 2 for lesson 08:"
 }
 
+@test "a hint is the same with every awk that is here" {
+    local awk copy=$BATS_TEST_TMPDIR/copy said
+    mkdir -p "$copy/tests/commands" "$copy/bin"
+    cp tests/commands/hint.sh "$copy/tests/commands"
+    ln -s "$ROOT/docs" "$copy"
+    for awk in mawk gawk original-awk busybox; do
+        type -P $awk >/dev/null || continue
+        ln -sf "$(type -P $awk)" "$copy/bin/awk"
+        run env PATH="$copy/bin:$PATH" "$copy/tests/commands/hint.sh" "$(first)" 0
+        assert_success
+        assert_equal "$output" "${said:=$output}"
+        refute_output --partial warning
+    done
+    # What gawk warns of: a backslash in what awk -v gives.
+    refute grep -rnE "awk[^|']* -v [a-z]+=[^ ]*\\\\" tests docs --include=*.sh --include=*.bats
+}
+
 @test "every hint of the book is plain text in 84 columns" {
     local lesson number count output copy=$BATS_TEST_TMPDIR/copy
     mkdir -p "$copy/tests/commands"

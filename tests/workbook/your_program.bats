@@ -23,7 +23,7 @@ setup() {
 
 # command_of_page PATTERN: the command of the page that begins so, without its prompt
 command_of_page() {
-    awk -v pattern="$1" '$0 ~ pattern { on = 1 } on { print } on && !/\\$/ { exit }' \
+    PATTERN=$1 awk '$0 ~ ENVIRON["PATTERN"] { on = 1 } on { print } on && !/\\$/ { exit }' \
         "$ROOT/docs/your_program.rst" | sed 's/^   \$ //'
 }
 
