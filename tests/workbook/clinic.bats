@@ -138,6 +138,20 @@ judge_repaired() {
     finish
 }
 
+@test "each page of rules has two cases, and their manifests name its part" {
+    local page part name cases
+    for page in docs/rules/*.rst; do
+        part=$(sed -n 's/^\.\. rules-of:: //p' "$page")
+        cases=$(grep -oE 'clinic/[0-9]{2}_\w+`' "$page" | tr -d '`')
+        [ "$(wc -w <<<"$cases")" = 2 ] || complain "$page has not two cases:" "$cases"
+        for name in $cases; do
+            grep -qxF "part = $part" "tests/lessons/$name/manifest.ini" ||
+                complain "$page: tests/lessons/$name/manifest.ini has another part than $part."
+        done
+    done
+    finish
+}
+
 @test "each broken program comes to what the page says, under every schedule" {
     local name
     for name in $(cases); do judge_broken "${name}_wrong" "$name"; done
