@@ -69,34 +69,34 @@ static int class_of(size_t bytes)
 static void list_put(struct part *part)
 {
     struct state *state = &states[part->stream];
-    int class = class_of(part->bytes);
+    int index = class_of(part->bytes);
     part->idle = 1;
-    part->link = &state->idle[class];
-    part->next = state->idle[class];
+    part->link = &state->idle[index];
+    part->next = state->idle[index];
     if (part->next != NULL)
         part->next->link = &part->next;
-    state->idle[class] = part;
-    state->filled |= (uint64_t)1 << class;
+    state->idle[index] = part;
+    state->filled |= (uint64_t)1 << index;
 }
 
 static void list_remove(struct part *part)
 {
     struct state *state = &states[part->stream];
-    int class = class_of(part->bytes);
+    int index = class_of(part->bytes);
     part->idle = 0;
     *part->link = part->next;
     if (part->next != NULL)
         part->next->link = part->link;
-    if (state->idle[class] == NULL)
-        state->filled &= ~((uint64_t)1 << class);
+    if (state->idle[index] == NULL)
+        state->filled &= ~((uint64_t)1 << index);
 }
 
 /* The smallest that is large enough, in the class of `bytes` or in the next class that has one. */
 static struct part *list_find(const struct state *state, size_t bytes)
 {
-    int class = class_of(bytes);
+    int index = class_of(bytes);
     struct part *best = NULL;
-    for (uint64_t left = state->filled >> class << class; left != 0 && best == NULL;
+    for (uint64_t left = state->filled >> index << index; left != 0 && best == NULL;
          left &= left - 1)
         for (struct part *b = state->idle[__builtin_ctzll(left)]; b != NULL; b = b->next)
             if (b->bytes >= bytes && (best == NULL || b->bytes < best->bytes))
