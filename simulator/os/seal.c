@@ -56,7 +56,7 @@
 
 /* A function that is there once, as an instruction that has a name must be. */
 #ifdef __clang__
-#define ONCE __attribute__((noinline, noduplicate))
+#define ONCE __attribute__((noinline, optnone))
 #else
 #define ONCE __attribute__((noinline, noclone))
 #endif

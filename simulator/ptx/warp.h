@@ -146,8 +146,8 @@ __extension__ typedef __int128 wide_s128;
 #endif
 /* What runs an instruction is also compiled for processors with AVX2 and FMA, of which the loader
  * takes that (-std=c11: no product and sum are joined that the source does not join). */
-#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ \
-    && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && __GNUC__ >= 12 \
+    && !defined __clang__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define HOT __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define HOT
