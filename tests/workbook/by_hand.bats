@@ -60,13 +60,15 @@ each_file() {
 }
 
 # What a reader copies is compiled, in docs/programs/snippets.c; CHECK is the workbook's.
-@test "the lines of the threshold in README and on the first page are the compiled ones" {
+@test "the lines of the threshold are the compiled ones, in README and where the book has them" {
     local page lines
     lines=$(sed -n '/\[threshold /,/threshold\] /{//d; s/CHECK(\(.*\));/\1;/; s/ //g; p}' \
         docs/programs/snippets.c | tr -d '\n')
     [ -n "$lines" ] || complain "docs/programs/snippets.c has no lines of the threshold."
-    for page in README.md docs/index.rst; do
-        [[ $(tr -d ' \n' <"$page") == *"$lines"* ]] || complain "$page lacks: $lines"
+    [[ $(tr -d ' \n' <README.md) == *"$lines"* ]] || complain "README.md lacks: $lines"
+    for page in index 04_release_threshold 05_cost; do
+        grep -qx ' *\.\. snippet:: docs/programs/snippets threshold' "docs/$page.rst" ||
+            complain "docs/$page.rst lacks the lines."
     done
     finish
 }

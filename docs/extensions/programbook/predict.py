@@ -49,6 +49,7 @@ place in the run, and the place of each answer: so a reply can leave out what ot
 import json
 import re
 from html import escape
+from pathlib import Path
 from typing import NamedTuple, Optional
 
 from docutils import nodes
@@ -403,7 +404,8 @@ def merge(app, env, pages, other):
 
 
 def write_answers(app, error):
-    if error is None and app.builder.name == "html":
+    whole = Path(app.srcdir) == ROOT / "docs"  # and not a page of a test
+    if error is None and app.builder.name == "html" and whole:
         lines = [line for page in sorted(app.env.answer_keys) for line in app.env.answer_keys[page]]
         file = ROOT / "build" / "docs" / "answers.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
