@@ -108,22 +108,24 @@ window.checks = (() => {
     function layout() {
         const root = document.documentElement;
         const text = document.querySelector(".content");
-        if (text && text.scrollWidth > text.clientWidth + 1) {
-            const end = text.getBoundingClientRect().right;
-            const wide = all("article *").find((element) => shown(element) &&
+        // A stepper may stand over the list of contents.
+        const end = text?.getBoundingClientRect().right;
+        const wide = text && text.scrollWidth > text.clientWidth + 1 &&
+            all("article *").find((element) => shown(element) &&
                 element.getBoundingClientRect().right > end + 1 &&
-                !element.closest("pre, .table-wrapper, .picture-rows"));
-            return [`the text is ${text.scrollWidth} pixels wide, its column ${text.clientWidth}` +
-                (wide ? `: ${describe(wide)}` : "")];
+                !element.closest("pre, .table-wrapper, .picture-rows, .stepper"));
+        if (wide) {
+            return [`the text is ${text.scrollWidth} pixels wide, its column ` +
+                `${text.clientWidth}: ${describe(wide)}`];
         }
         if (root.scrollWidth <= root.clientWidth) return [];
-        const wide = all("body *").find((element) => {
+        const beyond = all("body *").find((element) => {
             const box = element.getBoundingClientRect();
             return box.right > root.clientWidth + 1 && shown(element) &&
                 !element.closest("pre, .table-wrapper, .sidebar-drawer, .toc-drawer");
         });
         return [`the page is ${root.scrollWidth} pixels wide, its window ${root.clientWidth}` +
-            (wide ? `: ${describe(wide)}` : "")];
+            (beyond ? `: ${describe(beyond)}` : "")];
     }
 
     function pictures() {

@@ -3,8 +3,8 @@
 - a description, an icon and, where the book has a public address, a canonical address and a preview
   card for other sites; the list of all pages (sitemap.xml);
 - for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
-- of the style for folds and tabs only what the book's own pages use, and of the book's own scripts
-  and styles what a browser needs: no comments, nothing that indents a line;
+- of the style for folds and tabs only what the book's own pages use, and of scripts and styles what
+  a browser needs: no comments, nothing that indents a line;
 - what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
   one meta "viewport" instead of two;
 - in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
@@ -16,7 +16,6 @@ A public address is html_baseurl; conf.py takes it from the environment.
 
 import re
 from html import escape
-from pathlib import Path
 
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
@@ -265,22 +264,22 @@ def write_sitemap(app):
     )
 
 
-def shorten_own(app):
+def shorten_scripts(folder):
     """A line of a script is a comment, or none; a text of several lines is HTML, where nothing
     depends on what indents it."""
-    for file in (Path(app.confdir) / app.config.html_static_path[0]).glob("*.[jc]s*"):
+    for file in folder.glob("*.[jc]s*"):
         text = file.read_text(encoding="utf-8")
         if file.suffix == ".css":
-            text = re.sub(r"/\*.*?\*/\n?", "", text, flags=re.S)
+            text = re.sub(r" */\*.*?\*/\n?", "", text, flags=re.S)
         text = re.sub(r"^ *//.*\n|^ +", "", text, flags=re.M)
-        (app.outdir / "_static" / file.name).write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
 
 
 def publish(app, error):
     if error or app.builder.name != "html":
         return
     shorten_design(app.outdir)
-    shorten_own(app)
+    shorten_scripts(app.outdir / "_static")
     (
         app.outdir / ".nojekyll"
     ).touch()  # GitHub Pages then also serves the folders with an underscore
