@@ -166,7 +166,7 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
 static bool is_in_header(const char *place)
 {
     static const char *const folders[] = {"/usr/include/", "/include/c++/", "/lib/gcc/"};
-    static const char *const files[] = {"cuda_runtime.h:", "user_kernels.h:", "cpu_kernels.hpp:"};
+    static const char *const files[] = {"cuda_runtime.h:", "user_kernels.h:"};
     const char *slash = strrchr(place, '/'), *name = slash ? slash + 1 : place;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (strstr(place, folders[i]))

@@ -83,27 +83,6 @@ squares (stream 1) touch the same bytes of allocation 2, and nothing orders them
         -isystem "$ROOT/build/cuda/include" "$ROOT/docs/programs/your_program_right.c"
 }
 
-@test "its kernels in C++ run as they are, and the factor of both streams is reported" {
-    local compiler level
-    cp "$ROOT/docs/programs/own_kernels.cpp" .
-    for compiler in g++ clang++; do
-        type -P "$compiler" >/dev/null || continue
-        for level in -O0 -O2; do
-            "$compiler" -std=c++14 -Wall -Wextra -Wpedantic -Werror -g "$level" own_kernels.cpp \
-                -I"$ROOT/simulator" -isystem "$ROOT/build/cuda/include" \
-                "$ROOT/build/simulator/libcudart.so.13" -o own_kernels
-            LD_LIBRARY_PATH=$ROOT/build/simulator run ./own_kernels
-            assert_failure 3
-            assert_line "the last number of each batch: 1000 1000"
-            assert_line --partial "hazard: write not ordered after a read. cudaMemsetAsync (stream \
-2) and divide (stream 1) touch the same bytes of allocation 1"
-            assert_line --regexp "read       divide, stream 1, at own_kernels.cpp:(39|40)\$"
-            refute_output --partial cpu_kernels.hpp
-        done
-    done
-    [ -e own_kernels ] || skip "neither g++ nor clang++ is installed"
-}
-
 # buffers NAME [SED]: a program whose buffers are used in two streams, moved and left behind, with the
 # class of the page "On Monday", or with that of a file that SED has changed
 buffers() {
@@ -161,53 +140,6 @@ C
     assert_failure 3
     assert_line --partial "hazard: free before the use ends."
     finish
-}
-
-@test "kernels in C++: position, values and every kind of range; what is refused says so" {
-    type -P g++ >/dev/null || skip "g++ is not installed"
-    cat >kernels.cpp <<'C'
-#include <cstdio>
-
-#include "cpu_kernels.hpp"
-__global__ void place(int *to, const int *from, int add)
-{
-    unsigned x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    unsigned at = y * gridDim.x * blockDim.x + x;
-    to[at] = from[at] + add + static_cast<int>(1000 * y + x);
-#ifdef REFUSED
-    __shared__ int tile[4];
-    __syncthreads();
-    tile[0] = 1;
-#endif
-}
-int main()
-{
-    int *from, *to, back[6 * 8];
-    cudaMalloc(&from, sizeof back);
-    cudaMalloc(&to, sizeof back);
-    cudaMemset(from, 0, sizeof back);
-    SIM_KERNEL(place, dim3(2, 2), dim3(3, 4), 0)
-    (sim::write(to, sizeof back), sim::read(from, sizeof back), 5);
-    cudaMemcpy(back, to, sizeof back, cudaMemcpyDeviceToHost);
-    std::printf("%d %d %d: %s\n", back[0], back[5], back[47],
-                cudaGetErrorName(cudaGetLastError()));
-    SIM_KERNEL(place, 1, 1, 0)(sim::write(static_cast<int *>(nullptr), 4), sim::read(from, 4), 5);
-    std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
-    cudaFree(from);
-    cudaFree(to);
-}
-C
-    local build=(g++ -std=c++14 -I"$ROOT/simulator" -isystem "$ROOT/build/cuda/include" kernels.cpp
-        "$ROOT/build/simulator/libcudart.so.13" -o kernels)
-    "${build[@]}"
-    LD_LIBRARY_PATH=$ROOT/build/simulator run ./kernels
-    assert_success
-    assert_line "5 10 7010: cudaSuccess"
-    assert_line cudaErrorInvalidValue
-    run "${build[@]}" -DREFUSED
-    assert_failure
-    assert_output --partial "__shared__ memory is not simulated"
-    assert_output --partial "__syncthreads is not simulated"
 }
 
 @test "CMake builds it as the page shows" {
