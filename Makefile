@@ -149,9 +149,12 @@ run: $(SOLUTIONS:%=$(PROGRAMS)/%)
 
 ## make test          the test suite
 ## make test-all      the same, the book, and what takes long: sanitizers and more
-.PHONY: test test-all
+## make coverage      test-all in a copy: which lines of the simulated device ran
+.PHONY: test test-all coverage
 test test-all: $(LIBRARY)
 	@bash tests/commands/test.sh $@
+coverage: build/cuda/found
+	@bash tests/commands/coverage.sh
 
 ## make 04            build and run lessons/04_*.c; ARGS="64" gives it an argument
 ## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one

@@ -1,6 +1,7 @@
 # How the simulated device is built: build/simulator/libcudart.so.13. Part of the Makefile.
 # SANITIZE=address,undefined or SANITIZE=thread builds it in a folder of its own, and so does
 # DEBUG=1, for a debugger: as it is written, function by function, and asserting the lock.
+# COVERAGE=1 counts the lines that run, for tests/commands/coverage.sh, which builds in a copy.
 #
 # Every file is written under another name and moved: a make that runs at the same time, or after
 # one that was killed, finds whole files.
@@ -12,10 +13,11 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 # only so do they keep their budget. With -O3, and without stubs for libc's functions, both take 2 %
 # less with a journal than with -O2 (28 lines of make bench each, in turns). The objects are also
 # good without the whole, for the tests that are linked with them.
-LTO := $(if $(SANITIZE)$(DEBUG)$(findstring clang,$(CC)),,-flto=auto)
+LTO := $(if $(SANITIZE)$(DEBUG)$(COVERAGE)$(findstring clang,$(CC)),,-flto=auto)
 SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZER += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
-OPTIMIZED := $(if $(DEBUG),-O0 -g3,-O3) -fno-plt
+OPTIMIZED := $(if $(DEBUG),-O0 -g3,$(if $(COVERAGE),-O1,-O3)) -fno-plt
+OPTIMIZED += $(if $(SANITIZE),,$(if $(COVERAGE),--coverage -fprofile-update=atomic -DCOVERAGE))
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(if $(LTO),$(LTO) -ffat-lto-objects) \
 	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
 # nodelete: its threads, its signal handlers and what it does at the end of the process outlive a

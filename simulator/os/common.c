@@ -62,9 +62,16 @@ void os_fatal(const char *format, ...)
     os_exit(1);
 }
 
+#ifdef COVERAGE
+void __gcov_dump(void);
+#endif
+
 void os_exit(int status)
 {
     fflush(NULL);
+#ifdef COVERAGE
+    __gcov_dump(); /* what _exit would leave out */
+#endif
     _exit(status);
 }
 

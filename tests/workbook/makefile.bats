@@ -26,7 +26,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 @test "make help names every command of the Makefile" {
     run as_typed make help
     assert_success
-    for command in run test test-all 04 solution-04 check-04 hint-04 picture-04 trace-04 \
+    for command in run test test-all coverage 04 solution-04 check-04 hint-04 picture-04 trace-04 \
         clinic-03 check-clinic-03 repaired-03 watch grade grade-class book list new-lesson format \
         docs live simulator headers bench scale clean help; do
         assert_line --regexp "^make $command +[a-z]"

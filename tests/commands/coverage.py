@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Prints what gcov has counted, for coverage.sh: coverage.py GCNO...
+
+A line for each room of simulator/, one for all, and then the functions that never ran.
+"""
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+
+
+def counted(notes):
+    """What gcov says of one file: its lines, by number, and its functions."""
+    done = subprocess.run(["gcov", "-t", "--json-format", notes], capture_output=True, text=True)
+    if not done.stdout:
+        sys.exit(f"gcov says nothing of {notes}: {done.stderr}")
+    for file in json.loads(done.stdout)["files"]:
+        if file["file"].startswith("simulator/") and file["file"].endswith(".c"):
+            yield file
+
+
+def main(*all_notes):
+    rooms, never = defaultdict(lambda: [0, 0]), []
+    for notes in all_notes:
+        for file in counted(notes):
+            room = rooms[file["file"].split("/")[1]]
+            lines = defaultdict(int)
+            for line in file["lines"]:
+                lines[line["line_number"]] += line["count"]
+            room[0] += sum(count > 0 for count in lines.values())
+            room[1] += len(lines)
+            never += [
+                f"{file['file']}:{one['start_line']}: {one['name']}"
+                for one in file["functions"]
+                if not one["execution_count"]
+            ]
+    if not rooms:
+        sys.exit("There is nothing that gcov has counted.")
+    rooms["all"] = [sum(column) for column in zip(*rooms.values())]
+    for room, (ran, lines) in rooms.items():
+        print(f"{room:6} {100 * ran / lines:5.1f} % of {lines} lines")
+    print(f"{len(never)} functions never ran:" if never else "Every function ran.")
+    print("\n".join(never))
+
+
+main(*sys.argv[1:])
