@@ -60,14 +60,12 @@ class CudaDomain(Domain):
             yield name, name, kind, *self.place(kind, name), 1
 
 
-def name_calls(env, found):
-    """Gives each row of a call-table an anchor, and the domain its place."""
+def name_calls(env, kind, found):
+    """Gives each row of a call-table, of calls or attributes, an anchor and its place."""
     for table in (table for node in found for table in node.findall(nodes.table)):
         for body in table.findall(nodes.tbody):
             for row in body:
                 name = next(iter(row.findall(nodes.literal))).astext()
-                is_call = re.match("cuda[A-Z]", name) and "Attr" not in name
-                kind = "call" if is_call else "attribute"
                 row["ids"].append(f"{kind}-{name}")
                 env.get_domain("cuda").note(kind, name, f"{kind}-{name}")
 

@@ -155,7 +155,8 @@ class CallTable(BookDirective):
         self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
         found = self.lines(self.table())
         if self.name == "call-table":
-            domain.name_calls(self.env, found)
+            kind = "attribute" if self.arguments[0] == "attributes" else "call"
+            domain.name_calls(self.env, kind, found)
         return found
 
     def sources(self):
