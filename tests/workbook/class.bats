@@ -400,8 +400,9 @@ END
     run python3 -B tests/grading/class/unpack.py "$folder" "$made"
     assert_success
     assert_file_exists "$made/Ben_12/06_trim.c"
-    # A class as before is none of them.
+    # A class as before is none of them, whatever lies beside the students' folders.
     three
+    touch "$CLASS/notes_1_2_of_mine.txt"
     run python3 -B tests/grading/class/unpack.py "$CLASS" "$made"
     assert_equal "$status" 1
     # Megabytes of zeros stay small; what is no archive has a sentence.

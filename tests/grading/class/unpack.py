@@ -104,11 +104,13 @@ def sources(download):
         return [Archive(path)]
     archives = [x for x in sorted(path.glob("*.zip")) if x.is_file() and not x.is_symlink()]
     loose = [x for x in path.iterdir() if not x.name.startswith(".") and x not in archives]
-    if not archives:
-        moodle = any(MOODLE.fullmatch(f"{x.name}/x") for x in loose if x.is_dir())
-        canvas = any(member_of(x.name) for x in loose if x.is_file())
-        return [Folder(path)] if moodle or canvas else []
-    return [Archive(x) for x in archives] if not any(x.is_dir() for x in loose) else []
+    folders = [x for x in loose if x.is_dir()]
+    if archives:
+        return [] if folders else [Archive(x) for x in archives]
+    # A folder of any other name is a student's, and then this is a class.
+    moodle = all(MOODLE.fullmatch(f"{x.name}/x") for x in folders)
+    named = folders or any(member_of(x.name) for x in loose if x.is_file())
+    return [Folder(path)] if moodle and named else []
 
 
 def make_earlier(folder, file):
