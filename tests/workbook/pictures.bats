@@ -94,7 +94,7 @@ PYTHON
     assert_line --index 4 "a picture to scale has no arrows between streams"
 }
 
-@test "what a full pool refuses stands above what is pending, and so above the pool's limit" {
+@test "what a full pool refuses stands on what is still pending there, and leads past its limit" {
     local program=docs/clinic/10_tight_memory_wrong journal=$BATS_TEST_TMPDIR/journal
     make -s BACKEND=simulator "build/simulator/$program"
     SIM_JOURNAL=$journal LD_LIBRARY_PATH=build/simulator run "build/simulator/$program"
@@ -107,10 +107,12 @@ pools = memory_picture.chosen(journal, ("cudaMallocFromPoolAsync", "cudaFreeAsyn
 svg = memory_picture.draw(pools, 720).svg("x", "the point", "the form")
 box = re.search(r'<rect class="refused" x="\S+ y="([0-9.]+)" width="\S+ height="([0-9.]+)"', svg)
 limit = re.search(r'<line class="limit" x1="\S+ y1="([0-9.]+)"', svg)
-print(float(box[1]) + float(box[2]) <= float(limit[1]) + 2)
+top, bottom = float(box[1]), float(box[1]) + float(box[2])
+pending = re.search(r'<path class="pending s-1" d="M\S+ ([0-9.]+)', svg)
+print(top < float(limit[1]) < bottom, abs(bottom - float(pending[1])) < 4)
 PYTHON
     assert_success
-    assert_output "True"
+    assert_output "True True"
 }
 
 @test "without the host a picture has the streams' part alone, in wide columns" {

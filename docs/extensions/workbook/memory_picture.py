@@ -25,6 +25,7 @@ ground of a call is what the pool reserves after it; "given back" is what it res
 docs/_static/run_steps.js reads a pool by the same rules.
 """
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context
@@ -118,11 +119,13 @@ def with_unit(count):
     return mib(count) if 0 < count < MIB else f"{mib(count)} MiB"
 
 
+def segments_of(offset, count):
+    return range(offset // SEGMENT, (offset + count - 1) // SEGMENT + 1)
+
+
 def mapped_segments(pool, live):
     needed = {
-        segment
-        for offset, count, _ in live.values()
-        for segment in range(offset // SEGMENT, (offset + count - 1) // SEGMENT + 1)
+        segment for offset, count, _ in live.values() for segment in segments_of(offset, count)
     }
     count = pool.reserved // SEGMENT
     if len(needed) > count:
@@ -141,7 +144,7 @@ def still_there(pending, mapped):
     return {
         key: place
         for key, place in pending.items()
-        if mapped.issuperset(range(place[0] // SEGMENT, (place[0] + place[1] - 1) // SEGMENT + 1))
+        if mapped.issuperset(segments_of(*place[:2]))
     }
 
 
@@ -436,6 +439,7 @@ class Panel:
     def __init__(self, canvas, pool, top, streams, watermarks):
         self.canvas, self.pool, self.streams = canvas, pool, streams
         self.watermarks = watermarks
+        self.data = []  # what no label may cover: (left, top, right, bottom)
         ends = [1]  # of what is reserved, and of what was refused, in segments
         for moment in pool.moments:
             ends += [segment + 1 for segment in moment.mapped]
@@ -499,8 +503,10 @@ class Panel:
         for moment, x, _ in columns:
             if moment.refused and moment.bytes:
                 self.refusal(moment, x, columns, top)
-        self.lines(left, right, top, columns)
+        labels = self.lines(left, right, top, columns)
         live = self.allocations(columns, top, right, before)
+        for label in labels:
+            self.label(*label, left, right)
         bottom = top + self.segments * self.unit + 10
         self.figures(strip, bottom, left)
         return bottom + 2 * svg.LINE + 6, live
@@ -551,6 +557,7 @@ class Panel:
         offset, count, stream = place
         y, high = self.place_of(top, offset, count)
         kind = f"pending {svg.stream_class(stream, self.streams)}"
+        self.data.append((x, y, end, y + high))
         if high >= 5:
             self.canvas.hatched(kind, x + 1.5, y + 1, end - x - 3, high - 2)
 
@@ -559,6 +566,7 @@ class Panel:
         y, high = self.place_of(top, offset, count)
         y, high = y - max(0, 3 - high), max(3, high)
         kind = svg.stream_class(stream, self.streams)
+        self.data.append((x, y, end, y + high))
         self.canvas.box(f"used {kind}", x + 1, y + 0.5, max(2, end - x - 2), high - 1, 2)
         if high < svg.LINE:
             return
@@ -572,40 +580,48 @@ class Panel:
         width = next(width for one, left, width in columns if left == x)
         high = max(16, self.height_of(moment.bytes))
         y = self.y_of(top, end_of(moment)) - high
+        self.data.append((x, y, x + width, y + high))
         self.canvas.box("refused", x + 2, y + 1, width - 4, high - 2)
-        self.canvas.text(x + width / 2, y + high / 2 + 4, "✗", "bad", "middle")
+        self.canvas.text(x + width / 2, y + min(high / 2, 14) + 4, "✗", "bad", "middle")
 
     def lines(self, left, right, top, columns):
+        """Returns what to write at them: (words, kind, y)."""
+        labels = []
         if self.threshold is not None:
             y = self.y_of(top, self.threshold)
             self.canvas.line("threshold", (left - 5, y), (right, y))
             words = f"release threshold {with_unit(self.threshold)}"
-            self.label(words, "threshold", left, right, y)
+            labels.append((words, "threshold", y))
         if self.limit is not None:
             y = self.y_of(top, self.limit)
             self.canvas.line("limit", (left - 5, y - 2), (right, y - 2))
             words = f"maxSize {with_unit(self.pool.limit)}"
             if self.limit != self.pool.limit:
                 words += f", rounded up to {with_unit(self.limit)}"
-            self.label(words, "limit", left, right, y)
+            labels.append((words, "limit", y))
         if not self.watermarks:
-            return
+            return labels
         for which, name in enumerate(RESETS.values()):
             points = []
             for moment, x, width in columns:
                 y = self.y_of(top, moment.high[which])
                 points += [(x, y), (x + width, y)]
             self.canvas.line(f"watermark-{name}", *points)
+        return labels
 
-    def label(self, words, kind, left, right, y):
-        """At an end of the line, above or below it. Without room, the heading has it alone."""
-        width = svg.text_width(words, "bold")
-        for x in (right - width - 5, left + 5):
-            for base in (y - 5, y + 14):
+    def label(self, words, kind, y, left, right):
+        """Behind the line's end, or else at an end of it, above or below, where it covers no
+        memory. Without such a place, also for a shorter label, the heading has it alone."""
+        shorter = re.sub(" [^,]*, rounded up to ", " → ", words.removeprefix("release "))
+        for label in (words, shorter):
+            width = svg.text_width(label, "bold")
+            places = [(right + 8, y + 4)]
+            places += [(x, base) for x in (right - width - 5, left + 5) for base in (y - 5, y + 14)]
+            for x, base in places:
                 box = (x - 3, base - svg.RISE - 1, x + width + 3, base + svg.FALL + 1)
-                if self.canvas.free(box):
+                if self.canvas.free(box) and all(svg.Canvas.free_of(box, one) for one in self.data):
                     self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
-                    self.canvas.text(x, base, words, f"bold {kind}-words")
+                    self.canvas.text(x, base, label, f"bold {kind}-words")
                     return
 
     def figures(self, strip, y, left):

@@ -184,6 +184,7 @@ def pieces_of(journal):
 
 
 BY_HOST = "a load or store"
+PARTS = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)  # of an arrow's length: where its words may be
 
 
 def with_host_accesses(journal):
@@ -579,14 +580,24 @@ class Drawing:
             self.word_on(points, words, "bad")
 
     def word_on(self, points, words, kind):
-        (a, b), (c, d) = points[0], points[-1]
+        """On the arrow, where it stands apart from other words; else where it fits at all. Beside
+        an arrow that leads back to its own stream."""
         wide = svg.text_width(words, kind)
-        for part in (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8):
-            for shift in (0, 12, -12, 24, -24):
-                x = min(max(2, a + (c - a) * part - wide / 2), self.canvas.width - wide - 2)
-                y = b + (d - b) * part + 4 + shift
+        if len(points) == 4:
+            (x, b), (_, d) = points[1], points[2]
+            places = [(x + 6, b + (d - b) * part + 4) for part in PARTS]
+        else:
+            (a, b), (c, d) = points[0], points[-1]
+            places = [
+                (a + (c - a) * part - wide / 2, b + (d - b) * part + 4 + shift)
+                for part in PARTS
+                for shift in (0, 12, -12, 24, -24)
+            ]
+        for apart in (10, 3):
+            for x, y in places:
+                x = min(max(2, x), self.canvas.width - wide - 2)
                 box = (x - 3, y - svg.RISE - 1, x + wide + 3, y + svg.FALL + 1)
-                if self.canvas.free(box):
+                if self.canvas.free((box[0] - apart + 3, box[1], box[2] + apart - 3, box[3])):
                     self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
                     self.canvas.text(x, y, words, kind)
                     return
