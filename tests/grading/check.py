@@ -366,8 +366,9 @@ class Check:
         text = done.stdout.decode(errors="replace")
         if done.returncode == 124:
             return (
-                f"The compiler did not finish {source} within "
-                f"{2 * int(os.environ.get('CHECK_SECONDS', 5))} seconds and 2 GiB, and was stopped."
+                f"The compiler did not finish {source}: it crashed, or was stopped after "
+                f"{2 * int(os.environ.get('CHECK_SECONDS', 5))} seconds or at 2 GiB. Is something "
+                "in it very large, or nested very deeply?"
             )
         return text or "The compiler failed without a word." if done.returncode else ""
 

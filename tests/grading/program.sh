@@ -110,7 +110,8 @@ full=$(expect_room "${folders[@]}") || {
 # What the tools say of their own end differs from one time to the next. It is their last words, and
 # names no place in a file; in other lines it could be the student's, who names files by #line.
 ends='signal terminated program|terminated with signal|out of memory|memory exhausted'
-! grep -v -e '^compilation terminated' -e ' does not compile' -e '^make' "$program.words" |
+said=(-e '^compilation terminated' -e ' does not compile' -e '^make' -e '^Please ' -e '^See <')
+! grep -v "${said[@]}" "$program.words" |
     tail -n 1 | grep -vE ':[0-9]+: ' |
     grep -qE "^([^ ]*[/-])?(gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*($ends)|^virtual memory" ||
     status=124

@@ -237,6 +237,12 @@ time.sleep(3600)' >"$WORK/port" &
         run tests/grading/program.sh "tests/attacks/hostile/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
     done
+    # Nor is it the student's to know what a crash of the compiler means.
+    export CHECK_SECONDS=20
+    python3 -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
+    run tests/grading/program.sh "$WORK/deep.c" "$WORK/deep"
+    assert_equal "$status" 124
+    assert_output --partial "internal compiler error"
 }
 
 # bats test_tags=long
