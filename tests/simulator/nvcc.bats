@@ -220,7 +220,7 @@ C
     ran
     assert_equal "$status" 3
     # The page "Run your own program" shows it.
-    assert_output "$(<"$programs/expected/migration_replaced.txt")"
+    assert_output "$(<"$ROOT/docs/recorded/migration_replaced.txt")"
     compiled "$programs/migration.cu" -std=c++20 -I"$ROOT/lessons"
     for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
         SIM_SCHEDULE=$SIM_SCHEDULE ran
