@@ -334,5 +334,6 @@ fi
 
 cat "$work/table"
 echo "The whole grade: ${out#"$home/"}/grade.json"
-[ -n "${STUDENT:-}${OUT:-}" ] || bash "$home/tests/commands/progress.sh" grade "$PWD/$work/grade.json"
+[ -n "${STUDENT:-}${OUT:-}" ] ||
+    bash "$home/tests/commands/progress.sh" grade "$PWD/$work/grade.json"
 [ ! -s "$work/ungraded" ] || fail "$(<"$work/ungraded")"
