@@ -270,7 +270,9 @@ const runView = (() => {
         const { report } = run.steps[at] || {};
         const isThin = run.lanes.length > Math.max(MOST_LANES, wide / 60);
         const room = (wide - GUTTER - (isThin ? 130 : 0)) / Math.max(1, run.lanes.length);
-        const half = isThin ? Math.min(room / 2 - 1, 9) : room / 2 - 3;
+        // Of a box; between two of them there is room for an arrow.
+        const half = isThin ? Math.min(room / 2 - 1, 9)
+            : Math.min(room / 2 - 3, Math.max(36, room * 0.4));
         const xOf = (lane) => GUTTER + (lane + 0.5) * room;
         const places = new Map(rows.map((row, place) => [row.at, HEAD + 16 + place * ROW]));
         const bottom = HEAD + 4 + most * ROW;
