@@ -252,6 +252,7 @@ void memory_free(struct address_info *a)
 /* A reset ends no allocation of a pool (documented). */
 bool memory_is_variable(const struct range *r)
 {
+    NEEDS_LOCK();
     return r->shadow.allocated_by.slot == HOST_SLOT && !r->shadow.allocated_by.number;
 }
 

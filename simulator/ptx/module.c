@@ -308,6 +308,7 @@ struct function *module_function(struct module *m, const char *name)
 
 uint64_t module_function_address(const struct function *f)
 {
+    NEEDS_LOCK();
     return FUNCTION_WINDOW | (uintptr_t)f;
 }
 
