@@ -18,19 +18,23 @@ fail() { printf '%s\n' "$*"; exit 77; }
 
 inside() { # inside FOLDER COMMAND
     local root=$1 entry device
-    mount --bind "$root" "$root" && cd "$root" || fail "mount --bind was refused."
+    if ! mount --bind "$root" "$root" || ! cd "$root"; then fail "mount --bind was refused."; fi
     for entry in /usr /etc /bin /sbin /lib*; do
         if [ -L "$entry" ]; then [ -L "$root$entry" ] || ln -s "$(readlink "$entry")" "$root$entry"
         elif [ -d "$entry" ]; then
             mkdir -p "$root$entry"
-            mount --rbind "$entry" "$root$entry" && mount -o remount,bind,ro "$root$entry" ||
+            if ! mount --rbind "$entry" "$root$entry" ||
+                ! mount -o remount,bind,ro "$root$entry"; then
                 fail "$entry could not be mounted."
+            fi
         fi
     done
     mkdir -p proc dev tmp stub root
     chmod 1777 tmp
     chmod 700 root
-    mount -t proc proc proc && mount -t tmpfs -o mode=755 tmpfs dev || fail "no proc, or no tmpfs."
+    if ! mount -t proc proc proc || ! mount -t tmpfs -o mode=755 tmpfs dev; then
+        fail "no proc, or no tmpfs."
+    fi
     for device in null:3 zero:5 full:7 random:8 urandom:9; do
         mknod -m 666 "dev/${device%:*}" c 1 "${device#*:}" || fail "mknod was refused."
     done
@@ -47,7 +51,7 @@ inside() { # inside FOLDER COMMAND
 }
 if [ "${1:-}" = --inside ]; then inside "$2" "$3"; fi
 
-[ $# = 2 ] && [ -d "$1" ] || fail "Type: container.sh FOLDER COMMAND."
+if [ $# != 2 ] || [ ! -d "$1" ]; then fail "Type: container.sh FOLDER COMMAND."; fi
 [ "$(id -u)" = 0 ] || fail "only root can make such a place; this is $(id -un)."
 unshare --mount --pid --fork true 2>/dev/null || fail "this machine makes no mount namespace."
 exec unshare --mount --propagation private --pid --fork --kill-child \
