@@ -428,11 +428,9 @@ def neighbors(numbers):
 
 
 def end_of(moment):
-    """Where all ends that is live or pending, or that the call has returned: what is refused has no
-    room below it."""
+    """Where all ends that is live or pending: what is refused has no room below it."""
     places = (*moment.live.values(), *moment.pending.values())
-    returned = [(segment + 1) * SEGMENT for segment in moment.given_back]
-    return max([0, *returned, *(offset + count for offset, count, _ in places)])
+    return max([0, *(offset + count for offset, count, _ in places)])
 
 
 class Panel:
