@@ -1,7 +1,7 @@
 // What every page does beyond being read: the Tab key reaches what scrolls sideways, a word of the
 // glossary shows its meaning while it is pointed at or has the focus, and the sidebar shows where
-// one is. The page of search results has a heading, and both columns beside a page have names, which
-// the theme leaves out.
+// one is. The page of search results has a heading, and both columns beside a page have names,
+// which the theme leaves out.
 "use strict";
 
 (() => {

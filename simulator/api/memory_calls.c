@@ -363,8 +363,8 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
     return memset_async(call, to, value, rows_of(bytes), s);
 }
 
-/* The host's end of a copy, by the number of the pinned memory. Other memory of the host has no name
- * that is the same in each run. */
+/* The host's end of a copy, by the number of the pinned memory. Other memory of the host has no
+ * name that is the same in each run. */
 static void line_host_end(struct call *call, const struct address_info *host)
 {
     if (host->kind != ADDRESS_PINNED)

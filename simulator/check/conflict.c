@@ -68,8 +68,8 @@ static bool is_alike(const struct postponed *p, const struct postponed *found)
         && is_same_obstacle(a->later.obstacle, b->later.obstacle);
 }
 
-/* Of two that are alike: is the host to acquire more for `found` than for `c`? It has to acquire the
- * earlier operation while the later one is held up, or the other way round. */
+/* Of two that are alike: is the host to acquire more for `found` than for `c`? It has to acquire
+ * the earlier operation while the later one is held up, or the other way round. */
 static bool requires_all_of(const struct conflict *found, const struct conflict *c)
 {
     bool earlier = found->earlier.origin.seq >= c->earlier.origin.seq;

@@ -4,9 +4,10 @@
  *                          head          tail
  *
  * Law: done_seq <= last_seq; the ops in the queue are exactly done_seq + 1 .. last_seq, in order.
- * All of these need the lock. A struct stream is never freed, it is used again: a destroyed stream's
- * becomes a new stream when its work is over and the host has acquired that work, or when many other
- * streams were destroyed since; a branch's becomes a branch of the next launch in its trunk. */
+ * All of these need the lock. A struct stream is never freed, it is used again: a destroyed
+ * stream's becomes a new stream when its work is over and the host has acquired that work, or when
+ * many other streams were destroyed since; a branch's becomes a branch of the next launch in its
+ * trunk. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
 

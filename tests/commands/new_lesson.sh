@@ -156,8 +156,8 @@ What the output says, in its order.
 Your turn
 ---------
 
-What is to be done. \`\`make check-$number\`\` says whether it is, and you're done when it reports no
-MISS.
+What is to be done. \`\`make check-$number\`\` says whether it is, and you're done when it reports
+no MISS.
 
 .. dropdown:: Hint 1
 

@@ -113,7 +113,8 @@ mkdir -p "$OUT/students" || fail "OUT=$OUT cannot be created."
 case ${1:-} in
 '')
     unpacked=0
-    words=$(python3 -B -X utf8 tests/grading/class/unpack.py "$class" "$OUT/handed-in") || unpacked=$?
+    words=$(python3 -B -X utf8 tests/grading/class/unpack.py "$class" "$OUT/handed-in") ||
+        unpacked=$?
     [ "$unpacked" -le 1 ] || fail "CLASS=$CLASS: $words"
     [ "$unpacked" != 0 ] || class=$OUT/handed-in ;;
 *)  [ ! -d "$OUT/handed-in" ] || class=$OUT/handed-in ;;

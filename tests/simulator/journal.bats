@@ -276,8 +276,8 @@ C
     run sed -n 's/.*"call":"cudaMallocAsync".*"bytes":\([0-9]*\),.*/\1/p' journal
     assert_output "$(cat out)"
     assert_equal "$(wc -l <out)" 120
-    run awk '/^[{]"n":/ { sub(/^[{]"n":/, ""); sub(/,.*/, ""); if ($0 != NR - 1) print NR ": " $0 }' \
-        journal
+    run awk '/^[{]"n":/ { sub(/^[{]"n":/, ""); sub(/,.*/, "") }
+        /^[0-9]+$/ && $0 != NR - 1 { print NR ": " $0 }' journal
     assert_output ""
 }
 

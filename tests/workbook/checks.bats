@@ -27,7 +27,8 @@ setup_file() { know_compiler; }
     for lesson in $(lessons); do
         tests/commands/mutant.sh "tests/lessons/$lesson/starter.patch" \
             "$BATS_TEST_TMPDIR/$lesson.c" && cmp -s "$BATS_TEST_TMPDIR/$lesson.c" \
-            "lessons/$lesson.c" || complain "lessons/$lesson.c or its solution was changed. Type: make starters"
+            "lessons/$lesson.c" ||
+            complain "lessons/$lesson.c or its solution was changed. Type: make starters"
     done
     finish
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The examples of docs/course in places without namespaces and without CAP_SYS_ADMIN, which the
-# containers of Gradescope, PrairieLearn, GitLab and Docker are: no sandbox can be made there. What a
-# place does is in its file, and is done as it stands there. No service is asked for.
+# containers of Gradescope, PrairieLearn, GitLab and Docker are: no sandbox can be made there. What
+# a place does is in its file, and is done as it stands there. No service is asked for.
 #
 # Solutions have all points, hostile files none, and nothing that they want to read is in what a
 # student gets. CONTAINER_LESSONS=all judges the solutions of all lessons.
@@ -55,7 +55,8 @@ hostile() {
             "__asm__(\".section .rodata\\nit: .incbin \\\"$path\\\"\\n.byte 0\\n.text\");" \
             'extern const char it[];' 'int main(void) { puts(it); return cudaDeviceSynchronize(); }'
     done
-    a_file "$1" "#define PART(a) #a" "#define NAME(a) PART(a)" "#include NAME($2/solutions/06_trim.c)"
+    a_file "$1" "#define PART(a) #a" "#define NAME(a) PART(a)" \
+        "#include NAME($2/solutions/06_trim.c)"
     a_file "$1" '#include "workbook.h"' 'int system(const char *);' \
         "int main(void) { return system(\"cat $2/solutions/06_trim.c $3 /root/secret\"); }"
     a_file "$1" '#include "workbook.h"' \

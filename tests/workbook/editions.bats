@@ -159,7 +159,7 @@ END
     assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
 }
 
-@test "steps and answers of runs are there after a build of several processes and after a second one" {
+@test "steps and answers of runs are there after a build of several processes, and after another" {
     local copy=$BATS_TEST_TMPDIR/copy page program build
     workbook_copy "$copy"
     cp -a conf.py "$copy"

@@ -139,8 +139,8 @@ refuses() {
 
 @test "the module for pages is compiled from these sources, or make test-all says what it does" {
     [ "$(<docs/live/sources.txt)" = "$(tests/commands/live_sources.sh)" ] ||
-        skip "$(echo "docs/live/live.wasm is older than its sources. make test-all judges it by what" \
-            "it does, and make live compiles it anew (its compiler takes 842 MB)")"
+        skip "$(echo "docs/live/live.wasm is older than its sources. make test-all judges it by" \
+            "what it does, and make live compiles it anew (its compiler takes 842 MB)")"
 }
 
 # compare_bench MODULE: a hundred random scripts in a page, and outside
@@ -248,7 +248,7 @@ pages again: type make live."
     assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
 }
 
-@test "the bench is at most 160 KB compressed" {
+@test "the bench is at most 165 KB compressed" {
     local bytes
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
@@ -258,7 +258,7 @@ pages again: type make live."
         sed -E 's/^ +//' docs/_static/{stepper,bench,pictures}.css |
             perl -0pe 's|/\*.*?\*/\n?||gs'
     } | gzip -9 | wc -c)
-    [ "$bytes" -le 163840 ] || miss "The bench has $bytes bytes compressed; 163,840 are allowed."
+    [ "$bytes" -le 168960 ] || miss "The bench has $bytes bytes compressed; 168,960 are allowed."
 }
 
 # bats test_tags=long

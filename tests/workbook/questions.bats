@@ -248,8 +248,9 @@ in_browser() {
         say_to('predict-5', 'some');
         at('#predict-5 button[type=button]').click();
         say(at('#predict-5 .predict-reply > p:last-child').textContent);"
-    assert_line --index 0 "Not so. 200 is too much. Look again, and try once more. Show the answer"
-    assert_line --index 1 "Not so. 1e0 is too little. Look again, and try once more. Show the answer"
+    local again="Look again, and try once more. Show the answer"
+    assert_line --index 0 "Not so. 200 is too much. $again"
+    assert_line --index 1 "Not so. 1e0 is too little. $again"
     assert_line --index 2 "Type a number, such as 128, 128 MiB or 0.5 GiB. Show the answer"
     assert_line --index 3 "1 of 2 correct. You answer as if a segment could be cut. How large is \
 one? Show the answer"

@@ -1,6 +1,6 @@
 // The book as one document, for pdf.py. It runs in the opened index.html and puts the articles of
-// all pages into its place, in the order of their links to the next one, behind a title page and the
-// contents, which are those of the sidebar. No script has changed
+// all pages into its place, in the order of their links to the next one, behind a title page and
+// the contents, which are those of the sidebar. No script has changed
 // them: questions have blanks, and choices are spelled out.
 //
 // What a student should not see beside the exercise is in an appendix: the hints, the check's
@@ -74,7 +74,8 @@
 
     function foldsForAppendix(article, address) {
         const name = nameOf(address);
-        if (name.startsWith("clinic-")) return [...article.querySelectorAll("[id$='--the-report']")];
+        if (name.startsWith("clinic-"))
+            return [...article.querySelectorAll("[id$='--the-report']")];
         const all = [...article.querySelectorAll("details.sd-dropdown")].filter((fold) =>
             HIDDEN_FROM_STUDENTS.test(titleOf(fold)));
         return /^\d\d_/.test(name)

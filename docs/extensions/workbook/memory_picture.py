@@ -142,9 +142,7 @@ def still_there(pending, mapped):
     """Those of the pending frees whose segments the pool still has: a request that it refuses may
     return memory that is freed."""
     return {
-        key: place
-        for key, place in pending.items()
-        if mapped.issuperset(segments_of(*place[:2]))
+        key: place for key, place in pending.items() if mapped.issuperset(segments_of(*place[:2]))
     }
 
 

@@ -233,7 +233,7 @@ def test_rounds(check):
             expect(
                 places == list(range(count))
                 and all("host_allocation" in x for x in handover.copies),
-                "each round copies the last number of its buffer to its own result, results[round].",
+                "each round copies the last number of its buffer to its own results[round].",
                 f"""in {count} rounds {len(set(places) & set(range(count)))} results were copied to:
                     the host wrote others.""",
                 answers,
