@@ -145,6 +145,7 @@ cudaErrorInvalidValue
     done
 }
 
+# bats test_tags=long
 @test "halves, managed variables, calls by address and virtual functions, as on a GPU" {
     cp "$ROOT/tests/simulator/kernels/variety.cu" .
     compiled variety.cu -gencode arch=compute_90,code=compute_90
@@ -156,6 +157,7 @@ cudaErrorInvalidValue
     done
 }
 
+# bats test_tags=long
 @test "nvcc -rdc=true: functions, variables and addresses of functions of another file" {
     cat >one.cu <<'C'
 #include <cstdio>
@@ -190,6 +192,7 @@ C
     assert_output "42 20 5"
 }
 
+# bats test_tags=long
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
     local lesson solutions=(02_default_pool 03_custom_pool 04_release_threshold)
@@ -206,6 +209,7 @@ C
     done
 }
 
+# bats test_tags=long
 @test "lesson 09 as a .cu file: right, reported with the calls replaced, and right again" {
     local programs=$ROOT/docs/programs
     compiled "$programs/migration_before.cu" -std=c++20 -g -lineinfo -I"$ROOT/lessons"
