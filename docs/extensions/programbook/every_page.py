@@ -271,6 +271,11 @@ def shorten_scripts(folder):
         text = file.read_text(encoding="utf-8")
         if file.suffix == ".css":
             text = re.sub(r" */\*.*?\*/\n?", "", text, flags=re.S)
+            # Outside of strings, which are the odd parts.
+            parts = re.split(r"""("[^"\n]*"|'[^'\n]*')""", text)
+            for at in range(0, len(parts), 2):
+                parts[at] = re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", parts[at])
+            text = "".join(parts)
         text = re.sub(r"^ *//.*\n|^ +", "", text, flags=re.M)
         file.write_text(text, encoding="utf-8")
 
