@@ -599,7 +599,9 @@ END
 @test "the statistics count statuses, points and misses" {
     three
     collect
-    run jq -c '.[0] | del(.tests), .tests' "$OUT/statistics.json"
+    # jq 1.7 and later keep 1.0 as it was written, unless it computes.
+    run jq -c 'walk(if type == "number" then . + 0 else . end) | .[0] | del(.tests), .tests' \
+        "$OUT/statistics.json"
     assert_output '{"lesson":"04_release_threshold","students":3,"possible":6,"mean":3,"median":3,'\
 '"distribution":[1,0,0,1,0,0,1],"status":{"graded":2,"refused":1},'\
 '"misses":[{"sentence":"<b>a</b> & b.","students":1}]}
