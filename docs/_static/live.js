@@ -54,6 +54,7 @@
         const [run, stop] = form.querySelectorAll("button");
         const [output, errors] = box.querySelectorAll("pre");
         const steps = box.querySelector(".live-steps");
+        let stopped = false;
 
         // Hands the run to the stepper (stepper.js), and links to it.
         function stepThrough({ journal, errors: text, status }) {
@@ -89,10 +90,12 @@
             errors.textContent = "";
             errors.className = "";
             steps.textContent = "";
+            stopped = false;
             running(true);
             try {
                 loading = loading || Promise.all(JSON.parse(box.dataset.scripts).map(load));
                 await loading;
+                if (stopped) throw new Error("it was stopped");
                 const words = argument.value.trim() ? [argument.value.trim()] : [];
                 const environment = { SIM_SCHEDULE: schedule.value };
                 const result = await simulatedDevice.runApart(program.value, words, environment);
@@ -114,7 +117,10 @@
             event.preventDefault();
             if (stop.hidden) runIt();
         });
-        stop.addEventListener("click", () => window.simulatedDevice?.stop());
+        stop.addEventListener("click", () => {
+            stopped = true; // also while what it needs is loaded
+            window.simulatedDevice?.stop();
+        });
         box.hidden = false;
     }
 
