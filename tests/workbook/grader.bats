@@ -334,7 +334,7 @@ END
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
     # An archive in the place of files.
-    rm -r "$student"/*
+    rm -r "${student:?}"/*
     mkdir "$student/in here"
     : >"$student/in here/my lessons.ZIP"
     handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.ZIP": '\

@@ -535,7 +535,7 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     cp -a tests/commands "$copy/tests"
     cd "$copy" || return 1
     # The set-up of test-all is not what this is about.
-    printf '#!/bin/sh\n' | tee tests/commands/setup.sh >make
+    printf '#!/bin/sh\n' | tee tests/commands/setup.sh >./make
     chmod +x make
     printf '%s\n' '@test "passes" { true; }' '# bats test_tags=long' '@test "is long" { true; }' \
         >tests/some/one.bats
