@@ -421,10 +421,17 @@ class Check:
         else:
             said = self.compile_joined(harness, target, either=False)
             if said:
-                error = next((x for x in said.splitlines() if "error" in x), said)
-                raise Miss(f"Happened: {error[:300]}")
+                raise Miss(f"Happened: {self.not_joined(said)}")
         self.programs[harness] = target
         return target
+
+    def not_joined(self, said):
+        """Why the check cannot call the student's functions, from the compiler's first error."""
+        error = next((x for x in said.splitlines() if "error" in x), said)
+        missing = re.search(r"(?:implicit declaration of|undeclared) function \W(\w+)", error)
+        if missing:
+            return f"{self.file} has no function {missing[1]}, which the check calls."
+        return re.sub(r"^\w+\.h:[\d:]+ error: ", "where the check calls it: ", error)[:300]
 
     def both_in_one(self, target):
         if not (self.room / "ask.h").exists():

@@ -85,6 +85,18 @@ setup_file() { know_compiler; }
     assert_file_not_exist "$CHECK_TRIES/08_stream_order"
 }
 
+@test "a function that the check calls, and the file lacks or has otherwise, is named" {
+    sed 's/\bserve(/serve_all(/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "/mine.c has no function serve,"
+    sed 's/requests, size_t bytes)/requests, size_t bytes, int more)/
+        s/REQUESTS, bytes)/REQUESTS, bytes, 0)/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "Happened: where the check calls it: too few arguments to function"
+}
+
 @test "a check needs no Bats, and one that is cut off is no pass" {
     local bin=$BATS_TEST_TMPDIR/bin
     mkdir "$bin"

@@ -45,8 +45,8 @@ SCHEDULES = {
     "random:1": "random:1: whatever the order permits",
     "random:2": "random:2: another such order",
 }
-# The largest argument for a page: at more, a program whose allocations live side by side needs more
-# than the page has (simulator/os/web/web_memory.c).
+# The largest argument that a page offers: it has room for three such allocations side by side. A
+# program that has more of them at once says so in a sentence (simulator/os/web/web_memory.c).
 MOST_MIB = 300
 DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
 
