@@ -30,7 +30,7 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     ada = -2.5 The reason.      a change of the result
     [columns]
     result = Workbook (4711)    the column's name in the files for Canvas and Moodle
-    07 = Lesson 06 (4712)       a lesson's counted points as a column of their own
+    07 = Lesson 07 (4712)       a lesson's counted points as a column of their own
 
 It is a format of its own because every mistake in it is to be named with its line, and the reader
 of a course must be able to comment a decision. ROSTER is a CSV file with a header: the column
