@@ -50,6 +50,52 @@ load ../suite
     finish
 }
 
+# The counts that the page about real devices takes out of the recorded table of litmus programs.
+@test "what is said of compute-sanitizer and of the GPU is what the recorded table has" {
+    run awk -F ' [|] ' '
+        /^## / { correct = /^## Correct/ }
+        NF < 5 || /^[|] (program|-)/ { next }
+        {
+            name = substr($1, 3)
+            sub(/_wrong$/, "", name)
+            noticed = $4 !~ /^nothing/
+        }
+        correct {
+            if (!noticed) next
+            reported++
+            if ($4 ~ /^stopped after [0-9]+ s$/) late++
+            if ($4 ~ /Program hit cudaError/) on_purpose++
+            if (name in found) both++
+            next
+        }
+        {
+            programs++
+            failed += $3 !~ /^nothing/
+            total[$2]++
+            if (noticed) { found[name]; count++; kind[$2]++ }
+        }
+        END {
+            print "On the GPU alone " failed " of the " programs " fail."
+            print "notices " count "."
+            print kind["use after free"] " of " total["use after free"] " uses after a free"
+            print kind["unordered writes"] " of " total["unordered writes"] " unordered writes"
+            print "reports " reported " of the"
+            print late ", " on_purpose " and " both " of the " count " have a twin"
+            print "tells " count - both " of the " programs " pairs apart"
+        }' docs/recorded/litmus.md
+    assert_success
+    assert_line --index 5 "7, 5 and 18 of the 67 have a twin"
+    local line page
+    page=$(tr -s ' \n' ' ' <docs/real_devices.rst)
+    for line in "${lines[@]}"; do
+        [[ $page == *"${line#7, 5 and }"* ]] || complain "docs/real_devices.rst lacks: $line"
+    done
+    page=$(tr -s ' \n' ' ' <docs/questions.rst)
+    [[ $page == *"11 of 12 in our tests"*"reported 29 of 197 correct programs"* ]] ||
+        complain "docs/questions.rst has other counts."
+    finish
+}
+
 @test "every attribute of a pool that the simulated device has is in the book's table" {
     local name names
     mapfile -t names < <(
