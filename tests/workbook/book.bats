@@ -219,9 +219,9 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
 }
 
 @test "the book shows a lesson's file as it is delivered, whatever a student made of it" {
-    local copy=$BATS_TEST_TMPDIR/copy lesson=04_release_threshold
+    local copy=$BATS_TEST_TMPDIR/copy lesson=04_release_threshold page
     workbook_copy "$copy"
-    cp -a docs "$copy"
+    cp -a conf.py docs "$copy"
     cd "$copy" || return 1
     echo "int main(void) { return 0; }" >lessons/$lesson.c
     run env PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python" -B -c "
@@ -229,6 +229,16 @@ from programbook import runs
 print(runs.delivered('$lesson'))"
     assert_output "build/starters/$lesson.c"
     cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
+    find docs -name '*.rst' -delete # one page is enough
+    printf '%s\n' Book ==== '' ".. program-source:: lessons/$lesson" >docs/index.rst
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
+        -D extensions=sphinx_design,programbook docs html
+    assert_output ""
+    for page in index listings/lessons/$lesson; do
+        run text_of html/$page.html
+        assert_output --regexp 'YOUR WORK'
+        refute_output --partial 'int main(void) { return 0; }'
+    done
 }
 
 # page_of_lines LINE...: builds a page with these lines, and no other.

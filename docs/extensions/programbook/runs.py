@@ -60,20 +60,44 @@ def starter_patch_of(program):
     return f"tests/lessons/{program.split('/')[1]}/starter.patch"
 
 
-@cache
-def delivered(lesson):
-    """The file of a lesson as it is delivered, whatever a student has made of it since."""
-    file = f"build/starters/{lesson}.c"
+def make_delivered(*lessons):
+    """Makes the files of these lessons as they are delivered, whatever a student has made of them
+    since."""
+    files = [f"build/starters/{lesson}.c" for lesson in lessons]
     done = subprocess.run(
-        ["make", "-s", "BACKEND=simulator", file],
+        ["make", "-s", "BACKEND=simulator", *files],
         cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
     )
     if done.returncode != 0:
-        raise BookError(f"{file} cannot be made: {done.stdout}{done.stderr}")
-    return file
+        raise BookError(f"{' '.join(files)} cannot be made: {done.stdout}{done.stderr}")
+
+
+@cache
+def delivered(lesson):
+    """The file of a lesson as it is delivered."""
+    make_delivered(lesson)
+    return f"build/starters/{lesson}.c"
+
+
+LESSON = re.compile(r"lessons/(\d\d_\w+)\.c")
+
+
+def text_of(file):
+    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered."""
+    lesson = LESSON.fullmatch(file)
+    shown = delivered(lesson[1]) if lesson else file
+    return (ROOT / shown).read_text(encoding="utf-8")
+
+
+def sources_of_text(file):
+    """The files whose change changes that text."""
+    lesson = LESSON.fullmatch(file)
+    if not lesson:
+        return [file]
+    return [starter_patch_of(f"starters/{lesson[1]}"), f"solutions/{lesson[1]}.c"]
 
 
 def source_of(program):

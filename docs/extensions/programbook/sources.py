@@ -1,7 +1,8 @@
 """The programs themselves: on their pages, and each whole file on a page of its own.
 
     .. program-source:: lessons/04_release_threshold
-        the heading of a lesson's program, the functions that its solution changes, and main
+        the heading of a lesson's program as it is delivered, whatever a student has made of it,
+        the functions that its solution changes, and main
        :scene: try_threshold    another function that the page asks about
     .. program-source:: docs/clinic/01_handed_over_wrong
         any other program: the whole file
@@ -9,9 +10,9 @@
         a path of the repository, which must be there; a program links to its own page
 
 The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor for each line
-(#L46). Where a block on a page names a line, as the checker's reports do, the name is a link to it.
-In a report the path of a file that it named before is there for who copies it, and not seen; nor
-is the file's name, if no other was named since.
+(#L46). It has the file as it is delivered, too. Where a block on a page names a line, as the
+checker's reports do, the name is a link to it. In a report the path of a file that it named before
+is there for who copies it, and not seen; nor is the file's name, if no other was named since.
 """
 
 import difflib
@@ -30,7 +31,15 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from .book import BookDirective
-from .runs import ROOT, BookError, compile_program
+from .runs import (
+    LESSON,
+    ROOT,
+    BookError,
+    compile_program,
+    make_delivered,
+    sources_of_text,
+    text_of,
+)
 
 # Every program that a page may name, but for the mutants.
 PROGRAMS = (
@@ -102,8 +111,7 @@ def parts_of(text):
 def changed_lines(file):
     """The lines of a lesson's program that its solution changes, by number."""
     before, after = (
-        (ROOT / folder / file).read_text(encoding="utf-8").splitlines()
-        for folder in ("lessons", "solutions")
+        text_of(f"{folder}/{file}").splitlines() for folder in ("lessons", "solutions")
     )
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     return {
@@ -125,12 +133,11 @@ class ProgramSource(BookDirective):
     def run(self):
         program = self.arguments[0]
         file = f"{program}.c"
-        self.depend(file, "docs/extensions/programbook/sources.py")
-        text = (ROOT / file).read_text(encoding="utf-8")
+        self.depend(*sources_of_text(file), "docs/extensions/programbook/sources.py")
+        text = text_of(file)
         lines = text.splitlines()
         shown = set(range(1, len(lines) + 1))
         if program.startswith("lessons/"):
-            self.depend(f"solutions/{file.removeprefix('lessons/')}")
             shown = self.asked_about(file, text)
         html = highlighted(text)
         href = relpath(listing(file), dirname(self.env.docname) or ".") + ".html"
@@ -268,10 +275,11 @@ def listing_pages(app):
     """The pages of all listings, for Sphinx to write."""
     if not has_listings(app.builder):
         return
+    make_delivered(*(lesson[1] for lesson in map(LESSON.fullmatch, sorted(listed())) if lesson))
     for file in sorted(listed()):
         if file.startswith("build/mutants/"):
             compile_program(file.removeprefix("build/").removesuffix(".c"))  # writes the file
-        lines = highlighted((ROOT / file).read_text(encoding="utf-8"))
+        lines = highlighted(text_of(file))
         page = page_of(file, app.env.all_docs)
         back = ""
         if page:

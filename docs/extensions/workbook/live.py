@@ -24,6 +24,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from programbook.book import in_html
+from programbook.runs import sources_of_text, text_of
 
 from . import simulated_device
 from .rungs import RUNGS, TABLE
@@ -115,7 +116,7 @@ class BenchLink(SphinxRole):
 def sources_of(lesson):
     """The script that run_steps.js needs to make steps of a run of the lesson."""
     files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
-    sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in files}
+    sources = {file: text_of(file) for file in files}
     because = {rung.name: rung.because for rung in RUNGS}
     return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
 
@@ -160,7 +161,7 @@ class RunHere(SphinxDirective):
         lesson = self.env.docname
         if not simulated_device.has(f"solutions/{lesson}"):
             raise self.error(f"docs/live/live.wasm has no program of {lesson}: make live")
-        for file in (f"lessons/{lesson}.c", f"solutions/{lesson}.c", *LIVE_FILES):
+        for file in (*sources_of_text(f"lessons/{lesson}.c"), *LIVE_FILES):
             self.env.note_dependency(str(ROOT / file))
         return [in_html(form(lesson))]
 

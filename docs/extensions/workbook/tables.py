@@ -1,7 +1,5 @@
-"""The book's tables of lessons and calls, and what a lesson's check prints.
+"""The book's tables of lessons and calls.
 
-.. check-run:: 04_release_threshold
-    what the lesson's check prints for lessons/04_release_threshold.c
 .. done-when::
     how a reader of a lesson's page knows that the exercise is done, from its manifest
 .. lessons-table:: course
@@ -18,37 +16,11 @@
 """
 
 import re
-import subprocess
-import sys
 
-from programbook.book import BookDirective, block
-from programbook.runs import ENVIRONMENT, ROOT, BookError
+from programbook.book import BookDirective
+from programbook.runs import ROOT, BookError, sources_of_text, text_of
 
 from . import calls, domain, manifest
-
-
-class CheckRun(BookDirective):
-    def run(self):
-        lesson = self.arguments[0]
-        self.depend_on_program(f"lessons/{lesson}")
-        self.depend(
-            f"tests/lessons/{lesson}/check.py",
-            *(f"tests/grading/{name}" for name in ("check.py", "judge.py", "report.py", "run.sh")),
-        )
-        report = subprocess.run(
-            [sys.executable, "-B", "tests/grading/judge.py", lesson, f"lessons/{lesson}.c"]
-            + ["--form=report"],
-            cwd=ROOT,
-            env={**ENVIRONMENT, "CHECK_PAGE": "none", "CHECK_TRY": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-        )
-        return self.lines(
-            [*block(f"$ make check-{lesson[:2]}"), *block(report.stdout, kind="wrapped")]
-        )
 
 
 class DoneWhen(BookDirective):
@@ -103,7 +75,7 @@ class LessonsTable(BookDirective):
     def run(self):
         rows = {"course": self.course, "work": self.work, "truths": self.truths}
         for name in manifest.lessons():
-            self.depend(f"tests/lessons/{name}/manifest.ini", f"lessons/{name}.c")
+            self.depend(f"tests/lessons/{name}/manifest.ini", *sources_of_text(f"lessons/{name}.c"))
         return self.lines(list(rows[self.arguments[0]]()))
 
     def heads(self, widths, *heads, classes=""):
@@ -133,7 +105,7 @@ class LessonsTable(BookDirective):
         yield from self.heads("27 10 53 10", "lesson", "kind", "the student's work", "points")
         for name in manifest.lessons():
             of = manifest.manifest(name)
-            text = (ROOT / f"lessons/{name}.c").read_text(encoding="utf-8")
+            text = text_of(f"lessons/{name}.c")
             work = re.search(r"^ \* Yours  \w+: (.*?)^ \* [A-Z]", text, re.M | re.S)
             if not work:
                 raise self.error(
@@ -191,7 +163,6 @@ class CallIndex(CallTable):
 
 
 def setup(app):
-    app.add_directive("check-run", CheckRun)
     app.add_directive("done-when", DoneWhen)
     app.add_directive("rules-of", RulesOf)
     app.add_directive("lessons-table", LessonsTable)
