@@ -146,6 +146,27 @@ static void trim(cudaMemPool_t pool, size_t keep, cudaStream_t stream)
     /* graph-figure] */
 }
 
+/* As in lesson 20: an allocation of a graph, and the node that frees it. */
+static void free_node(cudaStream_t stream)
+{
+    struct cudaMemAllocNodeParams memory = {0};
+    memory.poolProps.allocType = cudaMemAllocationTypePinned;
+    memory.poolProps.location = (struct cudaMemLocation){cudaMemLocationTypeDevice, 0};
+    memory.bytesize = bytes;
+    cudaGraph_t graph;
+    cudaGraphNode_t after[1], node;
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&after[0], graph, NULL, 0, &memory));
+    /* [free-node */
+    CHECK(cudaGraphAddMemFreeNode(&node, graph, after, 1, memory.dptr));
+    /* free-node] */
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
 static void open_to(cudaMemPool_t pool, int owner, int gpu)
 {
     int possible;
@@ -200,6 +221,7 @@ int main(void)
     reuse(first, second, event);
     if (devices > 1)
         open_to(pool, 0, 1);
+    free_node(first);
     trim(pool, bytes, first);
     pin();
     host_pool();

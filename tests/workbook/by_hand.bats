@@ -59,6 +59,13 @@ each_file() {
     finish
 }
 
+# By snippet:: and literalinclude:: the pages have C that was compiled and ran.
+@test "no page of the book has C of its own, which nothing would have compiled" {
+    run grep -rnE '\.\. (code-block|code|sourcecode|highlight):: *(c|c\+\+|cpp|cuda)?$' \
+        --include='*.rst' docs
+    assert_output ""
+}
+
 # What a reader copies is compiled, in docs/programs/snippets.c; CHECK is the workbook's.
 @test "the lines of the threshold are the compiled ones, in README and where the book has them" {
     local page lines

@@ -26,6 +26,20 @@ setup() { need_book_and_tools; }
     refute_output --partial '+++ solutions/'
 }
 
+@test "the cheat sheet prints on one sheet" {
+    run env PYTHONPATH=docs/extensions build/venv/bin/python3 -B -c '
+import re
+import sys
+
+from programbook import chromium
+
+with chromium.Browser() as browser:
+    browser.open(sys.argv[1])
+    print(re.findall(rb"/Count (\d+)", browser.print(preferCSSPageSize=True)))' \
+        "$BOOK/cheat_sheet.html"
+    assert_output "[b'1']"
+}
+
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
     local pdf=$BATS_TEST_TMPDIR/book.pdf
     run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m programbook.pdf \
