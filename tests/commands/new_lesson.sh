@@ -14,8 +14,13 @@ last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
 number=$(printf '%02d' $((10#${last%%_*} + 1)))
 name=${number}_$1
 title="$number $(sed 's/_/ /g; s/^./\U&/' <<<"$1")"
-[ -z "$(compgen -G "lessons/*_$1.c")" ] || {
-    echo "make new-lesson: there is a lesson of that name: $(compgen -G "lessons/*_$1.c")" >&2
+same=$(compgen -G "lessons/[0-9][0-9]_$1.c") && {
+    echo "make new-lesson: there is a lesson of that name: $same" >&2
+    exit 1
+}
+# The line of its program's heading that names its page has 100 columns.
+[ ${#1} -le 24 ] || {
+    echo "make new-lesson: $1 has ${#1} characters. The name of a lesson has at most 24." >&2
     exit 1
 }
 
@@ -146,7 +151,8 @@ What the output says, in its order.
 **The rule.** What is true in place of what the program's author believed.
 
 .. evidence::
-   :measured: what the run shows (:path:\`$room/expected/output.txt\`)
+   :measured: what the run shows
+      (:path:\`$room/expected/output.txt\`)
 
 .. stepper:: starters/$name
    :name: the starter
@@ -156,8 +162,9 @@ What the output says, in its order.
 Your turn
 ---------
 
-What is to be done. \`\`make check-$number\`\` says whether it is, and you're done when it reports
-no MISS.
+What is to be done.
+
+.. done-when::
 
 .. dropdown:: Hint 1
 

@@ -207,6 +207,16 @@ earns_nothing() {
     run as_typed make new-lesson NAME=My-topic
     assert_failure
     assert_output --partial "give NAME=my_topic, in small letters, digits and underscores."
+    run as_typed make new-lesson NAME=cost
+    assert_failure
+    assert_output --partial "there is a lesson of that name: lessons/05_cost.c"
+    run as_typed make new-lesson NAME=of_a_name_with_25_letters
+    assert_failure
+    assert_output --partial "has 25 characters. The name of a lesson has at most 24."
+    # The end of a lesson's name, but no lesson's name.
+    run as_typed make new-lesson NAME=pool
+    assert_success
+    rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
     run as_typed make new-lesson NAME=my_topic
     assert_success
     assert_line --partial "TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats"
