@@ -208,6 +208,45 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
         "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
 }
 
+# Each step waits for two lines, of which the first may have been begun before it.
+@test "a build of the book that takes long says how far it is, and a quick one nothing" {
+    local copy=$BATS_TEST_TMPDIR/copy page line
+    mkdir -p "$copy/docs"
+    cd "$copy" || return 1
+    for page in index two three; do printf '%s\n' Page ==== '' >docs/$page.rst; done
+    printf '%s\n' '.. toctree::' '' '   two' '   three' >>docs/index.rst
+    cat >conf.py <<END
+import sys, time
+from pathlib import Path
+sys.path.insert(0, "$ROOT/docs/extensions")
+from programbook import how_far, runs
+how_far.EVERY = 0.05
+extensions = ["programbook.how_far"]
+html_theme = "basic"
+runs.TO_COMPILE = [Path("conf.py"), Path("not_yet"), Path("nor_this")]
+asked, ends = [], time.monotonic() + 60
+what = how_far.OfBook.what
+how_far.OfBook.what = lambda self: (asked.append(1), what(self))[1]
+def wait(*_):
+    enough = len(asked) + 2
+    while len(asked) < enough and time.monotonic() < ends:
+        time.sleep(0.01)
+def setup(app):
+    for event in "env-before-read-docs", "source-read", "doctree-resolved":
+        app.connect(event, wait)
+END
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
+    assert_success
+    for line in "compiling the programs of the pages, 1 of 3 are there" \
+        {reading,writing}" page "{1,2,3}" of 3"; do
+        assert_line --regexp "^  [0-9]+ seconds: $line\$"
+    done
+    sed -i 's/EVERY = .*/EVERY = 600/; /app.connect/s/wait/lambda *_: None/' conf.py
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -E -c . docs html
+    assert_success
+    assert_output ""
+}
+
 @test "what is noted of a program's output changes nothing of it, however long a line is" {
     local folder=$BATS_TEST_TMPDIR
     printf '%s\n' '#include <stdio.h>' '#include <string.h>' 'int main(void)' '{' \

@@ -153,6 +153,7 @@ END
     run as_typed BOOK_ADDRESS=https://book.example/pools BOOK_REPOSITORY=https://github.com/a/b \
         "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -c . docs html
     assert_success
+    run grep -v '^  [0-9]* seconds: ' <<<"$output"
     assert_output ""
     grep -q 'rel="canonical" href="https://book.example/pools/index.html"' "$page" ||
         complain "No canonical address."

@@ -9,11 +9,12 @@ it should be ends the build.
     sources      the programs themselves, and the role path                  book    what they share
     predict      questions, answered by a run         asked    the same, in a stepper
     evidence     whose a rule is                      every_page    what each page has besides text
-    page_writer  how a node becomes HTML
+    page_writer  how a node becomes HTML          how_far  what a long build prints
     svg          a picture whose texts have room      chromium, pdf    pages printed
 """
 
 PARTS = ("directives", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
+PARTS += ("how_far",)
 
 
 def setup(app):

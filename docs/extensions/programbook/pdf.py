@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from . import chromium
+from .how_far import HowFar
 
 TITLE = "CUDA memory pools, a workbook in C"
 JOIN, STYLE = (
@@ -24,7 +25,7 @@ OPTIONS = {
 
 
 def printed(folder):
-    with chromium.Browser() as browser:
+    with HowFar("Chromium makes the PDF"), chromium.Browser() as browser:
         browser.open(folder / "index.html")
         browser.evaluate(f"{JOIN}({json.dumps(TITLE)}, {json.dumps(STYLE)})")
         return browser.print(**OPTIONS)

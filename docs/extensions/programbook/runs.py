@@ -46,7 +46,8 @@ NAMED_PROGRAM = re.compile(
 )
 
 
-COMPILED = set()  # what compile_named has built
+TO_COMPILE = []  # the files that compile_named builds
+COMPILED = set()  # the programs that it has built
 
 
 def patch_of(program):
@@ -124,9 +125,10 @@ def compile_named(app, env, pages):
     }
     if not named:
         return
+    files = [f"build/simulator/{program}" for program in sorted(named)]
+    TO_COMPILE.extend(ROOT / file for file in files)
     done = subprocess.run(
-        ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator"]
-        + [f"build/simulator/{program}" for program in sorted(named)],
+        ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator", *files],
         cwd=ROOT,
         env=ENVIRONMENT,
         stdout=subprocess.DEVNULL,
