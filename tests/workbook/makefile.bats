@@ -357,6 +357,22 @@ END
     chmod +x compiler
 }
 
+@test "who types make in lessons or docs has the same commands, and FILE= is named from there" {
+    local folder list
+    list=$(as_typed make list)
+    for folder in lessons docs; do
+        run as_typed make -C $folder --no-print-directory list
+        assert_success
+        assert_output "$list"
+        run as_typed make -C $folder check-01 FILE=none.c
+        assert_failure
+        assert_output --partial "FILE=$ROOT/$folder/none.c: there is no such C file"
+        run as_typed make -C $folder no-such
+        assert_failure
+        assert_line "make no-such: there is no such command or file. make help lists the commands."
+    done
+}
+
 @test "the first build says what it does, the next one nothing" {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"
@@ -395,6 +411,39 @@ stuck_make() {
     run as_typed make CC=./compiler simulator
     assert_success
     assert_output ""
+}
+
+# In the place of Python is a program that writes down when it begins and ends; the first of all
+# waits for a file.
+@test "two books at once are one: one make writes at a time, and the other one reports why it waits" {
+    local copy=$BATS_TEST_TMPDIR/copy first second
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    printf '#!/bin/sh\n' >tests/commands/setup.sh
+    mkdir -p build/venv/bin build/docs/{html,epub}
+    touch build/venv/docs build/docs/html/index.html
+    cat >build/venv/bin/python3 <<'END'
+#!/bin/bash
+[ -e turns ] || first=1
+echo begin >>turns
+for ((i = 0; i < 6000; i++)); do [ -n "$first" ] && [ ! -e go ] || break; sleep 0.05; done
+case $* in *"-b epub"*) echo book >build/docs/epub/cuda-memory-pools.epub ;; esac
+echo end >>turns
+END
+    chmod +x build/venv/bin/python3
+    as_typed make book OPEN= >first 2>&1 &
+    first=$!
+    within_reason test -s turns
+    as_typed make book OPEN= >second 2>&1 &
+    second=$!
+    within_reason grep -q '^Another make builds the book. This one waits for it.$' second
+    assert_equal "$(<turns)" begin
+    touch go
+    wait "$first" || miss "The first make failed:" "$(<first)"
+    wait "$second" || miss "The second make failed:" "$(<second)"
+    # The pages, the EPUB and the PDF of each.
+    assert_equal "$(<turns)" "$(for _ in {1..6}; do printf '%s\n' begin end; done)"
+    assert_file_not_empty build/docs/cuda-memory-pools.epub
 }
 
 @test "a make that was killed while it compiled is no hindrance to the next" {
