@@ -80,6 +80,14 @@ USB sticks. Copy the workbook to another disk."
 }
 note() { say "$1" >"$2.$$" && mv "$2.$$" "$2"; }
 
+# Bash reads what a command prints, <( ), through /dev/fd, which leads to /proc.
+check_proc() {
+    ! { true < <(true); } 2>/dev/null || return 0
+    [ -e /proc/self/fd ] || fail "There is no /proc here, which bash and the simulated device read. \
+Type as root: mount -t proc proc /proc"
+    fail "There is no /dev/fd here, which bash reads. Type as root: ln -s /proc/self/fd /dev/fd"
+}
+
 # ---- packages ----
 
 bats_library() {
@@ -463,6 +471,11 @@ run bits. Copy the workbook to another folder."
     fi
     rm -f "build/runs.$$"
     [ "$sizes" = 8 ] || fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 has 64."
+    echo 'int unit;' | "${compiler[@]}" -x c -std=c11 -fPIC -fvisibility=hidden -MMD -MP -MT it \
+        -MF "build/runs.$$.d" -S - -o "build/runs.$$" >/dev/null 2>&1 || sizes=0
+    rm -f "build/runs.$$"{,.d}
+    [ "$sizes" != 0 ] || fail "${compiler[*]} (CC) does not take the options of gcc and clang. The \
+simulated device needs one of these two."
     if [[ $2$3 != *[!0-9]* ]]; then
         [ "$((1000 * $2 + $3))" -ge 2028 ] || fail "This machine has glibc $2.$3; the simulated \
 device needs 2.28 or later."
@@ -617,7 +630,7 @@ cuda() {
 }
 
 case ${1:-} in build | check | grade*) check_addresses "$1" ;; esac
-[ "${1:-}" = backend ] || check_places "${1:-}"
+[ "${1:-}" = backend ] || { check_proc && check_places "${1:-}"; }
 case ${1:-} in
 build) build ;;
 live)

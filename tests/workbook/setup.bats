@@ -444,6 +444,12 @@ esac'
     set_up CC=musl build
     assert_failure
     assert_output --partial "The C library here is not glibc"
+    # As tcc does.
+    stub tiny 'case $* in *-MMD*) exit 1 ;; -E*) echo "8 2 36" ;; *) echo 12 ;; esac'
+    set_up CC=tiny build
+    assert_failure
+    assert_output "tiny (CC) does not take the options of gcc and clang. The simulated device needs \
+one of these two."
 }
 
 @test "a Python that is too old is named" {
@@ -523,6 +529,23 @@ solutions/01_first_allocation.$$"
         "$machine/copy/tests/commands/setup.sh" build 3>&- 4>&-
     assert_failure
     assert_output --partial "may not be run: the disk is mounted so (noexec)"
+}
+
+@test "a machine without /proc, or without /dev/fd: a sentence, with what to type" {
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    compiler
+    toolkit "$machine/root/usr/local/cuda" 13000
+    run bwrap --dev-bind / / --tmpfs /proc env -i PATH="$bin" HOME="$machine" \
+        SETUP_ROOT="$machine/root" "$machine/copy/tests/commands/setup.sh" build 3>&- 4>&-
+    assert_failure
+    assert_output "There is no /proc here, which bash and the simulated device read. Type as root: \
+mount -t proc proc /proc"
+    run bwrap --bind / / --proc /proc --tmpfs /dev --dev-bind /dev/null /dev/null env -i \
+        PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
+        "$machine/copy/tests/commands/setup.sh" build 3>&- 4>&-
+    assert_failure
+    assert_output "There is no /dev/fd here, which bash reads. Type as root: ln -s /proc/self/fd \
+/dev/fd"
 }
 
 @test "without flock, which keeps two set-ups apart: a sentence" {
