@@ -156,6 +156,7 @@ in_words_of() { # in_words_of dnf|zypper|pacman|apk PACKAGE...
         dnf-g++ | zypper-g++) name=gcc-c++ ;;
         pacman-g++) name=gcc ;;
         pacman-libc6-dev) name=glibc ;;
+        pacman-bats*) name=bash-$name ;;
         apk-libc6-dev) name=musl-dev ;;
         pacman-python3) name=python ;;
         dnf-python3-venv | zypper-python3-venv) name=python3-pip ;;

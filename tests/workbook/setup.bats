@@ -131,6 +131,11 @@ bubblewrap")
         assert_line "    ${line[$manager]}"
         rm "$bin/$manager"
     done
+    stub pacman ''
+    set_up suite
+    assert_line "    pacman -S --needed gcc glibc python bash-bats jq bash-bats-support \
+bash-bats-assert bash-bats-file parallel bubblewrap"
+    rm "$bin/pacman"
     set_up pages
     assert_failure
     assert_output --regexp "^Missing: gcc libc6-dev .*\(these are Debian's names\)"
