@@ -83,7 +83,7 @@ note() { say "$1" >"$2.$$" && mv "$2.$$" "$2"; }
 # Bash reads what a command prints, <( ), through /dev/fd, which leads to /proc.
 check_proc() {
     ! { true < <(true); } 2>/dev/null || return 0
-    [ -e /proc/self/fd ] || fail "There is no /proc here, which bash and the simulated device read. \
+    [ -e /proc/self/fd ] || fail "There is no /proc here, which bash and the device need. \
 Type as root: mount -t proc proc /proc"
     fail "There is no /dev/fd here, which bash reads. Type as root: ln -s /proc/self/fd /dev/fd"
 }

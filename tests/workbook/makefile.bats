@@ -415,7 +415,7 @@ stuck_make() {
 
 # In the place of Python is a program that writes down when it begins and ends; the first of all
 # waits for a file.
-@test "two books at once are one: one make writes at a time, and the other one reports why it waits" {
+@test "two books at once are one: one make writes at a time, the other reports why it waits" {
     local copy=$BATS_TEST_TMPDIR/copy first second
     workbook_copy "$copy"
     cd "$copy" || return 1

@@ -453,8 +453,8 @@ esac'
     stub tiny 'case $* in *-MMD*) exit 1 ;; -E*) echo "8 2 36" ;; *) echo 12 ;; esac'
     set_up CC=tiny build
     assert_failure
-    assert_output "tiny (CC) does not take the options of gcc and clang. The simulated device needs \
-one of these two."
+    assert_output "tiny (CC) does not take the options of gcc and clang. The simulated device \
+needs one of these two."
 }
 
 @test "a Python that is too old is named" {
@@ -543,7 +543,7 @@ solutions/01_first_allocation.$$"
     run bwrap --dev-bind / / --tmpfs /proc env -i PATH="$bin" HOME="$machine" \
         SETUP_ROOT="$machine/root" "$machine/copy/tests/commands/setup.sh" build 3>&- 4>&-
     assert_failure
-    assert_output "There is no /proc here, which bash and the simulated device read. Type as root: \
+    assert_output "There is no /proc here, which bash and the device need. Type as root: \
 mount -t proc proc /proc"
     run bwrap --bind / / --proc /proc --tmpfs /dev --dev-bind /dev/null /dev/null env -i \
         PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
