@@ -266,6 +266,30 @@ def allowed(cells):
 
 
 @drawing(
+    "peer_rights",
+    "cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool",
+    ["memory of GPU 0", "a kernel of GPU 1, peers enabled"],
+    [["from cudaMalloc", "works"], ["from a pool", "denied"]],
+    (recording("14_peer_access"),),
+)
+def peer_rights(canvas):
+    half = 140 if canvas.width < NARROW else 260
+    right = canvas.width - half
+    canvas.box("place", 0, 2, half, 112, 6)
+    canvas.box("place", right, 2, half, 112, 6)
+    canvas.text(10, 20, "GPU 0", "heading")
+    canvas.text(right + 10, 20, "GPU 1", "heading")
+    node(canvas, 10, 30, half - 20, "memory of cudaMalloc", "segment", high=36)
+    node(canvas, 10, 72, half - 20, "memory of a pool", "segment", high=36)
+    node(canvas, right + 10, 30, half - 20, "its kernel, with peers enabled", "work s-2", high=78)
+    for y, words, style in ((48, "✓ works", "good"), (90, "✗ denied", "bad")):
+        canvas.arrow("event", (right, y), (half + 2, y))
+        canvas.text((half + right) / 2, y - 6, words, style, "middle")
+    canvas.reach(118)
+    canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])
+
+
+@drawing(
     "devices",
     "GPU 1 may use a pool of GPU 0 only after cudaMemPoolSetAccess; enabling peers does not do it",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
@@ -729,8 +753,8 @@ def cost_rows():
 
 @drawing(
     "costs",
-    "A pool that keeps its memory costs about a microsecond at any size; a pool with the default "
-    "threshold can cost more than cudaMalloc",
+    "A pool that keeps its memory costs the same at any size; a pool with the default threshold "
+    "can cost more than cudaMalloc",
     ["way or call", "size", "µs of the host"],
     cost_rows,
     (recording("05_cost"),),
