@@ -19,7 +19,7 @@ static uint64_t *bits_of(struct window *win, struct touched *t)
     return t->bits;
 }
 
-static inline void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
+static INLINE void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
 {
     uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
     size_t from = address - win->base, first = from / 64, last = (from + bytes - 1) / 64;
@@ -40,14 +40,9 @@ static inline void touch(struct window *win, struct touched *t, uint64_t address
 
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
-static inline void touch_kind(struct window *win, enum access_kind kind, uint64_t address,
-                              size_t bytes)
+static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
 {
-    touch(win,
-          kind == ACCESS_READ    ? &win->read
-          : kind == ACCESS_WRITE ? &win->written
-                                 : &win->atomic,
-          address, bytes);
+    return kind == ACCESS_READ ? &win->read : kind == ACCESS_WRITE ? &win->written : &win->atomic;
 }
 
 /* ---- finding bytes ---- */
@@ -99,14 +94,14 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
 }
 
 /* Returns where the bytes are that thread l touches in memory of the device, or NULL. */
-static inline char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
+static INLINE char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
                                  uint64_t address, size_t bytes, enum access_kind kind)
 {
     struct window *win = w->launch->last;
     if (!is_in(win, address, bytes)
         && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
         return NULL;
-    touch_kind(win, kind, address, bytes);
+    touch(win, touched_of(win, kind), address, bytes);
     return win->storage + (address - win->base);
 }
 
@@ -165,17 +160,46 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
 
 /* ---- addresses ---- */
 
-/* The addresses that the threads use. One more than there are, for who looks at neighbors. */
+/* The addresses that the threads use. */
 struct addresses {
-    uint64_t at[WARP_SIZE + 1];
-    /* All take part, and each address is `stride` behind the one before: at most 256 bytes. */
+    /* Those that take part are `count` neighbors from `first` on, and each address is `stride`
+     * behind the one before; the first is `begin`. */
     bool is_affine;
-    uint64_t stride;
+    unsigned first, count;
+    uint64_t begin, stride;
+    /* One each: set when they are not affine, with that of the first for threads that take no part;
+     * else by each_address. */
+    uint64_t at[WARP_SIZE];
 };
+/* So that the last address is never less than the first because it begins again at 0. */
+#define STRIDE_MAX ((uint64_t)1 << 32)
 
-/* Sets the addresses from operand `n`. */
-static inline void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
-                                uint32_t lanes, struct addresses *a)
+/* Are the values of these threads, neighbors, `stride` apart? Mostly all take part. */
+#define IS_ROW(type, r, a)                                                \
+    type expected = (r)[(a)->first], difference = 0;                      \
+    const type by = (type)(a)->stride;                                    \
+    if ((a)->count == WARP_SIZE)                                          \
+        for (unsigned l = 0; l < WARP_SIZE; l++, expected += by)          \
+            difference |= (r)[l] ^ expected;                              \
+    else                                                                  \
+        for (unsigned l = (a)->first; l < (a)->first + (a)->count; l++) { \
+            difference |= (r)[l] ^ expected;                              \
+            expected += by;                                               \
+        }                                                                 \
+    return !difference;
+
+static INLINE bool is_row_u64(const lane_u64 *r, const struct addresses *a)
+{
+    IS_ROW(uint64_t, r, a)
+}
+static INLINE bool is_row_u32(const lane_u32 *r, const struct addresses *a)
+{
+    IS_ROW(uint32_t, r, a)
+}
+
+/* Sets the addresses that are no row. */
+static INLINE void set_each(struct addresses *a, const struct warp *w, const struct instruction *i,
+                            unsigned n, uint32_t lanes)
 {
     const uint64_t added = (uint64_t)i->immediate;
     if (i->wide & 128) {
@@ -187,16 +211,52 @@ static inline void addresses_of(const struct warp *w, const struct instruction *
         for (unsigned l = 0; l < WARP_SIZE; l++)
             a->at[l] = r[l] + added;
     }
-    uint64_t difference = 0, stride = a->at[1] - a->at[0];
-    a->at[WARP_SIZE] = a->at[WARP_SIZE - 1] + stride;
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        difference |= (a->at[l + 1] - a->at[l]) ^ stride;
-    a->is_affine = !difference && lanes == ALL_LANES && stride <= 256;
-    a->stride = stride;
+    const uint64_t begin = a->begin;
+    if (lanes != ALL_LANES)
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            a->at[l] = lane_is_in(lanes, l) ? a->at[l] : begin;
+}
+
+/* Finds the addresses from operand `n`. */
+static INLINE void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
+                                uint32_t lanes, struct addresses *a)
+{
+    const uint64_t added = (uint64_t)i->immediate;
+    const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
+    const uint32_t row = lanes >> first;
+    a->first = first;
+    a->count = lanes == ALL_LANES ? WARP_SIZE : (unsigned)__builtin_popcount(lanes);
+    a->stride = 0;
+    a->is_affine = !(row & (row + 1));
+    if (i->wide & 128) {
+        const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
+        a->begin = (uint32_t)(r[first] + (uint32_t)added);
+        if (a->is_affine && a->count > 1)
+            a->stride = (uint32_t)(r[first + 1] - r[first]);
+        a->is_affine =
+            a->is_affine && is_row_u32(r, a) && a->begin + a->stride * (a->count - 1) <= UINT32_MAX;
+    } else {
+        const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
+        a->begin = r[first] + added;
+        if (a->is_affine && a->count > 1)
+            a->stride = r[first + 1] - r[first];
+        a->is_affine = a->is_affine && a->stride <= STRIDE_MAX && is_row_u64(r, a);
+    }
+    if (!a->is_affine)
+        set_each(a, w, i, n, lanes);
+}
+
+/* For who looks at each. */
+static INLINE const uint64_t *each_address(struct addresses *a)
+{
+    if (a->is_affine)
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            a->at[l] = a->begin + (uint64_t)((int64_t)l - (int64_t)a->first) * a->stride;
+    return a->at;
 }
 
 /* A window that was found and has all of [address, address + bytes), or NULL. */
-static inline struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
+static INLINE struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
 {
     if (is_in(launch->last, address, bytes))
         return launch->last;
@@ -216,36 +276,38 @@ struct region {
     uint64_t least, end;
 };
 
-/* The first and the last address, and the bits of all: false when there are none of this form. */
-static inline bool find_span(const struct addresses *a, uint32_t lanes, uint64_t *least,
-                             uint64_t *most, uint64_t *together)
+/* The first and the last address, and the bits of all: false when there are none of this form.
+ * Those of memory have no sign. */
+static INLINE bool find_span(const struct addresses *a, uint64_t *least, uint64_t *most,
+                             uint64_t *together)
 {
     if (a->is_affine) {
-        *least = a->at[0];
-        *most = a->at[WARP_SIZE - 1];
-        *together = a->at[0] | a->stride;
+        *least = a->begin;
+        *most = a->begin + a->stride * (a->count - 1);
+        *together = a->begin | a->stride;
         return *least <= *most;
     }
-    uint64_t first = UINT64_MAX, last = 0, bits = 0;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint64_t at = a->at[__builtin_ctz(rest)];
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    uint64_t bits = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        const int64_t at = (int64_t)a->at[l];
         first = at < first ? at : first;
         last = at > last ? at : last;
-        bits |= at;
+        bits |= a->at[l];
     }
-    *least = first;
-    *most = last;
+    *least = (uint64_t)first;
+    *most = (uint64_t)last;
     *together = bits;
-    return true;
+    return first >= 0;
 }
 
-static inline bool find_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+static INLINE bool find_region(struct warp *w, const struct instruction *i,
                                const struct addresses *a, struct region *r)
 {
     const size_t bytes = (size_t)i->bytes * i->count;
     uint64_t least, most, together;
     if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1))
-        || !find_span(a, lanes, &least, &most, &together))
+        || !find_span(a, &least, &most, &together))
         return false;
     if (together & (bytes - 1) || (least ^ most) & WINDOW_MASK)
         return false;
@@ -266,98 +328,156 @@ static inline bool find_region(struct warp *w, const struct instruction *i, uint
     return true;
 }
 
+/* The bytes of each thread, all in this window, whose words begin where those of memory do. */
+static INLINE void touch_each(struct window *win, struct touched *t, uint32_t lanes,
+                              const struct region *r, const uint64_t *at, size_t bytes)
+{
+    uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
+    const uint64_t base = win->base, mask = ((uint64_t)1 << bytes) - 1;
+    const size_t first = (r->least - base) / 64, last = (r->end - 1 - base) / 64;
+    t->first = first < t->first ? first : t->first;
+    t->last = last > t->last ? last : t->last;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t from = at[__builtin_ctz(rest)] - base;
+        bits[from / 64] |= mask << from % 64;
+    }
+}
+
 /* Leaves what was touched in the window: in one step when the threads touch all bytes from the
  * first to the last. */
-static inline void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
-                                const struct addresses *a, size_t bytes)
+static INLINE void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
+                                struct addresses *a, size_t bytes)
 {
     if (!r->window)
         return;
+    struct touched *t = touched_of(r->window, kind);
     if (r->end - r->least <= bytes || (a->is_affine && a->stride == bytes)) {
-        touch_kind(r->window, kind, r->least, r->end - r->least);
+        touch(r->window, t, r->least, r->end - r->least);
+        return;
+    }
+    const uint64_t *at = each_address(a);
+    if (bytes < 64 && !(r->window->base % 64)) {
+        touch_each(r->window, t, lanes, r, at, bytes);
         return;
     }
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        touch_kind(r->window, kind, a->at[__builtin_ctz(rest)], bytes);
+        touch(r->window, t, at[__builtin_ctz(rest)], bytes);
 }
 
-/* ---- loads and stores ---- */
+/* ---- loads ---- */
 
 /* Widens the element at `from` to what the register has. */
-static inline void set_lane(char *d, const struct instruction *i, unsigned l, const char *from)
+static INLINE uint64_t element(const struct instruction *i, const char *from)
 {
-    uint64_t value = 0;
     switch (i->bytes) {
-    case 1:
-        value = i->is_signed ? (uint64_t) * (const int8_t *)from : *(const uint8_t *)from;
-        break;
-    case 2: {
-        uint16_t v;
-        memcpy(&v, from, 2);
-        value = i->is_signed ? (uint64_t)(int16_t)v : v;
-        break;
+    case 1: return i->is_signed ? (uint64_t) * (const lane_s8 *)from : *(const lane_u8 *)from;
+    case 2: return i->is_signed ? (uint64_t) * (const lane_s16 *)from : *(const lane_u16 *)from;
+    case 4: return i->is_signed ? (uint64_t) * (const lane_s32 *)from : *(const lane_u32 *)from;
+    default: return *(const lane_u64 *)from;
     }
-    case 4: {
-        uint32_t v;
-        memcpy(&v, from, 4);
-        value = i->is_signed ? (uint64_t)(int32_t)v : v;
-        break;
-    }
-    default: memcpy(&value, from, 8);
-    }
-    if (i->wide & 1)
-        ((lane_u64 *)d)[l] = value;
-    else
-        ((lane_u32 *)d)[l] = (uint32_t)value;
 }
 
-static inline bool is_plain(const struct instruction *i)
+static INLINE void set_lanes(char *d, const struct instruction *i, uint32_t lanes, uint64_t value)
+{
+    const uint32_t low = (uint32_t)value;
+    if (i->wide & 1) {
+        EACH_LANE(lanes, ((lane_u64 *)d)[l] = value;)
+    } else {
+        EACH_LANE(lanes, ((lane_u32 *)d)[l] = low;)
+    }
+}
+
+static INLINE bool is_plain(const struct instruction *i)
 {
     return i->bytes == (i->wide & 1 ? 8 : 4);
 }
 
-#define LOAD_EACH(to, from) EACH_LANE(lanes, ((to *)d)[l] = (to) * (const from *)(base + at[l]);)
-#define LOAD_AS(unsigned_type, signed_type) \
-    if (i->wide & 1 && i->is_signed) {      \
-        LOAD_EACH(lane_s64, signed_type)    \
-    } else if (i->wide & 1) {               \
-        LOAD_EACH(lane_u64, unsigned_type)  \
-    } else if (i->is_signed) {              \
-        LOAD_EACH(lane_s32, signed_type)    \
-    } else {                                \
-        LOAD_EACH(lane_u32, unsigned_type)  \
+/* An element of each thread: where AT has it, or one behind the other. */
+#define SCATTERED(type) at[l]
+#define IN_A_ROW(type)  (size_t) l * sizeof(type)
+#define LOAD_EACH(to, from, AT) \
+    EACH_LANE(lanes, ((to *)d)[l] = (to) * (const from *)(base + (AT(from)));)
+#define LOAD_AS(unsigned_type, signed_type, AT) \
+    if (i->wide & 1 && i->is_signed) {          \
+        LOAD_EACH(lane_s64, signed_type, AT)    \
+    } else if (i->wide & 1) {                   \
+        LOAD_EACH(lane_u64, unsigned_type, AT)  \
+    } else if (i->is_signed) {                  \
+        LOAD_EACH(lane_s32, signed_type, AT)    \
+    } else {                                    \
+        LOAD_EACH(lane_u32, unsigned_type, AT)  \
+    }
+#define LOAD_ELEMENTS(AT)                          \
+    switch (i->bytes) {                            \
+    case 1: LOAD_AS(lane_u8, lane_s8, AT) break;   \
+    case 2: LOAD_AS(lane_u16, lane_s16, AT) break; \
+    case 4: LOAD_AS(lane_u32, lane_s32, AT) break; \
+    default: LOAD_EACH(lane_u64, lane_u64, AT)     \
     }
 
-/* An element of each thread. */
-static inline void load_elements(char *d, const struct instruction *i, uint32_t lanes,
+static INLINE void load_elements(char *d, const struct instruction *i, uint32_t lanes,
                                  const uint64_t *at, const char *base)
 {
-    switch (i->bytes) {
-    case 1: LOAD_AS(lane_u8, lane_s8) break;
-    case 2: LOAD_AS(lane_u16, lane_s16) break;
-    case 4: LOAD_AS(lane_u32, lane_s32) break;
-    default: LOAD_EACH(lane_u64, lane_u64)
+    LOAD_ELEMENTS(SCATTERED)
+}
+
+/* `base`: where the element of thread 0 is, if it takes part. */
+static INLINE void load_row(char *d, const struct instruction *i, uint32_t lanes, const char *base)
+{
+    if (lanes == ALL_LANES && is_plain(i)) {
+        memcpy(d, base, WARP_SIZE * (size_t)i->bytes);
+        return;
+    }
+    LOAD_ELEMENTS(IN_A_ROW)
+}
+
+/* All threads load `count` elements of 4 bytes, one thread's behind the other's. */
+static INLINE void load_vectors(struct warp *w, const struct instruction *i, const lane_u32 *from)
+{
+    if (i->count == 2) {
+        lane_u32 *x = (lane_u32 *)(w->registers + i->r[0]);
+        lane_u32 *y = (lane_u32 *)(w->registers + i->r[1]);
+        AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+        {
+            x[l] = from[2 * l];
+            y[l] = from[2 * l + 1];
+        }
+        return;
+    }
+    lane_u32 *d[] = {(lane_u32 *)(w->registers + i->r[0]), (lane_u32 *)(w->registers + i->r[1]),
+                     (lane_u32 *)(w->registers + i->r[2]), (lane_u32 *)(w->registers + i->r[3])};
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+    {
+        d[0][l] = from[4 * l];
+        d[1][l] = from[4 * l + 1];
+        d[2][l] = from[4 * l + 2];
+        d[3][l] = from[4 * l + 3];
     }
 }
 
-static inline void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
-                               const struct addresses *a, const char *base)
+static INLINE bool is_row_of_vectors(const struct instruction *i, uint32_t lanes,
+                                     const struct addresses *a)
 {
-    char *d = w->registers + i->r[0];
-    if (a->is_affine && i->count == 1 && is_plain(i)) {
-        const char *from = base + a->at[0];
-        if (a->stride == i->bytes) {
-            memcpy(d, from, WARP_SIZE * (size_t)i->bytes);
-            return;
-        }
-        if (!a->stride && i->bytes == 4) {
-            const uint32_t value = *(const lane_u32 *)from;
-            EACH_LANE(ALL_LANES, ((lane_u32 *)d)[l] = value;)
-            return;
-        }
+    return (i->count == 2 || i->count == 4) && i->bytes == 4 && is_plain(i) && lanes == ALL_LANES
+        && a->is_affine && a->stride == 4u * i->count;
+}
+
+static INLINE void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                               struct addresses *a, const char *base)
+{
+    const char *from = base + a->begin;
+    if (a->is_affine && !a->stride) {
+        for (unsigned n = 0; n < i->count; n++)
+            set_lanes(w->registers + i->r[n], i, lanes, element(i, from + n * i->bytes));
+    } else if (a->is_affine && a->stride == i->bytes && i->count == 1) {
+        load_row(w->registers + i->r[0], i, lanes, from - (size_t)a->first * i->bytes);
+    } else if (is_row_of_vectors(i, lanes, a)) {
+        load_vectors(w, i, (const lane_u32 *)from);
+    } else {
+        const uint64_t *at = each_address(a);
+        for (unsigned n = 0; n < i->count; n++)
+            load_elements(w->registers + i->r[n], i, lanes, at, base + n * i->bytes);
     }
-    for (unsigned n = 0; n < i->count; n++)
-        load_elements(w->registers + i->r[n], i, lanes, a->at, base + n * i->bytes);
 }
 
 HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -366,22 +486,33 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
     addresses_of(w, i, i->count, lanes, &address);
-    if (find_region(w, i, lanes, &address, &region)) {
+    if (find_region(w, i, &address, &region)) {
         touch_region(&region, ACCESS_READ, lanes, &address, all);
         load_region(w, i, lanes, &address, region.base);
         return;
     }
+    const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        const char *from = bytes_at(w, i, l, address.at[l], all, ACCESS_READ);
+        const char *from = bytes_at(w, i, l, at[l], all, ACCESS_READ);
         if (!from)
             return;
         for (unsigned n = 0; n < i->count; n++)
-            set_lane(w->registers + i->r[n], i, l, from + n * i->bytes);
+            set_lanes(w->registers + i->r[n], i, 1u << l, element(i, from + n * i->bytes));
     }
 }
 
-static inline void store_lane(char *to, const struct instruction *i, const char *a, unsigned l)
+/* From the kernel's parameters, at a place that is known: all threads read the same. */
+HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const char *from = w->launch->shape->parameters + (size_t)i->immediate;
+    for (unsigned n = 0; n < i->count; n++)
+        set_lanes(w->registers + i->r[n], i, lanes, element(i, from + (size_t)n * i->bytes));
+}
+
+/* ---- stores ---- */
+
+static INLINE void store_lane(char *to, const struct instruction *i, const char *a, unsigned l)
 {
     const uint64_t value = i->wide & 1 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
     switch (i->bytes) {
@@ -392,19 +523,74 @@ static inline void store_lane(char *to, const struct instruction *i, const char 
     }
 }
 
-static inline void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
-                                const struct addresses *address, char *base)
+/* Where two threads write the same bytes, the last one's stay: so these go in their order. */
+#define STORE_EACH(to, from)                              \
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) { \
+        const unsigned l = (unsigned)__builtin_ctz(rest); \
+        *(to *)(base + at[l]) = (to)((const from *)a)[l]; \
+    }
+#define STORE_AS(to)             \
+    if (i->wide & 1) {           \
+        STORE_EACH(to, lane_u64) \
+    } else {                     \
+        STORE_EACH(to, lane_u32) \
+    }
+
+static INLINE void store_elements(char *base, const struct instruction *i, uint32_t lanes,
+                                  const uint64_t *at, const char *a)
 {
-    const char *a = w->registers + i->r[1];
-    if (i->count == 1 && is_plain(i) && address->is_affine && address->stride == i->bytes) {
-        memcpy(base + address->at[0], a, WARP_SIZE * (size_t)i->bytes);
+    switch (i->bytes) {
+    case 1: STORE_AS(lane_u8) break;
+    case 2: STORE_AS(lane_u16) break;
+    case 4: STORE_AS(lane_u32) break;
+    default: STORE_EACH(lane_u64, lane_u64)
+    }
+}
+
+/* All threads store `count` elements of 4 bytes, one thread's behind the other's. */
+static INLINE void store_vectors(struct warp *w, const struct instruction *i, lane_u32 *to)
+{
+    if (i->count == 2) {
+        const lane_u32 *x = (const lane_u32 *)(w->registers + i->r[1]);
+        const lane_u32 *y = (const lane_u32 *)(w->registers + i->r[2]);
+        AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+        {
+            to[2 * l] = x[l];
+            to[2 * l + 1] = y[l];
+        }
         return;
     }
-    /* Where two threads write the same bytes, the last one's stay. */
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
+    const lane_u32 *x = (const lane_u32 *)(w->registers + i->r[1]);
+    const lane_u32 *y = (const lane_u32 *)(w->registers + i->r[2]);
+    const lane_u32 *z = (const lane_u32 *)(w->registers + i->r[3]);
+    const lane_u32 *v = (const lane_u32 *)(w->registers + i->r[4]);
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+    {
+        to[4 * l] = x[l];
+        to[4 * l + 1] = y[l];
+        to[4 * l + 2] = z[l];
+        to[4 * l + 3] = v[l];
+    }
+}
+
+static INLINE void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
+                                struct addresses *address, char *base)
+{
+    const bool row = address->is_affine && address->stride == i->bytes && i->count == 1;
+    char *to = base + address->begin;
+    if (row && is_plain(i)) {
+        const size_t bytes = i->bytes;
+        const char *a = w->registers + i->r[1] + address->first * bytes;
+        if (lanes == ALL_LANES)
+            memcpy(to, a, WARP_SIZE * bytes);
+        else
+            memcpy(to, a, address->count * bytes);
+    } else if (is_row_of_vectors(i, lanes, address)) {
+        store_vectors(w, i, (lane_u32 *)to);
+    } else {
+        const uint64_t *at = each_address(address);
         for (unsigned n = 0; n < i->count; n++)
-            store_lane(base + address->at[l] + n * i->bytes, i, w->registers + i->r[n + 1], l);
+            store_elements(base + n * i->bytes, i, lanes, at, w->registers + i->r[n + 1]);
     }
 }
 
@@ -415,34 +601,19 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     size_t all = (size_t)i->bytes * i->count;
     w->launch->changes++;
     addresses_of(w, i, 0, lanes, &address);
-    if (find_region(w, i, lanes, &address, &region)) {
+    if (find_region(w, i, &address, &region)) {
         touch_region(&region, ACCESS_WRITE, lanes, &address, all);
         store_region(w, i, lanes, &address, region.base);
         return;
     }
+    const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *to = bytes_at(w, i, l, address.at[l], all, ACCESS_WRITE);
+        char *to = bytes_at(w, i, l, at[l], all, ACCESS_WRITE);
         if (!to)
             return;
         for (unsigned n = 0; n < i->count; n++)
             store_lane(to + n * i->bytes, i, w->registers + i->r[n + 1], l);
-    }
-}
-
-/* From the kernel's parameters, at a place that is known: all threads read the same. */
-HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
-{
-    for (unsigned n = 0; n < i->count; n++) {
-        const char *from =
-            w->launch->shape->parameters + (size_t)i->immediate + (size_t)n * i->bytes;
-        char *to = w->registers + i->r[n];
-        if (is_plain(i) && i->bytes == 8) {
-            const uint64_t value = *(const lane_u64 *)from;
-            EACH_LANE(lanes, ((lane_u64 *)to)[l] = value;)
-        } else {
-            EACH_LANE(lanes, set_lane(to, i, l, from);)
-        }
     }
 }
 
@@ -522,27 +693,62 @@ static uint64_t operand_of(const struct warp *w, const struct instruction *i, un
     return i->bytes == 8 ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
 }
 
-/* Operands: the result (of `red` a scratch register), the address, one or two values. */
-void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
+static INLINE void atomic_lane(struct warp *w, const struct instruction *i, unsigned l, char *at)
+{
+    uint64_t old = 0, b = operand_of(w, i, 2, l), c = 0;
+    if (i->option == ATOMIC_CAS)
+        c = operand_of(w, i, 3, l);
+    memcpy(&old, at, i->bytes);
+    uint64_t result = changed(i, old, b, c);
+    memcpy(at, &result, i->bytes);
+    if (i->bytes == 8)
+        ((lane_u64 *)(w->registers + i->r[0]))[l] = old;
+    else
+        ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)old;
+}
+
+/* The most frequent one. */
+static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_t lanes,
+                            const uint64_t *at, char *base)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[2]);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        lane_u32 *to = (lane_u32 *)(base + at[l]);
+        const uint32_t old = *to;
+        *to = old + a[l];
+        d[l] = old;
+    }
+}
+
+/* Operands: the result (of `red` a scratch register), the address, one or two values. One thread
+ * after the other. */
+HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses address;
+    struct region region;
     w->launch->changes++;
     addresses_of(w, i, 1, lanes, &address);
+    const uint64_t *at = each_address(&address);
+    if (find_region(w, i, &address, &region)) {
+        touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
+        if (i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
+            add_each(w, i, lanes, at, region.base);
+            return;
+        }
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            unsigned l = (unsigned)__builtin_ctz(rest);
+            atomic_lane(w, i, l, region.base + at[l]);
+        }
+        return;
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *at = bytes_at(w, i, l, address.at[l], i->bytes, ACCESS_ATOMIC);
-        if (!at)
+        char *bytes = bytes_at(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);
+        if (!bytes)
             return;
-        uint64_t old = 0, b = operand_of(w, i, 2, l), c = 0;
-        if (i->option == ATOMIC_CAS)
-            c = operand_of(w, i, 3, l);
-        memcpy(&old, at, i->bytes);
-        uint64_t result = changed(i, old, b, c);
-        memcpy(at, &result, i->bytes);
-        if (i->bytes == 8)
-            ((lane_u64 *)(w->registers + i->r[0]))[l] = old;
-        else
-            ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)old;
+        atomic_lane(w, i, l, bytes);
     }
 }
 
@@ -557,15 +763,16 @@ void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
     source.immediate = (int64_t)(int32_t)i->target;
     addresses_of(w, &target, 0, lanes, &to);
     addresses_of(w, &source, 1, lanes, &from);
+    const uint64_t *to_each = each_address(&to), *from_each = each_address(&from);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
-        char *here = bytes_at(w, &target, l, to.at[l], i->bytes, ACCESS_WRITE);
+        char *here = bytes_at(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
         if (!here)
             return;
         memset(here, 0, i->bytes);
         const char *there =
-            bytes ? bytes_at(w, &source, l, from.at[l], i->bytes, ACCESS_READ) : NULL;
+            bytes ? bytes_at(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
         if (bytes && !there)
             return;
         if (bytes)

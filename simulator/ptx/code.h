@@ -68,6 +68,13 @@ struct special {
     uint32_t offset;
     uint16_t id;
 };
+/* The same, of a parameter of the kernel: `bytes` bytes at `from`, and as many as the register has
+ * when `wide` says 8 and not 4. */
+struct given {
+    uint32_t offset, from;
+    uint8_t bytes;
+    bool is_signed, wide;
+};
 
 /* A call's parts: where in the caller's frame its arguments and results are. */
 struct call_site {
@@ -92,6 +99,8 @@ struct code {
     size_t constant_count;
     struct special *specials;
     size_t special_count;
+    struct given *given;
+    size_t given_count;
     struct call_site *calls;
     size_t call_count;
     /* Tables of branches. */

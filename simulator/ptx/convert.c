@@ -104,8 +104,15 @@ void run_move(struct warp *w, const struct instruction *i, uint32_t lanes)
 }
 
 /* One register of several smaller ones, and the other way round. `bytes`: of a small one. */
-void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
+    if (i->wide && i->count == 2) {
+        lane_u64 *d = (lane_u64 *)(w->registers + i->r[0]);
+        const lane_u32 *low = (const lane_u32 *)(w->registers + i->r[1]);
+        const lane_u32 *high = (const lane_u32 *)(w->registers + i->r[2]);
+        EACH_LANE(lanes, d[l] = low[l] | (uint64_t)high[l] << 32;)
+        return;
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         uint64_t value = 0;
@@ -122,18 +129,20 @@ void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
+/* The registers of the parts are others than that of the whole, which has another type. */
+HOT void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
-        const char *a = w->registers + i->r[i->count];
-        uint64_t value = i->wide ? ((const lane_u64 *)a)[l] : ((const lane_u32 *)a)[l];
-        for (unsigned n = 0; n < i->count; n++) {
-            if (i->option >> n & 1)
-                continue;
-            uint64_t part = value >> 8 * i->bytes * n;
-            ((lane_u32 *)(w->registers + i->r[n]))[l] =
-                (uint32_t)(i->bytes < 4 ? part & ((1u << 8 * i->bytes) - 1) : part);
+    const char *a = w->registers + i->r[i->count];
+    const uint32_t mask = i->bytes < 4 ? (1u << 8 * i->bytes) - 1 : UINT32_MAX;
+    for (unsigned n = 0; n < i->count; n++) {
+        lane_u32 *d = (lane_u32 *)(w->registers + i->r[n]);
+        const unsigned by = 8u * i->bytes * n;
+        if (i->option >> n & 1)
+            continue;
+        if (i->wide) {
+            EACH_LANE(lanes, d[l] = (uint32_t)(((const lane_u64 *)a)[l] >> by) & mask;)
+        } else {
+            EACH_LANE(lanes, d[l] = ((const lane_u32 *)a)[l] >> by & mask;)
         }
     }
 }
@@ -261,6 +270,53 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
         ((lane_f32 *)d)[l] = f;
 }
 
+/* Those of floats that are frequent: to integers of 32 or 64 bits, and to an integer that stays a
+ * float. `x` is the value as a double, `r` the rounded one. */
+#define EACH_ROUNDED(A, ...)                                                                       \
+    switch (i->rounding) {                                                                         \
+    case 1:                                                                                        \
+        EACH_LANE(lanes, const double x = a_##A[l]; const double r = trunc(x); __VA_ARGS__) break; \
+    case 2:                                                                                        \
+        EACH_LANE(lanes, const double x = a_##A[l]; const double r = floor(x); __VA_ARGS__) break; \
+    case 3:                                                                                        \
+        EACH_LANE(lanes, const double x = a_##A[l]; const double r = ceil(x); __VA_ARGS__) break;  \
+    default: EACH_LANE(lanes, const double x = a_##A[l]; const double r = rint(x); __VA_ARGS__)    \
+    }
+/* As integer_of has it; a NaN fails each comparison. */
+#define TO_S32(nan)                                                 \
+    const double most = r >= 2147483647.0 ? 2147483647.0 : r;       \
+    const double in = most >= -2147483648.0 ? most : -2147483648.0; \
+    d[l] = x == x ? (uint32_t)(int32_t)in : (nan);
+#define TO_U32(nan)                                           \
+    const double most = r >= 4294967295.0 ? 4294967295.0 : r; \
+    const double in = most >= 0 ? most : 0;                   \
+    d[l] = x == x ? (uint32_t)(int32_t)(in - 2147483648.0) ^ 0x80000000u : (nan);
+
+static HOT bool convert_rounded(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
+    lane_f32 *f = (lane_f32 *)d;
+    const lane_f32 *a_f32 = (const lane_f32 *)(w->registers + i->r[1]);
+    const lane_f64 *a_f64 = (const lane_f64 *)a_f32;
+    const bool single = i->count == NUMBER_F32;
+    if (i->wide || (!single && i->count != NUMBER_F64))
+        return false;
+    if (i->space == NUMBER_S32 && single) {
+        EACH_ROUNDED(f32, TO_S32(0))
+    } else if (i->space == NUMBER_S32) {
+        EACH_ROUNDED(f64, TO_S32(0x80000000u))
+    } else if (i->space == NUMBER_U32 && single) {
+        EACH_ROUNDED(f32, TO_U32(0))
+    } else if (i->space == NUMBER_U32) {
+        EACH_ROUNDED(f64, TO_U32(0x80000000u))
+    } else if (i->space == NUMBER_F32 && single && i->option & 4) {
+        EACH_ROUNDED(f32, f[l] = (float)r; d[l] = x == x ? d[l] : 0x7FFFFFFFu;)
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* count: from what type; space: to what type; option: 1 saturates, 4 rounds a float to an integer
  * that stays a float. */
 void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -268,6 +324,8 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
     enum number from = (enum number)i->count, to = (enum number)i->space;
     char *d = w->registers + i->r[0];
+    if (convert_rounded(w, i, lanes))
+        return;
     /* Not where the C library rounds to an integer: its floor(0.1) would be -0. */
     bool in_mode = i->rounding && to >= NUMBER_F16 && !(i->option & 4);
     if (in_mode)

@@ -610,6 +610,7 @@ static void end_function(struct decoder *d)
     os_free(d->labels);
     os_free(d->references);
     os_free(d->variables.all);
+    os_free(d->written);
 }
 
 static void read_body(struct decoder *d)
@@ -618,6 +619,7 @@ static void read_body(struct decoder *d)
     d->code->register_bytes = SCRATCH_BYTES;
     if (!f->is_entry)
         d->frame_at[0] = d->code->frame_bytes = (f->parameter_bytes + 15) / 16 * 16;
+    decode_count_written(d);
     d->s.at = f->body;
     scan(&d->s);
     scan_over(&d->s, "{");

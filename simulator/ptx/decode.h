@@ -67,6 +67,12 @@ struct reference {
     unsigned scope;
 };
 
+/* How many statements of the function have a register of this name as a result. */
+struct written {
+    struct word name;
+    unsigned times;
+};
+
 struct decoder {
     struct kernel_code *kernel;
     struct code *code;
@@ -79,6 +85,9 @@ struct decoder {
     size_t label_count;
     struct reference *references;
     size_t reference_count;
+    /* A table by their names (ptx/decode_filled.c). */
+    struct written *written;
+    size_t written_count, written_capacity;
     /* The scopes that are open: where the frame ended when each began. */
     size_t frame_at[64];
     unsigned scope;
@@ -107,6 +116,16 @@ uint32_t decode_new_register(struct decoder *d, uint32_t bytes);
 const struct operation *find_operation(const char *name);
 /* Returns the code of a function that this kernel calls, read or to be read. */
 struct code *decode_function(struct decoder *d, struct function *f, size_t *index);
+
+/* Reads, before all else, which results the function's statements have. */
+void decode_count_written(struct decoder *d);
+/* Is this the only statement that has the operand, a register of so many bytes, as its result? And
+ * always: it has no guard. */
+bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t bytes);
+/* A copy of the register at `from`: where it can be one that is filled before the function begins,
+ * it becomes one, and needs no instruction. Returns whether it has. */
+bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes);
+void code_fill_given(struct code *c, const struct given *g);
 
 /* Statements about memory, calls, and threads: false when it is none of these. */
 bool decode_memory(struct decoder *d);

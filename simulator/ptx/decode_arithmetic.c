@@ -105,6 +105,10 @@ static bool set_operands(struct decoder *d, const struct operation *o, uint32_t 
     return !d->failed;
 }
 
+/* All that are called mov have a result as wide as what they copy. */
+static bool is_move(const struct operation *o) { return !strncmp(o->name, "mov.", 4); }
+static uint32_t r_bytes(const struct operation *o) { return (uint32_t)(o->operands[0] - '0'); }
+
 static void decode_operation(struct decoder *d)
 {
     struct modifiers m;
@@ -122,6 +126,8 @@ static void decode_operation(struct decoder *d)
     }
     const struct operation *o = d->failed ? NULL : operation_of(d, &m, type);
     if (!o || !set_operands(d, o, r))
+        return;
+    if (is_move(o) && decode_fill_copy(d, &d->statement.operands[0], r[1], r_bytes(o)))
         return;
     struct instruction *i = decode_add(d, o->run, INSTRUCTION_PLAIN);
     memcpy(i->r, r, sizeof r);

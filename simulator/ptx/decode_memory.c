@@ -138,7 +138,12 @@ static void decode_load(struct decoder *d)
     if (i.space == SPACE_PARAM && is_kernel_parameter(d, &o[1])) {
         const struct variable *v = variables_find(&d->code->function->parameters, o[1].parts->word);
         i.immediate = (int64_t)v->offset + o[1].number;
-        finish(d, run_load_parameter, &i);
+        uint32_t bytes = i.wide & 1 ? 8 : 4;
+        if (i.count == 1 && decode_can_fill(d, &o[0], bytes))
+            code_fill_given(d->code, &(struct given){i.r[0], (uint32_t)i.immediate, i.bytes,
+                                                     i.is_signed, bytes == 8});
+        else
+            finish(d, run_load_parameter, &i);
         return;
     }
     set_parameter_space(d, &i, &o[1]);
@@ -209,6 +214,8 @@ static void decode_cvta(struct decoder *d)
     struct instruction i = {.bytes = 8};
     i.r[0] = decode_value(d, &st->operands[0], 8);
     i.r[1] = decode_value(d, &st->operands[1], 8);
+    if (!window && decode_fill_copy(d, &st->operands[0], i.r[1], 8))
+        return;
     if (window)
         i.r[2] = decode_constant(d, to ? ~WINDOW_MASK : window, 8, NULL);
     finish(d, !window ? run_move : find_operation(to ? "and.b64" : "or.b64")->run, &i);

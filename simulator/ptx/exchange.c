@@ -7,44 +7,45 @@ static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t b
     w->predicates[n] = (w->predicates[n] & ~lanes) | (bits & lanes);
 }
 
+/* For each thread: of which one it gets the value, and 1 when that one is inside of its segment. */
+static INLINE void find_sources(const struct warp *w, const struct instruction *i, uint32_t *from,
+                                uint32_t *inside)
+{
+    const lane_u32 *b = (const lane_u32 *)(w->registers + i->r[3]);
+    const lane_u32 *c = (const lane_u32 *)(w->registers + i->r[4]);
+#define EACH_SOURCE(expression, is_inside)                                         \
+    for (uint32_t l = 0; l < WARP_SIZE; l++) {                                     \
+        const uint32_t segment = c[l] >> 8 & 31, by = b[l] & 31;                   \
+        const uint32_t least = l & segment, limit = c[l] & 31 & ~segment;          \
+        const int32_t most = (int32_t)(least | limit), at = (int32_t)(expression); \
+        inside[l] = is_inside;                                                     \
+        from[l] = is_inside ? (uint32_t)at & 31 : l;                               \
+    }
+    switch (i->option) {
+    case 'u': EACH_SOURCE(l - by, at >= most) break;
+    case 'd': EACH_SOURCE(l + by, at <= most) break;
+    case 'b': EACH_SOURCE(l ^ by, at <= most) break;
+    default: EACH_SOURCE(least | (by & ~segment), at <= most) break;
+    }
+#undef EACH_SOURCE
+}
+
 /* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
  * segment's mask in its upper half and the limit in its lower; the value of a thread that takes no
  * part is undefined. Measured on an H100 (tests/hardware/facts/kernels-variety.txt): it is 0. */
-void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
-    const lane_u32 *b = (const lane_u32 *)(w->registers + i->r[3]);
-    const lane_u32 *c = (const lane_u32 *)(w->registers + i->r[4]);
-    uint32_t from[WARP_SIZE], inside = 0;
     const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[2]);
+    uint32_t value[WARP_SIZE], from[WARP_SIZE], inside[WARP_SIZE], bits = 0;
     for (unsigned l = 0; l < WARP_SIZE; l++)
-        from[l] = lane_is_in(lanes, l) ? a[l] : 0;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        unsigned l = (unsigned)__builtin_ctz(rest);
-        unsigned segment = c[l] >> 8 & 31, limit = c[l] & 31, by = b[l] & 31;
-        unsigned least = l & segment, most = least | (limit & ~segment);
-        int at;
-        bool is_inside;
-        switch (i->option) {
-        case 'u':
-            at = (int)l - (int)by;
-            is_inside = at >= (int)most;
-            break;
-        case 'd':
-            at = (int)(l + by);
-            is_inside = at <= (int)most;
-            break;
-        case 'b':
-            at = (int)(l ^ by);
-            is_inside = at <= (int)most;
-            break;
-        default: at = (int)(least | (by & ~segment)); is_inside = at <= (int)most;
-        }
-        d[l] = from[is_inside ? at & 31 : (int)l];
-        inside |= (uint32_t)is_inside << l;
-    }
+        value[l] = lane_is_in(lanes, l) ? a[l] : 0;
+    find_sources(w, i, from, inside);
+    EACH_LANE(lanes, d[l] = value[from[l]];)
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        bits |= inside[l] << l;
     if (i->count)
-        set_predicate(w, i->r[1], lanes, inside);
+        set_predicate(w, i->r[1], lanes, bits);
 }
 
 /* vote.sync.MODE: r: d, p; option: the mode, and 128 when the predicate is negated. */

@@ -60,6 +60,7 @@ void block_check_barrier(struct block *b, unsigned barrier)
     for (unsigned n = 0; n < b->warp_count; n++)
         warp_release(&b->warps[n], barrier);
     *at = (struct barrier){0, 0, 0};
+    b->waits--;
 }
 
 /* ---- blocks ---- */
@@ -137,6 +138,7 @@ static void begin_block(struct launch *launch, struct block *b)
     if (!b->shared)
         b->shared = os_allocate(launch->shared_bytes + 16);
     memset(b->barriers, 0, sizeof b->barriers);
+    b->waits = 0;
     for (unsigned n = 0; n < b->warp_count; n++)
         begin_warp(b, n);
     b->runs = true;

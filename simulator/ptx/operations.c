@@ -28,22 +28,22 @@
 #define CNOT(U, x)      !x
 #define MOV(U, x)       x
 
-static inline uint64_t high_u64(uint64_t x, uint64_t y)
+static INLINE uint64_t high_u64(uint64_t x, uint64_t y)
 {
     return (uint64_t)((wide_u128)x * y >> 64);
 }
 
-static inline int64_t high_s64(int64_t x, int64_t y) { return (int64_t)((wide_s128)x * y >> 64); }
+static INLINE int64_t high_s64(int64_t x, int64_t y) { return (int64_t)((wide_s128)x * y >> 64); }
 
-static inline int32_t saturate(int64_t x)
+static INLINE int32_t saturate(int64_t x)
 {
     return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
 }
 
-static inline uint64_t pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
+static INLINE uint64_t pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
 /* All bits in the other order. */
-static inline uint64_t reversed(uint64_t x)
+static INLINE uint64_t reversed(uint64_t x)
 {
     x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
     x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
@@ -51,14 +51,14 @@ static inline uint64_t reversed(uint64_t x)
     return __builtin_bswap64(x);
 }
 
-static inline uint32_t find(uint64_t x)
+static INLINE uint32_t find(uint64_t x)
 {
     return x ? 63 - (uint32_t)__builtin_clzll(x) : UINT32_MAX;
 }
 
-static inline uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
+static INLINE uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
 
-static inline uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
+static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
                              bool is_signed)
 {
     if (!length)
@@ -75,7 +75,7 @@ static inline uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned 
     return (shifted & mask) | (sign & ~mask);
 }
 
-static inline uint64_t insert(uint64_t from, uint64_t into, unsigned at, unsigned length,
+static INLINE uint64_t insert(uint64_t from, uint64_t into, unsigned at, unsigned length,
                               unsigned bits)
 {
     if (at >= bits || !length)
@@ -84,7 +84,7 @@ static inline uint64_t insert(uint64_t from, uint64_t into, unsigned at, unsigne
     return (into & ~mask) | (from << at & mask);
 }
 
-static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
+static INLINE uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
 {
     uint64_t bytes = pair(x, y);
     uint32_t result = 0;
@@ -98,7 +98,7 @@ static inline uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
     return result;
 }
 
-static inline uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
+static INLINE uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
 {
     int32_t sum = 0;
     for (unsigned i = 0; i < 32; i += 8) {
@@ -110,7 +110,7 @@ static inline uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y
 }
 
 /* A GPU has one NaN of 32 bits. */
-static inline float F(float x)
+static INLINE float F(float x)
 {
     const union {
         uint32_t bits;
@@ -120,25 +120,25 @@ static inline float F(float x)
 }
 
 /* Documented: of a number and a NaN the number, and -0 is less than 0. */
-static inline float least_f32(float x, float y)
+static INLINE float least_f32(float x, float y)
 {
     if (x != x || y != y)
         return F(x == x ? x : y);
     return x < y || (x == y && signbit(x)) ? x : y;
 }
-static inline float greatest_f32(float x, float y)
+static INLINE float greatest_f32(float x, float y)
 {
     if (x != x || y != y)
         return F(x == x ? x : y);
     return x > y || (x == y && !signbit(x)) ? x : y;
 }
-static inline double least_f64(double x, double y)
+static INLINE double least_f64(double x, double y)
 {
     if (x != x || y != y)
         return x == x ? x : y;
     return x < y || (x == y && signbit(x)) ? x : y;
 }
-static inline double greatest_f64(double x, double y)
+static INLINE double greatest_f64(double x, double y)
 {
     if (x != x || y != y)
         return x == x ? x : y;

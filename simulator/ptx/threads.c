@@ -112,17 +112,34 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
  * has all else. */
 static bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
 
+static void fill_register(char *r, bool wide, uint64_t value)
+{
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        if (wide)
+            ((lane_u64 *)r)[l] = value;
+        else
+            ((lane_u32 *)r)[l] = (uint32_t)value;
+}
+
+static void fill_given(const struct warp *w, const struct given *g, char *registers)
+{
+    uint64_t value = 0;
+    const unsigned unused = 64 - 8u * g->bytes;
+    memcpy(&value, w->launch->shape->parameters + g->from, g->bytes);
+    if (g->is_signed)
+        value = (uint64_t)((int64_t)(value << unused) >> unused);
+    fill_register(registers + g->offset, g->wide, value);
+}
+
 static void fill_frame(const struct warp *w, struct frame *f, bool again)
 {
     const struct code *code = f->code;
     for (size_t n = 0; !again && n < code->constant_count; n++) {
         const struct constant *c = &code->constants[n];
-        for (unsigned l = 0; l < WARP_SIZE; l++)
-            if (c->bytes == 8)
-                ((lane_u64 *)(f->registers + c->offset))[l] = c->value;
-            else
-                ((lane_u32 *)(f->registers + c->offset))[l] = (uint32_t)c->value;
+        fill_register(f->registers + c->offset, c->bytes == 8, c->value);
     }
+    for (size_t n = 0; !again && n < code->given_count; n++)
+        fill_given(w, &code->given[n], f->registers);
     for (size_t n = 0; n < code->special_count; n++)
         if (!again || is_of_block(code->specials[n].id))
             fill_special(w, &code->specials[n], f->registers);
@@ -186,10 +203,11 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
 static void fill_special(const struct warp *w, const struct special *s, char *registers)
 {
     lane_u32 *d = (lane_u32 *)(registers + s->offset);
-    const uint32_t same = special_value(w, s->id, 0);
     const bool each = s->id <= 2 || s->id == 12 || (s->id >= 17 && s->id <= 21);
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        d[l] = each ? special_value(w, s->id, l) : same;
+    if (!each)
+        fill_register((char *)d, false, special_value(w, s->id, 0));
+    for (unsigned l = 0; l < WARP_SIZE && each; l++)
+        d[l] = special_value(w, s->id, l);
 }
 
 /* ---- branches ---- */
@@ -339,7 +357,7 @@ static void end_threads(struct warp *w, uint32_t lanes)
     }
     if (!w->groups[0].lanes)
         remove_group(w, 0);
-    for (unsigned n = 0; n < BARRIERS; n++)
+    for (unsigned n = 0; n < BARRIERS && w->block->waits; n++)
         block_check_barrier(w->block, n);
 }
 
@@ -351,6 +369,7 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
     unsigned expected = i->count ? ((const lane_u32 *)(w->registers + i->r[1]))[first] : 0;
     uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
     b->expected = expected;
+    w->block->waits += !b->arrived;
     b->arrived += (unsigned)__builtin_popcount(lanes);
     if (i->option) {
         uint32_t votes = w->predicates[i->r[3]] ^ (i->is_signed ? ALL_LANES : 0);

@@ -81,6 +81,8 @@ struct block {
     uint64_t number;
     char *shared;
     struct barrier barriers[BARRIERS];
+    /* At how many of them threads have arrived. */
+    unsigned waits;
     bool runs;
 };
 
@@ -152,6 +154,8 @@ __extension__ typedef __int128 wide_s128;
 #else
 #define HOT
 #endif
+/* A part of these: compiled with each of them. */
+#define INLINE inline __attribute__((always_inline))
 /* The body, for each lane `l`. When all take part, the compiler may do several at once. */
 #define EACH_LANE(lanes, ...)                                            \
     if ((lanes) == ALL_LANES) {                                          \

@@ -125,6 +125,18 @@ judged() {
     judged captured "unordered writes" "(graph launch 1 in stream 1)"
 }
 
+@test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
+    compiled "$ROOT/tests/simulator/kernels/shapes.cu" -gencode arch=compute_75,code=compute_75
+    ran
+    assert_success
+    assert_output "504 shapes, 0 failed"
+    # One byte more is found each time: once in a report, and then counted.
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
+    assert_equal "$status" 3
+    assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
+    assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
+}
+
 @test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
     cp "$ROOT/tests/simulator/kernels/features.cu" .
     compiled features.cu
