@@ -134,7 +134,7 @@ A program, and its trouble: what it costs somebody who has it. The code comes in
 
 .. predict:: What is the first element?
    :run: solutions/$name
-   :kind: ints
+   :kind: 40 / 42
    :fields:
       | first element is (\d+)
    :why: Why it is so.
