@@ -239,7 +239,7 @@ cudaError_t call_last_error(bool clear)
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 {
     if (!settings.check)
-        fatal_hazard(kind, call->origin.call, "%s. %s", hazard_name(kind), sentence);
+        fatal_hazard(kind, call->origin.call, "%s", sentence);
     hazards_diag("the program ends here: %s", sentence);
     journal_close();
     hazards_close();

@@ -17,11 +17,11 @@ _Thread_local void *fatal_site;
 void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
 {
     NEEDS_LOCK();
-    char text[1024] = "hazard: ";
-    size_t length = strlen(text);
+    char text[1024];
+    int length = snprintf(text, sizeof text, "hazard: %s. ", hazard_name(kind));
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + length, sizeof text - length, format, arguments);
+    vsnprintf(text + length, sizeof text - (size_t)length, format, arguments);
     va_end(arguments);
     struct os_source_loc place = {.site = fatal_site, .call = call}, *places[] = {&place};
     char report[1536];

@@ -7,7 +7,7 @@
 
 /* Reports the hazard, closes the journal and ends the process. `call` is the call that may not
  * return, as the journal names it, or NULL; the report has where fatal_site says that it stands.
- * The text follows "hazard: ". Needs the lock. */
+ * The text follows the kind's name. Needs the lock. */
 void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 

@@ -457,10 +457,10 @@ static bool are_rows_endless(const struct address_info *a, const void *address,
 static void stop_at_endless_rows(const struct call *call)
 {
     fatal_hazard(HAZARD_ROWS_WITHOUT_END, call->origin.call,
-                 "%s. The rows of %s reach beyond the memory of the host. A real "
+                 "The rows of %s reach beyond the memory of the host. A real "
                  "driver dies of SIGSEGV here.\n"
                  "  To do: give the pitch and the height of the memory.",
-                 hazard_name(HAZARD_ROWS_WITHOUT_END), call->origin.call);
+                 call->origin.call);
 }
 
 /* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV

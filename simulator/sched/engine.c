@@ -377,11 +377,10 @@ static void wait_real_time_unlocking(const struct stream *s, bool for_room, cons
         char stream[32];
         snprintf(stream, sizeof stream, "stream %d", s->id);
         fatal_hazard(HAZARD_WAITING_FOREVER, call,
-                     "%s. %s waits for %s%s, behind a launch_hold whose gate is "
+                     "%s waits for %s%s, behind a launch_hold whose gate is "
                      "closed, and the program has no other thread that could open it.\n"
                      "  To do: open the gate (*open = 1) before this call, or %s.",
-                     hazard_name(HAZARD_WAITING_FOREVER), call,
-                     for_room ? "room in the full queue of " : "",
+                     call, for_room ? "room in the full queue of " : "",
                      s->id == 0 ? "the default stream" : stream,
                      for_room ? "queue less behind it" : "do not wait here");
     }

@@ -301,11 +301,10 @@ static void check_thread_end(const struct stream *s)
         return;
     fatal_hazard(
         HAZARD_A_THREAD_THAT_CANNOT_END, NULL,
-        "%s. It ends with work pending in its own stream "
+        "It ends with work pending in its own stream "
         "(cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. "
         "A real driver hangs here.\n"
-        "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.",
-        hazard_name(HAZARD_A_THREAD_THAT_CANNOT_END));
+        "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
 /* The thread ends, and with it its default streams (assumed). */

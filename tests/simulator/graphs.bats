@@ -118,5 +118,6 @@ END
         "$LD_LIBRARY_PATH/libcudart.so.13"
     run ./gone
     [ "$status" = 3 ]
-    assert_output --partial "hazard: cudaGraphInstantiate was given a graph that is destroyed"
+    assert_output --partial "hazard: bad handle. cudaGraphInstantiate was given a graph that is \
+destroyed"
 }

@@ -78,7 +78,8 @@ END
 @test "a destroyed pool is not made current for a device" {
     run bounded "$PROGRAMS/location_rules" destroyed
     [ "$status" = 3 ]
-    assert_output --partial "hazard: cudaMemSetMemPool was given a pool that is destroyed"
+    assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \
+destroyed"
 }
 
 @test "what the host touches by itself: of correct programs nothing is reported" {

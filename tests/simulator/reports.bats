@@ -280,7 +280,77 @@ C
     SIM_REPORT=ended run ./program more
     [ "$status" = 3 ]
     assert_file_contains ended "^hazard: free before allocation"
-    assert_file_contains ended "^hazard: cudaStreamSynchronize was given a stream that is destroyed"
+    assert_file_contains ended "^hazard: bad handle. cudaStreamSynchronize was given"
+}
+
+@test "a report that ends the program begins with its kind, as the journal names it" {
+    cat >last.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+int main(int count, char **arguments)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned};
+    struct cudaMemPoolPtrExportData data = {.reserved = {0}};
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    cudaEvent_t event;
+    void *p;
+    int descriptor;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    if (count > 1 && *arguments[1] == 'f')
+        props.handleTypes |= cudaMemHandleTypeFabric;
+    props.location.type = cudaMemLocationTypeDevice;
+    cudaMemPoolCreate(&pool, &props);
+    cudaStreamCreate(&stream);
+    cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming);
+    cudaMalloc(&p, 4096);
+    switch (*arguments[1]) {
+    case 's': cudaStreamDestroy(stream); return cudaStreamSynchronize(stream);
+    case 'p': cudaMemPoolDestroy(pool); return cudaDeviceSetMemPool(0, pool);
+    case 'i':
+        cudaMemPoolExportToShareableHandle(&descriptor, pool, props.handleTypes, 0);
+        cudaMemPoolImportFromShareableHandle(&pool, (void *)(size_t)descriptor,
+                                             props.handleTypes, 0);
+        cudaMemPoolDestroy(pool);
+        return cudaMemPoolImportPointer(&p, pool, &data);
+    case 'v': return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, NULL);
+    case 'l': return cudaMemPoolSetAccess(pool, NULL, 1);
+    case 'h': return cudaIpcGetEventHandle(NULL, event);
+    case 'd':
+        return cudaMemPoolImportFromShareableHandle(&pool, (void *)7, cudaMemHandleTypeFabric, 0);
+    case 'f':
+        return cudaMemPoolExportToShareableHandle(&data, pool, cudaMemHandleTypeFabric, 0);
+    case 't': cudaFreeAsync(p, stream); return cudaFreeAsync(p, stream);
+    }
+    return 1;
+}
+C
+    build gcc last.c -g
+    local how check kind of_journal
+    while read -r how kind; do
+        check=on
+        # With the checker, it is the checker that reports this one.
+        [ "$how" != t ] || check=off
+        status=0
+        SIM_CHECK=$check SIM_JOURNAL=journal ./program "$how" >out 2>err || status=$?
+        of_journal=$(sed -n 's/.*"did":"hazard".*"kind":"\([^"]*\)".*/\1/p' journal)
+        [ "$status" = 3 ] || complain "$how: status $status, not 3."
+        [[ $(grep -m 1 "^hazard:" err) == "hazard: $kind. cuda"* ]] ||
+            complain "$how: the report does not begin with '$kind':" "$(<err)"
+        [ "$of_journal" = "$kind" ] || complain "$how: the journal has '$of_journal'."
+        grep -q "^  To do: " err || [ "$how" = t ] || complain "$how: nothing to do:" "$(<err)"
+    done <<'KINDS'
+s bad handle
+p bad handle
+i bad handle
+v null value
+l null list
+h null handle
+d descriptor as fabric handle
+f fabric handle
+t double free
+KINDS
+    finish
 }
 
 # ---- two devices ----
