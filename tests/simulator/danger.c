@@ -9,13 +9,10 @@
 #include <string.h>
 #include "kernels.h"
 
+#define ASK_COLUMNS 70
+#include "ask.h"
+
 #define MiB ((size_t)1 << 20)
-#define ASK(call)                                                 \
-    do {                                                          \
-        cudaError_t answer = (call);                              \
-        printf("%-70s -> %s\n", #call, cudaGetErrorName(answer)); \
-        fflush(stdout);                                           \
-    } while (0)
 
 int main(int argc, char **argv)
 {

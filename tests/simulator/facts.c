@@ -13,15 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "ask.h"
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
-#define ASK(call)                                                 \
-    do {                                                          \
-        cudaError_t answer = (call);                              \
-        printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); \
-        cudaGetLastError();                                       \
-    } while (0)
 
 static cudaStream_t s, t;
 static volatile int *gate;

@@ -3,9 +3,9 @@
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "ask.h"
 
-#define MiB       ((size_t)1 << 20)
-#define ASK(call) printf("%-78s -> %s\n", #call, cudaGetErrorName(call))
+#define MiB ((size_t)1 << 20)
 
 static size_t graph_attribute(enum cudaGraphMemAttributeType attribute)
 {

@@ -1,15 +1,8 @@
 /* Asks again what tests/hardware/facts/ipc.txt holds: two processes on one device, a pool by
  * descriptor, a pointer and events by bytes. */
+#include "ask.h"
 #include "ipc_pair.h"
 
-#define ASK(call)                                                            \
-    do {                                                                     \
-        cudaError_t answer = (call);                                         \
-        printf("[%s] %-78s -> %s\n", side, #call, cudaGetErrorName(answer)); \
-        cudaGetLastError();                                                  \
-    } while (0)
-
-static const char *side;
 static const size_t n = 1 << 20;
 
 static uint64_t get(cudaMemPool_t p, int attribute)

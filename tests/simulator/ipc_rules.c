@@ -3,6 +3,7 @@
  * expectation beside the call. ipc_rules descriptors: how many descriptors are open before and
  * after a life of pools and events. */
 #define _GNU_SOURCE
+#include "ask.h"
 #include "expect.h"
 #include "kernels.h"
 
@@ -11,13 +12,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#define ASK(call)                                                 \
-    do {                                                          \
-        cudaError_t answer = (call);                              \
-        printf("%-78s -> %s\n", #call, cudaGetErrorName(answer)); \
-        cudaGetLastError();                                       \
-    } while (0)
 
 static const enum cudaMemAllocationHandleType POSIX = cudaMemHandleTypePosixFileDescriptor;
 static cudaStream_t s;
