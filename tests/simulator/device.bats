@@ -10,6 +10,7 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/device;
     as_expected device properties
 }
 @test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
+@test "cudaInitDevice makes no device current" { as_expected device init; }
 @test "cudaStreamAttachMemAsync: what it takes and what it refuses" { as_expected device attach; }
 
 @test "1021 operations of a stream may be pending behind a hold; allocations and records are none" {

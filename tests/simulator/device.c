@@ -167,6 +167,18 @@ static void limits(void)
     SAME(8388608, value);
 }
 
+/* Documented: it makes no device current. */
+static void init(void)
+{
+    int device = -1;
+    OK(cudaInitDevice(1, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
+    OK(cudaGetDevice(&device));
+    SAME(0, device);
+    OK(cudaInitDevice(0, 0, 0));
+    IS(cudaErrorInvalidDevice, cudaInitDevice(2, 0, 0));
+    IS(cudaErrorInvalidDevice, cudaInitDevice(-1, 0, 0));
+}
+
 static void attach(void)
 {
     cudaStream_t stream;
@@ -321,6 +333,7 @@ int main(int argc, char **argv)
 {
     static const struct named_case cases[] = {{"properties", properties},
                                               {"limits", limits},
+                                              {"init", init},
                                               {"attach", attach},
                                               {"full", full},
                                               {"full_otherwise", full_otherwise},

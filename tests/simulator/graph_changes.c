@@ -82,6 +82,11 @@ static void taken_away(void)
     IS(cudaErrorInvalidValue, cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
     OK(cudaGraphNodeGetDependencies(n[3], NULL, NULL, &count));
     SAME(1, count);
+    /* Edges of other kinds than the ordinary one are for launches that a kernel makes. */
+    cudaGraphEdgeData ordinary = {0}, programmatic = {.type = cudaGraphDependencyTypeProgrammatic};
+    IS(cudaErrorNotSupported, cudaGraphAddDependencies(g, &n[1], &n[3], &programmatic, 1));
+    OK(cudaGraphAddDependencies(g, &n[1], &n[3], &ordinary, 1));
+    OK(cudaGraphRemoveDependencies(g, &n[1], &n[3], &ordinary, 1));
     OK(cudaGraphDestroyNode(n[0]));
     OK(cudaGraphGetRootNodes(g, NULL, &count));
     SAME(2, count);
@@ -227,6 +232,16 @@ static void host_functions_and_events(void)
     OK(cudaEventSynchronize(second));
     SAME(0, one);
     SAME(1, two);
+    p.userData = &two;
+    OK(cudaGraphHostNodeSetParams(n, &p));
+    p.userData = NULL;
+    OK(cudaGraphHostNodeGetParams(n, &p));
+    SAME(1, p.userData == &two);
+    p.fn = NULL;
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(n, &p));
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(n, NULL));
+    p.fn = add_to;
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(wait, &p));
     OK(cudaGraphEventRecordNodeSetEvent(record, second));
     OK(cudaGraphEventRecordNodeGetEvent(record, &found));
     SAME(1, found == second);

@@ -39,6 +39,11 @@ ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
     assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
 }
 
+@test "copies to and from a variable of device code; what a kernel may have of a multiprocessor" {
+    as_expected nvcc_by_hand variables
+    as_expected nvcc_by_hand resources
+}
+
 @test "SIM_KERNELS=refuse, or no PTX: a kernel that nvcc compiled gets an error, and no success" {
     cat >program.cu <<'C'
 #include <cstdio>

@@ -1,5 +1,7 @@
 /* What code compiled by nvcc calls, called by hand: so a machine without nvcc tries it, too.
  * nvcc_by_hand refused: the launches of a kernel whose binary has no PTX.
+ * nvcc_by_hand variables: copies to and from a variable of device code.
+ * nvcc_by_hand resources: what a kernel may have of a multiprocessor.
  * nvcc_by_hand FILE.ptx: the kernel of tests/simulator/kernels/sums.cu. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
@@ -58,6 +60,111 @@ static void refused(void)
     IS(cudaErrorMissingConfiguration, __cudaPopCallConfiguration(&grid, &block, &shared, &stream));
 }
 
+/* ---- PTX of its own ---- */
+
+/* A variable of 16 bytes, and a kernel that does nothing and has 256 bytes of shared memory. */
+static const char own_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                              ".global .align 4 .b8 table[16];\n"
+                              ".visible .entry nothing()\n"
+                              "{\n"
+                              ".shared .align 4 .b8 part[256];\n"
+                              "ret;\n"
+                              "}\n";
+static char table;
+static const char nothing_kernel;
+
+static void register_own(void)
+{
+    void **binary = register_ptx(own_ptx);
+    __cudaRegisterFunction(binary, &nothing_kernel, NULL, "nothing", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterVar(binary, &table, NULL, "table", 0, 16, 0, 0);
+    __cudaRegisterFatBinaryEnd(binary);
+}
+
+static void variables(void)
+{
+    enum cudaMemcpyKind in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
+    int given[4] = {1, 2, 3, 4}, back[4] = {0}, other = 7;
+    cudaStream_t s;
+    register_own();
+    OK(cudaStreamCreate(&s));
+    OK(cudaMemcpyToSymbolAsync(&table, given, sizeof given, 0, in, s));
+    OK(cudaMemcpyToSymbolAsync(&table, &other, sizeof other, 8, cudaMemcpyDefault, s));
+    OK(cudaMemcpyFromSymbolAsync(back, &table, 12, 4, out, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(2, back[0]);
+    SAME(7, back[1]);
+    SAME(4, back[2]);
+    SAME(0, back[3]);
+    IS(cudaErrorInvalidValue, cudaMemcpyToSymbolAsync(&table, given, 16, 1, in, s));
+    IS(cudaErrorInvalidValue, cudaMemcpyFromSymbolAsync(back, &table, 1, 17, out, s));
+    IS(cudaErrorInvalidMemcpyDirection, cudaMemcpyToSymbolAsync(&table, given, 16, 0, out, s));
+    IS(cudaErrorInvalidMemcpyDirection, cudaMemcpyFromSymbolAsync(back, &table, 16, 0, in, s));
+    IS(cudaErrorInvalidMemcpyDirection, cudaMemcpyToSymbol(&table, given, 16, 0, out));
+    IS(cudaErrorInvalidMemcpyDirection, cudaMemcpyFromSymbol(back, &table, 16, 0, in));
+    IS(cudaErrorInvalidSymbol, cudaMemcpyToSymbolAsync(&other, given, 4, 0, in, s));
+    IS(cudaErrorInvalidSymbol, cudaMemcpyFromSymbolAsync(back, &other, 4, 0, out, s));
+    size_t bytes;
+    void *address;
+    IS(cudaErrorInvalidSymbol, cudaGetSymbolSize(&bytes, &other));
+    IS(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&address, &other));
+    IS(cudaErrorInvalidValue, cudaGetSymbolSize(NULL, &table));
+    IS(cudaErrorInvalidValue, cudaGetSymbolAddress(NULL, &table));
+    OK(cudaStreamDestroy(s));
+}
+
+static cudaError_t launch_with(size_t shared_bytes)
+{
+    return cudaLaunchKernel(&nothing_kernel, one, one, NULL, shared_bytes, 0);
+}
+
+/* A multiprocessor has 228 KiB of shared memory and room for 2048 threads, a block at most 227 KiB,
+ * and 1 KiB of each is the driver's. */
+static void resources(void)
+{
+    enum cudaFuncAttribute shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    const void *kernel = &nothing_kernel, *none = &no_kernel;
+    size_t KiB = 1024, bytes = 0;
+    int blocks = 0;
+    register_own();
+    IS(cudaSuccess, launch_with(48 * KiB - 256));
+    IS(cudaErrorInvalidValue, launch_with(48 * KiB));
+    IS(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel, shared, 227 * 1024));
+    IS(cudaErrorInvalidValue, cudaFuncSetAttribute(kernel, shared, -1));
+    IS(cudaErrorInvalidDeviceFunction, cudaFuncSetAttribute(none, shared, 1024));
+    IS(cudaErrorInvalidValue, launch_with(48 * KiB));
+    IS(cudaSuccess, cudaFuncSetAttribute(kernel, shared, 227 * 1024 - 256));
+    IS(cudaSuccess, launch_with(227 * KiB - 256));
+    IS(cudaErrorInvalidValue, launch_with(227 * KiB));
+
+    IS(cudaSuccess, cudaFuncSetCacheConfig(kernel, cudaFuncCachePreferShared));
+    IS(cudaErrorInvalidDeviceFunction, cudaFuncSetCacheConfig(none, cudaFuncCachePreferShared));
+
+#define BLOCKS(...) cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, __VA_ARGS__)
+    IS(cudaSuccess, BLOCKS(kernel, 256, 0, cudaOccupancyDefault));
+    SAME(8, blocks);
+    IS(cudaSuccess, BLOCKS(kernel, 256, 74 * KiB, cudaOccupancyDisableCachingOverride));
+    SAME(3, blocks);
+    IS(cudaSuccess, BLOCKS(kernel, 2048, 0, cudaOccupancyDefault));
+    SAME(0, blocks);
+    IS(cudaSuccess, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 1024, 0));
+    SAME(2, blocks);
+    IS(cudaErrorInvalidValue, BLOCKS(kernel, 256, 0, 2));
+    IS(cudaErrorInvalidValue, BLOCKS(kernel, 0, 0, cudaOccupancyDefault));
+    IS(cudaErrorInvalidDeviceFunction, BLOCKS(none, 256, 0, cudaOccupancyDefault));
+
+#define ROOM(...) cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, __VA_ARGS__)
+    IS(cudaSuccess, ROOM(kernel, 1, 256));
+    SAME(227 * KiB - 256, bytes);
+    IS(cudaSuccess, ROOM(kernel, 4, 256));
+    SAME(56 * KiB - 256, bytes);
+    IS(cudaSuccess, ROOM(kernel, 228, 32));
+    SAME(0, bytes);
+    IS(cudaErrorInvalidValue, ROOM(kernel, 0, 256));
+    IS(cudaErrorInvalidValue, ROOM(kernel, 1, 0));
+    IS(cudaErrorInvalidDeviceFunction, ROOM(none, 1, 256));
+}
+
 /* ---- PTX that is in a file ---- */
 
 /* Registers the file's PTX. */
@@ -104,6 +211,10 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && !strcmp(argv[1], "refused"))
         refused();
+    else if (argc == 2 && !strcmp(argv[1], "variables"))
+        variables();
+    else if (argc == 2 && !strcmp(argv[1], "resources"))
+        resources();
     else if (argc == 2)
         run_sums(argv[1]);
     else

@@ -12,6 +12,8 @@ void __cudaRegisterFatBinaryEnd(void **binary);
 void __cudaRegisterFunction(void **binary, const char *host, char *device, const char *symbol,
                             int thread_limit, void *thread, void *block, dim3 *block_size,
                             dim3 *grid_size, int *warp_size);
+void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
+                       size_t bytes, int constant, int global);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
