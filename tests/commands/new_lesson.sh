@@ -189,19 +189,21 @@ END
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 
 python3 -B tests/grading/manifest.py readme
+sed -i "s/^   ${last%.c}$/&\n   $name/" docs/index.rst
 tests/commands/starter.sh "$name"
 
 cat <<END
 These files were created. They compile, and make check-$number judges them:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
     $room/: its manifest, check, expected output, starter.patch, a mutant and a style
+README.md and the toctree of docs/index.rst name it, behind ${last%.c}. When its manifest has
+another title or part, make format writes README.md again, and its line in docs/index.rst moves.
 Still to write:
     what the lesson is about, in each of them
-    $name in a toctree of docs/index.rst
     a mutant for each mistake that a student is likely to make, as docs/teaching.rst describes it
     the points, when the check has its rules: tests/grading/grade.sh baseline
     the expected output as a GPU prints it: make gpu
 What is still missing is reported by:
     TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats tests/lessons/mutants.bats
-    bats tests/workbook/{book,questions,prose,format}.bats
+    bats tests/workbook/{book,pages,questions,prose,format}.bats
 END

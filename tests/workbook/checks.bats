@@ -203,6 +203,7 @@ earns_nothing() {
     workbook_copy "$copy"
     mkdir "$copy/docs"
     cp README.md "$copy"
+    cp docs/index.rst "$copy/docs"
     cd "$copy" || return 1
     run as_typed make new-lesson NAME=My-topic
     assert_failure
@@ -220,6 +221,9 @@ earns_nothing() {
     run as_typed make new-lesson NAME=my_topic
     assert_success
     assert_line --partial "TEST_LONG=1 bats tests/workbook/{checks,solutions,decisions}.bats"
+    assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
+   23_my_topic"
+    assert_file_contains README.md 'My topic'
     # Alone, for the time that the others take.
     rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_*
     run as_typed make check-23
