@@ -250,7 +250,8 @@ C
     done
 }
 
-@test "a kernel that waits for the host, and the other faults, end with a sentence" {
+# The program of the next two tests, in ./program; its argument says which kernel runs.
+faulty() {
     cat >program.cu <<'C'
 #include <cassert>
 #include <cstdio>
@@ -286,13 +287,6 @@ int main(int argc, char **argv)
 }
 C
     compiled program.cu -lineinfo
-    faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
-    faulted wrong_address cudaErrorIllegalAddress "read 4 bytes at 0x40, which is memory of"
-    faulted misaligned cudaErrorMisalignedAddress "which is no multiple of the access's size"
-    faulted shared cudaErrorIllegalAddress "which is beyond the shared memory of its block"
-    faulted trap cudaErrorLaunchFailure "came to a trap"
-    faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
-    faulted half cudaErrorLaunchTimeout "waits at a barrier"
 }
 
 # faulted CASE ERROR WORDS...: what ./program prints
@@ -302,4 +296,21 @@ faulted() {
     assert_line "$2"
     for words in "${@:3}"; do assert_output --partial "$words"; done
     assert_output --partial "of the kernel $1 (stream 0)"
+}
+
+@test "what a kernel may not do ends it with a sentence" {
+    faulty
+    faulted wrong_address cudaErrorIllegalAddress "read 4 bytes at 0x40, which is memory of"
+    faulted misaligned cudaErrorMisalignedAddress "which is no multiple of the access's size"
+    faulted shared cudaErrorIllegalAddress "which is beyond the shared memory of its block"
+    faulted trap cudaErrorLaunchFailure "came to a trap"
+    faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
+    faulted half cudaErrorLaunchTimeout "waits at a barrier"
+}
+
+# 400 million instructions pass before it is given up.
+# bats test_tags=long
+@test "a kernel that waits for the host ends with a sentence" {
+    faulty
+    faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
 }

@@ -398,6 +398,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
 }
 
+# bats test_tags=long
 @test "root grades in a folder that no other user can enter, with and without a sandbox" {
     [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
     local lesson path copy=$BATS_TEST_TMPDIR/copy class=$BATS_TEST_TMPDIR/class temporary
@@ -454,6 +455,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
 }
 
+# bats test_tags=long
 @test "a disk that is full ungrades a lesson, and is named" {
     local lesson full=$BATS_TEST_TMPDIR/full path
     bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"

@@ -5,8 +5,8 @@
 load ../suite
 
 # shellcheck disable=SC2206  # two words, or none
-SCHEDULES=(measured instant late random:1 ${TEST_LONG:+random:2 random:3})
-TWICE=(measured ${TEST_LONG:+late} random:1)
+SCHEDULES=(measured late random:1 ${TEST_LONG:+instant random:2 random:3})
+TWICE=(random:1 ${TEST_LONG:+measured late})
 
 setup_file() {
     export BATS_NO_PARALLELIZE_WITHIN_FILE=true   # one test reads what the one before it has left
