@@ -65,11 +65,11 @@ fi
 
 # The longest first, so that no processor is idle at the end.
 first=(workbook/browser workbook/book litmus/litmus workbook/sandbox simulator/simulator_facts
-    workbook/cheats lessons/mutants workbook/live litmus/ipc workbook/decisions workbook/class
-    workbook/grader workbook/clinic workbook/editions workbook/headers workbook/questions
-    workbook/checks workbook/solutions simulator/simulator simulator/simulator_laws
-    workbook/makefile workbook/recorders simulator/hostile workbook/pictures workbook/examples
-    workbook/format)
+    workbook/clinic workbook/solutions lessons/mutants simulator/nvcc simulator/simulator
+    workbook/live litmus/ipc workbook/decisions workbook/checks workbook/class
+    simulator/simulator_laws workbook/cheats workbook/grader workbook/editions workbook/headers
+    workbook/questions workbook/makefile workbook/recorders workbook/pictures simulator/hostile
+    workbook/examples workbook/format)
 files=()
 for file in "${first[@]/#/tests/}"; do
     [ ! -e "$file.bats" ] || files+=("$file.bats")
