@@ -302,13 +302,18 @@ class CommandRun(BookDirective):
 
 
 class RecordedTables(BookDirective):
-    """A file of Markdown from one of our scripts: its blocks are one line each, or tables."""
+    """A file of Markdown from one of our scripts: its blocks are one line each, or tables.
+
+    :from: or :before: a heading takes what begins with it, or what precedes it.
+    """
+
+    option_spec = {"from": str, "before": str}
 
     def run(self):
         path = ROOT / self.arguments[0]
         self.depend(self.arguments[0])
         found, rows, items = [], [], []
-        for line in path.read_text(encoding="utf-8").splitlines()[1:] + [""]:
+        for line in self.part(path.read_text(encoding="utf-8").splitlines()[1:]) + [""]:
             if rows and not line.startswith("|"):
                 found.append(self.table(rows))
                 rows = []
@@ -328,6 +333,15 @@ class RecordedTables(BookDirective):
             elif line:
                 found.append(nodes.paragraph(text=line))
         return found
+
+    def part(self, lines):
+        for option in self.options:
+            heading = f"## {self.options[option]}"
+            if heading not in lines:
+                raise self.error(f'{self.arguments[0]} has no "{heading}".')
+            at = lines.index(heading)
+            lines = lines[at:] if option == "from" else lines[:at]
+        return lines
 
     @staticmethod
     def table(rows):
