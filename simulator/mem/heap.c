@@ -132,6 +132,7 @@ void heap_close(struct heap *h)
     os_free(h->idle_owner);
     os_free(h->idle);
     os_free(h->list_of_slot);
+    uniform_close(&h->uniform);
     allocation_index_close(&h->allocations);
     h->base = NULL;
 }
@@ -210,6 +211,11 @@ static void grow_tables(struct heap *h, size_t segments)
     h->table_segments = wanted;
 }
 
+static char *storage_at(const struct heap *h, size_t offset)
+{
+    return os_storage(h->base, h->limit) + offset;
+}
+
 void heap_map(struct heap *h, size_t offset, size_t bytes)
 {
     NEEDS_LOCK();
@@ -220,7 +226,7 @@ void heap_map(struct heap *h, size_t offset, size_t bytes)
         if (h->mapped[x])
             continue;
         h->mapped[x] = true;
-        os_commit(heap_storage(h, x * h->segment_size), h->segment_size);
+        os_commit(storage_at(h, x * h->segment_size), h->segment_size);
         if (h->host_visible)
             os_protect(h->base + x * h->segment_size, h->segment_size, OS_PROT_READ_WRITE);
         h->mapped_count++;
@@ -250,10 +256,52 @@ size_t heap_idle_segment(const struct heap *h, bool highest, size_t from, size_t
     return SIZE_MAX;
 }
 
-char *heap_storage(const struct heap *h, size_t offset)
+char *heap_storage(struct heap *h, size_t offset, size_t bytes)
 {
     NEEDS_LOCK();
-    return os_storage(h->base, h->limit) + offset;
+    uniform_settle(&h->uniform, storage_at(h, 0), offset, bytes);
+    return storage_at(h, offset);
+}
+
+/* Other eyes see its storage, so that nothing in it is only noted. */
+static bool is_shared(const struct heap *h) { return h->file || h->host_visible; }
+
+void heap_fill(struct heap *h, size_t offset, size_t bytes, int value)
+{
+    NEEDS_LOCK();
+    if (!is_shared(h)) {
+        uniform_fill(&h->uniform, storage_at(h, 0), offset, bytes, value);
+        return;
+    }
+    os_hint_hugepages(storage_at(h, offset), bytes);
+    write_ints(storage_at(h, offset), value, bytes);
+}
+
+void heap_add(struct heap *h, size_t offset, size_t bytes, int value)
+{
+    NEEDS_LOCK();
+    uniform_add(&h->uniform, storage_at(h, 0), offset, bytes, value);
+}
+
+void heap_read(struct heap *h, size_t offset, size_t bytes, char *to)
+{
+    NEEDS_LOCK();
+    os_hint_hugepages(to, bytes);
+    uniform_read(&h->uniform, storage_at(h, 0), offset, bytes, to);
+}
+
+void heap_copy(struct heap *to, size_t to_offset, struct heap *from, size_t from_offset,
+               size_t bytes)
+{
+    NEEDS_LOCK();
+    char *target = storage_at(to, to_offset), *source = storage_at(from, from_offset);
+    bool overlaps = target < source + bytes && source < target + bytes;
+    os_hint_hugepages(target, bytes);
+    if (!is_shared(to) && !overlaps)
+        uniform_copy(&to->uniform, storage_at(to, 0), to_offset, &from->uniform,
+                     storage_at(from, 0), from_offset, bytes);
+    else
+        memmove(heap_storage(to, to_offset, bytes), heap_storage(from, from_offset, bytes), bytes);
 }
 
 /* The storage of the segments from `first` up to `end`, in one go: a release of a thousand segments
@@ -263,12 +311,13 @@ static void discard_storage(struct heap *h, size_t first, size_t end)
     size_t offset = first * h->segment_size, bytes = (end - first) * h->segment_size;
     if (bytes == 0)
         return;
+    uniform_forget(&h->uniform, offset, bytes);
     if (h->file && !h->imported)
         os_fd_discard(h->file, HEAP_FILE_HEADER + offset, bytes);
     else if (!h->file && h->host_visible)
-        os_discard_host_visible(heap_storage(h, offset), bytes);
+        os_discard_host_visible(storage_at(h, offset), bytes);
     else if (!h->file)
-        os_discard(heap_storage(h, offset), bytes);
+        os_discard(storage_at(h, offset), bytes);
     if (h->host_visible)
         os_protect(h->base + offset, bytes, OS_PROT_NONE);
 }

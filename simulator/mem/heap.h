@@ -25,6 +25,7 @@
 #include "base/types.h"
 #include "check/shadow.h"
 #include "mem/allocation_index.h"
+#include "mem/uniform.h"
 
 #define SHARED_LIST UINT32_MAX /* The slot of the two shared lists: of no stream. */
 /* What processes share about a heap comes first in its file. */
@@ -104,6 +105,7 @@ struct heap {
     struct range **idle_owner;
     uint64_t *idle; /* A bit for each segment that has an owner. */
     size_t idle_count;
+    struct uniform_pages uniform; /* Of its storage, if only the device sees that. */
 };
 
 /* Returns the free range whose node this is. */
@@ -161,8 +163,18 @@ void heap_unmap(struct heap *h, size_t segment);
  * many. */
 size_t heap_release(struct heap *h, size_t keep);
 
-/* Returns where the bytes behind an offset are kept. */
-char *heap_storage(const struct heap *h, size_t offset);
+/* Returns where [offset, offset + bytes) is kept, for who reads or writes it now: a later fill may
+ * leave those bytes as they are (mem/uniform.h). */
+char *heap_storage(struct heap *h, size_t offset, size_t bytes);
+/* Writes an int again and again to [offset, offset + bytes), or adds it to each int there. Where
+ * the offset of a fill is no multiple of an int, all bytes of the int are the same. */
+void heap_fill(struct heap *h, size_t offset, size_t bytes, int value);
+void heap_add(struct heap *h, size_t offset, size_t bytes, int value);
+/* Copies [offset, offset + bytes) to memory of the host. */
+void heap_read(struct heap *h, size_t offset, size_t bytes, char *to);
+/* Copies bytes between two heaps, or inside of one. */
+void heap_copy(struct heap *to, size_t to_offset, struct heap *from, size_t from_offset,
+               size_t bytes);
 /* Walks every law above. Returns NULL, or a sentence about the first that does not hold. */
 const char *heap_is_valid(const struct heap *h);
 

@@ -52,21 +52,21 @@ static void set_rows(struct op *op, const struct rows *r)
     op->from_pitch = r->from_pitch;
 }
 
-/* Returns the bytes behind an address that was checked before. */
-static char *storage_of(const void *address)
+/* Returns so many bytes behind an address that was checked before. */
+static char *storage_of(const void *address, size_t bytes)
 {
     struct heap *h = address_map_find(address);
     if (h)
-        return heap_storage(h, (size_t)((const char *)address - h->base));
+        return heap_storage(h, (size_t)((const char *)address - h->base), bytes);
     struct address_info a = memory_find(address);
     return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
 }
 
-/* The same for an effect that runs long after its check: meanwhile the memory may have gone back,
- * or access to it may have been taken away. Returns NULL after a fault. Measured (probe-misuse.txt,
+/* May an effect touch what was checked long ago? Meanwhile the memory may have gone back, or access
+ * to it may have been taken away. Returns false after a fault. Measured (probe-misuse.txt,
  * "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy has a code of its
  * own, and so has a memset of the host's memory. */
-static char *storage_when_run(struct op *op, const void *address)
+static bool may_touch(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
     const char *why = NULL;
@@ -79,13 +79,13 @@ static char *storage_when_run(struct op *op, const void *address)
              && !memory_peer_accessible(&a, op->stream->device))
         why = "is memory of a device that this one no longer has access to";
     if (!why)
-        return storage_of(address);
+        return true;
     bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;
     diag("%s: a %s (stream %d) touched %p, which %s. Every further call returns %s.",
          launch_failure ? "launch failure" : "illegal address", op->name, op->stream->id, address,
          why, launch_failure ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
     device_fault(launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
-    return NULL;
+    return false;
 }
 
 /* Measured (probe-pools.txt, "copies_host"): for a copy, an allocation of a host pool is the host's
@@ -258,15 +258,24 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
 
 /* ---- memset ---- */
 
-static void effect_memset(struct op *op)
+/* Writes an int again and again, to the memory of an op that may touch it. */
+static void fill_rows(struct op *op, int value)
 {
     struct rows r = op_rows(op);
-    char *to = storage_when_run(op, op->to);
-    if (!to)
-        return;
-    os_hint_hugepages(to, r.width);
-    for (size_t i = 0; i < r.height; i++)
-        memset(to + i * r.to_pitch, op->value, r.width);
+    struct heap *h = address_map_find(op->to);
+    for (size_t i = 0; i < r.height; i++) {
+        char *row = op->to + i * r.to_pitch;
+        if (h)
+            heap_fill(h, (size_t)(row - h->base), r.width, value);
+        else
+            write_ints(storage_of(row, r.width), value, r.width);
+    }
+}
+
+static void effect_memset(struct op *op)
+{
+    if (may_touch(op, op->to))
+        fill_rows(op, (int)(0x01010101u * (uint8_t)op->value));
 }
 
 /* Assumed: rows take as long as the same bytes in one. */
@@ -308,13 +317,25 @@ cudaError_t command_memset(const struct call *call, void *to, int value, struct 
 static void effect_copy(struct op *op)
 {
     struct rows r = op_rows(op);
-    char *to = storage_when_run(op, op->to);
-    const char *from = op->staged ? op->staged : storage_when_run(op, op->from);
-    if (!to || !from)
+    bool to_is_there = may_touch(op, op->to), from_is_there = op->staged || may_touch(op, op->from);
+    if (!to_is_there || !from_is_there)
         return;
-    os_hint_hugepages(to, r.width);
+    struct heap *to = address_map_find(op->to);
+    struct heap *from = op->staged ? NULL : address_map_find(op->from);
+    if (from && r.height == 1) {
+        size_t offset = (size_t)(op->from - from->base);
+        if (to)
+            heap_copy(to, (size_t)(op->to - to->base), from, offset, r.width);
+        else
+            heap_read(from, offset, r.width, storage_of(op->to, r.width));
+        return;
+    }
+    char *target = storage_of(op->to, op_span(op, true));
+    const char *source = op->staged ? op->staged : storage_of(op->from, op_span(op, false));
+    os_hint_hugepages(target, r.width);
     for (size_t i = 0; i < r.height; i++)
-        memmove(to + i * r.to_pitch, from + i * (op->staged ? r.width : r.from_pitch), r.width);
+        memmove(target + i * r.to_pitch, source + i * (op->staged ? r.width : r.from_pitch),
+                r.width);
 }
 
 /* Takes the bytes of a pageable source aside, row behind row. */
@@ -322,7 +343,8 @@ static char *stage(const void *from, const struct rows *r)
 {
     char *staged = os_allocate(r->width * r->height);
     for (size_t i = 0; i < r->height; i++)
-        memcpy(staged + i * r->width, storage_of((const char *)from + i * r->from_pitch), r->width);
+        memcpy(staged + i * r->width, storage_of((const char *)from + i * r->from_pitch, r->width),
+               r->width);
     return staged;
 }
 
@@ -590,13 +612,13 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what,
-                      bool is_whole)
+/* May running work touch bytes that nobody has checked before? Returns false after a fault. */
+static bool is_there(const struct op *op, const void *address, size_t bytes, const char *what)
 {
     struct address_info a = memory_find(address);
     const char *why = NULL;
     if (a.kind == ADDRESS_PINNED && bytes <= a.bytes_left)
-        return storage_of(address);
+        return true;
     if (a.kind == ADDRESS_PINNED)
         why = "is pinned memory of the host, but ends before the range does";
     else if (a.kind == ADDRESS_PAGEABLE)
@@ -607,70 +629,43 @@ char *command_resolve(const struct op *op, const void *address, size_t bytes, co
                                    : "is memory of a device that this one has no access to";
     else if (!heap_is_mapped(a.heap, a.offset, bytes))
         why = "has no physical memory: it was never allocated, or it was freed and has gone back";
-    if (!why) {
-        char *storage = heap_storage(a.heap, a.offset);
-        if (is_whole)
-            os_hint_hugepages(storage, bytes);
-        return storage;
-    }
+    if (!why)
+        return true;
     diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
          "cudaErrorIllegalAddress.",
          what, op->name, op->stream->id, address, why);
     device_fault(cudaErrorIllegalAddress);
-    return NULL;
+    return false;
 }
 
-static char *resolve_bytes(struct op *op, const char *what)
+char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what)
 {
-    return command_resolve(op, op->to, op_span(op, true), what, true);
+    return is_there(op, address, bytes, what) ? storage_of(address, bytes) : NULL;
 }
 
-/* The ints that a running kernel touches, or NULL after a fault. */
-static int *resolve_ints(struct op *op)
+/* May a running kernel touch its ints? */
+static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
-        return (int *)resolve_bytes(op, "kernel");
+        return is_there(op, op->to, op->bytes, "kernel");
     diag("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to,
          sizeof(int));
     device_fault(cudaErrorMisalignedAddress);
-    return NULL;
+    return false;
 }
 
-/* Writes a value again and again: what is written already is copied, in pieces that stay in the
- * processor's own cache, in a trial about as fast as memset. */
-static void fill_pattern(void *to, const void *value, size_t size, size_t bytes)
+static void fill_node(struct op *op, int value)
 {
-    char *start = to;
-    if (!to || !bytes)
-        return;
-    memcpy(start, value, size);
-    for (size_t done = size, piece; done < bytes; done += piece) {
-        piece = done < 64 * KiB ? done : 64 * KiB;
-        if (piece > bytes - done)
-            piece = bytes - done;
-        memcpy(start + done, start, piece);
-    }
+    if (is_there(op, op->to, op_span(op, true), "node"))
+        fill_rows(op, value);
 }
 
-static void fill_node(struct op *op, const void *value, size_t size)
-{
-    struct rows r = op_rows(op);
-    char *to = resolve_bytes(op, "node");
-    for (size_t i = 0; to && i < r.height; i++)
-        fill_pattern(to + i * r.to_pitch, value, size, r.width);
-}
-
-static void effect_node_1(struct op *op)
-{
-    uint8_t value = (uint8_t)op->value;
-    fill_node(op, &value, sizeof value);
-}
+static void effect_node_1(struct op *op) { fill_node(op, (int)(0x01010101u * (uint8_t)op->value)); }
 static void effect_node_2(struct op *op)
 {
-    uint16_t value = (uint16_t)op->value;
-    fill_node(op, &value, sizeof value);
+    fill_node(op, (int)(0x00010001u * (uint16_t)op->value));
 }
-static void effect_node_4(struct op *op) { fill_node(op, &op->value, sizeof op->value); }
+static void effect_node_4(struct op *op) { fill_node(op, op->value); }
 
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          struct rows r, struct stream *s)
@@ -686,14 +681,19 @@ void command_memset_node(const struct call *call, void *to, int value, unsigned 
 
 static void effect_fill(struct op *op)
 {
-    fill_pattern(resolve_ints(op), &op->value, sizeof op->value, op->bytes);
+    if (are_ints_there(op))
+        fill_rows(op, op->value);
 }
 
 static void effect_add(struct op *op)
 {
-    int *data = resolve_ints(op), value = op->value;
-    for (size_t i = 0; data && i < op->bytes / sizeof *data; i++)
-        data[i] += value;
+    if (!are_ints_there(op))
+        return;
+    struct heap *h = address_map_find(op->to);
+    if (h)
+        heap_add(h, (size_t)(op->to - h->base), op->bytes, op->value);
+    else
+        add_to_ints(storage_of(op->to, op->bytes), op->value, op->bytes);
 }
 
 static cudaError_t queue_kernel(const struct call *call, const char *name,
@@ -751,7 +751,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     op->name = "hold";
     op->call = call->origin.number;
     /* What the device sees. */
-    op->gate = (const volatile int *)storage_of((const void *)gate);
+    op->gate = (const volatile int *)storage_of((const void *)gate, sizeof *gate);
     op->from = (const char *)gate;
     /* The gate must be there; who opens it need not be ordered after the hold. */
     check_use(call, &a, op->from, 0, op, false, false);

@@ -70,14 +70,12 @@ cudaError_t command_host_function(const struct call *call, void (*function)(void
 
 /* What the work of kernels has in common. The first two report to the checker: op's use of `bytes`
  * bytes, and the access to them that its device lacks or was given. The third returns where running
- * work finds bytes that nobody has checked before, or NULL after a fault; `what`: "kernel";
- * `is_whole`: it is going to write them all. */
+ * work finds bytes that nobody has checked before, or NULL after a fault; `what`: "kernel". */
 void command_check_use(const struct call *call, struct address_info *a, const void *address,
                        size_t bytes, const struct op *op, bool write);
 void command_check_peer_access(const struct call *call, struct address_info *a,
                                const struct op *op);
-char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what,
-                      bool is_whole);
+char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what);
 
 /* Would a memset (or a copy) by a stream of `device` be refused for this address? Would a copy be,
  * for its kind? For work that is described now and runs later. */

@@ -20,7 +20,7 @@ static struct range *place(struct variable *v, int device, char **storage)
     r->id = memory_new_id();
     r->shadow = (struct shadow){.kind = ALLOCATION_AT_CALL,
                                 .allocated_by = {.call = v->name, .slot = HOST_SLOT, .stream = -2}};
-    *storage = heap_storage(h, r->offset);
+    *storage = heap_storage(h, r->offset, bytes);
     v->address[device] = (uint64_t)(uintptr_t)memory_address(h, r);
     return r;
 }

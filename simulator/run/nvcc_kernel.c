@@ -157,7 +157,7 @@ static struct window *add_allocation(struct running *r, const struct address_inf
 static struct window *add_gap(struct running *r, const struct address_info *a, uint64_t address,
                               size_t bytes)
 {
-    const struct heap *h = a->heap;
+    struct heap *h = a->heap;
     const struct range *free = a->range ? NULL : heap_free_at(h, a->offset, 1);
     size_t segment = a->offset / h->segment_size * h->segment_size;
     size_t from = a->offset, to = a->offset + bytes;
@@ -175,7 +175,7 @@ static struct window *add_gap(struct running *r, const struct address_info *a, u
     }
     uint64_t base = address - a->offset;
     return add_window(r, a, (struct shadow_ref){.shadow = NULL}, base + from, base + to,
-                      heap_storage(h, from));
+                      heap_storage(h, from, to - from));
 }
 
 static const char *why_not(const struct running *r, const struct address_info *a, size_t bytes)
@@ -193,6 +193,11 @@ static const char *why_not(const struct running *r, const struct address_info *a
              : "has no physical memory: it was never allocated, or it was freed and has gone back";
 }
 
+static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
+{
+    return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
+}
+
 /* What the address meant when the launch was made: an allocation may have been freed since, and
  * another may have taken its place. */
 static struct window *find_memory(void *context, uint64_t address, size_t bytes, bool write)
@@ -208,16 +213,14 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
         return NULL;
     size_t left = freed ? (size_t)(freed->ref.address + freed->ref.bytes - p) : 0;
     if (freed && bytes <= left && a.heap && heap_is_mapped(a.heap, a.offset, left))
-        return add_allocation(r, &a, freed->ref,
-                              heap_storage(a.heap, (size_t)(freed->ref.address - a.heap->base)));
+        return add_allocation(r, &a, freed->ref, storage_of_all(&a, freed->ref));
     if (a.kind == ADDRESS_PINNED)
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
     /* A variable of device code was always there. */
     bool was_there = a.kind == ADDRESS_ALLOCATED
                   && (a.range->id <= l->newest_allocation || memory_is_variable(a.range));
     if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
-        return add_allocation(r, &a, memory_shadow(&a),
-                              heap_storage(a.heap, a.offset - a.inner_offset));
+        return add_allocation(r, &a, memory_shadow(&a), storage_of_all(&a, memory_shadow(&a)));
     return add_gap(r, &a, address, bytes);
 }
 

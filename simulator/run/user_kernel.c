@@ -303,7 +303,7 @@ static void effect_user_kernel(struct op *op)
     for (size_t i = 0; i < k->count; i++) {
         const struct sim_range *r = &k->ranges[i];
         char *storage = NULL;
-        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes, "kernel", false)))
+        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes, "kernel")))
             return;
         begin_range(&all[i], r, storage);
         memory[i] = storage;

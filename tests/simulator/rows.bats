@@ -4,13 +4,16 @@
 load ../suite
 load programs
 
-setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/rows; }
+setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/{rows,uniform_pages}; }
 
 @test "cudaMallocPitch, cudaMalloc3D: rows with room behind them, and what is refused" {
     as_expected rows allocations
 }
 @test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
     as_expected rows bytes
+}
+@test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
+    for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
 }
 @test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
 @test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
