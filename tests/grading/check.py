@@ -145,21 +145,23 @@ class Journal(list):
 SUCCESS = "cudaSuccess"
 
 
-def read_journal(path, **more):
+def read_journal(path):
     """The lines of one file. A file that is none is a miss: the program has written into it."""
-    lines = Journal()
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            for line in file:
-                found = json.loads(line)
-                found.update(more)
-                lines.append(found)
-    except (ValueError, RecursionError, AttributeError, MemoryError):
+            lines = file.read().removesuffix("\n").split("\n")
+        # All of them at a time, which is three times as fast as one after the other.
+        found = Journal(json.loads(f"[{','.join(lines)}]"))
+        if found and len(found) != len(lines):
+            raise ValueError
+        if any(type(line) is not dict for line in found):
+            raise ValueError
+    except (ValueError, RecursionError, MemoryError):
         raise Miss(
             "Expected: a journal as the simulated device writes it.",
             "Happened: the journal of the run cannot be read.",
         ) from None
-    return lines
+    return found
 
 
 # ---- a run ----
@@ -177,7 +179,7 @@ class Run:
         self.folder, self.command, self.both = folder, command, both
         self.status = int(self.text("status") or 1)
         self.output, self.errors = self.text("stdout"), self.text("stderr")
-        self.ended = self.text("ended")
+        self.ended, self.read = self.text("ended"), {}
 
     def text(self, name):
         """The first 100,000 bytes of a file, without NUL bytes and line ends behind the last."""
@@ -198,6 +200,11 @@ class Run:
         found = [path for path in self.files if needle.search(path.read_bytes())]
         return (found or self.files)[0]
 
+    def lines_of(self, path):
+        if path not in self.read:
+            self.read[path] = read_journal(path)
+        return self.read[path]
+
     @cached_property
     def journal(self):
         if not self.files:
@@ -208,12 +215,12 @@ class Run:
                 run=self,
             )
         if not self.both:
-            found = read_journal(self.folder / "journal.jsonl")
+            found = self.lines_of(self.folder / "journal.jsonl")
         else:
             found = Journal()
             for path in self.files:
                 of = "exporter" if path == self.exporter else "importer"
-                found += read_journal(path, of=of)
+                found += (dict(line, of=of) for line in self.lines_of(path))
         if not found:
             raise Miss(*LEFT, run=self)
         return found
@@ -231,7 +238,7 @@ class Run:
     def ends(self):
         """One word for how its first process ended that did not end well, or "clean"."""
         for path in self.files if self.both else self.files[:1]:
-            lines = read_journal(path)
+            lines = self.lines_of(path)
             last = lines.last or {}
             if last.get("did") != "exit":
                 return "left"

@@ -48,6 +48,11 @@ source tests/grading/protect.sh
 
 largest=1048576
 
+# Python's start would be a third of most judgments: this is the interpreter itself, without what a
+# person has set up around it, and it keeps for this grading what it has compiled.
+judge=("${GRADE_PYTHON:-python3}" -EsS -X pycache_prefix="$PWD/${GRADE_WORK:-}/python"
+    tests/grading/judge.py)
+
 # The sentence about a file that is not there. It names one that is likely to be the lesson's, under
 # another name: "06_trim (1).c", 07-Trim.C.
 absent() { # absent NAME
@@ -83,7 +88,7 @@ lesson() { # lesson NAME
     refusal=$(hand_in "$name")
     if [ -n "$refusal" ]; then
         { echo "$refusal" >"$base.status"; } 2>/dev/null
-        python3 -B tests/grading/judge.py "$name" --refused=file --form=json >"$base.json" 2>&1
+        "${judge[@]}" "$name" --refused=file --form=json >"$base.json" 2>&1
         : >"$base.done"
         return
     fi
@@ -96,7 +101,7 @@ lesson() { # lesson NAME
     protect_lesson
     CHECK_FOLDER=$base CHECK_UNGRADED=$PWD/$base.ungraded \
         setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" \
-        python3 -B tests/grading/judge.py "$name" "$file" --form=json >"$base.json" 2>&1 \
+        "${judge[@]}" "$name" "$file" --form=json >"$base.json" 2>&1 \
         </dev/null &
     check=$!
     trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
@@ -141,6 +146,8 @@ export SEED=${SEED:-1}
 for tool in python3 flock; do
     type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
 done
+GRADE_PYTHON=$(python3 -ESc 'import sys; print(sys.executable)')
+export GRADE_PYTHON
 [ -e build/simulator/libcudart.so.13 ] ||
     fail "The simulated device is not built. Type: make simulator"
 

@@ -23,13 +23,13 @@ together never more than what was met: who has done nothing gets nothing for wha
 """
 
 import argparse
+import gc
 import importlib.util
 import json
 import math
 import os
 import re
 import sys
-import traceback
 from pathlib import Path
 
 import report
@@ -79,11 +79,14 @@ def judged(rule, check):
 
 def lost(rule, error):
     """The program does what the author of the rule did not think of: a miss, that says where."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    file = trace.tb_frame.f_code.co_filename
     return Miss(
         f"Expected: {' '.join(rule.__doc__.split())}.",
         f"Happened: the check could not follow the program ({type(error).__name__}: {error}, line "
-        f"{place.lineno} of {Path(place.filename).name}).",
+        f"{trace.tb_lineno} of {Path(file).name}).",
     )
 
 
@@ -196,6 +199,7 @@ def main():
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
+    gc.disable()  # journals have many lines and no cycles
     if given.form == "rules":
         for rule in load_rules(given.name):
             print(f"{rule.__name__}\t{' '.join(rule.__doc__.split())}")

@@ -15,21 +15,21 @@ file=$1 program=$2 library=$3
 shift 3
 expect_c_file "$file" || exit 1
 
-# The first file that it includes and that is no header of a lesson's, CUDA's or the system's. What
-# the compiler says about such a file would show its text, so nothing of that is printed.
+# The first file that it includes and that is no header of a lesson's, CUDA's or the system's, of
+# those that the compiler has listed in $program.d.
 foreign_header() {
-    local found header own=() name
+    local own=(lessons simulator/user_kernels.h build/cuda/include) header headers=() name
+    # shellcheck disable=SC2162  # a backslash stands before a space, and at a line's end
+    read -d '' -a headers <"$program.d"
     # A sandbox has no /dev/fd, so no <(...).
-    mapfile -t own <<<"$(realpath -q lessons simulator/user_kernels.h build/cuda/include)"
-    found=$("$@" -M "$file" 2>/dev/null) || true
-    found=${found#*:}
-    found=$(xargs -r realpath -q <<<"${found//$'\\\n'/}")
-    while IFS= read -r header; do
-        for name in "${own[@]}" /usr/include /usr/lib /usr/local/include /usr/local/lib; do
+    mapfile -t headers <<<"$(realpath -q -- "${own[@]}" "${headers[@]:1}")"
+    own=("${headers[@]::3}" /usr/include /usr/lib /usr/local/include /usr/local/lib)
+    for header in "${headers[@]:3}"; do
+        for name in "${own[@]}"; do
             if [ "$header" = "$name" ] || [[ $header == "$name"/* ]]; then continue 2; fi
         done
         [ -z "$header" ] || [ "$header" -ef "$file" ] || { echo "$header"; return; }
-    done <<<"$found"
+    done
 }
 
 # The words of the compiler's command without its flags.
@@ -40,15 +40,21 @@ for word; do
 done
 
 if [ -n "${CHECK_INSPECT:-}" ]; then
-    foreign=$(foreign_header "$@")
+    # Its assembly first, for a look at what the file adds to that. What the compiler says about a
+    # foreign file would show its text, so nothing of that is printed.
+    status=0
+    "$@" -fvisibility=hidden -MD -MT file -MF "$program.d" -S "$file" -o "$program.s" \
+        >"$program.said" 2>&1 || status=$?
+    # Of a file with an error it lists nothing.
+    [ "$status" = 0 ] || "$@" -M -MT file "$file" >"$program.d" 2>/dev/null
+    foreign=$(foreign_header)
     if [ -n "$foreign" ]; then
         echo "It includes ${foreign##*/}, which no lesson needs: a lesson includes the headers of" \
             "lessons/, of CUDA and of the C library."
         exit 1
     fi
-    # Its assembly first, for a look at what the file adds to that.
-    "$@" -fvisibility=hidden -S "$file" -o "$program.s" &&
-        "${words[@]}" -c "$program.s" -o "$program.o"
+    cat "$program.said"
+    [ "$status" = 0 ] && "${words[@]}" -c "$program.s" -o "$program.o"
 else
     "$@" -fvisibility=hidden -c "$file" -o "$program.o"
 fi || {
@@ -63,7 +69,7 @@ if [ -n "${CHECK_INSPECT:-}" ]; then
         echo "It has assembly (asm), which no lesson needs."
         exit 1
     }
-    rm -f "$program.s"
+    rm -f "$program".{s,d,said}
 fi
 "$@" "$program.o" -o "$program" "$library" -lm -pthread || {
     echo "$file does not compile: it lacks what the lines above refer to."
