@@ -77,12 +77,12 @@ def two_phases(journal):
 
 def drawn(check, which="size"):
     """A run with another size, on a device with other segments."""
-    size = check.draw("size", 97, 180) if which == "size" else check.draw("larger", 181, 420)
+    size = check.draw("size", 97, 500) if which == "size" else check.draw("larger", 540, 1800)
     return check.run(size, SIM_SEGMENT=segment_of(check, which))
 
 
 def segment_of(check, which):
-    return check.draw(f"segment for {which}", 16, 40)
+    return check.draw(f"segment for {which}", 5, 90)
 
 
 def test_pending(check):

@@ -3,7 +3,9 @@
 A frame's number is what launch_add adds to its staging buffer. The library's scratch memory is
 told from the frames' buffers by its size."""
 
-from check import MIB, SCHEDULES, SUCCESS, expect
+import re
+
+from check import MIB, SCHEDULES, SUCCESS, expect, visible
 
 FRAMES, LIBRARY = 6, 20 * MIB
 POOL_CALLS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
@@ -195,6 +197,16 @@ def test_answer(check):
         f"""the host waited so, from one digest to
            the next: {host_waits(lines)}. The simulated device reports "{kinds}".""",
     )
+    more = check.draw("more", 1, 100000)
+    answer = "run_frame returns the number that the library has written to *answer."
+    run = check.ask(answer, 3, more, harness="ask_changed.h")
+    correct = [x for x in run.output.splitlines() if re.search(r", \d+ of \d+ correct$", x)]
+    expect(
+        len(correct) == 2 and all(f", 0 of {FRAMES} " in x for x in correct),
+        answer,
+        f"where the library writes a number that is {more} larger, none of the frames is correct. "
+        f"The program says: {visible('; '.join(correct))}.",
+    )
 
 
 def test_waits(check):
@@ -222,7 +234,8 @@ def test_waits(check):
 def test_threshold(check):
     "the pool keeps its memory from frame to frame"
     check.after(test_work, test_answer)  # the pool of a host that never waits keeps everything
-    for mib, journal in (drawn(check), (44, check.run(44).journal)):
+    large = check.draw("large", 700, 4000)
+    for mib, journal in (drawn(check), (large, check.run(large, SIM_SEGMENT="2").journal)):
         pool = frames_pool(mib, journal)
         set_to = journal.ok("cudaMemPoolSetAttribute").where(
             pool=pool, attribute="cudaMemPoolAttrReleaseThreshold"

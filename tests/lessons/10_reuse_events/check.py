@@ -54,7 +54,7 @@ def own_pipeline(check):
 def asked(check):
     """Two pipelines that the check runs, with other rounds than main's, and of a size of which no
     second allocation fits into a segment beside the first."""
-    rounds, mib = check.draw("rounds", 9, 14), check.draw("mib", 17, 31)
+    rounds, mib = check.draw("rounds", 25, 60), check.draw("mib", 17, 300)
     answers = check.ask(
         """pipeline(rounds, mib, pool, results, reserved) and the streams load, work
         and store as they were at the start, and a pipeline that ends without an error.""",
