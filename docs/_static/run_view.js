@@ -531,9 +531,12 @@ const runView = (() => {
             if (shows === "pool") return [WIDTH, Math.max(0, ...heights)];
             // For a room the whole is drawn larger, and not more of it.
             if (place.classList.contains("is-large")) return [480, HEAD + 8 + LARGE * ROW, LARGE];
-            const { clientWidth, clientHeight } = part(".stepper-state");
-            const rows = Math.max(ROWS, Math.floor((clientHeight - ABOVE - HEAD - 8) / ROW));
-            return [Math.max(WIDTH, clientWidth - 4), HEAD + 8 + rows * ROW, rows];
+            // Its words stand above it, or at its left.
+            const pane = part(".stepper-state");
+            const room = pane.clientHeight - (getComputedStyle(pane).display === "grid" ? 0 : ABOVE);
+            const rows = Math.max(ROWS, Math.floor((room - HEAD - 8) / ROW));
+            const wide = part(".picture").clientWidth - 4;
+            return [Math.max(WIDTH, wide), HEAD + 8 + rows * ROW, rows];
         }
 
         function mark(step, effect) {

@@ -94,7 +94,7 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
         miss "04_release_threshold has no word with a meaning."
 }
 
-@test "programs fit from 1300 pixels on, reports name a file once, and a diff has two colors" {
+@test "programs fit from 1152 pixels on, reports name a file once, and a diff has two colors" {
     expect_no code
 }
 
