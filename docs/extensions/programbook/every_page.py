@@ -21,6 +21,7 @@ from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.errors import ExtensionError
 from sphinx_design.dropdown import dropdown_main
+from sphinx_design.shared import is_component
 
 from . import chromium
 
@@ -122,10 +123,27 @@ def fold_lessons(match):
     )
 
 
-# What a reader should not see beside the exercise; pdf.js has the same words.
+# Titles of what a reader should not see beside the exercise. Their folds have this class, by which
+# pdf.js finds them, too.
 NOT_BESIDE = re.compile(
     r"(Answer|The answers|Hint \d.*|What the solution .*|What make check-\d\d .*)"
 )
+ASIDE = "not-beside"
+
+
+def title_of(fold):
+    texts = (text for text in fold[0].findall(nodes.Text) if not isinstance(text.parent, nodes.raw))
+    return " ".join("".join(texts).split())
+
+
+def mark_folds(app, doctree):
+    """Gives each outermost fold with a hint or an answer its class."""
+    for fold in doctree.findall(lambda node: is_component(node, "dropdown")):
+        inside = fold.parent
+        while inside is not None and not is_component(inside, "dropdown"):
+            inside = inside.parent
+        if inside is None and NOT_BESIDE.fullmatch(title_of(fold)):
+            fold["container_classes"] = [*fold["container_classes"], ASIDE]
 
 
 def move_to_end(app, doctree, page):
@@ -136,15 +154,9 @@ def move_to_end(app, doctree, page):
     end = nodes.section("", nodes.title("", "Hints and answers"), ids=["hints-and-answers"])
     end["classes"].append("on-a-new-page")
     for fold in list(doctree.findall(dropdown_main)):
-        texts = (
-            text for text in fold[0].findall(nodes.Text) if not isinstance(text.parent, nodes.raw)
-        )
-        title = " ".join("".join(texts).split())
-        inside = fold.parent
-        while inside is not None and not isinstance(inside, dropdown_main):
-            inside = inside.parent
-        if inside is not None or not NOT_BESIDE.fullmatch(title):
+        if ASIDE not in fold["classes"]:
             continue
+        title = title_of(fold)
         name = f"hints-and-answers-{len(end)}"
         link = nodes.reference("", title, internal=True, refid=name)
         note = nodes.paragraph("", "", nodes.Text("At the chapter's end: "), link)
@@ -296,6 +308,7 @@ def publish(app, error):
 def setup(app):
     app.add_builder(Epub, override=True)
     app.connect("doctree-read", show_commands)
+    app.connect("doctree-read", mark_folds)
     app.connect("doctree-resolved", move_to_end)
     app.connect("doctree-resolved", add_tips)
     app.connect("html-page-context", finish_page, priority=900)

@@ -9,8 +9,6 @@
 // The tables of the pictures are left out.
 (async (title, style) => {
     "use strict";
-    const HIDDEN_FROM_STUDENTS =
-        /^(Answer|The answers|Hint \d.*|What the solution .*|What make check-\d\d .*)$/;
     const root = new URL(".", location.href).href;
     const nameOf = (address) =>
         address.slice(root.length).replace(/\.html$/, "").replaceAll("/", "-");
@@ -76,10 +74,8 @@
         const name = nameOf(address);
         if (name.startsWith("clinic-"))
             return [...article.querySelectorAll("[id$='--the-report']")];
-        const all = [...article.querySelectorAll("details.sd-dropdown")].filter((fold) =>
-            HIDDEN_FROM_STUDENTS.test(titleOf(fold)));
-        return /^\d\d_/.test(name)
-            ? all.filter((fold) => !all.some((one) => one !== fold && one.contains(fold))) : [];
+        // Of folds, those to which every_page.py gave this class.
+        return /^\d\d_/.test(name) ? [...article.querySelectorAll("details.not-beside")] : [];
     }
 
     const appendix = make("article", "", "appendix");
