@@ -11,7 +11,7 @@ setup_file() {
     mkdir "$JOURNALS"
     # Of 05_cost it is known that it makes ten thousand calls.
     for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
-        docs/programs/model_return tests/workbook/busy; do
+        docs/programs/server docs/programs/model_return tests/workbook/busy; do
         make -s BACKEND=simulator "build/simulator/$program" || return 1
         SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
             "build/simulator/$program" >/dev/null
@@ -92,6 +92,36 @@ PYTHON
     assert_line --index 2 --partial "copy up, to the device | copy down, to the host"
     assert_line --index 3 --regexp ' 12 calls in .* 3[0-9]+ µs \| 3[0-9]+ µs '
     assert_line --index 4 "a picture to scale has no arrows between streams"
+}
+
+@test "to scale: a call that goes on long after what it waited for is two boxes" {
+    run python - "$JOURNALS/server" <<'PYTHON'
+import json, re, sys
+from workbook import order_picture, scaled_picture
+journal = [json.loads(line) for line in open(sys.argv[1])]
+calls = ("cudaMallocAsync", "cudaFreeAsync", "launch_fill", "cudaStreamSynchronize")
+svg = scaled_picture.draw(order_picture.read(journal, calls, most=4), 720).svg("x", "p", "f")
+print(svg.count('<rect class="waits"'), *re.findall(r">([^<]*(?:waits|goes on)[^<]*)</text>", svg))
+PYTHON
+    assert_success
+    assert_output --regexp "^2 .*goes on for [0-9.]+ µs .*call in which the host waits"
+}
+
+@test "what an importer does stands between the exporter's calls, and changes no figure" {
+    run python - "$JOURNALS"/16_ipc_pool "$JOURNALS"/16_ipc_pool.* <<'PYTHON'
+import json, sys
+from workbook import memory_picture
+first, second = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
+journal = list(memory_picture.with_importer(first, second))
+for moment in memory_picture.chosen(journal)[0].moments:
+    print(*moment.words, moment.used >> 20, moment.reserved >> 20)
+PYTHON
+    assert_success
+    assert_line --index 0 "allocate 40 MiB 40 64"
+    assert_line --index 2 "importer adds 40 64"
+    assert_line --index 3 "importer frees 40 64"
+    assert_line --index 5 "free 0 64"
+    assert_line --index 7 "trim keep 0 MiB 0 0"
 }
 
 @test "what a full pool refuses stands on what is still pending there, and leads past its limit" {

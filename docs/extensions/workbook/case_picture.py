@@ -64,7 +64,7 @@ def read(journal, names):
     ]
 
 
-def draw(cases, width):
+def draw(cases, width, note=""):
     canvas = svg.Canvas(width)
     narrow = width < 500
     most = max(case.reserved for case in cases)
@@ -122,6 +122,8 @@ def draw(cases, width):
             canvas.text(4, y + 38, case.verdict, kind)
             y += 48
     canvas.reach(y)
+    if note:
+        canvas.paragraph(0, y + 16, note, "key")
     entries = [("ghost", "1st allocation, freed"), ("used s-2", "2nd allocation")]
     entries.append(("segment", "reserved: a segment of 32 MiB"))
     if any(case.limit for case in cases):

@@ -48,7 +48,11 @@ RESETS = {
     "cudaMemPoolAttrReservedMemHigh": "reserved",
 }
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
-SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS + ("cudaMemPoolTrimTo", "cudaMemPoolDestroy")
+# In the place of a call: what another process does with an allocation of the pool.
+IMPORTER = "importer"
+VERBS = {"launch_add": "adds", "launch_fill": "fills", "cudaFreeAsync": "frees"}
+SHOWN = ALLOCATIONS + FREES + WAITS + GRAPHS
+SHOWN += ("cudaMemPoolTrimTo", "cudaMemPoolDestroy", IMPORTER)
 # Stands where other pools have their number.
 KEPT_FOR_GRAPHS = "graphs"
 
@@ -154,6 +158,8 @@ def threshold_words(threshold):
 
 def words_of(line):
     call = line["call"]
+    if call == IMPORTER:
+        return (call, line["verb"])
     if call in ALLOCATIONS:
         return ("allocate", with_unit(line["bytes"]))
     if call in FREES:
@@ -262,6 +268,21 @@ def without_taken(pending, live):
     return pending
 
 
+def with_importer(journal, second):
+    """The journal, and behind each export of an allocation what the importer does with it."""
+    imported = {
+        line["allocation"] for line in second if line.get("call") == "cudaMemPoolImportPointer"
+    }
+    for line in journal:
+        yield line
+        if line.get("call") != "cudaMemPoolExportPointer":
+            continue
+        for other in second:
+            if other.get("call") in VERBS and other.get("allocation") in imported:
+                verb = VERBS[other["call"]]
+                yield {**line, "call": IMPORTER, "verb": verb, "number": -other["number"]}
+
+
 def read(journal, calls=(), numbers=None):
     """The pools in the order of their first call, each with its moments: one for each of those
     calls, of those numbers. A call between two of them that changes a figure is an error."""
@@ -349,7 +370,11 @@ def heading(pool):
     if any(moment.words[0] == "threshold" for moment in pool.moments):  # the columns show it
         return name
     text = f"{name}, release threshold {threshold_words(pool.threshold)}"
-    return text + (f", maxSize {with_unit(pool.limit)}" if pool.limit else "")
+    if not pool.limit:
+        return text
+    text += f", maxSize {with_unit(pool.limit)}"
+    limit = raised(pool.limit)
+    return text + (f", rounded up to {with_unit(limit)}" if limit != pool.limit else "")
 
 
 def chosen(journal, calls=(), pools=(), names=(), most=None, numbers=None):

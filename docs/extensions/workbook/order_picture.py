@@ -13,9 +13,9 @@ of the device on the other. A narrow picture has columns as thin bars and its wo
 What takes no time in its stream, such as an allocation or a free, stands where its turn came.
 
 A thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
-stream; a dashed red one from a free to the allocation that the driver makes wait for it; a red one
-with a cross joins two accesses that nothing orders. A call waited when work that it is about ended
-within it. A bar beside a stream's line is an allocation, from its turn to the free's.
+stream; a dotted red one from a free to the allocation that the driver makes wait for it; a dashed
+red one with a cross joins two accesses that nothing orders. A call waited when work that it is
+about ended within it. A bar beside a stream's line is an allocation, from its turn to the free's.
 
 docs/_static/run_steps.js reads what is in the streams by the same rules.
 """

@@ -7,10 +7,12 @@
        :pools: 3 6                     these pools alone
        :names: first | second          what they are called
        :watermarks:                    with the watermarks of both figures
+       :importer:                      with what another process does with an allocation
     .. order-picture:: solutions/01_first_allocation
         calls and device work in their order (order_picture.py)
        :streams: worker | reader       what the streams are called, in the order of their columns
-       :report:                        with what the checker found missing, in red
+       :report:                        with what the checker found missing, in red; with
+                                       "of these calls", as far as they are shown
        :scale:                         to scale, time to the right (scaled_picture.py)
        :no-host:                       without the calls: what they put into the streams alone
        :from: main: launch_fill(       from what this line of main calls
@@ -21,6 +23,7 @@
     .. case-picture:: solutions/10_reuse_events
         a row for each pool in which one allocation followed another (case_picture.py)
        :names: ^(.*?)  (same|other)    finds the names in what the program printed
+       :note: W is a wait              what they mean
     .. drawn-picture:: ladder
         one of drawings.py or decisions.py
     .. picture-pair::
@@ -161,11 +164,14 @@ class MemoryPicture(Picture):
         "pools": lambda words: [int(word) for word in words.split()],
         "names": barred,
         "watermarks": directives.flag,
+        "importer": directives.flag,
     }
     kind = "Memory over time: calls from left to right, addresses upward."
 
     def picture(self, journal, run):
         marks = "watermarks" in self.options
+        if "importer" in self.options:
+            journal = list(memory_picture.with_importer(journal, run.second))
         pools = memory_picture.chosen(
             journal,
             self.options.get("calls", "").split(),
@@ -183,7 +189,7 @@ class OrderPicture(Picture):
     option_spec = {
         **Picture.option_spec,
         "streams": barred,
-        "report": directives.flag,
+        "report": lambda text: directives.choice(text or "all", ("all", "of these calls")),
         "scale": directives.flag,
         "no-host": directives.flag,
     }
@@ -200,7 +206,8 @@ class OrderPicture(Picture):
             host="no-host" not in self.options,
         )
         drawn = sum(kind == "missing" for item in order.items for kind, _ in item.edges)
-        if "report" in self.options and not 0 < drawn == len(missing):
+        expected = len(missing) if self.options.get("report") == "all" else drawn
+        if "report" in self.options and not 0 < drawn == expected:
             raise ValueError("not all that the checker reported is in the picture")
         form = order_picture
         if "scale" in self.options:
@@ -212,16 +219,21 @@ class OrderPicture(Picture):
 
 
 class CasePicture(Picture):
-    option_spec = {**Picture.option_spec, "names": directives.unchanged_required}
+    option_spec = {
+        **Picture.option_spec,
+        "names": directives.unchanged_required,
+        "note": directives.unchanged,
+    }
     kind = "One row for each case: addresses from left to right."
 
     def picture(self, journal, run):
         names = [
-            " ".join(found[1].split())
+            re.sub(r"\s\s+", ", ", found[1].strip())
             for found in re.finditer(self.options["names"], run.output, re.M)
         ]
         cases = case_picture.read(journal, names)
-        return lambda width: case_picture.draw(cases, width), case_picture.table(cases)
+        note = self.options.get("note", "")
+        return lambda width: case_picture.draw(cases, width, note), case_picture.table(cases)
 
 
 class DrawnPicture(Picture):

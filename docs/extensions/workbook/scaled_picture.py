@@ -8,9 +8,11 @@
 What order_picture.read() found, where lengths are the point. A box is as long as its time, which
 stands in it, or above or below it if it is too short. What takes no time is a mark. Many calls that
 are too short to be told apart are one box. A dashed line leads from the end of work to the call of
-the host that waited for it. Such a picture has no arrows between streams: it refuses what needs
+the host that waited for it; what the call takes after that is a box of its own. Such a picture has no arrows between streams: it refuses what needs
 one.
 """
+
+from dataclasses import replace
 
 from programbook import svg
 
@@ -18,6 +20,7 @@ from .order_picture import HOST, NARROW
 
 LANE, LABEL = 26, 18  # the height of a box, and of a line of labels
 MARK = 2  # pixels: as wide as the shortest box
+LATE = 0.2  # a call that takes this part of its time after what it waited for is two boxes
 SHORT, MANY = 6, 5  # below so many pixels a call is short; more than so many in a row are one box
 DIRECTIONS = {"HostToDevice": "up", "DeviceToHost": "down"}
 MOST_TICKS = {False: 8, True: 4}
@@ -98,7 +101,7 @@ class Drawing:
                 took = figure(last.finish[0] - first.start[0], self.unit)
                 found.append((first, last, "call", [f"{calls} calls in {took}"]))
             else:
-                found.extend((item, item, *self.looks(item)) for item in short)
+                found.extend(one for item in short for one in self.parts(item))
             short.clear()
 
         for item in (item for item in self.order.items if item.column == column):
@@ -109,9 +112,32 @@ class Drawing:
             if item.kind == "call" and wide < SHORT:
                 short.append(item)
             else:
-                found.append((item, item, *self.looks(item)))
+                found.extend(self.parts(item))
         flush()
         return found
+
+    def waited_for(self, item):
+        """The work that ended last of what this call waited for, or None."""
+        ended = [
+            piece
+            for piece in self.order.items
+            if item.kind == "waits"
+            and piece.kind in ("work", "hold")
+            and item.start[0] < piece.finish[0] <= item.finish[0]
+            and ("stream" not in item.call or piece.call["stream"] == item.call["stream"])
+        ]
+        return max(ended, key=lambda piece: piece.finish, default=None)
+
+    def parts(self, item):
+        """The boxes of an item."""
+        last = self.waited_for(item)
+        if not last or item.finish[0] - last.finish[0] < LATE * (item.finish[0] - item.start[0]):
+            return [(item, item, *self.looks(item))]
+        first, rest = replace(item, finish=last.finish), replace(item, start=last.finish)
+        took = figure(rest.finish[0] - rest.start[0], self.unit)
+        words = f"goes on for {took}"
+        later = (rest, rest, "call", [f"{name_of(item)} {words}", words, took])
+        return [(first, first, *self.looks(first)), later]
 
     def looks(self, item):
         """Its class, and its words, then shorter ones that are enough inside its box."""
@@ -193,18 +219,9 @@ class Drawing:
     def untils(self):
         """From the end of work to the call that waited for it."""
         for item in self.order.items:
-            if item.kind != "waits":
+            last = self.waited_for(item)
+            if not last:
                 continue
-            ended = [
-                piece
-                for piece in self.order.items
-                if piece.kind in ("work", "hold")
-                and item.start[0] < piece.finish[0] <= item.finish[0]
-                and ("stream" not in item.call or piece.call["stream"] == item.call["stream"])
-            ]
-            if not ended:
-                continue
-            last = max(ended, key=lambda piece: piece.finish)
             x = self.x(last.finish[0])
             self.kinds.add("until")
             low, high = self.lanes[item.column] + LANE, self.lanes[last.column]
