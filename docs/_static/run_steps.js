@@ -674,6 +674,8 @@ const runSteps = (() => {
 
     // ---- the whole ----
 
+    // What a run begins with: its first allocation, or else what is no preparation.
+    const ALLOCATES = /^cudaMalloc(FromPool)?Async|MemAllocNode$/;
     const SET_UP = /^cuda(Stream|Event)Create|^cuda(Set|Get)Device|GetDefaultMemPool|MallocHost$/;
 
     function read(journalRead, options) {
@@ -768,7 +770,9 @@ const runSteps = (() => {
             delete step.end;
         });
         drawn.sort((a, b) => a.at - b.at);
-        const begin = steps.findIndex(({ call }) => !SET_UP.test(call.split(",")[0]));
+        const calls = steps.map(({ call }) => call.split(",")[0]);
+        const allocation = calls.findIndex((call) => ALLOCATES.test(call));
+        const begin = allocation < 0 ? calls.findIndex((call) => !SET_UP.test(call)) : allocation;
         const named = new Set(own.map(functionOf));
         const marks = steps.flatMap((step) => step.marks || []);
         return {
