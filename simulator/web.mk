@@ -2,11 +2,10 @@
 # repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
 # rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c) and without ptx/, the
 # pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there,
-# because they need no second device, process or thread, each as it is and solved.
+# because they need no second device, process or thread: each as it is, solved, and with the mistakes
+# that the manifest names. What is alike stands side by side, which a server compresses.
 LIVE := docs/live/live.wasm
-LIVE_MANIFESTS := $(shell grep -ls '^live = yes' tests/lessons/*/manifest.ini)
-LIVE_LESSONS := $(LIVE_MANIFESTS:tests/lessons/%/manifest.ini=%)
-LIVE_PROGRAMS := docs/live/bench $(LIVE_LESSONS:%=lessons/%) $(LIVE_LESSONS:%=solutions/%)
+LIVE_PROGRAMS := docs/live/bench $(shell tests/commands/live_programs.sh)
 LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator/*/*.c)) \
 	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
@@ -44,9 +43,10 @@ build/live/programs/%.o: %.c simulator/web.mk build/live/sites.h build/live/emcc
 	$(LIVE_COMPILE) -Dmain=$(call live_symbol,$*) -Dexit=live_exit \
 		$(if $(filter docs/%,$<),,-include build/live/sites.h)
 
-build/live/programs.inc: Makefile simulator/web.mk
+build/live/programs.inc: Makefile simulator/web.mk $(wildcard tests/lessons/*/manifest.ini)
 	@mkdir -p $(@D)
-	@printf 'PROGRAM(%s)\n' $(foreach p,$(LIVE_PROGRAMS),'$(call live_symbol,$p), "$p"') >$@
+	@printf 'PROGRAM(%s)\n' $(foreach p,$(LIVE_PROGRAMS),\
+		'$(call live_symbol,$p), "$(p:build/%=%)"') >$@
 
 # Every call of a lesson leaves where it stands (simulator/os/web/site.h).
 build/live/sites.h: simulator/api/calls.def simulator/web.mk

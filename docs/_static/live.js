@@ -7,7 +7,7 @@
 (() => {
     const folder = document.currentScript.src.replace(/[^/]*$/, "");
     const root = document.documentElement.dataset.content_root || "./";
-    const PLACE = /\b((?:lessons|solutions)\/\w+)\.([ch]):(\d+)/;
+    const PLACE = /\b(?:build\/)?((?:mutants\/\w+|lessons|solutions)\/\w+)\.([ch]):(\d+)/;
     let loading = null;
 
     const load = (file) =>
@@ -75,7 +75,14 @@
                 const next = document.querySelector("#stepper .next");
                 requestAnimationFrame(() => next?.focus({ preventScroll: true }));
             });
-            steps.replaceChildren(link);
+            steps.replaceChildren(link, ...mistakeOf(program.selectedOptions[0]));
+        }
+
+        // Where a mutant differs from the solution.
+        function mistakeOf({ value, dataset: { line } }) {
+            if (!line) return [];
+            const href = `${root}listings/${value}.html#L${line}`;
+            return [element("a", { href }, `The mistake: line ${line}`)];
         }
 
         function running(now) {

@@ -10,6 +10,8 @@
     imports               library functions that its program may use besides those of imports.txt
     gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
     live                  whether it can run in a page of the book
+    live_most             the largest argument with which all that runs there does, in MiB
+    live_mutants          which mutants can be run there beside the solution
 
 A case of the clinic has title, rules and given, in tests/lessons/clinic/NN_name/manifest.ini, and
 the part of the course after which it can be solved.
@@ -63,11 +65,11 @@ def manifest(name):
     for word in NEEDED if name.startswith("clinic/") else NEEDED + LESSON_NEEDS:
         if not found.get(word):
             raise Wrong(f"{where} has no {word}.")
-    for word in ("rules", "given", "minutes"):
+    for word in ("rules", "given", "minutes", "live_most"):
         if word in found and not found[word].isdecimal():
             raise Wrong(f"{where}: {word} = {found[word]} is not a whole number.")
         found[word] = int(found.get(word, 0))
-    for word in ("imports", "sizes"):
+    for word in ("imports", "sizes", "live_mutants"):
         found[word] = found.get(word, "").split()
     for word in ("gpu", "live"):
         if found.get(word, "no") not in ("yes", "no"):

@@ -42,7 +42,7 @@ SAMPLE = [
 ]
 HEIGHT = 900
 DRAWN_IN = 1008  # pixels: up to here the sidebar is drawn in from the side
-WIDE = 1300  # pixels: from here on 100 columns fit
+WIDE = 1152  # pixels: from here on 100 columns fit
 HEAVIEST = 400 * 1024  # bytes of a page with all that it loads, before compression
 PAPER = 688  # the width of a page of A4 between its margins, in CSS pixels
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -126,7 +126,7 @@ def sidebar(page, report):
 
 @feature("pre")
 def code(page, report):
-    """From 1300 pixels on, programs and what solutions change do not scroll sideways. What is added
+    """From 1152 pixels on, programs and what solutions change do not scroll sideways. What is added
     differs from what is removed, and reports name a file once."""
     unfold(page, report)
     for fault in page.evaluate("wide => checks.code(wide)", page.viewport_size["width"] >= WIDE):
@@ -175,7 +175,7 @@ def pairs(page, report):
 FOUND = {
     "why is my pool growing": "symptoms.html#asked-memory-grows-round-after-round",
     "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
-    "IPC handle invalid": "16_ipc_pool.html#",
+    "IPC handle invalid": "16_ipc_pool.html#how-does-an-open-file-travel",
     "cudaErrorMemoryAllocation": "symptoms.html#asked-out-of-memory",
     "threshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
     "graph memory nvidia-smi": "20_graph_memory.html",
@@ -189,6 +189,8 @@ FOUND = {
     "MIG": "platforms.html#mig",
     "Windows WDDM": "platforms.html#windows",
     "synchronise": "api.html#call-cudaStreamSynchronize",
+    "fork": "16_ipc_pool.html#where-others-fell-in",
+    "double free": "notes/errors.html#note-second-free",
 }
 
 

@@ -37,6 +37,14 @@ look() { # look CHECK...
     look still large
 }
 
+@test "a program's 100 columns are seen at 1280, 1440 and 1920 pixels, and the picture has its room" {
+    look columns
+}
+
+@test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {
+    look mistakes
+}
+
 @test "the first screen falls to tens of microseconds; on paper and without script it is a table" {
     look dial dial_without_script weight bench_without_script
 }

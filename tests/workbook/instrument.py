@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from browser import chromium, sync_playwright
 
 MOST_KEYS = 10  # to answer a reader's question
+COLUMNS, SIZE = 100, 13  # of a program that are seen, and the pixels of its letters
+SCROLLBAR = 15  # pixels, which this Chromium does not show
 UNFOLD = """[...document.querySelectorAll(".predict-notice button")].find(
         (button) => button.textContent === "Show the run")?.click();
     for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
@@ -33,6 +35,21 @@ LOOK = """(place) => {
         marks: all(".line.access").map((one) => Number(one.dataset.line)),
         report: !place.querySelector(".to-report").hidden,
     };
+}"""
+
+
+# Of a program: the size of its letters, and the columns that are seen beside the numbers.
+SEEN = """(pre) => {
+    const style = getComputedStyle(pre);
+    const probe = pre.appendChild(document.createElement("span"));
+    probe.textContent = "x".repeat(100);
+    const letter = probe.getBoundingClientRect().width / 100;
+    probe.remove();
+    const line = pre.querySelector(".line");
+    const begins = line.querySelector("i, .linenos").getBoundingClientRect();
+    const gap = parseFloat(getComputedStyle(line.querySelector("i, .linenos")).marginRight);
+    const end = pre.getBoundingClientRect().right;
+    return [parseFloat(style.fontSize), (end - begins.right - gap) / letter, letter];
 }"""
 
 
@@ -166,11 +183,19 @@ def refused(page):
 
 def begins(page):
     """A run begins at the first call that the page is about; the ones before it are there."""
-    for name, run in (("08_stream_order", "the starter"), ("clinic/03_barrier", None)):
+    for name, run, words in (
+        ("08_stream_order", "the starter", "launch_fill"),
+        ("clinic/03_barrier", None, "It allocates"),
+        ("03_custom_pool", None, "It allocates"),
+        ("06_trim", None, "It allocates"),
+        ("20_graph_memory", None, "cudaMallocAsync"),
+    ):
         at = page.open(name, run)
         look = at.look()
+        if words not in look["say"]:
+            yield f"{name} begins with {look['say']}"
         first = int(look["count"].split()[0])
-        if first < 4 or "Create" in look["say"].partition(":")[0]:
+        if first < 2 or "Create" in look["say"].partition(":")[0]:
             yield f"{name} begins at step {first}: {look['say']}"
         if at.press("Home")["count"].split()[0] != "1":
             yield f"{name}: the key Home does not lead to step 1"
@@ -299,11 +324,77 @@ def weight(page):
         yield f"the first screen has {size} bytes"
 
 
+def columns(page):
+    """On a wide window a program's 100 columns are seen, in a stepper too, and the picture beside
+    or below it has its room."""
+    for wide, high in ((1280, 720), (1440, 900), (1920, 1080)):
+        page.page.set_viewport_size({"width": wide, "height": high})
+        for name in ("04_release_threshold", "08_stream_order", "clinic/03_barrier"):
+            at = page.open(name)
+            size, seen, letter = at.place.locator("pre").evaluate(SEEN)
+            if size < SIZE or seen - SCROLLBAR / letter < COLUMNS:
+                yield f"{name}, {wide} pixels: {seen:.1f} columns of {size} pixels in the stepper"
+            picture, code = (
+                at.place.locator(part).first.bounding_box() for part in (".picture svg", "pre")
+            )
+            if picture["width"] < 320 or code["height"] < 200:
+                yield f"{name}, {wide} pixels: the picture is {picture}, the program {code}"
+            if page.page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                yield f"{name}, {wide} pixels: the page scrolls sideways"
+        page.page.goto((page.folder / "04_release_threshold.html").as_uri())
+        page.page.evaluate(
+            "for (const one of document.querySelectorAll('details')) one.open = true"
+        )
+        size, seen, _ = page.page.locator(".program-source pre").evaluate(SEEN)
+        if size < SIZE or seen < COLUMNS:
+            yield f"{wide} pixels: {seen:.1f} columns of {size} pixels in a program"
+
+
+def mistakes(page):
+    """A page runs its solution with a mistake: a report has links, and the stepper stands at it; or
+    a figure is another one."""
+    for name, mistake, is_reported in (
+        ("08_stream_order", "record_before_work", True),
+        ("04_release_threshold", "threshold_in_mib", False),
+    ):
+        at = page.open(name)
+        live = page.page.locator(".live")
+        outputs = []
+        for program in (f"solutions/{name}", f"mutants/{name}/{mistake}"):
+            live.locator("#live-program").select_option(program)
+            live.locator("button[type=submit]").click()
+            page.page.wait_for_function(
+                "/exit status|did not end/.test(document.querySelector('.live').textContent)"
+            )
+            outputs.append(live.locator(".live-output").inner_text())
+        report = live.locator("pre.report")
+        if is_reported == (outputs[0] != outputs[1]) or is_reported != (
+            "hazard:" in report.inner_text()
+        ):
+            yield f"{name} with {mistake}: {outputs[1]}, {report.inner_text()}"
+        for link in live.locator("a[href*=listings]").all():
+            file, _, line = link.get_attribute("href").partition("#")
+            listing = page.folder / file
+            if not listing.is_file() or f'id="{line}"' not in listing.read_text(encoding="utf-8"):
+                yield f"{name}: a report leads to {file}#{line}, which is not there"
+        if live.locator("pre a").count() < 2 * is_reported or (
+            live.locator(".live-steps a[href*=mutants]").count() != 1
+        ):
+            yield f"{name}: the report or the mistake has no link"
+        live.locator(".live-steps a[href='#stepper']").click()
+        look = at.look()
+        shown = at.place.locator("pre").get_attribute("aria-label")
+        if mistake not in shown:
+            yield f"{name}: the stepper shows {shown}"
+        if is_reported and (look["missing"] != 1 or len(look["marks"]) != 2):
+            yield f"{name}: the stepper is not at the report: {look}"
+
+
 CHECKS = {
     check.__name__: check
     for check in (returned, off_scale, grown, missing_edge, taken_record, to_report, refused)
     + (begins, still, mapped, large, dial, dial_without_script, weight)
-    + (bench_without_script,)
+    + (bench_without_script, columns, mistakes)
 }
 
 

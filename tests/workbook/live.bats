@@ -121,6 +121,15 @@ refuses() {
     assert_line "line 3: cudaMallocAsync returned cudaErrorMemoryAllocation (out of memory)"
 }
 
+@test "a ready script is called by the number of its lesson" {
+    local script
+    for script in docs/live/scripts/*.txt; do
+        grep -q "^// $(basename "$script" | cut -c 1-2) " "$script" ||
+            complain "$script begins with \"$(head -n 1 "$script")\"."
+    done
+    finish
+}
+
 @test "the C program of each ready script makes the same calls" {
     local number=0 script
     programs_of "$BATS_TEST_TMPDIR/programs" docs/live/scripts/*.txt
@@ -192,6 +201,30 @@ compare_lessons() {
     done
 }
 
+# live_mutants: those that manifests name, as programs of a page
+live_mutants() { tests/commands/live_programs.sh | sed -n 's|^build/||p'; }
+
+# compare_mutants MODULE: each says the same in a page as outside, and not what its solution says.
+compare_mutants() {
+    local folder=$BATS_TEST_TMPDIR mutants mutant number=0 part ended expected
+    mapfile -t mutants < <(live_mutants)
+    as_typed make -s "${mutants[@]/#/build/simulator/}"
+    run_in_page "$1" "${mutants[@]}"
+    for mutant in "${mutants[@]}"; do
+        ended=0
+        "build/simulator/$mutant" >"$folder/output" 2>"$folder/errors" || ended=$?
+        printf %s $ended >"$folder/status"
+        for part in output errors status; do
+            diff "$folder/$part" "$folder/$number.$part" ||
+                complain "$mutant: its $part differs in a page."
+        done
+        expected=tests/lessons/$(cut -d / -f 2 <<<"$mutant")/expected/output.txt
+        ! cmp -s "$expected" "$folder/$number.output" || [ -s "$folder/$number.errors" ] ||
+            complain "$mutant says nothing: it prints what the solution does, without a report."
+        number=$((number + 1))
+    done
+}
+
 # Fails if the module that is kept did something else than what the sources say now.
 finish_kept() {
     # shellcheck disable=SC2154  # suite.bash has the list
@@ -213,6 +246,31 @@ pages again: type make live."
 }
 
 # bats test_tags=long
+@test "a mistake that a page offers says the same there as outside, and not what the solution says" {
+    [ "$(live_mutants | wc -l)" -ge 24 ] || complain "Pages offer too few mistakes."
+    compare_mutants "$LIVE"
+    finish_kept
+}
+
+# bats test_tags=long
+@test "with the largest argument that a page offers, all that it runs comes to its end there" {
+    local programs number=0 lesson program
+    mapfile -t programs < <(tests/commands/live_programs.sh | while read -r program; do
+        lesson=$(cut -d / -f 2 <<<"${program#build/}")
+        echo "${program#build/} $(sed -n 's/^live_most = //p' "tests/lessons/$lesson/manifest.ini")"
+    done)
+    run_in_page "$LIVE" "${programs[@]}"
+    for program in "${programs[@]}"; do
+        ! grep -q "a page keeps" "$BATS_TEST_TMPDIR/$number.errors" ||
+            complain "$program: $(<"$BATS_TEST_TMPDIR/$number.errors")"
+        [[ $(<"$BATS_TEST_TMPDIR/$number.status") == [013] ]] ||
+            complain "$program ends with status $(<"$BATS_TEST_TMPDIR/$number.status")."
+        number=$((number + 1))
+    done
+    finish
+}
+
+# bats test_tags=long
 @test "make live makes the module again, and the new one does the same" {
     local new=build/live/live.wasm copy=$BATS_TEST_TMPDIR/copy
     type -P emcc >/dev/null || skip "emcc is not installed (apt-get install emscripten)"
@@ -224,6 +282,7 @@ pages again: type make live."
     [ "$status" = 0 ] || miss "make $new:" "$output"
     compare_bench "$new"
     compare_lessons "$new"
+    compare_mutants "$new"
     finish
 
     workbook_copy "$copy"

@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +57,27 @@ def patch_of(program):
     return f"tests/lessons/{lesson}/mutants/{mistake}.patch"
 
 
+def script_of(file):
+    """A Python file of the tests as a module, which is in no package."""
+    spec = spec_from_file_location(f"workbook_{Path(file).stem}", ROOT / file)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def text_of_mutant(program):
+    """Its source, whether or not it was ever built."""
+    patch, solution = (
+        (ROOT / file).read_text(encoding="utf-8")
+        for file in (patch_of(program), f"solutions/{program.split('/')[1]}.c")
+    )
+    text = script_of("tests/commands/patched.py").patched(patch, solution)
+    if text is None:
+        raise BookError(f"{patch_of(program)} does not apply to its solution.")
+    return text
+
+
 def starter_patch_of(program):
     """What makes starters/NN_name, the lesson's file as it is delivered, of its solution."""
     return f"tests/lessons/{program.split('/')[1]}/starter.patch"
@@ -87,7 +109,10 @@ LESSON = re.compile(r"lessons/(\d\d_\w+)\.c")
 
 
 def text_of(file):
-    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered."""
+    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered; a
+    mutant's, which may not have been made yet, by its patch."""
+    if file.startswith("build/mutants/"):
+        return text_of_mutant(file.removeprefix("build/").removesuffix(".c"))
     lesson = LESSON.fullmatch(file)
     shown = delivered(lesson[1]) if lesson else file
     return (ROOT / shown).read_text(encoding="utf-8")

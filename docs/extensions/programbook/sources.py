@@ -31,15 +31,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from .book import BookDirective
-from .runs import (
-    LESSON,
-    ROOT,
-    BookError,
-    compile_program,
-    make_delivered,
-    sources_of_text,
-    text_of,
-)
+from .runs import LESSON, ROOT, BookError, make_delivered, sources_of_text, text_of
 
 # Every program that a page may name, but for the mutants.
 PROGRAMS = (
@@ -53,6 +45,7 @@ NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\
 REPORT = re.compile(r"(?:^|<pre>(?:<span></span>)?)hazard: ", re.M)
 KIND, BOLD = re.compile(r"^(hazard: )([^.<]*\.)"), r"\1<b>\2</b>"
 MUTANT = re.compile(r"\b(mutants/\d\d_\w+/\w+)")
+LISTED_TOO = set()  # files of mutants that no page names, and that readers run
 
 
 def named_mutants():
@@ -68,7 +61,7 @@ def named_mutants():
 def listed():
     """The files that have a listing."""
     files = {file.relative_to(ROOT).as_posix() for each in PROGRAMS for file in ROOT.glob(each)}
-    return files | named_mutants()
+    return files | named_mutants() | LISTED_TOO
 
 
 def listing(file):
@@ -277,8 +270,6 @@ def listing_pages(app):
         return
     make_delivered(*(lesson[1] for lesson in map(LESSON.fullmatch, sorted(listed())) if lesson))
     for file in sorted(listed()):
-        if file.startswith("build/mutants/"):
-            compile_program(file.removeprefix("build/").removesuffix(".c"))  # writes the file
         lines = highlighted(text_of(file))
         page = page_of(file, app.env.all_docs)
         back = ""

@@ -3,8 +3,9 @@
     .. pool-bench::
         the bench; in a book in one file, which has no scripts, its content instead
     .. run-here::
-        a form that runs the page's lesson, which the simulated device for a page must have
-        (simulated_device.py), with a link to the script of the bench that has the lesson's number
+        a form that runs the page's lesson, its solution, or this with a mistake, all of which the
+        simulated device for a page must have (simulated_device.py), with a link to the script of
+        the bench that has the lesson's number
     :bench:`step through it <10_event>`
         a link to the bench with that script of docs/live/scripts
 
@@ -15,6 +16,7 @@ import json
 import re
 from hashlib import sha256
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -24,9 +26,11 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from programbook.book import in_html
-from programbook.runs import sources_of_text, text_of
+from programbook.runs import patch_of, sources_of_text, text_of
+from programbook.sources import LISTED_TOO
 
 from . import simulated_device
+from .manifest import lessons, manifest
 from .rungs import RUNGS, TABLE
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,9 +50,6 @@ SCHEDULES = {
     "random:1": "random:1: whatever the order permits",
     "random:2": "random:2: another such order",
 }
-# The largest argument that a page offers: it has room for three such allocations side by side. A
-# program that has more of them at once says so in a sentence (simulator/os/web/web_memory.c).
-MOST_MIB = 300
 DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
 
 
@@ -113,9 +114,30 @@ class BenchLink(SphinxRole):
         return [addnodes.only("", link, expr="builder_html"), plain], []
 
 
+def mutants_of(lesson):
+    """Those that run in a page: {program: what is wrong with it, in words}."""
+    programs = (f"mutants/{lesson}/{name}" for name in manifest(lesson)["live_mutants"])
+    return {program: mistake_of(program) for program in programs}
+
+
+def mistake_of(program):
+    """The first sentence of its patch, within another."""
+    words = (ROOT / patch_of(program)).read_text(encoding="utf-8").partition("\n")[0]
+    return words[0].lower() + words[1:].removesuffix(".")
+
+
+def line_of(program):
+    """The first line that is not as in the solution."""
+    solution = text_of(f"solutions/{program.split('/')[1]}.c").splitlines()
+    lines = text_of(f"build/{program}.c").splitlines()
+    pairs = zip_longest(solution, lines)
+    return next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+
+
 def sources_of(lesson):
     """The script that run_steps.js needs to make steps of a run of the lesson."""
     files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
+    files += [f"build/{program}.c" for program in mutants_of(lesson)]
     sources = {file: text_of(file) for file in files}
     because = {rung.name: rung.because for rung in RUNGS}
     return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
@@ -137,15 +159,23 @@ def form(lesson):
         f'<option value="{name}">{words}</option>' for name, words in SCHEDULES.items()
     )
     default = DEFAULT.search((ROOT / f"solutions/{lesson}.c").read_text(encoding="utf-8"))[1]
+    most = manifest(lesson)["live_most"]
+    mistakes = "".join(
+        f'<option value="{program}" data-line="{line_of(program)}">{escape(words)}</option>'
+        for program, words in mutants_of(lesson).items()
+    )
+    if mistakes:
+        mistakes = f'<optgroup label="the solution with a mistake">{mistakes}</optgroup>'
     return (
         f'<div class="live" data-scripts="{scripts}" hidden><form class="bench-row">'
         '<span class="bench-field"><label for="live-program">Run here</label>'
         '<select id="live-program">'
         f'<option value="solutions/{lesson}">the solution</option>'
-        f'<option value="lessons/{lesson}">the starter</option></select></span>'
+        f'<option value="lessons/{lesson}">the starter</option>'
+        f"{mistakes}</select></span>"
         '<span class="bench-field"><label for="live-argument">argument, 1 to '
-        f"{MOST_MIB} MiB</label>"
-        f'<input id="live-argument" type="number" min="1" max="{MOST_MIB}" '
+        f"{most} MiB</label>"
+        f'<input id="live-argument" type="number" min="1" max="{most}" '
         f'placeholder="{default}"></span>'
         '<span class="bench-field"><label for="live-schedule">schedule</label>'
         f'<select id="live-schedule">{schedules}</select></span>'
@@ -161,7 +191,11 @@ class RunHere(SphinxDirective):
         lesson = self.env.docname
         if not simulated_device.has(f"solutions/{lesson}"):
             raise self.error(f"docs/live/live.wasm has no program of {lesson}: make live")
-        for file in (*sources_of_text(f"lessons/{lesson}.c"), *LIVE_FILES):
+        for program in mutants_of(lesson):
+            if not simulated_device.has(program):
+                raise self.error(f"docs/live/live.wasm has no program {program}: make live")
+        files = [*sources_of_text(f"lessons/{lesson}.c"), *map(patch_of, mutants_of(lesson))]
+        for file in (*files, f"tests/lessons/{lesson}/manifest.ini", *LIVE_FILES):
             self.env.note_dependency(str(ROOT / file))
         return [in_html(form(lesson))]
 
@@ -202,6 +236,7 @@ def write_scripts(app):
 
 
 def setup(app):
+    LISTED_TOO.update(f"build/{program}.c" for name in lessons() for program in mutants_of(name))
     app.add_directive("pool-bench", PoolBench)
     app.add_directive("run-here", RunHere)
     app.add_role("bench", BenchLink())

@@ -5,12 +5,12 @@
 
 // On the window, so that a script can ask whether it is loaded.
 const simulatedDevice = (globalThis.simulatedDevice = {
-    wasm: "", // the module, two hexadecimal digits a byte
+    wasm: "", // the module, a character a byte
     module: null, // the promise of it, compiled
 
     compile() {
         if (!this.module) {
-            const bytes = Uint8Array.from(this.wasm.match(/../g), (byte) => parseInt(byte, 16));
+            const bytes = Uint8Array.from(this.wasm, (byte) => byte.charCodeAt(0));
             this.module = WebAssembly.compile(bytes);
         }
         return this.module;
@@ -99,7 +99,7 @@ const simulatedDevice = (globalThis.simulatedDevice = {
     runApart(...given) {
         if (!this.apart) {
             const script = `const simulatedDevice = {
-                wasm: "${this.wasm}", module: null, ${this.compile}, ${this.run} };
+                wasm: ${JSON.stringify(this.wasm)}, module: null, ${this.compile}, ${this.run} };
                 onmessage = async ({ data }) => {
                     try {
                         postMessage({ result: await simulatedDevice.run(...data) });
