@@ -25,24 +25,30 @@
         return made;
     }
 
-    // A line of a report with a link to the line of the program that it names, as in the book.
-    function linked(line) {
+    // A line of a report with a link to the line of the program that it names, as in the book: a
+    // file that was named just before is there for who copies it, and not seen.
+    function linked(line, named) {
         const found = PLACE.exec(line);
         if (!found) return [line];
         const [words, file, kind, number] = found;
         const page = kind === "c" ? file : `${file}.h`;
         const href = `${root}listings/${page}.html#L${number}`;
-        const link = element("a", { className: "line-link", href }, words);
+        const path = words.slice(0, -number.length - 1);
+        const shown = named.at(-1) === path
+            ? [element("span", { className: "path-again" }, path), `:${number}`] : [words];
+        named.push(path);
+        const link = element("a", { className: "line-link", href }, ...shown);
         const after = found.index + words.length;
-        return [line.slice(0, found.index), link, ...linked(line.slice(after))];
+        return [line.slice(0, found.index), link, ...linked(line.slice(after), named)];
     }
 
     // What a program wrote to stderr: the kind of a hazard is bold, a place in the program a link.
     function reportOf(text) {
+        const named = [];
         return text.trimEnd().split("\n").map((line) => {
             const first = line.startsWith("  ") ? "" : " first";
             const kind = /^hazard: ([^.]*\.)/.exec(line);
-            const rest = linked(kind ? line.slice(kind[0].length) : line);
+            const rest = linked(kind ? line.slice(kind[0].length) : line, named);
             const parts = kind ? ["hazard: ", element("b", {}, kind[1]), ...rest] : rest;
             return element("span", { className: `report-line${first}` }, ...parts, "\n");
         });

@@ -675,7 +675,7 @@ const runSteps = (() => {
     // ---- the whole ----
 
     // What a run begins with: its first allocation, or else what is no preparation.
-    const ALLOCATES = /^cudaMalloc(FromPool)?Async|MemAllocNode$/;
+    const ALLOCATES = /^cudaMalloc((FromPool)?Async)?$|MemAllocNode$/;
     const SET_UP = /^cuda(Stream|Event)Create|^cuda(Set|Get)Device|GetDefaultMemPool|MallocHost$/;
 
     function read(journalRead, options) {

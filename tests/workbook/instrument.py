@@ -17,8 +17,8 @@ from browser import chromium, sync_playwright
 MOST_KEYS = 10  # to answer a reader's question
 COLUMNS, SIZE = 100, 13  # of a program that are seen, and the pixels of its letters
 SCROLLBAR = 15  # pixels, which this Chromium does not show
-UNFOLD = """[...document.querySelectorAll(".predict-notice button")].find(
-        (button) => button.textContent === "Show the run")?.click();
+UNFOLD = """for (const button of document.querySelectorAll(".predict-notice button"))
+        if (button.textContent === "Show the run") button.click();
     for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
 LOOK = """(place) => {
     const all = (part) => [...place.querySelectorAll(part)];
@@ -372,6 +372,8 @@ def mistakes(page):
             "hazard:" in report.inner_text()
         ):
             yield f"{name} with {mistake}: {outputs[1]}, {report.inner_text()}"
+        if report.inner_text().count(f"{mistake}.c") > 1:
+            yield f"{name}: the report names its file again: {report.inner_text()}"
         for link in live.locator("a[href*=listings]").all():
             file, _, line = link.get_attribute("href").partition("#")
             listing = page.folder / file
