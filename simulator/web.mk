@@ -2,8 +2,8 @@
 # repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
 # rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c) and without ptx/, the
 # pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there,
-# because they need no second device, process or thread: each as it is, solved, and with the mistakes
-# that the manifest names. What is alike stands side by side, which a server compresses.
+# because they need no second device, process or thread: each as it is, solved, and with the
+# mistakes that the manifest names. What is alike stands side by side, which a server compresses.
 LIVE := docs/live/live.wasm
 LIVE_PROGRAMS := docs/live/bench $(shell tests/commands/live_programs.sh)
 LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator/*/*.c)) \

@@ -533,7 +533,8 @@ const runView = (() => {
             if (place.classList.contains("is-large")) return [480, HEAD + 8 + LARGE * ROW, LARGE];
             // Its words stand above it, or at its left.
             const pane = part(".stepper-state");
-            const room = pane.clientHeight - (getComputedStyle(pane).display === "grid" ? 0 : ABOVE);
+            const isBeside = getComputedStyle(pane).display === "grid";
+            const room = pane.clientHeight - (isBeside ? 0 : ABOVE);
             const rows = Math.max(ROWS, Math.floor((room - HEAD - 8) / ROW));
             const wide = part(".picture").clientWidth - 4;
             return [Math.max(WIDTH, wide), HEAD + 8 + rows * ROW, rows];

@@ -37,7 +37,7 @@ look() { # look CHECK...
     look still large
 }
 
-@test "a program's 100 columns are seen at 1280, 1440 and 1920 pixels, and the picture has its room" {
+@test "100 columns of a program are seen at 1280, 1440 and 1920 pixels, and the picture" {
     look columns
 }
 

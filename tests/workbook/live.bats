@@ -246,7 +246,7 @@ pages again: type make live."
 }
 
 # bats test_tags=long
-@test "a mistake that a page offers says the same there as outside, and not what the solution says" {
+@test "a mistake that a page offers says the same there as outside, and no solution says it" {
     [ "$(live_mutants | wc -l)" -ge 24 ] || complain "Pages offer too few mistakes."
     compare_mutants "$LIVE"
     finish_kept

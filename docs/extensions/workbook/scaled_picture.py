@@ -8,8 +8,8 @@
 What order_picture.read() found, where lengths are the point. A box is as long as its time, which
 stands in it, or above or below it if it is too short. What takes no time is a mark. Many calls that
 are too short to be told apart are one box. A dashed line leads from the end of work to the call of
-the host that waited for it; what the call takes after that is a box of its own. Such a picture has no arrows between streams: it refuses what needs
-one.
+the host that waited for it; what the call takes after that is a box of its own. Such a picture has
+no arrows between streams: it refuses what needs one.
 """
 
 from dataclasses import replace
