@@ -3,8 +3,8 @@
 - a description, an icon and, where the book has a public address, a canonical address and a preview
   card for other sites; the list of all pages (sitemap.xml);
 - for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
-- of the style for folds and tabs only what the book's own pages use, and of scripts and styles what
-  a browser needs: no comments, nothing that indents a line;
+- of the styles for folds, tabs and programs only what the book's own pages use, and of scripts and
+  styles what a browser needs: no comments, nothing that indents a line;
 - what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
   one meta "viewport" instead of two;
 - in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
@@ -221,6 +221,23 @@ RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
 DESIGN = "sphinx-design.min.css"
 
 
+TOKEN = re.compile(r"\.highlight \.(\w+)$")
+
+
+def shorten_colors(folder):
+    """Leaves out of the colors of programs those of tokens that no page has: 12 of 20 KB."""
+    pages = (page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+    used = {name for page in pages for name in re.findall(r'class="(\w{1,3})"', page)}
+    used.update(("cm", "s", "k", "nf"))  # of run_view.js
+
+    def kept(rule):
+        found = [TOKEN.search(selector.strip()) for selector in rule[1].split(",")]
+        return rule[0] if any(not one or one[1] in used for one in found) else ""
+
+    style = folder / "_static/pygments.css"
+    style.write_text(RULE.sub(kept, style.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def shorten_design(folder):
     """Leaves out of the style for folds and tabs the rules for classes that no page has: 46 of 54
     KB, which each page with a fold would load."""
@@ -296,6 +313,7 @@ def publish(app, error):
     if error or app.builder.name != "html":
         return
     shorten_design(app.outdir)
+    shorten_colors(app.outdir)
     shorten_scripts(app.outdir / "_static")
     (
         app.outdir / ".nojekyll"
@@ -312,5 +330,6 @@ def setup(app):
     app.connect("doctree-resolved", move_to_end)
     app.connect("doctree-resolved", add_tips)
     app.connect("html-page-context", finish_page, priority=900)
-    app.connect("build-finished", publish)
+    # Behind the theme, which writes pygments.css when the build is finished.
+    app.connect("build-finished", publish, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
