@@ -195,3 +195,59 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     *event = v->handle;
     return cudaSuccess;
 }
+
+/* ---- memory of cudaMalloc ---- */
+
+/* What a handle says. */
+struct memory_address {
+    uint64_t magic, process, allocation;
+};
+#define MEMORY_MAGIC 0x6D656D6F727921u
+
+_Static_assert(sizeof(struct memory_address) <= sizeof(cudaIpcMemHandle_t),
+               "what the handle of an allocation says fits");
+
+cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle, void *pointer)
+{
+    struct address_info a = memory_find(pointer);
+    /* Measured, all of this: probe-ipc.txt, "memory_handles"; of managed memory and of host pools
+     * for the driver's function (probe-driver.txt). */
+    if (a.kind != ADDRESS_ALLOCATED || a.pool || a.heap != memory_heap(memory_device(&a)))
+        return cudaErrorInvalidValue;
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
+    /* The driver writes to the null pointer. */
+    if (!handle)
+        fatal_hazard(HAZARD_NULL_HANDLE, call->origin.call,
+                     "cudaIpcGetMemHandle was given a null pointer for the handle. "
+                     "A real driver dies of SIGSEGV here.\n"
+                     "  To do: pass the address of a cudaIpcMemHandle_t.");
+    struct memory_address address = {MEMORY_MAGIC, os_process(), a.range->id};
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &address, sizeof address);
+    return cudaSuccess;
+}
+
+/* Not modeled: memory of cudaMalloc is this process's alone. */
+cudaError_t do_cudaIpcOpenMemHandle(struct call *call, void **pointer, cudaIpcMemHandle_t handle,
+                                    unsigned int flags)
+{
+    struct memory_address address;
+    memcpy(&address, &handle, sizeof address);
+    (void)call;
+    /* Measured (probe-ipc.txt, "memory_handles", "memory_opened_nowhere"). */
+    if (!pointer || flags != cudaIpcMemLazyEnablePeerAccess || address.magic != MEMORY_MAGIC)
+        return cudaErrorInvalidValue;
+    if (address.process == os_process())
+        return cudaErrorDeviceUninitialized;
+    diag("cudaIpcOpenMemHandle: memory of cudaMalloc is not shared between processes here, so "
+         "the call returns cudaErrorNotSupported. A pool made with "
+         "cudaMemHandleTypePosixFileDescriptor can be shared.");
+    return cudaErrorNotSupported;
+}
+
+/* Measured (probe-ipc.txt, "memory_handles"): nothing is open that could be closed. */
+cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
+{
+    (void)call, (void)pointer;
+    return cudaErrorInvalidValue;
+}
