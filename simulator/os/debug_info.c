@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <spawn.h>
@@ -150,13 +151,17 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     size_t length = 0;
-    for (ssize_t got; !failed && length < size - 1
-                      && (got = read(ends[0], answer + length, size - 1 - length)) > 0;)
-        length += (size_t)got;
+    while (!failed && length < size - 1) {
+        ssize_t got = read(ends[0], answer + length, size - 1 - length);
+        if (got > 0)
+            length += (size_t)got;
+        else if (got == 0 || errno != EINTR) /* a signal of the program's is no end */
+            break;
+    }
     close(ends[0]);
     answer[length] = '\0';
-    if (!failed)
-        waitpid(child, NULL, 0);
+    while (!failed && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
     return !failed;
 }
 

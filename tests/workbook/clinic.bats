@@ -143,7 +143,7 @@ judge_repaired() {
     local page part name cases
     for page in docs/rules/*.rst; do
         part=$(sed -n 's/^\.\. rules-of:: //p' "$page")
-        cases=$(grep -oE 'clinic/[0-9]{2}_\w+`' "$page" | tr -d '`')
+        cases=$(grep -oE 'clinic/[0-9]{2}_\w+_wrong' "$page" | sed 's/_wrong//')
         [ "$(wc -w <<<"$cases")" = 2 ] || complain "$page has not two cases:" "$cases"
         for name in $cases; do
             grep -qxF "part = $part" "tests/lessons/$name/manifest.ini" ||

@@ -9,9 +9,10 @@ cudaError_t cudaMemcpyAsync_ptsz(void *to, const void *from, size_t bytes, enum 
                                  cudaStream_t stream);
 
 /* In a stream that is not the default one, the call with "_ptsz" is the same. */
-__attribute__((visibility("hidden"))) cudaError_t
-cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                cudaStream_t stream)
+__attribute__((visibility("hidden"))) cudaError_t cudaMemcpyAsync(void *to, const void *from,
+                                                                  size_t bytes,
+                                                                  enum cudaMemcpyKind kind,
+                                                                  cudaStream_t stream)
 {
     if (bytes == sizeof(int) && kind == cudaMemcpyDeviceToHost)
         launch_add((int *)from, asked_more, 1, stream);
