@@ -60,5 +60,6 @@ judge_lesson() {
     run make -s BACKEND=simulator solution-06 MUTANT=nothing
     assert_failure
     assert_output --partial "tests/lessons/06_trim/mutants/nothing.patch does not exist."
-    assert_output --partial "The mutants of 06_trim are: keep_in_mib "
+    assert_output --partial "The mutants of 06_trim are: "
+    assert_output --partial " keep_in_mib "
 }
