@@ -68,6 +68,13 @@ window.walk = (place) => {
     }
     return [looks.slice(-2), Math.max(...looks.map(({ unfolded }) => unfolded))];
 };"""
+# What is folded until questions are answered: [[their names, is it?]]. A stepper that its button
+# has unfolded does not count.
+FOLDS = """(names) => [...document.querySelectorAll(".predict-until")].map((mark) => [
+    names.filter((name) => mark.compareDocumentPosition(document.getElementById(name)) &
+        Node.DOCUMENT_POSITION_PRECEDING),
+    [...mark.parentNode.querySelectorAll(":scope > .predict-fold[hidden]")].length > 0,
+])"""
 # Answers in the stepper: [the answer of a field, how wrong].
 ANSWER = """(place, answers) => {
     const asked = place.querySelector(".say .asked");
@@ -205,7 +212,6 @@ def faults_of(page, file, answers, places):
         yield f"{button.count()} buttons lead to the stepper"
         return
     place = page.locator(".stepper").first
-    may_fold = page.locator(".predict-fold").count() > 0
     if place.evaluate(LOOK)["open"] == (page.locator(".predict-fold .stepper").count() > 0):
         yield "the stepper is folded, or not, unlike its part of the page"
     button.click()
@@ -226,9 +232,9 @@ def faults_of(page, file, answers, places):
             yield f"{names[number]} is chosen, and asks nothing"
         for fault in faults_of_run(page, place, expected, answers, still_open):
             yield f"{names[number]}: {fault}"
-    folded = any(name.startswith("predict") for name in still_open)
-    if may_fold and folded == bool(place.evaluate(LOOK)["unfolded"]):
-        yield f"with {sorted(still_open)} open the run is {'un' if folded else ''}folded"
+    for above, folded in page.evaluate(FOLDS, sorted(answers)):
+        if folded != bool(still_open & set(above)):
+            yield f"with {sorted(still_open)} open what is below {above} is folded: {folded}"
 
 
 def look(program, book, names):

@@ -42,8 +42,8 @@ SHIFTS = """(() => {
                     window.shifts.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift" });
 })()"""
-UNFOLD = """[...document.querySelectorAll(".predict-notice button")].find(
-        (button) => button.textContent === "Show the run")?.click();
+UNFOLD = """for (const button of document.querySelectorAll(".predict-notice button"))
+        if (button.textContent === "Show the run") button.click();
     for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
 SHOWN = "([place, number]) => place.dataset.shown === String(number)"
 # How many runs were loaded, less those whose place is near.
