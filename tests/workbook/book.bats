@@ -272,7 +272,7 @@ print(runs.delivered('$lesson'))"
     printf '%s\n' Book ==== '' ".. program-source:: lessons/$lesson" >docs/index.rst
     run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
         -D extensions=sphinx_design,programbook docs html
-    output=$(grep -v '^ *[0-9]* seconds: ' <<<"$output") # a busy machine takes a while
+    run grep -v '^ *[0-9]* seconds: ' <<<"$output" # a busy machine takes a while
     assert_output ""
     for page in index listings/lessons/$lesson; do
         run text_of html/$page.html
