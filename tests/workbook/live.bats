@@ -178,10 +178,20 @@ compare_bench() {
     done
 }
 
+# compare_outside PROGRAM NUMBER: what it says outside of a page is what it said there, as NUMBER.
+compare_outside() {
+    local folder=$BATS_TEST_TMPDIR part ended=0
+    "build/simulator/$1" >"$folder/output" 2>"$folder/errors" || ended=$?
+    printf %s $ended >"$folder/status"
+    for part in output errors status; do
+        diff "$folder/$part" "$folder/$2.$part" || complain "$1: its $part differs in a page."
+    done
+}
+
 # compare_lessons MODULE: a solution prints in a page what was recorded; a starter prints, reports
 # and returns what it does outside.
 compare_lessons() {
-    local folder=$BATS_TEST_TMPDIR lessons lesson number=0 part ended
+    local folder=$BATS_TEST_TMPDIR lessons lesson number=0
     mapfile -t lessons < <(grep -aoE 'solutions/[0-9]{2}_[a-z_]+' "$1" | sort -u)
     lessons=("${lessons[@]#*/}")
     [ "${#lessons[@]}" = 12 ] || complain "The module has ${#lessons[@]} lessons, not 12."
@@ -190,13 +200,7 @@ compare_lessons() {
     for lesson in "${lessons[@]}"; do
         diff "tests/lessons/$lesson/expected/output.txt" "$folder/$number.output" ||
             complain "The solution of $lesson prints something else in a page."
-        ended=0
-        "build/simulator/lessons/$lesson" >"$folder/output" 2>"$folder/errors" || ended=$?
-        printf %s $ended >"$folder/status"
-        for part in output errors status; do
-            diff "$folder/$part" "$folder/$((number + ${#lessons[@]})).$part" ||
-                complain "$lesson: the starter's $part differs in a page."
-        done
+        compare_outside "lessons/$lesson" $((number + ${#lessons[@]}))
         number=$((number + 1))
     done
 }
@@ -206,18 +210,12 @@ live_mutants() { tests/commands/live_programs.sh | sed -n 's|^build/||p'; }
 
 # compare_mutants MODULE: each says the same in a page as outside, and not what its solution says.
 compare_mutants() {
-    local folder=$BATS_TEST_TMPDIR mutants mutant number=0 part ended expected
+    local folder=$BATS_TEST_TMPDIR mutants mutant number=0 expected
     mapfile -t mutants < <(live_mutants)
     as_typed make -s "${mutants[@]/#/build/simulator/}"
     run_in_page "$1" "${mutants[@]}"
     for mutant in "${mutants[@]}"; do
-        ended=0
-        "build/simulator/$mutant" >"$folder/output" 2>"$folder/errors" || ended=$?
-        printf %s $ended >"$folder/status"
-        for part in output errors status; do
-            diff "$folder/$part" "$folder/$number.$part" ||
-                complain "$mutant: its $part differs in a page."
-        done
+        compare_outside "$mutant" $number
         expected=tests/lessons/$(cut -d / -f 2 <<<"$mutant")/expected/output.txt
         ! cmp -s "$expected" "$folder/$number.output" || [ -s "$folder/$number.errors" ] ||
             complain "$mutant says nothing: it prints what the solution does, without a report."

@@ -265,6 +265,15 @@ def allowed(cells):
     return cells[3] == cells[4] == "cudaSuccess"
 
 
+def two_gpus(canvas, wide, high):
+    """GPU 0 at the left, GPU 1 at the right. Returns where GPU 1 begins."""
+    right = canvas.width - wide
+    for x, name in ((0, "GPU 0"), (right, "GPU 1")):
+        canvas.box("place", x, 2, wide, high, 6)
+        canvas.text(x + 10, 20, name, "heading")
+    return right
+
+
 @drawing(
     "peer_rights",
     "cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool",
@@ -274,11 +283,7 @@ def allowed(cells):
 )
 def peer_rights(canvas):
     half = 140 if canvas.width < NARROW else 260
-    right = canvas.width - half
-    canvas.box("place", 0, 2, half, 112, 6)
-    canvas.box("place", right, 2, half, 112, 6)
-    canvas.text(10, 20, "GPU 0", "heading")
-    canvas.text(right + 10, 20, "GPU 1", "heading")
+    right = two_gpus(canvas, half, 112)
     node(canvas, 10, 30, half - 20, "memory of cudaMalloc", "segment", high=36)
     node(canvas, 10, 72, half - 20, "memory of a pool", "segment", high=36)
     node(canvas, right + 10, 30, half - 20, "its kernel, with peers enabled", "work s-2", high=78)
@@ -299,11 +304,7 @@ def peer_rights(canvas):
 def devices(canvas):
     narrow = canvas.width < NARROW
     half = 150 if narrow else 260
-    right = canvas.width - half
-    canvas.box("place", 0, 2, half, 92, 6)
-    canvas.box("place", right, 2, half, 92, 6)
-    canvas.text(10, 20, "GPU 0", "heading")
-    canvas.text(right + 10, 20, "GPU 1", "heading")
+    right = two_gpus(canvas, half, 92)
     node(canvas, 10, 30, half - 20, "its default pool", "segment", high=52)
     node(canvas, right + 10, 30, half - 20, "its kernels, its copies", "work s-2", high=52)
     canvas.arrow("event", (right, 56), (half + 2, 56))
