@@ -270,11 +270,15 @@ headers:
 
 ## make gpu           record and verify everything on this machine's GPU, in
 ##                    build/gpu-record; make gpu lessons probes: these parts alone
-GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels
+GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance
 .PHONY: gpu
 gpu:
 	@bash tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
+ifneq ($(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS)),)
+$(error make gpu has no part '$(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS))'. Its parts are \
+    $(GPU_PARTS))
+endif
 .PHONY: $(GPU_PARTS)
 $(GPU_PARTS): gpu
 	@:

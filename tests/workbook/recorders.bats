@@ -18,7 +18,7 @@ recorder() {
     for file in tests/hardware/facts/*.txt; do
         name=$(basename "$file" .txt)
         [ "$name" != differences ] || continue   # written by hand
-        [[ $name != kernels-* ]] || known+=" $name"   # kernels.sh records those
+        [[ $name != kernels-* && $name != chance ]] || known+=" $name"   # NAME.sh records those
         [[ " $known " == *" $name "* ]] || complain "probes.sh does not record $name.txt."
         grep -q "^|.*\b$name\.txt" tests/hardware/facts/README.md ||
             complain "tests/hardware/facts/README.md has no row for $name.txt."
@@ -44,6 +44,25 @@ recorder() {
     run tests/hardware/gpu.sh walk
     assert_equal "$status" 2
     assert_output --partial "the parts are lessons probes peers walks "
+    run make gpu walk
+    assert_equal "$status" 2
+    assert_output --partial "make gpu has no part 'walk'."
+}
+
+@test "chance: answers are counted, and one that no GPU has given is named" {
+    run tests/hardware/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        known=tests/hardware/facts/chance.txt
+        sed -i "/yesterday/!d" $known
+        RUNS=3 tests/hardware/chance.sh || exit 10
+        sed -i "/ 512 /d" $known
+        RUNS=1 tests/hardware/chance.sh && exit 11
+        true'
+    assert_success
+    local answer="sum 28, reserved 64 MiB after round 1, 512 MiB after round 8"
+    assert_line "| docs/programs/yesterday | $answer | 3 |"
+    assert_line "| docs/programs/yesterday | $answer | 1 |"
+    assert_equal "$(tail -n 2 <<<"$output")" "Answers that tests/hardware/facts/chance.txt has not:
+docs/programs/yesterday"$'\t'"$answer"
 }
 
 # bats test_tags=long
