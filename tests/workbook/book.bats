@@ -247,6 +247,24 @@ END
     assert_output ""
 }
 
+@test "two builds that make the same run at once have its whole journal each" {
+    local build builds=()
+    for build in 1 2; do
+        PYTHONPATH=docs/extensions build/venv/bin/python3 -B -c '
+from programbook import runs
+for _ in range(10):
+    runs.run_program.cache_clear()
+    run = runs.run_program("solutions/14_peer_access")
+    if not run.journal or run.journal[-1].get("did") != "exit" or not run.printed:
+        print("A run has", len(run.journal), "lines of its journal.")' \
+            >"$BATS_TEST_TMPDIR/$build" 2>&1 &
+        builds+=($!)
+    done
+    wait "${builds[@]}"
+    run cat "$BATS_TEST_TMPDIR"/[12]
+    assert_output ""
+}
+
 @test "what is noted of a program's output changes nothing of it, however long a line is" {
     local folder=$BATS_TEST_TMPDIR
     printf '%s\n' '#include <stdio.h>' '#include <string.h>' 'int main(void)' '{' \

@@ -185,7 +185,6 @@ END
     printf '%s\n' Book ==== '' '.. toctree::' '   :glob:' '' '   p*' '   glossary' \
         >docs/index.rst
     printf '%s\n' Words ===== '' '.. glossary::' '' '   pool' '      Memory.' >docs/glossary.rst
-    # Each page has a program of its own: two processes that make the same run share its folder.
     for page in 1 2 3 4 6 7; do
         program=$(echo lessons/0"$page"_*.c)
         printf '%s\n' "Page $page" ====== '' ".. stepper:: ${program%.c}" >"docs/p$page.rst"

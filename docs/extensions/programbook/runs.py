@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import subprocess
+from fcntl import LOCK_EX, flock
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -226,6 +227,13 @@ def run_program(program, arguments=(), environment=()):
         / "-".join([program, *arguments, *environment]).replace("/", "-")
     )
     folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)  # another build may be about to make the same run
+        return run_in(folder, program, arguments, environment)
+
+
+def run_in(folder, program, arguments, environment):
+    """Runs it, and what it writes goes into the folder."""
     journal, printed = folder / "journal.jsonl", folder / "printed"
     for old in (*folder.glob("journal.jsonl*"), printed):
         old.unlink(missing_ok=True)
