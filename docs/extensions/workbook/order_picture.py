@@ -238,7 +238,10 @@ def microseconds(nanoseconds):
 
 
 def duration(item):
-    return f"{microseconds(item.finish[0] - item.start[0])} µs"
+    """How long an item took. A gate that was open before the stream came to it held for no time
+    that could be shown."""
+    took = microseconds(item.finish[0] - item.start[0])
+    return "" if item.kind == "hold" and took == "0.0" else f"  {took} µs"
 
 
 def clock(nanoseconds):
@@ -327,7 +330,7 @@ def read(journal, calls=(), numbers=None, names=(), most=None, missing=(), host=
     name_points([item for item in items if item.kind == "point"])
     for item in items:
         if item.kind in ("work", "hold"):
-            item.words += f"  {duration(item)}"
+            item.words += duration(item)
         item.edges = [(kind, one) for kind, one in item.edges if any(one is two for two in items)]
     for earlier, later, words in missing:
         if earlier in by_number and later in by_number:
