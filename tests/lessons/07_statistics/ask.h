@@ -3,9 +3,10 @@
  *
  * "need" LIVE BEFORE SIZE MORE asks three times, with two pools in turn: after BEFORE were used,
  * with nothing live; in the other pool while LIVE are live; and in the first, with both.
- * "reserve" LIVE SIZE reserves, and then allocates as much. "holes" PIECE SIZE does that in a pool
- * whose free memory is four holes of PIECE each. What the pools did is in the journal: what is made
- * before a question has 512 bytes more than whole MiB. */
+ * "reserve" LIVE SIZE LESS reserves SIZE in a pool with LIVE, and LESS in one that has nothing, and
+ * then allocates as much. "holes" PIECE SIZE does that in a pool whose free memory is four holes of
+ * PIECE each. What the pools did is in the journal: what is made before a question has 512 bytes
+ * more than whole MiB. */
 
 static size_t asked_more;
 
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
     } else {
         void *live = asked_allocate(pool, stream, size[0]);
         asked_reserve(pool, stream, size[1]);
+        asked_reserve(other, stream, size[2]);
         CHECK(cudaFreeAsync(live, stream));
     }
     CHECK(cudaStreamSynchronize(stream));
