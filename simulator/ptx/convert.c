@@ -137,8 +137,6 @@ HOT void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
     for (unsigned n = 0; n < i->count; n++) {
         lane_u32 *d = (lane_u32 *)(w->registers + i->r[n]);
         const unsigned by = 8u * i->bytes * n;
-        if (i->option >> n & 1)
-            continue;
         if (i->wide) {
             EACH_LANE(lanes, d[l] = (uint32_t)(((const lane_u64 *)a)[l] >> by) & mask;)
         } else {

@@ -214,22 +214,18 @@ static void decode_parts(struct decoder *d, bool pack)
     size_t bytes = type_bytes(d->statement.parts[d->statement.part_count - 1]),
            count = list->part_count;
     uint32_t r[OPERANDS_MAX] = {0};
-    uint8_t sinks = 0;
     if (!count || count > 4 || !bytes || bytes > 8) {
         decode_refuse(d, "a move of a form that is not simulated");
         return;
     }
     r[pack ? 0 : count] = decode_value(d, whole, bytes > 4 ? 8 : 4);
-    for (size_t n = 0; n < count; n++) {
+    for (size_t n = 0; n < count; n++)
         r[n + pack] = decode_value(d, &list->parts[n], 4);
-        sinks |= (uint8_t)((list->parts[n].kind == OPERAND_SINK) << n);
-    }
     struct instruction *i = decode_add(d, pack ? run_pack : run_unpack, INSTRUCTION_PLAIN);
     memcpy(i->r, r, sizeof r);
     i->count = (uint8_t)count;
     i->bytes = (uint8_t)(bytes / count);
     i->wide = bytes > 4;
-    i->option = sinks;
 }
 
 static bool decode_clock(struct decoder *d)
@@ -252,6 +248,9 @@ static bool decode_clock(struct decoder *d)
 
 /* ---- conversions ---- */
 
+/* The numbers of types in convert.c. */
+enum { F32 = 10 };
+
 static uint8_t number_type(struct word w)
 {
     static const char *const names[] = {"u8",  "s8",  "u16", "s16",  "u32", "s32",
@@ -260,6 +259,26 @@ static uint8_t number_type(struct word w)
         if (word_is(w, names[n]))
             return n;
     return 255;
+}
+
+/* Documented: .ftz is about what is an f32, before the conversion and behind it, also on the way to
+ * an integer, and rounds such a number to no integer but 0. */
+static uint32_t flush_source(struct decoder *d, uint32_t a)
+{
+    static const struct modifiers flush = {.types = {{"f32", 3}}, .flush = true};
+    struct instruction *i = decode_add(d, find_operation("mov.f32")->run, INSTRUCTION_PLAIN);
+    i->r[1] = a;
+    i->r[0] = a = decode_new_register(d, 4);
+    modify(i, &flush, 1, true);
+    return a;
+}
+
+static void flush_result(struct instruction *i)
+{
+    if (!i->modified)
+        i->inner = i->run;
+    i->run = run_modified;
+    i->modified |= MODIFIED_FLUSH_RESULT;
 }
 
 static void decode_convert(struct decoder *d)
@@ -294,6 +313,8 @@ static void decode_convert(struct decoder *d)
         low->r[1] = a;
         low->r[0] = a = decode_new_register(d, 4);
     }
+    if (m.flush && from == F32)
+        a = flush_source(d, a);
     uint32_t result = decode_value(d, &st->operands[0], wide_result ? 8 : bytes[0]);
     struct instruction *i = decode_add(d, run_convert, INSTRUCTION_PLAIN);
     i->r[0] = result;
@@ -307,10 +328,13 @@ static void decode_convert(struct decoder *d)
         i->run = o->run;
         i->rounding = 0;
         struct modifiers of_float = m;
+        of_float.flush = false;
         modify(i, &of_float, 1, true);
     } else if (m.saturate && float_result) {
         decode_refuse(d, "a conversion that is not simulated");
     }
+    if (m.flush && to == F32)
+        flush_result(i);
 }
 
 bool decode_arithmetic(struct decoder *d)

@@ -68,8 +68,10 @@ static const char *print_one(struct warp *w, unsigned l, const char *format, con
     return format + length + 1;
 }
 
-static void print(struct warp *w, unsigned l, const char *format, const char *values)
+/* Returns how many values were printed. */
+static uint32_t print(struct warp *w, unsigned l, const char *format, const char *values)
 {
+    uint32_t printed = 0;
     size_t at = 0;
     while (*format) {
         size_t plain = strcspn(format, "%");
@@ -80,11 +82,14 @@ static void print(struct warp *w, unsigned l, const char *format, const char *va
             format += 2;
         } else if (*format) {
             format = print_one(w, l, format, values, &at);
+            printed++;
         }
     }
+    return printed;
 }
 
-/* vprintf(format, values): the values lie one behind the other, each at a multiple of its size. */
+/* vprintf(format, values): the values lie one behind the other, each at a multiple of its size.
+ * Documented: it returns how many there are. */
 void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
@@ -96,9 +101,10 @@ void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
         const char *values = where ? bytes_of(w, l, where, 1) : none;
         if (!format || !values)
             return;
-        print(w, l, format, values);
+        uint32_t printed = print(w, l, format, values);
         if (site->result_count)
-            memset(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, 0, 4);
+            memcpy(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, &printed,
+                   sizeof printed);
     }
 }
 

@@ -6,7 +6,7 @@ load ../suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/tests/simulator/nvcc_by_hand
+    make -s BACKEND=simulator build/simulator/tests/simulator/{nvcc_by_hand,instructions}
     NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
     export NVCC
 }
@@ -42,6 +42,33 @@ ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
 @test "copies to and from a variable of device code; what a kernel may have of a multiprocessor" {
     as_expected nvcc_by_hand variables
     as_expected nvcc_by_hand resources
+}
+
+@test "a __managed__ variable is there before the first call, or the program ends with a sentence" {
+    as_expected nvcc_by_hand managed
+    run bounded "$PROGRAMS/nvcc_by_hand" managed nowhere
+    assert_failure
+    assert_output --partial "the __managed__ variable nowhere is not in the program's device code:"
+}
+
+@test "device code that is compressed, damaged, or in a list" {
+    run bounded "$PROGRAMS/nvcc_by_hand" compressed
+    assert_success
+    assert_line "all as expected"
+    assert_output --partial "its compressed device code is damaged"
+    assert_output --partial "it has no device code"
+}
+
+@test "an instruction of PTX gives what its ISA says: .ftz, rounding, warps, tables of branches" {
+    as_expected instructions values
+}
+
+@test "what a kernel prints is on the program's standard output, and printf counts the values" {
+    "$PROGRAMS/instructions" printf >printed
+    run cat printed
+    assert_output "[-7] [word  ] [  2.5] [fffffffffffffff0] [0x1234] [(null)] [A] 100%
+7 values
+all as expected"
 }
 
 @test "SIM_KERNELS=refuse, or no PTX: a kernel that nvcc compiled gets an error, and no success" {

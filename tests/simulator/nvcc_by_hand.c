@@ -2,6 +2,8 @@
  * nvcc_by_hand refused: the launches of a kernel whose binary has no PTX.
  * nvcc_by_hand variables: copies to and from a variable of device code.
  * nvcc_by_hand resources: what a kernel may have of a multiprocessor.
+ * nvcc_by_hand compressed: device code in the forms that nvcc writes.
+ * nvcc_by_hand managed: a __managed__ variable; managed NAME: one that is not in the device code.
  * nvcc_by_hand FILE.ptx: the kernel of tests/simulator/kernels/sums.cu. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
@@ -69,9 +71,12 @@ static const char own_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
                               "{\n"
                               ".shared .align 4 .b8 part[256];\n"
                               "ret;\n"
-                              "}\n";
+                              "}\n"
+                              ".visible .global .attribute(.managed) .align 4 .u32 counter = 5;\n"
+                              ".visible .entry count() .maxntid 4, 2, 1\n"
+                              "{ red.global.add.u32 [counter], 1; ret; }\n";
 static char table;
-static const char nothing_kernel;
+static const char nothing_kernel, count_kernel;
 
 static void register_own(void)
 {
@@ -165,6 +170,94 @@ static void resources(void)
     IS(cudaErrorInvalidDeviceFunction, ROOM(none, 1, 256));
 }
 
+static void managed(const char *name)
+{
+    int *counter = NULL;
+    void **binary = register_ptx(own_ptx);
+    dim3 threads = {4, 2, 1};
+    __cudaRegisterFunction(binary, &count_kernel, NULL, "count", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterManagedVar(binary, (void **)&counter, NULL, name, 0, 4, 0, 0);
+    __cudaRegisterFatBinaryEnd(binary);
+    SAME(0, __cudaInitModule(NULL));
+    SAME(1, __cudaInitModule(binary));
+    SAME(5, *counter);
+    *counter = 10;
+    OK(cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
+    OK(cudaDeviceSynchronize());
+    SAME(18, *counter);
+    struct cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, &count_kernel));
+    SAME(8, attributes.maxThreadsPerBlock);
+    threads.z = 2;
+    IS(cudaErrorInvalidConfiguration, cudaLaunchKernel(&count_kernel, one, threads, NULL, 0, 0));
+}
+
+/* ---- forms of a binary ---- */
+
+/* Writes what is left of a length of LZ4 whose first 4 bits were 15. */
+static unsigned char *put_length(unsigned char *at, size_t length)
+{
+    for (; length >= 255; length -= 255)
+        *at++ = 255;
+    *at++ = (unsigned char)length;
+    return at;
+}
+
+/* Writes a sequence of LZ4: literals, and then bytes of before again, unless that is 0. */
+static unsigned char *put_sequence(unsigned char *at, const char *literals, size_t count,
+                                   unsigned char distance, size_t again)
+{
+    size_t match = again ? again - 4 : 0;
+    *at++ = (unsigned char)((count < 15 ? count : 15) << 4 | (match < 15 ? match : 15));
+    if (count >= 15)
+        at = put_length(at, count - 15);
+    memcpy(at, literals, count);
+    at += count;
+    if (!again)
+        return at;
+    *at++ = distance;
+    *at++ = 0;
+    return match < 15 ? at : put_length(at, match - 15);
+}
+
+/* Registers the binary's kernel "nonono", and launches it. */
+static cudaError_t launch_of(void **binary, const char *kernel)
+{
+    __cudaRegisterFunction(binary, kernel, NULL, "nonono", -1, 0, 0, 0, 0, 0);
+    __cudaRegisterFatBinaryEnd(binary);
+    return cudaLaunchKernel(kernel, one, one, NULL, 0, 0);
+}
+
+/* As LZ4: "//aaa...", of which 300 repeat the byte before them, and a kernel whose name repeats the
+ * two before. Then with a byte that is missing; and in a list, beside what is no binary. */
+static void compressed(void)
+{
+    static const char kernels[4], name[] = "\n.version 7.0\n.target sm_75\n.entry no",
+                                  body[] = "() { ret; }\n";
+    unsigned char bytes[256], *end = put_sequence(bytes, "//a", 3, 1, 300);
+    end = put_sequence(end, name, sizeof name - 1, 2, 4);
+    end = put_sequence(end, body, sizeof body, 0, 0);
+    size_t count = (size_t)(end - bytes);
+    struct binary *b = new_binary((char *)bytes, count), *damaged;
+    b->entry.flags = 0x2000;
+    b->entry.compressed = (unsigned)count;
+    b->entry.text_bytes = 3 + 300 + sizeof name - 1 + 4 + sizeof body;
+    damaged = new_binary((char *)bytes, count);
+    damaged->entry = b->entry;
+    damaged->entry.text_bytes++;
+    IS(cudaSuccess, launch_of(register_binary(b), &kernels[0]));
+    IS(cudaErrorNoKernelImageForDevice, launch_of(register_binary(damaged), &kernels[1]));
+
+    /* Version 2 of the wrapper has a list. */
+    const void *list[] = {b, "no binary", NULL}, *none[] = {NULL};
+    struct {
+        int magic, version;
+        const void *data, **prelinked;
+    } of_list = {0x466243b1, 2, NULL, list}, of_none = {0x466243b1, 2, NULL, none};
+    IS(cudaSuccess, launch_of(__cudaRegisterFatBinary(&of_list), &kernels[2]));
+    IS(cudaErrorNoKernelImageForDevice, launch_of(__cudaRegisterFatBinary(&of_none), &kernels[3]));
+}
+
 /* ---- PTX that is in a file ---- */
 
 /* Registers the file's PTX. */
@@ -215,6 +308,10 @@ int main(int argc, char **argv)
         variables();
     else if (argc == 2 && !strcmp(argv[1], "resources"))
         resources();
+    else if (argc == 2 && !strcmp(argv[1], "compressed"))
+        compressed();
+    else if (argc >= 2 && !strcmp(argv[1], "managed"))
+        managed(argc == 2 ? "counter" : argv[2]);
     else if (argc == 2)
         run_sums(argv[1]);
     else

@@ -14,6 +14,9 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
                             dim3 *grid_size, int *warp_size);
 void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
                        size_t bytes, int constant, int global);
+void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol, int ext,
+                              size_t bytes, int constant, int global);
+char __cudaInitModule(void **binary);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, cudaStream_t stream);
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
@@ -39,29 +42,40 @@ struct binary {
     char text[];
 };
 
-/* Registers a text of PTX, as a program's binary. Returns the binary's handle. */
-static inline void **register_ptx(const char *text)
+/* Returns a binary with `bytes` bytes, of which a text of PTX is made. */
+static inline struct binary *new_binary(const char *bytes, size_t count)
+{
+    struct binary *b = calloc(1, sizeof *b + count);
+    if (!b)
+        exit(2);
+    memcpy(b->text, bytes, count);
+    b->container.magic = 0xBA55ED50;
+    b->container.version = 1;
+    b->container.header_bytes = sizeof b->container;
+    b->container.bytes = sizeof b->entry + count;
+    b->entry.kind = 1;
+    b->entry.header_bytes = sizeof b->entry;
+    b->entry.bytes = count;
+    b->entry.architecture = 75;
+    return b;
+}
+
+/* Registers the binary as a program's. Returns its handle. */
+static inline void **register_binary(const struct binary *b)
 {
     static struct {
         int magic, version;
         const void *data;
         void *file;
     } wrapper = {0x466243b1, 1, NULL, NULL};
-    size_t bytes = strlen(text) + 1;
-    struct binary *b = calloc(1, sizeof *b + bytes);
-    if (!b)
-        exit(2);
-    memcpy(b->text, text, bytes);
-    b->container.magic = 0xBA55ED50;
-    b->container.version = 1;
-    b->container.header_bytes = sizeof b->container;
-    b->container.bytes = sizeof b->entry + bytes;
-    b->entry.kind = 1;
-    b->entry.header_bytes = sizeof b->entry;
-    b->entry.bytes = bytes;
-    b->entry.architecture = 75;
     wrapper.data = b;
     return __cudaRegisterFatBinary(&wrapper);
+}
+
+/* Registers a text of PTX. */
+static inline void **register_ptx(const char *text)
+{
+    return register_binary(new_binary(text, strlen(text) + 1));
 }
 
 #endif
