@@ -2,43 +2,65 @@
 
 A check is tests/lessons/NN_name/check.py, in plain Python. Each function test_NAME(check) is a
 rule, in the order of the file; its docstring is the rule's sentence. A rule that returns is met.
-One that calls expect(false, ...) is missed, with the words of that call:
+One that calls miss(...) is missed, with the words of that call: what was expected and, behind
+"Happened:", what happened. They are what a student reads.
 
-    from check import MIB, expect
+    from check import miss
 
     def test_threshold(check):
         "the threshold is set before the first free"
-        run = check.run(96)
-        sets = run.journal.ok("cudaMemPoolSetAttribute")
-        frees = run.journal.ok("cudaFreeAsync")
-        expect(sets and sets[0]["n"] < frees[0]["n"],
-               "the program sets the release threshold before it frees.",
-               f"it sets a threshold {len(sets)} times.")
+        journal = check.run(96).journal
+        sets = journal.ok("cudaMemPoolSetAttribute")
+        if not sets.before(journal.frees.first):
+            miss(f"it sets the threshold before it frees. Happened: it sets it {len(sets)} times.")
+
+Runs. The report shows the run that a rule asked for last.
 
 check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules
                           that need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
-                          device more environment
+                          device more environment; **LATE is a device that does nothing until
+                          somebody waits for it
 check.run_both(...)       the same for a program of two processes: the journal has the lines of
                           both, each with "of": "exporter", the process that exported a pool (else
                           the one that came first), or "importer"
 check.ask(SENTENCE, ARGUMENT...)
                           runs ask.h beside the check, which calls the student's functions, with
                           these arguments: a Run whose answers are what came back. SENTENCE says
-                          what such a file needs for that. harness= names another file, hazards=True
-                          leaves a hazard to the rule
+                          what such a file needs for that. harness= names another file, both=True
+                          gives both journals. hazards=True leaves a hazard to the rule, and
+                          early=True an end that is too early: run.early is then its miss, which
+                          run.expect_return() raises
 check.draw(NAME, A, B)    a whole number from A to B, which depends on NAME, the lesson and SEED:
                           make check-NN draws one, the suite sets it to 1. A table of known answers
                           does not pass
 check.choose(NAME, LIST)  one of these, in the same way
-check.expect_answers(SENTENCE, RUN, {QUESTION: ANSWER})
-                          the harness printed "QUESTION = ANSWER" once for each
+
+What a run shows.
+
+run.journal               class Journal below: its calls by name, by field, by place, and by what
+                          they do (allocations, frees, waits of the host, hazards)
+run.lines, run.line(TEXT) what it printed, and the first line that has this text
+run.answer(QUESTION)      what the harness printed behind "QUESTION = "
+run.wrong({QUESTION: ANSWER})
+                          a sentence about the first answer that is not as given here, else ""
+
+What is demanded of a whole run. These miss by themselves.
+
+check.expect_recorded(ARGUMENT...)
+                          the output without an argument is expected/output.txt, and with each of
+                          these expected/output.ARGUMENT.txt
 check.expect_right(RUN, NAME)
                           expect_clean, and the output is expected/output.NAME.txt; lines that begin
                           with "~" depend on the machine and are compared in their words
 check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, nothing that is not
                           modeled
+check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
+
+What can be judged.
+
 check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits
-check.after_the_rest()    the same for all rules before it. A program that only prints what is
+check.has_met(test_NAME)  is this one?
+check.after_the_rest()    this rule waits for all before it. A program that only prints what is
                           expected must earn nothing, so what judges the output alone waits
 
 What a check computes, it computes outside of the student's process. From a run it takes what the
@@ -58,6 +80,8 @@ from manifest import ROOT, cases, manifest, room
 
 MIB = 1 << 20
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
+# Nothing is done until somebody waits for it, so neither a sleep nor luck hides a missing wait.
+LATE = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
 
 
 class Miss(Exception):
@@ -79,15 +103,11 @@ class Waits(Exception):
     """A rule that cannot be judged before something else is repaired; the text says what."""
 
 
-def expect(true, expected, happened="", run=None):
-    """Ends the rule unless `true`. expected, happened: sentences, or functions that make one."""
-    if true:
-        return
-    texts = [text() if callable(text) else text for text in (expected, happened)]
-    labels = ("Expected", "Happened")
-    raise Miss(
-        *(f"{label}: {one_line(text)}" for label, text in zip(labels, texts) if text), run=run
-    )
+def miss(text):
+    """Ends the rule: it is missed. What follows "Happened:" in the text is what happened."""
+    expected, _, happened = one_line(text).partition("Happened:")
+    lines = (("Expected", expected.strip()), ("Happened", happened.strip()))
+    raise Miss(*(f"{label}: {words}" for label, words in lines if words))
 
 
 def one_line(text):
@@ -112,8 +132,22 @@ def words(line):
 # ---- a journal ----
 
 
+SUCCESS = "cudaSuccess"
+ALLOCATE = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
+FREE = ("cudaFreeAsync", "cudaFree")
+COPY = ("cudaMemcpyAsync", "cudaMemcpy")
+RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
+QUERY = ("cudaStreamQuery", "cudaEventQuery")
+
+
 class Journal(list):
     """Lines of a journal, each a dictionary: docs/simulator.rst says what they have."""
+
+    def __getitem__(self, which):
+        found = super().__getitem__(which)
+        return Journal(found) if isinstance(which, slice) else found
+
+    # -- some of them --
 
     def ok(self, *calls):
         """The calls of these names that succeeded."""
@@ -124,14 +158,24 @@ class Journal(list):
         return Journal(x for x in self if x.get("call") in names and "did" not in x)
 
     def where(self, **wanted):
-        """Those whose fields have these values. A field that is not there is None."""
-        return Journal(x for x in self if all(x.get(k) == v for k, v in wanted.items()))
+        """Those whose fields have these values; of a set, one of its values. A field that is not
+        there is None."""
+        sets = {k: v if type(v) is set else (v,) for k, v in wanted.items()}
+        return Journal(x for x in self if all(x.get(k) in v for k, v in sets.items()))
+
+    def that(self, holds):
+        """Those for which the function `holds` is true."""
+        return Journal(x for x in self if holds(x))
 
     def before(self, line):
-        return Journal(x for x in self if x.get("n", 0) < line["n"])
+        """Those before a line; all when it is None."""
+        return Journal(x for x in self if x.get("n", 0) < line["n"]) if line else self
 
     def after(self, line):
-        return Journal(x for x in self if x.get("n", 0) > line["n"])
+        return Journal(x for x in self if x.get("n", 0) > line["n"]) if line else self
+
+    def between(self, begin, end):
+        return self.after(begin).before(end)
 
     @property
     def first(self):
@@ -141,8 +185,72 @@ class Journal(list):
     def last(self):
         return self[-1] if self else None
 
+    # -- by what they do --
 
-SUCCESS = "cudaSuccess"
+    @property
+    def allocations(self):
+        """What came from a pool."""
+        return self.ok(*ALLOCATE)
+
+    @property
+    def frees(self):
+        return self.ok(*FREE)
+
+    @property
+    def copies(self):
+        return self.ok(*COPY)
+
+    @property
+    def records(self):
+        return self.ok(*RECORD)
+
+    @property
+    def queries(self):
+        return self.calls(*QUERY)
+
+    @property
+    def waits(self):
+        """The calls in which the host has waited: what they return from had not ended before."""
+        return self.where(acquired=1)
+
+    @property
+    def hazards(self):
+        return self.where(did="hazard")
+
+    # -- what they say --
+
+    def column(self, field):
+        """The values of one field, line by line."""
+        return [x.get(field) for x in self]
+
+    @property
+    def names(self):
+        """Each call that is made, once, in words."""
+        return ", ".join(dict.fromkeys(self.column("call")))
+
+    @property
+    def pools(self):
+        """The pools that were created, in their order."""
+        return self.ok("cudaMemPoolCreate").column("pool")
+
+    def set_to(self, attribute, **where):
+        """The values to which an attribute of pools was set, in their order."""
+        sets = self.ok("cudaMemPoolSetAttribute").where(attribute=attribute, **where)
+        return sets.column("value")
+
+    @property
+    def numbered(self):
+        """{number: the call}: a hazard names its calls by number."""
+        return {x["number"]: x for x in self if "number" in x}
+
+    @property
+    def ran(self):
+        """{number of a call: when the device did its work}"""
+        return {x["of"]: x for x in self.where(did="run")}
+
+
+def rounded_up(size, grain):
+    return -(-size // grain) * grain
 
 
 def read_journal(path):
@@ -179,7 +287,7 @@ class Run:
         self.folder, self.command, self.both = folder, command, both
         self.status = int(self.text("status") or 1)
         self.output, self.errors = self.text("stdout"), self.text("stderr")
-        self.ended, self.read = self.text("ended"), {}
+        self.ended, self.read, self.early = self.text("ended"), {}, None
 
     def text(self, name):
         """The first 100,000 bytes of a file, without NUL bytes and line ends behind the last."""
@@ -225,15 +333,45 @@ class Run:
             raise Miss(*LEFT, run=self)
         return found
 
+    @property
+    def lines(self):
+        return self.output.splitlines()
+
+    def line(self, text):
+        """The first line of output that has this text, else "nothing"."""
+        return next((line for line in self.lines if text in line), "nothing")
+
     @cached_property
     def answers(self):
         """What a harness printed: {question: [answers]}."""
         found = {}
-        for line in self.output.splitlines():
+        for line in self.lines:
             question, sign, answer = line.partition(" = ")
             if question and sign:
                 found.setdefault(question, []).append(answer)
         return found
+
+    def answer(self, question):
+        """The first answer to a question, else "nothing"."""
+        return (self.answers.get(question) or ["nothing"])[0]
+
+    def wrong(self, wanted):
+        """Of {question: answer}: a sentence about the first that was not answered so, and once.
+        "" when all are right."""
+        for question, answer in wanted.items():
+            got = self.answers.get(question, [])
+            if not got:
+                return f"the check called {question}, and the program ended."
+            if len(got) > 1:
+                return f"{question} was answered several times: {visible(', '.join(got))}."
+            if got != [str(answer)]:
+                return f"{question} returned {visible(got[0])}. It is {answer}."
+        return ""
+
+    def expect_return(self):
+        """Misses where the program that was called ended too early."""
+        if self.early:
+            raise self.early
 
     def ends(self):
         """One word for how its first process ended that did not end well, or "clean"."""
@@ -342,8 +480,11 @@ class Check:
     # -- what may be judged --
 
     def after(self, *rules):
-        if not all(rule.__name__ in self.met for rule in rules):
+        if not all(map(self.has_met, rules)):
             raise Waits("first repair what is missed above")
+
+    def has_met(self, rule):
+        return rule.__name__ in self.met
 
     def after_the_rest(self):
         if self.missed:
@@ -515,14 +656,26 @@ class Check:
             self.refuse([why], run=run)
         return run
 
-    def run_both(self, *arguments, **environment):
-        run = self.run(*arguments, **environment)
+    def of_both(self, run):
+        """The same run with the journals of both processes."""
         if ("both", run) not in self.runs:
             self.runs["both", run] = Run(run.folder, run.command, both=True)
-        self.last = self.runs["both", run]
+        return self.runs["both", run]
+
+    def run_both(self, *arguments, **environment):
+        self.last = self.of_both(self.run(*arguments, **environment))
         return self.last
 
-    def ask(self, sentence, *arguments, harness="ask.h", hazards=False, **environment):
+    def ask(
+        self,
+        sentence,
+        *arguments,
+        harness="ask.h",
+        both=False,
+        hazards=False,
+        early=False,
+        **environment,
+    ):
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
         self.run()  # a file that cannot be judged is reported once
@@ -536,16 +689,18 @@ class Check:
                 program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=noleaks", *given]
             )
             self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}")
-        run = self.last = self.runs[key]
+        run = self.last = self.of_both(self.runs[key]) if both else self.runs[key]
         why = self.why_not_answered(run, hazards)
         if why:
-            last = next((x for x in reversed(run.output.splitlines()) if " = " in x), "")
+            last = next((x for x in reversed(run.lines) if " = " in x), "")
             ending = f"; the last call that returned: {visible(last)}." if last else "."
-            raise Miss(
+            run.early = Miss(
                 f"Expected: {one_line(sentence)}",
                 f"Happened: called by the check, {why}{ending}",
                 run=run,
             )
+            if not early:
+                raise run.early
         return run
 
     @staticmethod
@@ -563,20 +718,6 @@ class Check:
 
     # -- what is expected --
 
-    def expect_answers(self, sentence, run, wanted):
-        for question, answer in wanted.items():
-            got, answer = run.answers.get(question, []), str(answer)
-            if got == [answer]:
-                continue
-            expect(got, sentence, f"the check called {question}, and the program ended.", run)
-            expect(
-                len(got) == 1,
-                f"one answer to {question}, which is {answer}.",
-                f"the program printed several: {visible(', '.join(got))}.",
-                run,
-            )
-            expect(False, sentence, f"{question} returned {visible(got[0])}. It is {answer}.", run)
-
     def expected_file(self, name=""):
         return self.room / "expected" / (f"output.{name}.txt" if name else "output.txt")
 
@@ -585,7 +726,7 @@ class Check:
         shown = path.relative_to(ROOT)
         if not path.exists():
             raise Miss(f"{shown} is not there: nothing to compare with.", run=run)
-        wanted, got = path.read_text().splitlines(), run.output.splitlines()
+        wanted, got = path.read_text().splitlines(), run.lines
         if not run.output:
             raise Miss(
                 f"Expected: the lines of {shown} on stdout.",
@@ -610,52 +751,58 @@ class Check:
         self.expect_clean(run)
         self.expect_output(run, name)
 
+    def expect_same(self, sentence, wanted, got):
+        """Two texts have the same lines, with whatever number of spaces between their words."""
+        lines = difference(*(re.sub(" +", " ", text).splitlines() for text in (wanted, got)))
+        if lines:
+            raise Miss(f"Expected: {sentence}", *lines)
+
+    def expect_recorded(self, *arguments):
+        self.expect_right(self.run())
+        for argument in arguments:
+            self.expect_right(self.run(argument), str(argument))
+
     def expect_status(self, run, status, sentence=""):
-        expect(
-            run.status == status,
-            sentence or f"exit status {status}.",
-            f"exit status {run.status}.",
-            run,
-        )
+        if run.status != status:
+            self.last = run
+            miss(f"""{sentence or f"exit status {status}."}
+                Happened: exit status {run.status}.""")
 
     def expect_skipped(self):
         """Where a pool for file descriptors is refused, the lesson says so and is skipped."""
         run = self.run(SIM_HANDLE_TYPES=0)
-        self.expect_status(
-            run,
-            77,
-            """where cudaMemPoolCreate refuses a pool for file descriptors the
-            lesson is skipped: exit status 77.""",
-        )
-        expect(
-            re.match("skipped:.*cudaMemPoolCreate", run.output),
-            'a line that begins with "skipped:" and names the call.',
-            visible(run.output),
-            run,
-        )
+        refused = """where cudaMemPoolCreate refuses a pool for file descriptors the lesson is
+            skipped: exit status 77."""
+        self.expect_status(run, 77, refused)
+        if not re.match("skipped:.*cudaMemPoolCreate", run.output):
+            miss(f"""a line that begins with "skipped:" and names the call.
+                Happened: {visible(run.output)}""")
 
     def expect_clean(self, run):
-        ordered = "a program whose every access is ordered."
-        found = "the simulated device found a hazard."
-        expect(not re.search("^hazard:", run.errors, re.M), ordered, found, run)
+        self.last = run
+        hazard = """a program whose every access is ordered.
+            Happened: the simulated device found a hazard."""
+        if re.search("^hazard:", run.errors, re.M):
+            miss(hazard)
         self.expect_status(run, 0)
-        journal = run.journal
-        ends = run.ends()
-        expect(ends != "hazard", ordered, found, run)
-        expect(
-            ends != "live",
-            "everything that was allocated is freed at the end.",
-            lambda: f"allocations left: {sum(x['live'] for x in journal.where(did='exit'))}.",
-            run,
-        )
-        expect(
-            ends != "unsupported",
-            "only calls that the simulated device models.",
-            lambda: ", ".join(sorted({x["call"] for x in journal.where(did="unsupported")})),
-            run,
-        )
+        journal, ends = run.journal, run.ends()
+        if ends == "hazard":
+            miss(hazard)
+        if ends == "live":
+            left = sum(journal.where(did="exit").column("live"))
+            miss(f"""everything that was allocated is freed at the end.
+                Happened: allocations left: {left}.""")
+        if ends == "unsupported":
+            calls = sorted({x["call"] for x in journal.where(did="unsupported")})
+            miss(f"""only calls that the simulated device models.
+                Happened: {", ".join(calls)}""")
         if ends == "left":
             raise Miss(*LEFT, run=run)
+
+    def expect_ordered(self, run):
+        ends = run.ends() if run.journal else "left"
+        if ends not in ("clean", "unsupported") or run.status not in (0, 1):
+            self.expect_clean(run)
 
 
 def whole(run, path):
@@ -709,12 +856,9 @@ class Case(Check):
     def prints_line(self, pattern, line, *arguments):
         """Under each schedule some line matches; `line` is what a person reads."""
         for run in self.each(*arguments):
-            expect(
-                any(re.fullmatch(pattern, x) for x in run.output.splitlines()),
-                f"it prints: {line}",
-                f"it printed: {visible(run.output, 400)}",
-                run,
-            )
+            if not any(re.fullmatch(pattern, x) for x in run.lines):
+                miss(f"""it prints: {line}
+                    Happened: it printed: {visible(run.output, 400)}""")
 
     def prints_what_is_right(self, which=""):
         """Under each schedule it prints the lines that the repaired program printed on a device

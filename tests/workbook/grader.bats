@@ -250,7 +250,7 @@ END
     lesson=$(first)
     grading_copy "$copy"
     cd "$copy" || return 1
-    echo 'from check import expect' >"tests/lessons/$lesson/check.py"
+    echo 'from check import miss' >"tests/lessons/$lesson/check.py"
     sed -i 's/^rules = .*/rules = 99/' tests/lessons/06_trim/manifest.ini
     sed -i '/^given = /d' tests/lessons/03_custom_pool/manifest.ini
     rm lessons/04*.c

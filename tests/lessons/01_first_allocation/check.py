@@ -2,10 +2,11 @@
 
 import re
 
-from check import MIB, expect
+from check import COPY, LATE, MIB, SUCCESS, miss
 
-COPIES = ("cudaMemcpyAsync", "cudaMemcpy")
-USES = ("launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync")
+TAKES = """use_stream takes what it took at the start, and puts all its work into the stream that it
+    is given."""
+USES = {"launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync"}
 SHOWN = (
     *("launch_hold", "cudaMallocAsync", "cudaMemset", "cudaMemcpy", "cudaFreeAsync", "cudaFree"),
     *("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventRecord", "cudaEventSynchronize"),
@@ -16,23 +17,23 @@ SHOWN = (
 def allocated(journal):
     """The two allocations of use_stream, data and again, which is None if it was not made."""
     found = journal.ok("cudaMallocAsync")
-    expect(found, "cudaMallocAsync in use_stream, as at the start.", lambda: order(journal))
-    return found[0], (found[1] if len(found) > 1 else None)
+    if not found:
+        miss(f"cudaMallocAsync in use_stream, as at the start. Happened: {order(journal)}")
+    return found.first, found[1:].first
 
 
 def copies(journal):
-    return [x for x in journal.calls(*COPIES) if x.get("kind") != "HostToDevice"]
+    return journal.calls(*COPY).that(lambda x: x.get("kind") != "HostToDevice")
 
 
 def order(journal):
     """The calls of a run that matter here, as a sentence."""
-    names = dict(zip([x["allocation"] for x in journal.ok("cudaMallocAsync")], ("data", "again")))
+    names = dict(zip(journal.ok("cudaMallocAsync").column("allocation"), ("data", "again")))
     lines = []
-    for x in [x for x in journal.calls(*SHOWN) if "did" not in x][:14]:
-        name = x["call"]
+    for x in journal.calls(*SHOWN)[:14]:
+        name, stream = x["call"], x.get("stream")
         if name.startswith("cudaFree") and x.get("allocation") in names:
             name += f" of {names[x['allocation']]}"
-        stream = x.get("stream")
         more = [f"{x['bytes']} bytes"] if "bytes" in x else []
         if stream:
             more.append("the legacy stream" if stream == "legacy" else f"stream {stream}")
@@ -63,16 +64,7 @@ def given(check):
 def ask(check, count, first, more):
     """The check calls use_stream itself. There is no gate, but all work of that device is a second
     late, and a host that sleeps lets it do nothing. So a call that waits has acquired something."""
-    return check.ask(
-        """use_stream takes what it took at the start, and puts all its work into the stream that it
-        is given.""",
-        count,
-        first,
-        more,
-        SIM_SCHEDULE="late",
-        SIM_IDLE="off",
-        SIM_CHECK="off",
-    )
+    return check.ask(TAKES, count, first, more, **LATE, SIM_CHECK="off")
 
 
 def whole(check):
@@ -88,22 +80,16 @@ def test_allocated(check):
     journal = run.journal
     data, again = allocated(journal)
     held = journal.ok("launch_hold").where(stream=data["stream"]).before(data)
-    expect(
-        held and data["bytes"] == 8 * MIB,
-        """launch_hold, and then cudaMallocAsync of 8 MiB in the same stream. The program had both
-        at the start.""",
-        lambda: order(journal),
-        run,
-    )
+    if not held or data["bytes"] != 8 * MIB:
+        miss(f"""launch_hold, and then cudaMallocAsync of 8 MiB in the same stream. The program had
+            both at the start.
+            Happened: {order(journal)}""")
     if failed(run) or stands_still(run):
         return  # it does not come to the second
-    expect(
-        again and again["stream"] == data["stream"] and again["bytes"] == data["bytes"],
-        """use_stream allocates twice in its stream, the second time as much as the first. The
-        program did so at the start.""",
-        lambda: order(journal),
-        run,
-    )
+    if not again or again["stream"] != data["stream"] or again["bytes"] != data["bytes"]:
+        miss(f"""use_stream allocates twice in its stream, the second time as much as the first. The
+            program did so at the start.
+            Happened: {order(journal)}""")
 
 
 def test_used(check):
@@ -113,32 +99,23 @@ def test_used(check):
     data, _ = allocated(journal)
     here = dict(allocation=data["allocation"], stream=data["stream"], bytes=data["bytes"])
     fill = journal.ok("launch_fill").where(**here).first
-    expect(
-        fill,
-        """launch_fill on every element of data, in the stream that allocated it (YOUR WORK, 1 of
-        2). No wait is needed before it.""",
-        lambda: order(journal),
-    )
+    if not fill:
+        miss(f"""launch_fill on every element of data, in the stream that allocated it (YOUR WORK, 1
+            of 2). No wait is needed before it.
+            Happened: {order(journal)}""")
     add = journal.ok("launch_add").where(**here).after(fill).first
-    expect(
-        add,
-        "launch_add on every element of data, after launch_fill, in the same stream.",
-        lambda: order(journal),
-    )
+    if not add:
+        miss(f"""launch_add on every element of data, after launch_fill, in the same stream.
+            Happened: {order(journal)}""")
     # The device refuses a copy from memory that is freed: that is another rule's.
-    copied = [
-        x
-        for x in copies(journal)
-        if x["n"] > add["n"]
-        and x.get("bytes") == add["bytes"]
-        and (x.get("allocation") == add["allocation"] or x["result"] != "cudaSuccess")
+    copied = copies(journal).after(add).where(bytes=add["bytes"])
+    copied = copied.that(
+        lambda x: (x.get("allocation") == add["allocation"] or x["result"] != SUCCESS)
         and (x.get("stream") == add["stream"] or x["call"] == "cudaMemcpy")
-    ]
-    expect(
-        copied,
-        "cudaMemcpyAsync of every element to the host, after launch_add, in the same stream.",
-        lambda: order(journal),
     )
+    if not copied:
+        miss(f"""cudaMemcpyAsync of every element to the host, after launch_add, in the same stream.
+            Happened: {order(journal)}""")
 
 
 def test_freed(check):
@@ -148,26 +125,19 @@ def test_freed(check):
     data, again = allocated(journal)
     own = journal.where(allocation=data["allocation"])
     frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
-    expect(
-        len(frees) == 1,
-        """cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in a
-        stream: for memory of cudaMallocAsync it waits for nothing.""",
-        lambda: order(journal),
-    )
+    if len(frees) != 1:
+        miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in
+            a stream: for memory of cudaMallocAsync it waits for nothing.
+            Happened: {order(journal)}""")
     # A copy from memory that is freed is refused, and names no allocation: a hazard does.
-    late = [x for x in own.after(frees[0]) if x.get("call") in USES]
-    expect(
-        not late,
-        """cudaFreeAsync comes after the last use of data: what is put into the stream after the
-        free may no longer touch the memory.""",
-        lambda: order(journal),
-    )
-    expect(
-        again is None or frees[0]["n"] < again["n"],
-        """cudaFreeAsync of data before the program allocates again: only freed memory can be
-        allocated again.""",
-        lambda: order(journal),
-    )
+    if own.after(frees[0]).where(call=USES):
+        miss(f"""cudaFreeAsync comes after the last use of data: what is put into the stream after
+            the free may no longer touch the memory.
+            Happened: {order(journal)}""")
+    if again and not frees.before(again):
+        miss(f"""cudaFreeAsync of data before the program allocates again: only freed memory can be
+            allocated again.
+            Happened: {order(journal)}""")
 
 
 def test_numbers(check):
@@ -177,27 +147,21 @@ def test_numbers(check):
     for count, first, more in (given(check), (1, check.draw("other", -90, -2), 1)):
         run = ask(check, count, first, more)
         data, _ = allocated(run.journal)
-        calls = [
-            (name, run.journal.ok(name).where(allocation=data["allocation"]).first)
-            for name in ("launch_fill", "launch_add")
-        ]
-        values = [call and call["value"] for _, call in calls]
-        words = [
-            f"{name} was given {call['value']}" if call else f"{name} was not called"
-            for name, call in calls
-        ]
-        expect(
-            values == [first, more],
-            "launch_fill sets every element to first, and launch_add adds more: the device adds.",
-            f"""called by the check with first = {first} and more = {more},
-            {" and ".join(words)}.""",
-            run,
-        )
-        check.expect_answers(
-            f"with first = {first} and more = {more} each element of result is their sum.",
-            run,
-            {f"result[{i}]": first + more for i in (0, count // 2, count - 1)},
-        )
+        own = run.journal.where(allocation=data["allocation"])
+        calls = {name: own.ok(name).first for name in ("launch_fill", "launch_add")}
+        values = [call and call["value"] for call in calls.values()]
+        if values != [first, more]:
+            words = [
+                f"{name} was given {call['value']}" if call else f"{name} was not called"
+                for name, call in calls.items()
+            ]
+            miss(f"""launch_fill sets every element to first, and launch_add adds more: the device
+                adds.
+                Happened: called by the check with first = {first} and more = {more},
+                {" and ".join(words)}.""")
+        if wrong := run.wrong({f"result[{i}]": first + more for i in (0, count // 2, count - 1)}):
+            miss(f"""with first = {first} and more = {more} each element of result is their sum.
+                Happened: {wrong}""")
 
 
 def never_returns(run):
@@ -205,15 +169,11 @@ def never_returns(run):
     found = re.search(r"^hazard: waiting forever\. (\w+) waits ", run.errors, re.M)
     line = re.search(r"^  called  *at .*:(\d+)$", run.errors, re.M)
     where = (found[1] if found else "a wait") + (f" in line {line[1]}" if line else "")
-    expect(
-        False,
-        """no wait while the gate is closed. None of the four calls of YOUR WORK, 1 of 2 needs one:
-        the stream itself keeps its work in order. The wait of YOUR WORK, 2 of 2 comes after
-        gate_open.""",
-        f"""{where} never returns: it waits for the stream, the stream holds at the gate, and the
-        gate would be opened only after that line.""",
-        run,
-    )
+    miss(f"""no wait while the gate is closed. None of the four calls of YOUR WORK, 1 of 2 needs
+        one: the stream itself keeps its work in order. The wait of YOUR WORK, 2 of 2 comes after
+        gate_open.
+        Happened: {where} never returns: it waits for the stream, the stream holds at the gate, and
+        the gate would be opened only after that line.""")
 
 
 def test_no_wait(check):
@@ -225,70 +185,53 @@ def test_no_wait(check):
         never_returns(run)
     run = ask(check, *given(check))
     data, again = allocated(run.journal)
-    expect(
-        again,
-        "no wait between the two allocations.",
-        "called by the check, use_stream ended before its second allocation.",
-    )
-    waits = {x["call"] for x in run.journal.after(data).before(again).where(acquired=1)}
-    expect(
-        not waits,
-        "no wait between the two allocations: the stream itself keeps its work in order.",
-        f"{', '.join(sorted(waits))} waited there for the work of the stream.",
-    )
+    if not again:
+        miss("""no wait between the two allocations.
+            Happened: called by the check, use_stream ended before its second allocation.""")
+    waits = run.journal.between(data, again).waits
+    if waits:
+        miss(f"""no wait between the two allocations: the stream itself keeps its work in order.
+            Happened: {waits.names} waited there for the work of the stream.""")
     before = run.answers.get("result[0] when use_stream returns", [])
-    expect(
-        before == ["0"],
-        """the device writes result. When use_stream returns it has not copied anything yet, so
-        result is as it was before. The host writes nothing into it.""",
-        f"result[0] was {', '.join(before) or 'not to be read'} then, and 0 before.",
-    )
+    if before != ["0"]:
+        miss(f"""the device writes result. When use_stream returns it has not copied anything yet,
+            so result is as it was before. The host writes nothing into it.
+            Happened: result[0] was {", ".join(before) or "not to be read"} then, and 0 before.""")
 
 
 def test_wait(check):
     "the host waits for the copy, after gate_open, and only then reads the result"
     check.after(test_allocated)
-    if test_used.__name__ in check.met and stands_still(check.run()):
+    if check.has_met(test_used) and stands_still(check.run()):
         check.after(test_no_wait)  # the same wait is not reported twice
         never_returns(check.run())
     goes_on(check)
-    run = check.run(SIM_SCHEDULE="late", SIM_IDLE="off")
+    run = check.run(**LATE)
     journal = run.journal
-    copied = copies(journal)
     done = {x["of"]: x["finish"] for x in journal.where(did="run", op="copy")}
-    waits = [x for x in journal.where(acquired=1) if x["call"] != "cudaFreeHost"]
-    waited = copied and all(
-        any(done.get(x["number"], 1 << 62) <= wait["end"] for wait in waits) for x in copied
-    )
-    early = journal.where(did="hazard", kind="host access not ordered after a write")
-    expect(
-        waited,
-        """a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the result
-        on the host.""",
-        lambda: order(journal) + why_no_wait(journal),
-        run,
-    )
-    expect(
-        not early,
-        """the result is read behind that wait, or while the gate is closed, when the copy cannot
-        have begun. So gate_open comes after use_stream.""",
-        "result was read while the copy might write it.",
-        run,
-    )
+    waits = journal.waits.that(lambda x: x["call"] != "cudaFreeHost")
+    last = max((done.get(x["number"], 1 << 62) for x in copies(journal)), default=1 << 62)
+    waited = any(last <= wait["end"] for wait in waits)
+    if not waited:
+        miss(f"""a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the
+            result on the host.
+            Happened: {order(journal)}{why_no_wait(journal)}""")
+    if journal.hazards.where(kind="host access not ordered after a write"):
+        miss("""the result is read behind that wait, or while the gate is closed, when the copy
+            cannot have begun. So gate_open comes after use_stream.
+            Happened: result was read while the copy might write it.""")
 
 
 def why_no_wait(journal):
     """What of the calls looks like a wait and is none."""
-    copy = min((x["n"] for x in copies(journal)), default=1 << 60)
-    recorded = [x for x in journal.ok("cudaEventRecord") if x["n"] < copy]
-    asked = [x for x in journal.calls("cudaStreamQuery", "cudaEventQuery") if x["n"] > copy]
+    copy = copies(journal).first
+    recorded = journal.ok("cudaEventRecord").before(copy)
     if recorded and journal.ok("cudaEventSynchronize"):
         return " The event was recorded before the copy, so it does not stand for the copy."
+    asked = journal.queries.after(copy) if copy else []
     if len(asked) > 3:
-        return (
-            f" Behind the copy it queried {len(asked)} times, and the last answer was"
-            f" {asked[-1]['result']}: a query waits for nothing, and neither does a sleep."
-        )
+        return f""" Behind the copy it queried {len(asked)} times, and the last answer was
+            {asked[-1]["result"]}: a query waits for nothing, and neither does a sleep."""
     return ""
 
 
@@ -300,10 +243,8 @@ def test_output(check):
     run = check.run(mib, SIM_IDLE="off")
     check.expect_clean(run)
     count = mib * MIB // 4
-    last = (run.output.splitlines() or [""])[-1]
-    expect(
-        re.fullmatch(rf"synchronized     42 in {count} of {count} elements .*", last),
-        f"with {mib} MiB, 42 in each of {count} elements.",
-        f'it printed "{last[:200]}".',
-        run,
-    )
+    last = (run.lines or [""])[-1]
+    if not re.fullmatch(rf"synchronized     42 in {count} of {count} elements .*", last):
+        miss(
+            f'with {mib} MiB, 42 in each of {count} elements. Happened: it printed "{last[:200]}".'
+        )

@@ -1,7 +1,8 @@
 """Lesson 05: a pool that keeps its memory, and requests that wait for no other stream."""
 
-from check import MIB, expect
+from check import ALLOCATE, MIB, Journal, miss
 
+THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
 ASKED = """keep_memory and serve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
 REQUEST = """request i fills its memory with i on the device (launch_fill), and the last int of that
@@ -13,40 +14,33 @@ def test_keeps(check):
     gib = check.draw("gib", 3, 200)
     journal = check.ask(ASKED, "keep", SIM_MEMORY=f"{gib}G").journal
     returned = journal.where(did="release", why="synchronization")
-    sets = journal.ok("cudaMemPoolSetAttribute").where(attribute="cudaMemPoolAttrReleaseThreshold")
-    threshold = "it set no threshold"
-    if sets:
-        pool = "the default pool" if sets[-1]["pool"] == 0 else "another pool"
-        threshold = f"it set the threshold of {pool} to {sets[-1]['value']} bytes"
-    expect(
-        not returned,
-        """after keep_memory the default pool keeps all its memory at each
-        synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold is
-        in bytes.""",
-        lambda: f"""on a device with {gib} GiB, nearly all of them in one allocation,
-        a synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""",
-    )
+    if returned:
+        threshold = "it set no threshold"
+        sets = journal.ok("cudaMemPoolSetAttribute").where(attribute=THRESHOLD)
+        if sets:
+            pool = "the default pool" if sets.last["pool"] == 0 else "another pool"
+            threshold = f"it set the threshold of {pool} to {sets.last['value']} bytes"
+        miss(f"""after keep_memory the default pool keeps all its memory at each synchronization,
+            whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold is in bytes.
+            Happened: on a device with {gib} GiB, nearly all of them in one allocation, a
+            synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""")
 
 
 def test_loops(check):
     "the loops do what their names say"
     journal = check.run().journal
-    ends = next((x["n"] for x in journal.ok("cudaMallocHost")), 0)
-    calls = [x["call"] for x in journal if x.get("result") == "cudaSuccess" and x["n"] < ends]
-    pairs = [calls.count(name) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
-    expect(
-        pairs == [9 * 501, 9 * 501, 3 * 501],
-        """print_costs makes 501 pairs of each size in each
-        of its four ways, as in the starter.""",
-        "its loops made another number of allocations or frees.",
-    )
+    loops = journal.before(journal.ok("cudaMallocHost").first)
+    pairs = [len(loops.ok(name)) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
+    if pairs != [9 * 501, 9 * 501, 3 * 501]:
+        miss("""print_costs makes 501 pairs of each size in each of its four ways, as in the
+            starter.
+            Happened: its loops made another number of allocations or frees.""")
     returned = len(journal.where(did="release", why="synchronization"))
-    expect(
-        returned >= 3 * 501,
-        """in the way "pool, default, synchronized each time" the host
-        synchronizes after each free, as in the starter, and the pool returns its memory.""",
-        f"memory was returned at {returned} synchronizations, and the way has 1503 frees.",
-    )
+    if returned < 3 * 501:
+        miss(f"""in the way "pool, default, synchronized each time" the host synchronizes after each
+            free, as in the starter, and the pool returns its memory.
+            Happened: memory was returned at {returned} synchronizations, and the way has 1503
+            frees.""")
 
 
 def asked(check):
@@ -57,54 +51,48 @@ def asked(check):
 
 def given_answers(journal):
     """Where the lesson's main (16 requests), or the check, allocates the answers for serve."""
-    return [x for x in journal.ok("cudaMallocHost") if x["bytes"] in (4 * 16, 4 * 300)]
+    return journal.ok("cudaMallocHost").where(bytes={4 * 16, 4 * 300})
 
 
 def calls_of_serve(journal):
-    begin = ([x["n"] for x in given_answers(journal)] or [1 << 60])[-1]
-    return [x for x in journal if "call" in x and x["n"] > begin and x["call"] != "cudaFreeHost"]
+    begin = given_answers(journal).last
+    serve = journal.after(begin) if begin else Journal()
+    return serve.that(lambda x: "call" in x and x["call"] != "cudaFreeHost")
 
 
 def test_no_other_stream(check):
     "serve waits for no other stream"
     run = check.ask(ASKED, "held", check.draw("few", 5, 15), 4 * MIB, hazards=True)
-    forever = run.journal.where(did="hazard", kind="waiting forever").first
-    expect(
-        not forever,
-        """no call of serve waits for the other stream, whose work has nothing to do
-        with the requests (YOUR WORK, 2 of 2).""",
-        lambda: f"""the check called serve while the
-        other stream could not go on. {forever["call"]} waited for that stream, and never
-        returned.""",
-    )
+    forever = run.journal.hazards.where(kind="waiting forever").first
+    if forever:
+        miss(f"""no call of serve waits for the other stream, whose work has nothing to do with the
+            requests (YOUR WORK, 2 of 2).
+            Happened: the check called serve while the other stream could not go on.
+            {forever["call"]} waited for that stream, and never returned.""")
 
 
 def test_from_the_pool(check):
     "serve takes its memory from the pool"
     check.after(test_no_other_stream)
     calls = asked(check)
-    made = {x["allocation"]: x["call"] for x in calls if "Malloc" in x["call"] and x["allocation"]}
-    fills = [made.get(x["allocation"]) for x in calls if x["call"] == "launch_fill"]
-    other = [call for call in fills if call not in ("cudaMallocAsync", "cudaMallocFromPoolAsync")]
-    expect(
-        not other,
-        """serve takes the memory of its requests from the pool, which has it
-        (cudaMallocAsync). cudaMalloc has to get it from the device each time.""",
-        lambda: f"the memory of {len(other)} of {len(fills)} requests came from {other[0]}.",
-    )
+    made = {x["allocation"]: x["call"] for x in calls if "Malloc" in x["call"]}
+    fills = [made.get(x["allocation"]) for x in calls.where(call="launch_fill")]
+    other = [call for call in fills if call not in ALLOCATE]
+    if other:
+        miss(f"""serve takes the memory of its requests from the pool, which has it
+            (cudaMallocAsync). cudaMalloc has to get it from the device each time.
+            Happened: the memory of {len(other)} of {len(fills)} requests came from {other[0]}.""")
 
 
 def test_once(check):
     "serve synchronizes once, for all requests"
     # Whether a cudaFree waits depends on other streams: the rule about those judges it.
-    waits = [x["call"] for x in asked(check) if x.get("acquired") and x["call"] != "cudaFree"]
-    expect(
-        len(waits) <= 1,
-        """the host waits once, after the last request: memory of the pool may
-        be used and freed in the stream before that.""",
-        lambda: f"""serve waited {len(waits)} times
-        for {check.draw("few", 5, 15)} requests, in {", ".join(sorted(set(waits)))}.""",
-    )
+    waits = asked(check).waits.that(lambda x: x["call"] != "cudaFree").column("call")
+    if len(waits) > 1:
+        miss(f"""the host waits once, after the last request: memory of the pool may be used and
+            freed in the stream before that.
+            Happened: serve waited {len(waits)} times for {check.draw("few", 5, 15)} requests, in
+            {", ".join(sorted(set(waits)))}.""")
 
 
 def is_answered(calls, i, size, answers=None):
@@ -135,62 +123,49 @@ def test_device(check):
     "each answer comes from the device"
     journal = check.run().journal
     calls = calls_of_serve(journal)
-    answers = given_answers(journal)[0]["allocation"]
-    filled = {x["value"] for x in calls if x["call"] == "launch_fill" and x["bytes"] == 4 * MIB}
+    answers = given_answers(journal).first
+    if not answers:
+        miss(f"{REQUEST} Happened: the program ended before it called serve.")
+    answers = answers["allocation"]
     missing = [i for i in range(16) if not is_answered(calls, i, 4 * MIB, answers)]
-    elsewhere = [i for i in missing if is_answered(calls, i, 4 * MIB)]
-    expect(
-        not missing,
-        REQUEST,
-        lambda: f"""{
-            f"{len(elsewhere)} copies of these ints went to other memory of the host. "
-            * bool(elsewhere)
-        }{len(filled & set(range(16)))} of 16 requests filled
-        {4 * MIB} bytes with their number, and {16 - len(missing)} copied the last int of them to
-        their answer. The first that did not is request {missing[0]}.""",
-    )
+    if missing:
+        fills = calls.where(call="launch_fill", bytes=4 * MIB)
+        filled = {i for i in fills.column("value") if i in range(16)}
+        copied = sum(is_answered(calls, i, 4 * MIB) for i in missing)
+        elsewhere = f"{copied} copies of these ints went to other memory of the host. "
+        miss(f"""{REQUEST}
+            Happened: {elsewhere * (copied > 0)}{len(filled)} of 16 requests filled {4 * MIB} bytes
+            with their number, and {16 - len(missing)} copied the last int of them to their answer.
+            The first that did not is request {missing[0]}.""")
 
 
 def test_answers(check):
     "serve answers every request before it returns, whatever their number and size"
     check.after(test_device)
-    asked_for = ((1, 4), (check.draw("requests", 61, 250), 4 * check.draw("ints", 2, 250000)))
-    run = check.ask(
-        f"""serve answers as many requests as it is asked, of any size, here
-        {asked_for[1][0]} of {asked_for[1][1]} bytes.""",
-        "serve",
-        *asked_for[1],
-        SIM_IDLE="off",
-    )
-    for number, size in asked_for:
+    drawn = check.draw("requests", 61, 250), 4 * check.draw("ints", 2, 250000)
+    sentence = f"""serve answers as many requests as it is asked, of any size, here {drawn[0]} of
+        {drawn[1]} bytes."""
+    run = check.ask(sentence, "serve", *drawn, SIM_IDLE="off")
+    for number, size in ((1, 4), drawn):
         got = run.answers.get(f"serve(answers, {number}, {size})", [""])
         got = got[0].split() if len(got) == 1 else []
-        expect(
-            len(got) == 300,
-            "serve returns to its caller, and prints nothing.",
-            f"the check called serve(answers, {number}, {size}).",
-        )
+        if len(got) != 300:
+            miss(f"""serve returns to its caller, and prints nothing.
+                Happened: the check called serve(answers, {number}, {size}).""")
         wanted = [str(i) for i in range(number)] + ["-1"] * (300 - number)
         wrong = [i for i in range(300) if got[i] != wanted[i]]
-        happened = (
-            wrong
-            and f"""of {number} requests of {size} bytes, answers[{wrong[0]}] was
+        if not wrong:
+            continue
+        happened = f"""of {number} requests of {size} bytes, answers[{wrong[0]}] was
             {got[wrong[0]]} when serve returned (-1: not written)."""
-        )
-        calls = [x for x in run.journal if "call" in x]
+        calls = run.journal.that(lambda x: "call" in x)
         late = [i for i in wrong if got[i] == "-1" and is_answered(calls, i, size)]
-        expect(
-            not late,
-            """serve returns when every answer has arrived: it waits for the last
-            copy.""",
-            happened,
-        )
-        expect(
-            not wrong,
-            """serve answers as many requests as it is asked: answers[i] is i for
-            each request, and no other answer is written.""",
-            happened,
-        )
+        if late:
+            miss(f"""serve returns when every answer has arrived: it waits for the last copy.
+                Happened: {happened}""")
+        miss(f"""serve answers as many requests as it is asked: answers[i] is i for each request,
+            and no other answer is written.
+            Happened: {happened}""")
 
 
 def test_output(check):

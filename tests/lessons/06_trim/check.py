@@ -1,18 +1,10 @@
 """Lesson 06: trim after the free has finished, keep what the next phase needs, put together what
 stays."""
 
-from check import MIB, expect
+from check import MIB, QUERY, miss, rounded_up
 
 MOST = (1 << 64) - 1
-NEVER = 1 << 60
-WAITS = (
-    "cudaStreamSynchronize",
-    "cudaDeviceSynchronize",
-    "cudaEventSynchronize",
-    "cudaStreamQuery",
-    "cudaEventQuery",
-    "cudaFree",
-)
+SYNCHRONIZE = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
 
 
 def mib(size):
@@ -35,27 +27,23 @@ def first_pool(journal):
 
 def phases(journal):
     """(allocation, its free) for each allocation of the first pool."""
-    frees = {x["allocation"]: x for x in journal.ok("cudaFreeAsync")}
+    frees = {x.get("allocation"): x for x in journal.ok("cudaFreeAsync")}
     own = allocations(journal).where(pool=first_pool(journal))
     return [(x, frees[x["allocation"]]) for x in own if x["allocation"] in frees]
-
-
-def between(journal, begin, end):
-    return type(journal)(x for x in journal if begin["n"] < x["n"] < end["n"])
 
 
 def history(lines, pool):
     """What was done to a pool, in words."""
     said = []
-    for x in lines:
-        words = ""
-        if x.get("call") == "cudaMemPoolTrimTo" and x["pool"] == pool:
+    for x in lines.that(lambda x: "call" in x):
+        call, words = x["call"], ""
+        if call == "cudaMemPoolTrimTo" and x["pool"] == pool:
             words = f"cudaMemPoolTrimTo to {mib(x['keep'])}, which left {mib(x['reserved'])}"
-        elif x.get("call") in WAITS:
-            words = x["call"]
-        elif x.get("call") == "cudaMemPoolSetAttribute" and x["value"] < MOST:
+        elif call in (*SYNCHRONIZE, *QUERY, "cudaFree"):
+            words = call
+        elif call == "cudaMemPoolSetAttribute" and x["value"] < MOST:
             words = f"the threshold set to {mib(x['value'])}"
-        elif x.get("call") == "cudaMemPoolDestroy" and x["pool"] == pool:
+        elif call == "cudaMemPoolDestroy" and x["pool"] == pool:
             words = "the pool destroyed"
         if words and words not in said[-1:]:
             said.append(words)
@@ -67,11 +55,9 @@ def history(lines, pool):
 def two_phases(journal):
     """(free of phase 1, allocation of phase 2, its free): the first pool serves both phases."""
     found = phases(journal)
-    expect(
-        len(found) == 2,
-        "phases 1 and 2 take their memory from the first pool, and free it.",
-        f"the first pool had {len(found)} allocations that were freed.",
-    )
+    if len(found) != 2:
+        miss(f"""phases 1 and 2 take their memory from the first pool, and free it.
+            Happened: the first pool had {len(found)} allocations that were freed.""")
     return found[0][1], found[1][0], found[1][1]
 
 
@@ -90,39 +76,27 @@ def test_pending(check):
     journal = check.run().journal
     freed, taken, _ = two_phases(journal)
     sizes = [x["bytes"] // MIB for x, _ in phases(journal)]
-    done = between(journal, freed, taken)
+    done = journal.between(freed, taken)
     happened = f"between the phases: {history(done, taken['pool'])}."
-    expect(
-        sizes == [96, 48],
-        """phase 1 allocates 96 MiB and phase 2 allocates 48 MiB, both from
-        the first pool of the program.""",
-        f"they allocate {sizes[0]} and {sizes[1]} MiB.",
-    )
+    if sizes != [96, 48]:
+        miss(f"""phase 1 allocates 96 MiB and phase 2 allocates 48 MiB, both from the first pool of
+            the program.
+            Happened: they allocate {sizes[0]} and {sizes[1]} MiB.""")
     first = done.calls("cudaMemPoolTrimTo").where(pool=taken["pool"]).first or {}
-    expect(
-        (first.get("keep"), first.get("reserved")) == (0, 96 * MIB),
-        """the first trim, to 0
-        while the free is pending, is there as at the start: it shows that a trim returns nothing
-        for a pending free.""",
-        happened,
-    )
+    if (first.get("keep"), first.get("reserved")) != (0, 96 * MIB):
+        miss(f"""the first trim, to 0 while the free is pending, is there as at the start: it shows
+            that a trim returns nothing for a pending free.
+            Happened: {happened}""")
 
 
 def test_threshold(check):
     "the threshold stays at its maximum"
-    journal = check.run().journal
-    values = [
-        x["value"]
-        for x in journal.ok("cudaMemPoolSetAttribute").where(
-            attribute="cudaMemPoolAttrReleaseThreshold"
-        )
-    ]
-    expect(
-        values and set(values) == {MOST},
-        """the release threshold is set to its maximum
-        (UINT64_MAX) and left there: only a trim returns memory of these pools.""",
-        f"the threshold was set to {', then to '.join(map(in_words, values)) or 'nothing'}.",
-    )
+    values = check.run().journal.set_to("cudaMemPoolAttrReleaseThreshold")
+    if not values or set(values) != {MOST}:
+        miss(f"""the release threshold is set to its maximum (UINT64_MAX) and left there: only a
+            trim returns memory of these pools.
+            Happened: the threshold was set to
+            {", then to ".join(map(in_words, values)) or "nothing"}.""")
 
 
 def test_between(check):
@@ -133,97 +107,75 @@ def test_between(check):
 
 def keeps_what_is_needed(check, journal, segment):
     freed, taken, _ = two_phases(journal)
-    done, pool, size = between(journal, freed, taken), taken["pool"], taken["bytes"]
+    done, pool, size = journal.between(freed, taken), taken["pool"], taken["bytes"]
     happened = f"between the phases: {history(done, pool)}."
     releases = done.where(did="release", pool=pool)
     if releases.where(why="synchronization"):
         check.after(test_threshold)
     trims = done.calls("cudaMemPoolTrimTo").where(pool=pool)
-    waits = [x["n"] for x in done if x.get("acquired") and x["call"] in WAITS[:3]]
-    pending = trims and not any(n < trims[-1]["n"] for n in waits)
-    expect(
-        releases or not pending,
-        """after phase 1, a trim returns memory. It does nothing for a
-        free that is still pending for the host. A synchronization of the stream, of the device, or
-        of an event behind the free ends that; a query does not.""",
-        happened,
-    )
+    waited = trims and done.before(trims.last).where(call=set(SYNCHRONIZE)).waits
+    if trims and not waited and not releases:
+        miss(f"""after phase 1, a trim returns memory. It does nothing for a free that is still
+            pending for the host. A synchronization of the stream, of the device, or of an event
+            behind the free ends that; a query does not.
+            Happened: {happened}""")
     needs = f"phase 2 needs {mib(size)}"
-    expect(
-        taken["from"] != "new",
-        """phase 2 finds its memory in the pool: the trim keeps what
-        phase 2 needs, in bytes, whatever the argument of the program is.""",
-        f"{needs}, and the pool grew. B{happened[1:]}",
-    )
-    expect(
-        taken["reserved"] == -(-size // segment) * segment,
-        """the trim keeps what phase 2
-        needs, and no segment more, whatever the argument of the program is.""",
-        f"{needs}, and the pool held {mib(taken['reserved'])}. B{happened[1:]}",
-    )
-    expect(
-        len(trims) <= 3 and len(releases) == 1,
-        """one trim returns all but what phase 2 needs.
-        It is given that number of bytes: the pool itself rounds it up to whole segments, so there
-        is nothing to try out.""",
-        f"{len(trims) - 1} trims after that of the pending free. B{happened[1:]}",
-    )
-    others = [x for x in done if "Malloc" in x.get("call", "") and x.get("bytes", 0) > segment]
-    expect(
-        not others,
-        """what the trim keeps is a number of bytes that the program knows: nothing
-        is tried out in other memory.""",
-        lambda: f"""between the phases the program allocated
-        {mib(others[0]["bytes"])} elsewhere.""",
-    )
+    if taken["from"] == "new":
+        miss(f"""phase 2 finds its memory in the pool: the trim keeps what phase 2 needs, in bytes,
+            whatever the argument of the program is.
+            Happened: {needs}, and the pool grew. B{happened[1:]}""")
+    if taken["reserved"] != rounded_up(size, segment):
+        miss(f"""the trim keeps what phase 2 needs, and no segment more, whatever the argument of
+            the program is.
+            Happened: {needs}, and the pool held {mib(taken["reserved"])}. B{happened[1:]}""")
+    if len(trims) > 3 or len(releases) != 1:
+        miss(f"""one trim returns all but what phase 2 needs. It is given that number of bytes: the
+            pool itself rounds it up to whole segments, so there is nothing to try out.
+            Happened: {len(trims) - 1} trims after that of the pending free. B{happened[1:]}""")
+    large = done.that(lambda x: x.get("bytes", 0) > segment)
+    others = [x for x in large if "Malloc" in x.get("call", "")]
+    if others:
+        miss(f"""what the trim keeps is a number of bytes that the program knows: nothing is tried
+            out in other memory.
+            Happened: between the phases the program allocated {mib(others[0]["bytes"])}
+            elsewhere.""")
 
 
 def test_end(check):
     "at the end of phase 2 the pool keeps nothing"
     journal = drawn(check).journal
     freed = two_phases(journal)[2]
-    later = [x for x in allocations(journal) if x["n"] > freed["n"]] or [{"n": NEVER}]
-    done, pool = between(journal, freed, later[0]), freed["pool"]
-    emptied = done.where(pool=pool, did="release", why="trim", reserved=0)
-    expect(
-        emptied,
-        """after phase 2 a trim of the same pool returns everything. The last free must
-        not be pending then: the copy came before it, so nothing has waited for it yet.""",
-        f"after the free of phase 2: {history(done, pool)}.",
-    )
+    done, pool = journal.between(freed, allocations(journal).after(freed).first), freed["pool"]
+    if not done.where(pool=pool, did="release", why="trim", reserved=0):
+        miss(f"""after phase 2 a trim of the same pool returns everything. The last free must not be
+            pending then: the copy came before it, so nothing has waited for it yet.
+            Happened: after the free of phase 2: {history(done, pool)}.""")
 
 
 def test_phase_3(check):
     "in phase 3 the scratch memory leaves the pool"
     journal = check.run().journal
-    pieces = [x for x in allocations(journal) if x["bytes"] == 16 * MIB]
-    pools = {x["pool"] for x in pieces}
-    expect(
-        len(pieces) == 8 and len(pools) == 1 and first_pool(journal) not in pools,
-        """phase 3
-        makes eight allocations of half a segment from one pool of its own, four results and four
-        pieces of scratch memory. Only their order is yours.""",
-        f"it made {len(pieces)} allocations of half a segment, from {len(pools)} pools.",
-    )
+    pieces = allocations(journal).where(bytes=16 * MIB)
+    pools = set(pieces.column("pool"))
+    if len(pieces) != 8 or len(pools) != 1 or first_pool(journal) in pools:
+        miss(f"""phase 3 makes eight allocations of half a segment from one pool of its own, four
+            results and four pieces of scratch memory. Only their order is yours.
+            Happened: it made {len(pieces)} allocations of half a segment, from {len(pools)}
+            pools.""")
     pool = pieces[0]["pool"]
     larger = allocations(journal).where(pool=pool).last
-    expect(
-        larger["from"] != "new",
-        """after the scratch memory is freed, one allocation finds room
-        that is 1 MiB larger than each piece: free memory that has live allocations between is not
-        contiguous.""",
-        "the pool grew for it, although half of its memory was free.",
-    )
+    if larger["from"] == "new":
+        miss("""after the scratch memory is freed, one allocation finds room that is 1 MiB larger
+            than each piece: free memory that has live allocations between is not contiguous.
+            Happened: the pool grew for it, although half of its memory was free.""")
     trim = journal.ok("cudaMemPoolTrimTo").where(pool=pool).last
-    expect(
-        trim and trim["reserved"] == 64 * MIB,
-        """the last trim returns the scratch memory. A
-        segment with a live allocation stays.""",
-        lambda: f"""{mib(trim["used"])} were used, and the
-        trim left {mib(trim["reserved"])}."""
-        if trim
-        else "the pool of phase 3 was not trimmed.",
-    )
+    if not trim or trim["reserved"] != 64 * MIB:
+        happened = "the pool of phase 3 was not trimmed."
+        if trim:
+            left = mib(trim["reserved"])
+            happened = f"{mib(trim['used'])} were used, and the trim left {left}."
+        miss(f"""the last trim returns the scratch memory. A segment with a live allocation stays.
+            Happened: {happened}""")
 
 
 def test_output(check):

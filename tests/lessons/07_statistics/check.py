@@ -1,6 +1,6 @@
 """Lesson 07: what one phase needed, from a watermark, and memory in advance."""
 
-from check import MIB, expect
+from check import MIB, SUCCESS, miss, rounded_up
 
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
@@ -9,15 +9,8 @@ HIGH = "cudaMemPoolAttrUsedMemHigh"
 
 def refused(journal):
     """The attributes whose writing was refused, in order."""
-    return [
-        x["attribute"][len("cudaMemPoolAttr") :]
-        for x in journal.calls("cudaMemPoolSetAttribute")
-        if x["result"] != "cudaSuccess"
-    ]
-
-
-def made(journal):
-    return journal.ok("cudaMallocFromPoolAsync", "cudaMallocAsync")
+    sets = journal.calls("cudaMemPoolSetAttribute").that(lambda x: x["result"] != SUCCESS)
+    return [name[len("cudaMemPoolAttr") :] for name in sets.column("attribute")]
 
 
 # ---- phase_need ----
@@ -47,23 +40,17 @@ def why_wrong(got, live, before, size, more):
 
 
 def expect_need(run, live, before, size, more):
-    question = (
-        f"phase_need(phase, pool, stream, {size}) with {live} MiB live, after {before} MiB "
-        "were used"
-    )
+    question = f"phase_need(phase, pool, stream, {size}) with {live} MiB live, after {before} MiB"
+    question += " were used"
     got = run.answers.get(question, [])
-    expect(
-        len(got) == 1,
-        "phase_need returns to its caller, and prints nothing.",
-        f"the check called {question}.",
-    )
+    if len(got) != 1:
+        miss(f"""phase_need returns to its caller, and prints nothing.
+            Happened: the check called {question}.""")
     number = int(got[0].split()[0])
-    expect(
-        number == size + more,
-        why_wrong(number, live, before, size, more),
-        lambda: f"{question} returned {number} MiB. It is {size + more} MiB. "
-        f"The figures that were read: {', '.join(read_figures(run))}.",
-    )
+    if number != size + more:
+        miss(f"""{why_wrong(number, live, before, size, more)}
+            Happened: {question} returned {number} MiB. It is {size + more} MiB. The figures that
+            were read: {", ".join(read_figures(run))}.""")
 
 
 def read_figures(run):
@@ -75,34 +62,26 @@ def expect_measured(run, size, more):
     """Each of the three questions ran the phase in its pool, between a reset and a reading."""
     journal = run.journal
     sizes = [x * MIB for x in (size, size - size // 2, size // 2 + more)]
-    calls = [x for x in made(journal) if x["bytes"] in sizes]
-    expect(
-        [x["bytes"] for x in calls] == 3 * sizes,
-        "phase_need runs the phase once.",
-        f"called three times, it ran the phase {len(calls) // 3} times.",
-    )
-    pools = [x["pool"] for x in made(journal) if x["bytes"] % MIB == 512]
+    calls = journal.allocations.where(bytes=set(sizes))
+    if calls.column("bytes") != 3 * sizes:
+        miss(f"""phase_need runs the phase once.
+            Happened: called three times, it ran the phase {len(calls) // 3} times.""")
+    pools = [x["pool"] for x in journal.allocations if x["bytes"] % MIB == 512]
     own = [pools[0], pools[1], pools[0]] if len(pools) == 4 else []
-    expect(
-        [x["pool"] for x in calls] == [pool for pool in own for _ in sizes],
-        """the phase runs in
-        the pool that phase_need is given: what a pool needs for it depends on that pool, and its
-        watermark is to show it.""",
-        "phase_need ran it in another pool.",
-    )
+    if calls.column("pool") != [pool for pool in own for _ in sizes]:
+        miss("""the phase runs in the pool that phase_need is given: what a pool needs for it
+            depends on that pool, and its watermark is to show it.
+            Happened: phase_need ran it in another pool.""")
     for i, pool in enumerate(own):
-        begin, end = calls[3 * i], calls[3 * i + 2]
-        last = calls[3 * i - 1]["n"] if i else 0
-        following = calls[3 * i + 3]["n"] if i < 2 else 1 << 60
-        figures = journal.where(pool=pool, attribute=HIGH)
-        sets = [x for x in figures.ok("cudaMemPoolSetAttribute") if last < x["n"] < begin["n"]]
-        reads = [x for x in figures.ok("cudaMemPoolGetAttribute") if end["n"] < x["n"] < following]
-        expect(
-            sets and reads,
-            """what the phase needed is measured: the watermark of the pool is
-            reset before the phase and read after it.""",
-            "phase_need returned the number without that.",
-        )
+        figures, phase = journal.where(pool=pool, attribute=HIGH), calls[3 * i : 3 * i + 3]
+        before = calls.before(phase.first).last
+        after = calls.after(phase.last).first
+        sets = figures.ok("cudaMemPoolSetAttribute").between(before, phase.first)
+        reads = figures.ok("cudaMemPoolGetAttribute").between(phase.last, after)
+        if not sets or not reads:
+            miss("""what the phase needed is measured: the watermark of the pool is reset before the
+                phase and read after it.
+                Happened: phase_need returned the number without that.""")
 
 
 # ---- the rules ----
@@ -111,24 +90,19 @@ def expect_measured(run, size, more):
 def test_figures(check):
     "the figures are shown, and two of them cannot be set"
     found = refused(check.run().journal)
-    expect(
-        found[:2] == ["ReservedMemCurrent", "UsedMemHigh"],
-        """the program tries to set
-        ReservedMemCurrent, and a watermark to another value than 0. Both are refused. The starter
-        has the two calls of try_to_set in show_figures.""",
-        f"refused: {', '.join(found) or 'nothing'}.",
-    )
+    if found[:2] != ["ReservedMemCurrent", "UsedMemHigh"]:
+        miss(f"""the program tries to set ReservedMemCurrent, and a watermark to another value than
+            0. Both are refused. The starter has the two calls of try_to_set in show_figures.
+            Happened: refused: {", ".join(found) or "nothing"}.""")
 
 
 def test_before(check):
     "phase_need does not count what the pool used before"
     again = refused(check.run().journal).count("UsedMemHigh") - 1
-    expect(
-        again < 1,
-        """a watermark is reset by writing 0, as a uint64_t. Any other value is
-        refused, also that of the current figure.""",
-        f"writing UsedMemHigh was refused {again} times in phase_need.",
-    )
+    if again >= 1:
+        miss(f"""a watermark is reset by writing 0, as a uint64_t. Any other value is refused, also
+            that of the current figure.
+            Happened: writing UsedMemHigh was refused {again} times in phase_need.""")
     _, before, size, more, run = ask_need(check)
     expect_need(run, 0, before, size, more)
     expect_measured(run, size, more)
@@ -138,39 +112,27 @@ def test_live(check):
     "phase_need does not count what is live already"
     live, before, size, more, run = ask_need(check)
     expect_need(run, live, 0, size, more)
-    if test_before.__name__ in check.met:
+    if check.has_met(test_before):
         expect_need(run, live, before, size, more)
 
 
 def expect_reserved(run, size, segment, used):
     """What reserve did to the pool in which the check then allocated as much."""
-    expect(
-        run.answers.get(f"reserve(pool, stream, {size} MiB)") == ["done"],
-        "reserve returns to its caller.",
-        "it did not.",
-    )
-    pool = made(run.journal).first["pool"]
-    again = made(run.journal).where(pool=pool).last
+    if run.answers.get(f"reserve(pool, stream, {size} MiB)") != ["done"]:
+        miss("reserve returns to its caller. Happened: it did not.")
+    pool = run.journal.allocations.first["pool"]
+    again = run.journal.allocations.where(pool=pool).last
     more = (again["used"] - again["bytes"]) // MIB
-    expect(
-        more == used,
-        "after reserve nothing more is in use than before.",
-        f"{used} MiB were used before, and {more} MiB after.",
-    )
-    figures = [
-        x
-        for x in run.journal.before(again)
-        if "call" in x and x.get("pool") == pool and "reserved" in x
-    ]
-    had = figures[-1]["reserved"]
-    expect(
-        again["from"] != "new",
-        """after reserve the pool has the memory, in one piece: the
-        driver gives it to a pool for an allocation of that size, and the pool keeps it after the
-        free.""",
-        lambda: f"""after a reserve of {size} MiB, an allocation of {size} MiB made the
-        pool grow by {(again["reserved"] - had) // MIB} MiB.""",
-    )
+    if more != used:
+        miss(f"""after reserve nothing more is in use than before.
+            Happened: {used} MiB were used before, and {more} MiB after.""")
+    figures = run.journal.before(again).where(pool=pool)
+    had = [x["reserved"] for x in figures if "call" in x and "reserved" in x][-1]
+    if again["from"] == "new":
+        miss(f"""after reserve the pool has the memory, in one piece: the driver gives it to a pool
+            for an allocation of that size, and the pool keeps it after the free.
+            Happened: after a reserve of {size} MiB, an allocation of {size} MiB made the pool grow
+            by {(again["reserved"] - had) // MIB} MiB.""")
 
 
 def test_reserve(check):
@@ -179,18 +141,15 @@ def test_reserve(check):
     less = check.draw("reserve less", 33, 250)
     run = check.ask(ASKED, "reserve", live, size, less)
     expect_reserved(run, size, 32, live)
-    first, other = dict.fromkeys(x["pool"] for x in made(run.journal))
+    first, other = dict.fromkeys(run.journal.allocations.column("pool"))
     for pool, there, asked in ((first, live, size), (other, 0, less)):
-        of_pool = run.journal.where(pool=pool)
-        most = max(x["reserved"] for x in of_pool if "reserved" in x) // MIB
-        needed = -(-there // 32) * 32 + -(-asked // 32) * 32 + 64
-        expect(
-            most <= needed,
-            """reserve makes the pool grow by what it is asked for, in whole
-            segments, and by no more: others use the device, too.""",
-            f"""with {there} MiB live, and
-            {asked} MiB to reserve, the pool reserved {most} MiB.""",
-        )
+        reserved = [x["reserved"] for x in run.journal.where(pool=pool) if "reserved" in x]
+        most = max(reserved) // MIB
+        if most > rounded_up(there, 32) + rounded_up(asked, 32) + 64:
+            miss(f"""reserve makes the pool grow by what it is asked for, in whole segments, and by
+                no more: others use the device, too.
+                Happened: with {there} MiB live, and {asked} MiB to reserve, the pool reserved
+                {most} MiB.""")
 
 
 def test_piece(check):

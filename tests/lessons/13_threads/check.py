@@ -1,6 +1,6 @@
 """Lesson 13: a mutex orders the calls of two threads, and an event orders the work."""
 
-from check import expect
+from check import LATE, Journal, miss
 
 CALLED = """run_threads(work) with the struct work that it has at the start, and two threads that
     take turns and both come to an end."""
@@ -9,9 +9,9 @@ PAIRS = {
     "per-thread": "the threads' own streams",
     "mixed": "the producer's own stream and a created one",
 }
-# Nothing ends while a thread sleeps or is kept from its processor: the same each time.
-SLOW = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
-OF_FREES = ("free before the use ends", "use after free", "double free")
+OF_FREES = {"free before the use ends", "use after free", "double free"}
+OWN_HANDLE = """In the consumer's thread cudaStreamPerThread is the consumer's own stream, whoever
+    the handle came from."""
 
 
 class Handover:
@@ -19,91 +19,77 @@ class Handover:
 
     def __init__(self, journal, pool):
         self.made = journal.ok("cudaMallocFromPoolAsync").where(pool=pool)
-        own = {x["allocation"] for x in self.made}
-        calls = type(journal)(x for x in journal if "result" in x and x.get("allocation") in own)
+        own = journal.where(allocation=set(self.made.column("allocation")))
+        calls = own.that(lambda x: "result" in x)
         self.fills, self.adds = calls.ok("launch_fill"), calls.ok("launch_add")
-        self.copies = calls.ok("cudaMemcpyAsync", "cudaMemcpy")
-        self.frees = calls.ok("cudaFreeAsync", "cudaFree")
-        last = max([x["n"] for x in calls], default=0)
-        first = min([x["n"] for x in calls], default=0)
-        self.waits = [x for x in journal.where(acquired=1) if first < x["n"] < last]
+        self.copies, self.frees = calls.copies, calls.frees
+        self.waits = journal.between(calls.first, calls.last).waits if calls else Journal()
 
-    @staticmethod
-    def where(calls):
-        """The threads and the streams in which these calls were made."""
-        return {(x.get("thread", 0), x.get("stream")) for x in calls}
+
+def places(calls):
+    """The threads and the streams in which these calls were made."""
+    return {(x.get("thread", 0), x.get("stream")) for x in calls}
 
 
 def cannot_end(run):
-    return run.journal.where(did="hazard", kind="a thread that cannot end")
+    return run.journal.hazards.where(kind="a thread that cannot end")
 
 
 def used_after_free(run):
-    return run.journal.where(did="hazard", kind="use after free")
+    return run.journal.hazards.where(kind="use after free")
 
 
 def own(check):
     """The three of the lesson's main."""
-    journal = check.run(**SLOW).journal
-    return [Handover(journal, x["pool"]) for x in journal.ok("cudaMemPoolCreate")][:3]
+    journal = check.run(**LATE).journal
+    return [Handover(journal, pool) for pool in journal.pools[:3]]
 
 
 def asked(check, pair):
     """The run of one pair of streams by the check, and what its threads did: of the rounds that are
     drawn, and of three."""
     rounds, size = check.draw(f"rounds {pair}", 9, 20), 4 * check.draw(f"size {pair}", 1, 600)
-    answers = check.ask(CALLED, pair, rounds, size, hazards=True, **SLOW)
-    pools = answers.journal.ok("cudaMemPoolCreate")
-    return answers, rounds, size, [Handover(answers.journal, x["pool"]) for x in pools]
+    answers = check.ask(CALLED, pair, rounds, size, hazards=True, **LATE)
+    found = [Handover(answers.journal, pool) for pool in answers.journal.pools]
+    return answers, rounds, size, found
 
 
-def listed(where):
-    return ", ".join(sorted(f"thread {thread} in stream {stream}" for thread, stream in where))
+def listed(calls):
+    found = (f"thread {thread} in stream {stream}" for thread, stream in places(calls))
+    return ", ".join(sorted(found))
 
 
 def test_host(check):
     "no thread waits for the device before its last turn, and each does then"
     for handover in own(check):
-        calls = sorted({x["call"] for x in handover.waits})
-        expect(
-            not calls,
-            """between the first and the last call for the buffers no thread waits for
-            the device: the streams wait for each other.""",
-            f"the threads called {', '.join(calls)}, {len(handover.waits)} times.",
-        )
-    expect(
-        not cannot_end(check.run(**SLOW)),
-        """in its last turn each thread waits for its stream:
-        a thread that has allocated or freed in its own stream and ends with work pending there may
-        hang.""",
-        "a thread ended with work pending in its own stream.",
-    )
+        if handover.waits:
+            miss(f"""between the first and the last call for the buffers no thread waits for the
+                device: the streams wait for each other.
+                Happened: the threads called {handover.waits.names}, {len(handover.waits)}
+                times.""")
+    if cannot_end(check.run(**LATE)):
+        miss("""in its last turn each thread waits for its stream: a thread that has allocated or
+            freed in its own stream and ends with work pending there may hang.
+            Happened: a thread ended with work pending in its own stream.""")
 
 
 def test_threads(check):
     "each thread works in its own stream"
-    found, run = own(check), check.run(**SLOW)
+    found, run = own(check), check.run(**LATE)
     # What ends the program early is missed by another rule.
-    expect(
-        len(found) == 3 or cannot_end(run) or used_after_free(run),
-        "three pairs of streams, each with a pool of its own.",
-        f"{len(found)} pools were created.",
-    )
+    if len(found) != 3 and not cannot_end(run) and not used_after_free(run):
+        miss(f"""three pairs of streams, each with a pool of its own.
+            Happened: {len(found)} pools were created.""")
     for handover, name in zip(found, ("legacy", "per-thread", "created")):
-        producer, consumer = (
-            handover.where(handover.fills),
-            handover.where(handover.adds or handover.copies or handover.frees),
-        )
-        streams = {stream for _, stream in producer | consumer}
-        threads = {thread for thread, _ in producer | consumer}
+        used = handover.adds or handover.copies or handover.frees
+        producer, consumer = places(handover.fills), places(used)
+        threads, streams = ({place[i] for place in producer | consumer} for i in (0, 1))
         wanted = streams == {name} if name != "created" else len(streams) == 2
-        expect(
-            len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted,
-            f"""with the {name} streams the producer fills the buffers in its thread and in the
-               stream that it is given, and the consumer adds in its own.""",
-            f"the fills were made by {listed(producer) or 'no thread'}, and what follows by "
-            f"{listed(consumer) or 'no thread'}.",
-        )
+        if not (len(producer) == len(consumer) == 1 and len(threads) == 2 and wanted):
+            miss(f"""with the {name} streams the producer fills the buffers in its thread and in the
+                stream that it is given, and the consumer adds in its own.
+                Happened: the fills were made by {listed(handover.fills) or "no thread"}, and what
+                follows by {listed(used) or "no thread"}.""")
 
 
 def why_unordered(journal, handover):
@@ -125,10 +111,8 @@ def why_unordered(journal, handover):
     waits = journal.after(record).ok("cudaStreamWaitEvent").where(event=record["event"])
     if not waits.before(use):
         late = " until after it" if waits.where(stream=use["stream"]) else ""
-        return (
-            f"The event was recorded behind the fill, but {stream}, which uses the buffer, "
-            f"did not wait for it{late or ' at all'}."
-        )
+        return f"""The event was recorded behind the fill, but {stream}, which uses the buffer, did
+            not wait for it{late or " at all"}."""
     return f"Stream {waits[0]['stream']} waited for the event, and {stream} used the buffer."
 
 
@@ -137,25 +121,17 @@ def expect_filled(check, pair, advice=""):
     answers, _, _, found = asked(check, pair)
     if cannot_end(answers):
         check.after(test_host)
-    calls = {x["number"]: x for x in answers.journal if "number" in x}
-    hazard = next(
-        (
-            x
-            for x in answers.journal.where(did="hazard")
-            if x["kind"] not in OF_FREES and not calls.get(x.get("later"), {}).get("acquired")
-        ),
-        None,
-    )
-    expect(
-        hazard is None,
-        f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after
-        the producer's fill on the device, too: the producer records an event behind its fill, and
-        the consumer's stream waits for that before it uses the buffer. {advice}""",
-        lambda: f"{hazard.get('call')} and {hazard.get('earlier_call', 'an earlier call')} have "
-        f"an order on the host, and none on the device ({hazard['kind']}). "
-        + (why_unordered(answers.journal, found[0]) if found else ""),
-        answers,
-    )
+    calls = answers.journal.numbered
+    hazard = answers.journal.hazards.that(
+        lambda x: x["kind"] not in OF_FREES and not calls.get(x.get("later"), {}).get("acquired")
+    ).first
+    if hazard:
+        miss(f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after the producer's
+            fill on the device, too: the producer records an event behind its fill, and the
+            consumer's stream waits for that before it uses the buffer. {advice}
+            Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
+            an order on the host, and none on the device ({hazard["kind"]}).
+            {why_unordered(answers.journal, found[0]) if found else ""}""")
 
 
 def test_created(check):
@@ -167,12 +143,7 @@ def test_per_thread(check):
     "it does with per-thread streams, too, where one handle names two streams"
     check.after(test_created)
     for pair in ("per-thread", "mixed"):
-        expect_filled(
-            check,
-            pair,
-            """In the consumer's thread cudaStreamPerThread is the consumer's
-            own stream, whoever the handle came from.""",
-        )
+        expect_filled(check, pair, OWN_HANDLE)
 
 
 def test_free(check):
@@ -183,25 +154,15 @@ def test_free(check):
             continue
         sentence = """each buffer is freed once, in a stream that has its last use behind it: the
             stream of that use, or one that waits for it."""
-        hazard = next(
-            (x for x in answers.journal.where(did="hazard") if x["kind"] in OF_FREES), None
-        )
+        hazard = answers.journal.hazards.where(kind=OF_FREES).first
         if hazard and found:
-            uses, frees = (listed(Handover.where(x)) for x in (found[0].adds, found[0].frees))
-            expect(
-                False,
-                sentence,
-                f"""with {PAIRS[pair]}: {hazard["kind"]}. The use is by {uses},
-                the free by {frees}.""",
-                answers,
-            )
+            miss(f"""{sentence}
+                Happened: with {PAIRS[pair]}: {hazard["kind"]}. The use is by
+                {listed(found[0].adds)}, the free by {listed(found[0].frees)}.""")
         for handover in found:
-            expect(
-                len(handover.frees) == len(handover.made),
-                sentence,
-                f"{len(handover.made)} allocations, and {len(handover.frees)} frees.",
-                answers,
-            )
+            if len(handover.frees) != len(handover.made):
+                miss(f"""{sentence}
+                    Happened: {len(handover.made)} allocations, and {len(handover.frees)} frees.""")
 
 
 def test_rounds(check):
@@ -214,45 +175,33 @@ def test_rounds(check):
             check.after(test_free)
         for count, handover in zip((rounds, 3), found):
             filled, added, copied = (
-                [x["allocation"] for x in calls]
+                calls.column("allocation")
                 for calls in (handover.fills, handover.adds.where(value=1), handover.copies)
             )
-            values = [x["value"] for x in handover.fills]
-            expect(
-                values == list(range(count))
-                and filled == added == copied
-                and len(set(filled)) == count,
-                """each round allocates a buffer, fills it with
-                   the number of the round, adds 1, and copies the last number to the host, as at
-                   the start.""",
-                f"""in {count} rounds {len(set(filled))} buffers were filled,
-                   {len(set(added))} were added to, and {len(set(copied))} were copied.""",
-                answers,
-            )
-            places = [x.get("host_offset", 0) // 4 for x in handover.copies]
-            expect(
-                places == list(range(count))
-                and all("host_allocation" in x for x in handover.copies),
-                "each round copies the last number of its buffer to its own results[round].",
-                f"""in {count} rounds {len(set(places) & set(range(count)))} results were copied to:
-                    the host wrote others.""",
-                answers,
-            )
-            if not answers.journal.where(did="hazard"):
-                check.expect_answers(
-                    "the result of each round is its number: 1, 2, 3 and so on.",
-                    answers,
-                    {
-                        f"{count} rounds of {size * 256} numbers: results[{i}]": i + 1
-                        for i in range(count)
-                    },
-                )
+            values, numbers = handover.fills.column("value"), list(range(count))
+            same = filled == added == copied and len(set(filled)) == count
+            if values != numbers or not same:
+                miss(f"""each round allocates a buffer, fills it with the number of the round, adds
+                    1, and copies the last number to the host, as at the start.
+                    Happened: in {count} rounds {len(set(filled))} buffers were filled,
+                    {len(set(added))} were added to, and {len(set(copied))} were copied.""")
+            results = [x.get("host_offset", 0) // 4 for x in handover.copies]
+            own = all("host_allocation" in x for x in handover.copies)
+            if results != numbers or not own:
+                miss(f"""each round copies the last number of its buffer to its own results[round].
+                    Happened: in {count} rounds {len(set(results) & set(numbers))} results were
+                    copied to: the host wrote others.""")
+            question = f"{count} rounds of {size * 256} numbers: results"
+            wrong = answers.wrong({f"{question}[{i}]": i + 1 for i in range(count)})
+            if wrong and not answers.journal.hazards:
+                miss(f"""the result of each round is its number: 1, 2, 3 and so on.
+                    Happened: {wrong}""")
 
 
 def test_prints(check):
     "it prints what a real device prints, and the same on a slow device"
-    if check.run(**SLOW).journal.where(did="hazard"):
+    if check.run(**LATE).journal.hazards:
         check.after(test_host)
     check.after(test_threads, test_created, test_per_thread, test_free)
     check.expect_right(check.run())
-    check.expect_right(check.run(check.draw("printed", 1, 3), **SLOW))
+    check.expect_right(check.run(check.draw("printed", 1, 3), **LATE))

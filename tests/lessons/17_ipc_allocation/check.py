@@ -5,85 +5,60 @@ the two processes, so it does not matter by which streams and events a program o
 
 import re
 
-from check import Miss, expect, visible
+from check import COPY, RECORD, miss, visible
 
+GOES_ON = """the exporter goes on when the importer's event has arrived, and waits for no other
+    message: the messages stay as they are. A message for which the importer's host has waited
+    orders the work as well, but both hosts stand still for it."""
+NO_ORDER = "none of the calls that order work"
 ORDERING = (
-    "launch_fill",
-    "launch_add",
-    "cudaMemcpyAsync",
-    "cudaMemcpy",
-    "cudaFreeAsync",
-    "cudaEventRecord",
-    "cudaEventRecordWithFlags",
-    "cudaStreamWaitEvent",
-    "cudaStreamSynchronize",
-    "cudaEventSynchronize",
-    "cudaDeviceSynchronize",
-    "cudaIpcGetEventHandle",
-    "cudaIpcOpenEventHandle",
+    *("launch_fill", "launch_add", *COPY, "cudaFreeAsync", *RECORD, "cudaStreamWaitEvent"),
+    *("cudaStreamSynchronize", "cudaEventSynchronize", "cudaDeviceSynchronize"),
+    *("cudaIpcGetEventHandle", "cudaIpcOpenEventHandle"),
 )
-OTHER = {"exporter": "importer", "importer": "exporter"}
 
 
-def ok(run, of, *calls):
-    return run.journal.where(of=of).ok(*calls)
+class Process:
+    """What one of the two processes did. opened: the events of the other that it has opened; sent:
+    the calls that gave a handle of an event of its own, to be sent; records: of these events;
+    waits_for: the waits of its streams for the other's event."""
 
+    def __init__(self, run, name, other):
+        self.name, self.other = name, other
+        self.journal = journal = run.journal.where(of=name)
+        self.opened = set(journal.ok("cudaIpcOpenEventHandle").column("event"))
+        self.sent = journal.ok("cudaIpcGetEventHandle")
+        self.own = set(self.sent.column("event"))
+        self.records = journal.records.where(event=self.own)
+        self.waits_for = journal.ok("cudaStreamWaitEvent").where(event=self.opened)
+        self.frees = journal.ok("cudaFreeAsync")
+        self.hazards = journal.hazards
 
-def opened(run, of):
-    """The events of the other process that this one has opened."""
-    return {x["event"] for x in ok(run, of, "cudaIpcOpenEventHandle")}
-
-
-def sent(run, of):
-    """The calls that gave a handle of an event of this process, to be sent."""
-    return ok(run, of, "cudaIpcGetEventHandle")
-
-
-def records(run, of):
-    events = {x["event"] for x in sent(run, of)}
-    return [
-        x
-        for x in ok(run, of, "cudaEventRecord", "cudaEventRecordWithFlags")
-        if x["event"] in events
-    ]
-
-
-def hazards(run, of, *calls):
-    found = run.journal.where(of=of, did="hazard")
-    return [x for x in found if not calls or x.get("call") in calls]
-
-
-def history(run, of):
-    def words(line):
-        event = line.get("event")
-        whose = ""
-        if event in opened(run, of):
-            whose = f"the {OTHER[of]}'s event"
-        elif event in {x["event"] for x in sent(run, of)}:
-            whose = "its own event"
+    def in_words(self, call):
+        event, words = call.get("event"), []
+        if event in self.opened:
+            words.append(f"the {self.other}'s event")
         elif event is not None:
-            whose = "another event"
-        more = [whose, f"stream {line['stream']}" if line.get("stream") else ""]
-        more = ", ".join(word for word in more if word)
-        return line["call"] + (f" ({more})" if more else "")
+            words.append("its own event" if event in self.own else "another event")
+        if call.get("stream"):
+            words.append(f"stream {call['stream']}")
+        return call["call"] + (f" ({', '.join(words)})" if words else "")
 
-    calls = ", ".join(words(x) for x in ok(run, of, *ORDERING))
-    return f"The {of} called, in this order: {calls or 'none of the calls that order work'}."
+    @property
+    def history(self):
+        calls = ", ".join(map(self.in_words, self.journal.ok(*ORDERING)))
+        return f"The {self.name} called, in this order: {calls or NO_ORDER}."
+
+    def expect_no_wait(self, until, sentence):
+        """No call before `until` taught its host that work is over."""
+        found = self.journal.before(until).waits.first
+        if found:
+            miss(f"{sentence} Happened: its host waited in {found['call']}. {self.history}")
 
 
-def first_number(lines):
-    return lines[0]["n"] if lines else 0
-
-
-def waited(run, of, until, sentence):
-    """No call of this process before `until` taught its host that work is over."""
-    found = [x for x in run.journal.where(of=of, acquired=1) if x["n"] < until]
-    expect(
-        not found,
-        sentence,
-        lambda: f"its host waited in {found[0]['call']}. {history(run, of)}",
-        run,
-    )
+def processes(check):
+    run = check.run_both()
+    return Process(run, "exporter", "importer"), Process(run, "importer", "exporter")
 
 
 # ---- the rules ----
@@ -93,200 +68,120 @@ def test_shared(check):
     "two processes share an allocation and two events"
     run = check.run_both()
     if re.search("cudaIpcGetEventHandle.*cudaErrorInvalidResourceHandle", run.errors):
-        raise Miss(
-            "Expected: an event that another process can open: cudaEventCreateWithFlags "
-            "with cudaEventInterprocess, which requires cudaEventDisableTiming.",
-            "Happened: the program ended: cudaIpcGetEventHandle refused the event.",
-            run=run,
-        )
-    exports = ok(run, "exporter", "cudaMemPoolExportPointer")
-    imports = ok(run, "importer", "cudaMemPoolImportPointer")
-    expect(
-        len(exports) == len(imports) == 1,
-        "one process exports an allocation, the other imports it, as in the starter.",
-        f"exports: {len(exports)}, imports: {len(imports)}.",
-        run,
-    )
-    found = [len(opened(run, of)) for of in OTHER]
-    expect(
-        found == [1, 1],
-        "each process opens one event of the other.",
-        f"events opened in the exporter: {found[0]}, in the importer: {found[1]}.",
-        run,
-    )
+        miss("""an event that another process can open: cudaEventCreateWithFlags with
+            cudaEventInterprocess, which requires cudaEventDisableTiming.
+            Happened: the program ended: cudaIpcGetEventHandle refused the event.""")
+    exporter, importer = processes(check)
+    exports = exporter.journal.ok("cudaMemPoolExportPointer")
+    imports = importer.journal.ok("cudaMemPoolImportPointer")
+    if not len(exports) == len(imports) == 1:
+        miss(f"""one process exports an allocation, the other imports it, as in the starter.
+            Happened: exports: {len(exports)}, imports: {len(imports)}.""")
+    found = [len(exporter.opened), len(importer.opened)]
+    if found != [1, 1]:
+        miss(f"""each process opens one event of the other.
+            Happened: events opened in the exporter: {found[0]}, in the importer: {found[1]}.""")
 
 
 def test_recorded(check):
     "an event is recorded before it is sent"
     check.after(test_shared)
-    run = check.run_both()
-    for of, work, sentence in (
-        (
-            "exporter",
-            ok(run, "exporter", "launch_fill"),
-            """the exporter records its event after the
-            fill, and sends it after that. A wait for an event that is not recorded yet waits for
-            nothing.""",
-        ),
-        (
-            "importer",
-            [],
-            """the importer records its event before it sends it. The exporter waits as
-            soon as it receives the event, and a wait for an event that is not recorded yet waits
-            for nothing.""",
-        ),
-    ):
-        made = records(run, of)
-        expect(
-            made and first_number(work) < made[0]["n"] < first_number(sent(run, of)),
-            sentence,
-            lambda of=of: history(run, of),
-            run,
-        )
+    exporter, importer = processes(check)
+    fill = exporter.journal.ok("launch_fill").first
+    first = exporter.records.first
+    if not exporter.records[:1].after(fill) or not exporter.sent[:1].after(first):
+        miss(f"""the exporter records its event after the fill, and sends it after that. A wait for
+            an event that is not recorded yet waits for nothing.
+            Happened: {exporter.history}""")
+    if not importer.records.before(importer.sent.first):
+        miss(f"""the importer records its event before it sends it. The exporter waits as soon as it
+            receives the event, and a wait for an event that is not recorded yet waits for nothing.
+            Happened: {importer.history}""")
 
 
 def test_hosts(check):
     "streams wait for events, and no host waits in between"
-    run = check.run_both()
-    waited(
-        run,
-        "exporter",
-        first_number(sent(run, "exporter")),
-        """the exporter's host does not
-        wait for its fill: the event orders the work without that.""",
-    )
-    waited(
-        run,
-        "importer",
-        first_number(sent(run, "importer")),
-        """the importer's host waits
-        neither for the fill nor for its add, in no call and in no loop of queries. A host wait
-        orders the work as well, but the host can do nothing else meanwhile: make the stream wait
-        for the event (cudaStreamWaitEvent).""",
-    )
-    again = ok(run, "exporter", "cudaMemcpyAsync", "cudaMemcpy", "cudaFreeAsync")
-    waited(
-        run,
-        "exporter",
-        again[0]["n"] if again else 1 << 60,
-        """the exporter's host does not
-        wait for the importer's event, in no call and in no loop of queries. That orders the work as
-        well, but the host can do nothing else meanwhile: make the stream wait
-        (cudaStreamWaitEvent).""",
-    )
+    exporter, importer = processes(check)
+    filled = """the exporter's host does not wait for its fill: the event orders the work without
+        that."""
+    added = """the importer's host waits neither for the fill nor for its add, in no call and in no
+        loop of queries. A host wait orders the work as well, but the host can do nothing else
+        meanwhile: make the stream wait for the event (cudaStreamWaitEvent)."""
+    again = """the exporter's host does not wait for the importer's event, in no call and in no loop
+        of queries. That orders the work as well, but the host can do nothing else meanwhile: make
+        the stream wait (cudaStreamWaitEvent)."""
+    for process, sentence in ((exporter, filled), (importer, added)):
+        if process.sent:
+            process.expect_no_wait(process.sent.first, sentence)
+    exporter.expect_no_wait(exporter.journal.ok(*COPY, "cudaFreeAsync").first, again)
 
 
 def test_fill(check):
     "the importer's stream waits for the fill"
     check.after(test_shared)
-    run = check.run_both()
-    expect(
-        ok(run, "importer", "launch_add"),
-        "the importer adds 1 to the allocation.",
-        lambda: history(run, "importer"),
-        run,
-    )
-    expect(
-        not hazards(run, "importer"),
-        """the stream that adds waits for the exporter's event
-        first (cudaStreamWaitEvent). The message only means that the fill is in a stream: it may
-        still run (YOUR WORK, 1 of 3).""",
-        lambda: history(run, "importer"),
-        run,
-    )
+    _, importer = processes(check)
+    if not importer.journal.ok("launch_add"):
+        miss(f"the importer adds 1 to the allocation. Happened: {importer.history}")
+    if importer.hazards:
+        miss(f"""the stream that adds waits for the exporter's event first (cudaStreamWaitEvent).
+            The message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
+            3).
+            Happened: {importer.history}""")
 
 
 def test_free(check):
     "the importer frees, and records its event after the free"
     check.after(test_shared)
-    run = check.run_both()
-    frees, handle = ok(run, "importer", "cudaFreeAsync"), first_number(sent(run, "importer"))
-    expect(
-        len(frees) == 1,
-        """each process that imports an allocation frees its import:
-        cudaFreeAsync in the importer.""",
-        lambda: history(run, "importer"),
-        run,
-    )
-    expect(
-        frees[0]["n"] < handle,
-        """the importer frees first: its free is in its stream before it
-        sends its event.""",
-        lambda: history(run, "importer"),
-        run,
-    )
-    made = records(run, "importer")
-    last = ([x for x in made if x["n"] < handle] or made or [{"n": 0}])[-1]
+    exporter, importer = processes(check)
+    free, handle = importer.frees.first, importer.sent.first
+    if len(importer.frees) != 1:
+        miss(f"""each process that imports an allocation frees its import: cudaFreeAsync in the
+            importer.
+            Happened: {importer.history}""")
+    if not importer.sent[:1].after(free):
+        miss(f"""the importer frees first: its free is in its stream before it sends its event.
+            Happened: {importer.history}""")
     # A free that alone is not ordered: what the event covers is the add, and not the import's free.
-    alone = waits_for(run, "exporter") and hazards(run, "exporter", "cudaFreeAsync")
-    alone = alone and not hazards(run, "exporter", "cudaMemcpyAsync", "cudaMemcpy")
-    expect(
-        frees[0]["n"] < last["n"] and not alone,
-        """the importer's event covers its free, too: the record comes after the free, in the same
-        stream. The exporter may free only after that (YOUR WORK, 2 of 3).""",
-        lambda: history(run, "importer"),
-        run,
-    )
-
-
-def waits_for(run, of):
-    """The waits of this process's streams for the other's event."""
-    return [x for x in ok(run, of, "cudaStreamWaitEvent") if x["event"] in opened(run, of)]
+    alone = exporter.waits_for and exporter.hazards.where(call="cudaFreeAsync")
+    alone = alone and not exporter.hazards.where(call=set(COPY))
+    covering = (importer.records.before(handle) or importer.records)[-1:]
+    if not covering.after(free) or alone:
+        miss(f"""the importer's event covers its free, too: the record comes after the free, in the
+            same stream. The exporter may free only after that (YOUR WORK, 2 of 3).
+            Happened: {importer.history}""")
 
 
 def test_finished(check):
     "the exporter's stream waits for the importer's event, then uses and frees the data"
     check.after(test_shared, test_recorded)
-    run = check.run_both()
-    copies = ok(run, "exporter", "cudaMemcpyAsync", "cudaMemcpy").where(kind="DeviceToHost")
-    frees = ok(run, "exporter", "cudaFreeAsync")
-    expect(
-        copies and frees and copies[0]["n"] < frees[0]["n"],
-        """the exporter reads the data with
-        cudaMemcpyAsync before it frees it, as in the starter.""",
-        lambda: history(run, "exporter"),
-        run,
-    )
-    bad = hazards(run, "exporter", "cudaMemcpyAsync", "cudaMemcpy")
-    late = hazards(run, "exporter") and not waits_for(run, "exporter")
-    expect(
-        waits_for(run, "exporter") or not (bad or late),
-        """the exporter's stream waits for the
-        importer's event (cudaStreamWaitEvent). The message only means that the add is in a stream
-        (YOUR WORK, 3 of 3).""",
-        lambda: history(run, "exporter"),
-        run,
-    )
-    expect(
-        not bad,
-        """the stream that copies and frees the data is the one that waits for the
-        importer's event, and it waits first.""",
-        lambda: history(run, "exporter"),
-        run,
-    )
+    exporter, _ = processes(check)
+    copies = exporter.journal.copies.where(kind="DeviceToHost")
+    if not exporter.frees or not copies.before(exporter.frees.first):
+        miss(f"""the exporter reads the data with cudaMemcpyAsync before it frees it, as in the
+            starter.
+            Happened: {exporter.history}""")
+    if exporter.hazards and not exporter.waits_for:
+        miss(f"""the exporter's stream waits for the importer's event (cudaStreamWaitEvent). The
+            message only means that the add is in a stream (YOUR WORK, 3 of 3).
+            Happened: {exporter.history}""")
+    if exporter.hazards.where(call=set(COPY)):
+        miss(f"""the stream that copies and frees the data is the one that waits for the importer's
+            event, and it waits first.
+            Happened: {exporter.history}""")
 
 
 def test_message(check):
     "the exporter needs no other message, and prints what the importer made of the data"
     check.after(test_shared, test_recorded, test_finished)
-    if not waits_for(check.run_both(), "exporter"):
+    if not processes(check)[0].waits_for:
         check.after(test_hosts)  # another importer's host does not wait
     value = check.draw("value", 2, 1000000)
-    run = check.ask(
-        """the exporter goes on when the importer's event has arrived, and waits for no
-        other message: the messages stay as they are. A message for which the importer's host has
-        waited orders the work as well, but both hosts stand still for it.""",
-        value,
-        hazards=True,
-    )
-    line = next((x for x in run.output.splitlines() if "the data is" in x), "nothing")
-    expect(
-        re.search(rf"\b{7 + value}\b", line),
-        f"""the exporter prints what it has copied. Here
-        the importer added {value}, so the data is {7 + value}.""",
-        f"it printed: {visible(line)}.",
-        run,
-    )
+    run = check.ask(GOES_ON, value, hazards=True)
+    line = run.line("the data is")
+    if not re.search(rf"\b{7 + value}\b", line):
+        miss(f"""the exporter prints what it has copied. Here the importer added {value}, so the
+            data is {7 + value}.
+            Happened: it printed: {visible(line)}.""")
 
 
 def test_output(check):

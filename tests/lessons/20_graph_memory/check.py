@@ -5,9 +5,7 @@ judged under a schedule in which the device does nothing until somebody waits fo
 
 import re
 
-from check import MIB, expect
-
-LATE = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
+from check import LATE, MIB, SUCCESS, Journal, miss
 
 
 def launches(journal):
@@ -19,13 +17,11 @@ def allocations(journal):
     """What launches allocated, each with the launch that freed it (0: a call of the program; None:
     nothing), and the kind and the bytes of the work on it."""
     frees = {x["allocation"]: x.get("launch", 0) for x in journal.where(did="free")}
-    for call in journal.ok("cudaFreeAsync", "cudaFree"):
+    for call in journal.frees:
         frees.setdefault(call.get("allocation"), 0)
     for line in journal.where(did="allocate"):
-        work = [
-            (x["op"], x.get("bytes"))
-            for x in journal.where(did="run", allocation=line["allocation"])
-        ]
+        ran = journal.where(did="run", allocation=line["allocation"])
+        work = list(zip(ran.column("op"), ran.column("bytes")))
         yield dict(line, freed=frees.get(line["allocation"]), work=work)
 
 
@@ -34,36 +30,28 @@ def test_launches(check):
     journal = check.run(**LATE).journal
     captured = len(journal.ok("cudaStreamBeginCapture"))
     built = len(journal.ok("cudaGraphCreate"))
-    expect(
-        captured == built == 1,
-        "the starter captures one graph, and builds one by hand.",
-        f"{captured} captures, {built} graphs built by hand.",
-    )
-    of = sorted(x["graph"] for x in launches(journal))
-    expect(
-        of == [1, 1, 2, 2],
-        "each of the two graphs is launched twice.",
-        f"the graphs launched were, in order: {of}.",
-    )
-    late = [
-        x["call"]
+    if not captured == built == 1:
+        miss(f"""the starter captures one graph, and builds one by hand.
+            Happened: {captured} captures, {built} graphs built by hand.""")
+    of = sorted(launches(journal).column("graph"))
+    if of != [1, 1, 2, 2]:
+        miss(f"""each of the two graphs is launched twice.
+            Happened: the graphs launched were, in order: {of}.""")
+    late = Journal(
+        x
         for made in journal.ok("cudaGraphInstantiate")
-        for x in journal.after(made)
-        if x.get("graph") == made["graph"] and x.get("call", "").startswith("cudaGraphAdd")
-    ]
-    expect(
-        not late,
-        """the free node is in the graph before cudaGraphInstantiate: a launch runs the
-        nodes that the graph had then.""",
-        f"cudaGraphInstantiate came first, and then {', '.join(dict.fromkeys(late))}.",
+        for x in journal.after(made).where(graph=made["graph"])
+        if x.get("call", "").startswith("cudaGraphAdd")
     )
-    refused = [x for x in launches(journal) if x["result"] != "cudaSuccess"]
-    expect(
-        not refused,
-        """the built graph can be launched twice. A graph cannot be launched while
-        what its last launch allocated is not freed.""",
-        lambda: f"a launch of graph {refused[0]['graph']} returned {refused[0]['result']}.",
-    )
+    if late:
+        miss(f"""the free node is in the graph before cudaGraphInstantiate: a launch runs the nodes
+            that the graph had then.
+            Happened: cudaGraphInstantiate came first, and then {late.names}.""")
+    refused = launches(journal).that(lambda x: x["result"] != SUCCESS)
+    if refused:
+        miss(f"""the built graph can be launched twice. A graph cannot be launched while what its
+            last launch allocated is not freed.
+            Happened: a launch of graph {refused[0]["graph"]} returned {refused[0]["result"]}.""")
 
 
 def test_frees(check):
@@ -71,36 +59,28 @@ def test_frees(check):
     check.after(test_launches)
     run = check.run(**LATE)
     found = list(allocations(run.journal))
-    expect(
-        len(found) == 6,
-        "the captured graph allocates twice in a launch, the built one once.",
-        f"{len(found)} allocations were made in four launches.",
-    )
+    if len(found) != 6:
+        miss(f"""the captured graph allocates twice in a launch, the built one once.
+            Happened: {len(found)} allocations were made in four launches.""")
     other = [x for x in found if x["freed"] != x["launch"]]
-    by = {None: "by nothing", 0: "by a call of the program"}
-    expect(
-        not other,
-        """each launch frees what it allocates: by a node of the same graph
-        (cudaGraphAddMemFreeNode), not later and not by the next launch.""",
-        lambda: f"""allocation {other[-1]["allocation"]} of launch {other[-1]["launch"]} was freed
-        {by.get(other[-1]["freed"], f"in launch {other[-1]['freed']}")}.""",
-    )
+    if other:
+        last, by = other[-1], {None: "by nothing", 0: "by a call of the program"}
+        how = by.get(last["freed"], f"in launch {last['freed']}")
+        miss(f"""each launch frees what it allocates: by a node of the same graph
+            (cudaGraphAddMemFreeNode), not later and not by the next launch.
+            Happened: allocation {last["allocation"]} of launch {last["launch"]} was freed
+            {how}.""")
     of = {x["launch"]: x["graph"] for x in launches(run.journal)}
     unused = [x for x in found if of[x["launch"]] == 2 and x["work"] != [("memset", x["bytes"])]]
-    expect(
-        not unused,
-        """the built graph sets all the memory that it allocates, as in the starter:
-        memory that nobody uses could be freed at any time.""",
-        lambda: f"""launch {unused[0]["launch"]} did this with its allocation:
-        {", ".join(op for op, _ in unused[0]["work"]) or "nothing"}.""",
-    )
-    early = run.journal.where(did="hazard", kind="free before the use ends")
-    expect(
-        not early,
-        """the free node comes after the last use of the memory: an edge leads from
-        the memset node to the free node.""",
-        "the free node of a launch may run before the memset has ended.",
-    )
+    if unused:
+        miss(f"""the built graph sets all the memory that it allocates, as in the starter: memory
+            that nobody uses could be freed at any time.
+            Happened: launch {unused[0]["launch"]} did this with its allocation:
+            {", ".join(op for op, _ in unused[0]["work"]) or "nothing"}.""")
+    if run.journal.hazards.where(kind="free before the use ends"):
+        miss("""the free node comes after the last use of the memory: an edge leads from the memset
+            node to the free node.
+            Happened: the free node of a launch may run before the memset has ended.""")
 
 
 def ending(journal):
@@ -117,55 +97,42 @@ def test_pool(check):
     "at the end a synchronization, and then a trim of the pool that returns all of it"
     journal = check.run(**LATE).journal
     trims = ending(journal).ok("cudaMemPoolTrimTo").where(pool=0, keep=0)
-    expect(
-        trims,
-        """at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps
-        the memory at every synchronization.""",
-        lambda: in_order(journal),
-    )
-    waits = ending(journal).where(acquired=1)
-    expect(
-        waits and waits[0]["n"] < trims[0]["n"],
-        """after the last launch first a
-        synchronization, then the trims: a trim of a pool leaves what was freed and not
-        synchronized. A query is a wait if it is asked until it succeeds, a sleep is none.""",
-        lambda: in_order(journal),
-    )
-    expect(
-        trims[0]["reserved"] == 0,
-        """the trim of the pool returns all that the pool reserves:
-        what was freed before a synchronization.""",
-        f"{trims[0]['reserved'] // MIB} MiB stayed in the pool.",
-    )
+    if not trims:
+        miss(f"""at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the
+            memory at every synchronization.
+            Happened: {in_order(journal)}""")
+    if not ending(journal).before(trims.first).waits:
+        miss(f"""after the last launch first a synchronization, then the trims: a trim of a pool
+            leaves what was freed and not synchronized. A query is a wait if it is asked until it
+            succeeds, a sleep is none.
+            Happened: {in_order(journal)}""")
+    if trims[0]["reserved"] != 0:
+        miss(f"""the trim of the pool returns all that the pool reserves: what was freed before a
+            synchronization.
+            Happened: {trims[0]["reserved"] // MIB} MiB stayed in the pool.""")
 
 
 def test_trim(check):
     "then the memory of graphs is returned, after the report of what the pool's trim leaves"
     journal = check.run(**LATE).journal
     trims = ending(journal).ok("cudaDeviceGraphMemTrim").where(device=0)
-    expect(
-        trims,
-        """at the end cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim
-        of a pool returns it, and destroying a graph returns nothing.""",
-        lambda: in_order(journal),
-    )
+    if not trims:
+        miss(f"""at the end cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of a
+            pool returns it, and destroying a graph returns nothing.
+            Happened: {in_order(journal)}""")
     reports = ending(journal).calls("cudaDeviceGetGraphMemAttribute").before(trims[0])
     pool = ending(journal).ok("cudaMemPoolTrimTo").first
-    expect(
-        pool and reports.after(pool) and reports.last["value"],
-        """the trim for graphs comes
-        after the report "pool trimmed": that line shows what the trim of the pool leaves.""",
-        lambda: in_order(journal),
-    )
+    if not pool or not reports.after(pool) or not reports.last["value"]:
+        miss(f"""the trim for graphs comes after the report "pool trimmed": that line shows what the
+            trim of the pool leaves.
+            Happened: {in_order(journal)}""")
     check.after(test_pool)
     if any(x["freed"] is None for x in allocations(journal)):
         check.after(test_frees)
-    expect(
-        trims[0]["reserved"] == 0,
-        """the trim for graphs returns all that was reserved for them:
-        it leaves what a launch is using.""",
-        f"{trims[0]['reserved'] // MIB} MiB stayed reserved for graphs.",
-    )
+    if trims[0]["reserved"] != 0:
+        miss(f"""the trim for graphs returns all that was reserved for them: it leaves what a launch
+            is using.
+            Happened: {trims[0]["reserved"] // MIB} MiB stayed reserved for graphs.""")
 
 
 def test_once(check):
@@ -174,26 +141,22 @@ def test_once(check):
     journal = check.run(**LATE).journal
     first = launches(journal).first
     waits = [x["call"] for x in journal.after(first) if "Synchronize" in x.get("call", "")]
-    expect(
-        len(waits) < 2,
-        """no call is made twice: the stream orders the launches, and one wait
-        after the last is all that the trims need.""",
-        f"from the first launch on the host waited {len(waits)} times: {', '.join(waits)}.",
-    )
+    if len(waits) >= 2:
+        miss(f"""no call is made twice: the stream orders the launches, and one wait after the last
+            is all that the trims need.
+            Happened: from the first launch on the host waited {len(waits)} times:
+            {", ".join(waits)}.""")
     trims = ending(journal).calls("cudaMemPoolTrimTo", "cudaDeviceGraphMemTrim")
-    expect(
-        len(trims) < 3,
-        """no call is made twice: each kind of memory has its trim, and the first
-        one after the synchronization returns all of it.""",
-        lambda: f"{len(trims)} trims; {in_order(journal)}",
-    )
+    if len(trims) >= 3:
+        miss(f"""no call is made twice: each kind of memory has its trim, and the first one after
+            the synchronization returns all of it.
+            Happened: {len(trims)} trims; {in_order(journal)}""")
 
 
 def test_prints(check):
     "it prints what a real device prints"
     check.after_the_rest()
-    check.expect_right(check.run())
-    check.expect_right(check.run(100), "100")
+    check.expect_recorded(100)
 
 
 def test_sizes(check):
@@ -202,21 +165,15 @@ def test_sizes(check):
     for mib in (check.draw("small", 2, 31), check.draw("large", 129, 200)):
         run = check.run(mib)
         check.expect_clean(run)
-        other = [x["bytes"] for x in run.journal.where(did="allocate") if x["bytes"] != mib * MIB]
-        expect(
-            not other,
-            f"with {mib} MiB each allocation in a graph is of that size.",
-            f"a launch allocated {other[:1]} bytes.",
-            run,
-        )
+        sizes = run.journal.where(did="allocate").column("bytes")
+        other = [size for size in sizes if size != mib * MIB]
+        if other:
+            miss(f"""with {mib} MiB each allocation in a graph is of that size.
+                Happened: a launch allocated {other[:1]} bytes.""")
         printed = re.findall(r" for graphs +(\d+) MiB ", run.output)
-        reserved = [
-            str(x["value"] // MIB) for x in run.journal.calls("cudaDeviceGetGraphMemAttribute")
-        ]
-        expect(
-            printed == reserved,
-            f"""for graphs, with {mib} MiB: {" ".join(reserved)} MiB, one
-            figure for each report.""",
-            f"printed were {' '.join(printed)}.",
-            run,
-        )
+        reports = run.journal.calls("cudaDeviceGetGraphMemAttribute").column("value")
+        reserved = [str(value // MIB) for value in reports]
+        if printed != reserved:
+            miss(f"""for graphs, with {mib} MiB: {" ".join(reserved)} MiB, one figure for each
+                report.
+                Happened: printed were {" ".join(printed)}.""")

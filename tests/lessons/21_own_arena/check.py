@@ -4,9 +4,8 @@ arena_want is asked with sizes, limits and alignments of the check's own. What a
 arena_commit order is judged by frames of the harness, in which one stream follows the other, and in
 which nothing moves until somebody waits."""
 
-from check import expect
+from check import ALLOCATE, LATE, Journal, miss, rounded_up
 
-LATE = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
 SIZE_MAX = (1 << 64) - 1
 RETURNS = """arena_want, arena_commit and arena_reset return for each arena, and the struct arena
     and arena_new are those of the starter."""
@@ -27,15 +26,9 @@ def want(check):
     return list(zip(alignments, limits)), size, run
 
 
-def rounded(size, alignment):
-    return -(-size // alignment) * alignment
-
-
 def question(limit, alignment, size, needed, more="3 requests"):
-    return (
-        f"arena_want for {size} bytes, with {needed} of {limit} needed by {more}, "
-        f"alignment {alignment}"
-    )
+    asked = f"arena_want for {size} bytes, with {needed} of {limit} needed by {more}"
+    return f"{asked}, alignment {alignment}"
 
 
 def test_places(check):
@@ -45,78 +38,73 @@ def test_places(check):
         needed, answers = 0, {}
         for number in range(16):
             wanted = 1 + number * size % (3 * alignment)
-            offset = rounded(needed, alignment)
+            offset = rounded_up(needed, alignment)
             needed = offset + wanted
             name = f"request {number + 1}, for {wanted} bytes, in an arena with an alignment of"
             answers[f"{name} {alignment}"] = f"1 at {offset}, {needed} needed by {number + 1}"
-        check.expect_answers(
-            """a request begins at the next multiple of arena->alignment: the offset is rounded up
-            before the request is placed, and needed is its end. 256 is the alignment of the
-            lesson's own arenas; another arena, at the same time, may have any other.""",
-            run,
-            answers,
-        )
+        if wrong := run.wrong(answers):
+            miss(f"""a request begins at the next multiple of arena->alignment: the offset is
+                rounded up before the request is placed, and needed is its end. 256 is the alignment
+                of the lesson's own arenas; another arena, at the same time, may have any other.
+                Happened: {wrong}""")
 
 
-def refusals(limit, alignment, size):
-    """(what is right, why, the request) for requests without padding, then for others."""
+def unpadded(limit, size):
+    """(does it fit, why, the request) of each request that needs no padding."""
     past = """a request that would begin past the limit does not fit. Compare the offset with the
         limit first: else limit - offset begins again at SIZE_MAX."""
     ends = """a request that would end past the limit does not fit. What is needed already counts
         toward the limit, too."""
-    offset = rounded(size, alignment)
-    yield 0, ends, (limit - 100, size)
-    yield 1, "a request that ends exactly at the limit fits.", (limit, 0, "0 requests")
-    yield 0, past, (size, limit - 1)
-    yield 0, past, (1, limit)
-    yield (
-        0,
-        """a request of SIZE_MAX bytes does not fit. Compare without a sum: offset + bytes
-        begins again at 0 past SIZE_MAX.""",
-        (SIZE_MAX, size),
-    )
-    yield (
-        0,
-        """an arena takes REQUESTS requests. One more is refused, however few bytes it is for.""",
-        (1, size, "16 requests"),
-    )
-    yield (
-        0,
-        """after the commit there is no room to place anything: a request is refused until the
-        reset.""",
-        (1, size, "3 requests, committed"),
-    )
-    fits = "a request that ends exactly at the limit fits, padding included."
-    yield 1, fits, (limit - offset, size)
-    counts = "the padding in front of a request counts toward the limit, too."
-    yield 0, counts, (limit - offset + 1, size)
+    largest = """a request of SIZE_MAX bytes does not fit. Compare without a sum: offset + bytes
+        begins again at 0 past SIZE_MAX."""
+    many = "an arena takes REQUESTS requests. One more is refused, however few bytes it is for."
+    committed = """after the commit there is no room to place anything: a request is refused until
+        the reset."""
+    return [
+        (0, ends, (limit - 100, size)),
+        (1, "a request that ends exactly at the limit fits.", (limit, 0, "0 requests")),
+        (0, past, (size, limit - 1)),
+        (0, past, (1, limit)),
+        (0, largest, (SIZE_MAX, size)),
+        (0, many, (1, size, "16 requests")),
+        (0, committed, (1, size, "3 requests, committed")),
+    ]
+
+
+def padded(limit, alignment, size):
+    """The same of those that need padding, which depends on where the arena aligns."""
+    rest = limit - rounded_up(size, alignment)
+    return [
+        (1, "a request that ends exactly at the limit fits, padding included.", (rest, size)),
+        (0, "the padding in front of a request counts toward the limit, too.", (rest + 1, size)),
+    ]
 
 
 def test_limit(check):
     "what does not fit is refused, whatever its size"
     arenas, size, run = want(check)
     for alignment, limit in arenas:
-        for number, (answer, why, request) in enumerate(refusals(limit, alignment, size)):
-            if number == 7:
-                check.after(test_places)  # who aligns in another way has another padding
-            check.expect_answers(why, run, {question(limit, alignment, *request): answer})
+        for requests in (unpadded(limit, size), padded(limit, alignment, size)):
+            for answer, why, request in requests:
+                if wrong := run.wrong({question(limit, alignment, *request): answer}):
+                    miss(f"{why} Happened: {wrong}")
+            check.after(test_places)  # who aligns in another way has another padding
 
 
 def test_kept(check):
     "a refused request leaves the arena as it was"
     arenas, size, run = want(check)
     for alignment, limit in arenas:
-        for answer, _, request in refusals(limit, alignment, size):
+        for answer, _, request in unpadded(limit, size) + padded(limit, alignment, size):
             asked = question(limit, alignment, *request)
             if answer or run.answers.get(asked) == ["1"]:
                 continue  # it was placed, rightly or not
             count = request[2].split()[0] if len(request) > 2 else "3"
-            check.expect_answers(
-                """a refused request changes nothing in the arena: make every comparison before the
-                first change.""",
-                run,
-                {f"reading needed and count after {asked}": f"{request[1]} and {count}"},
-            )
+            kept = {f"reading needed and count after {asked}": f"{request[1]} and {count}"}
+            if wrong := run.wrong(kept):
+                miss(f"""a refused request changes nothing in the arena: make every comparison
+                    before the first change.
+                    Happened: {wrong}""")
 
 
 # ---- frames ----
@@ -134,29 +122,23 @@ def frames(check, scene, *more):
 def test_kept_memory(check):
     "a commit allocates once for all its requests, and only what no earlier frame has left"
     run, small, large = frames(check, "commit")
-    needed = [rounded(4 * size, 256) + 400 for size in (small, large)]
+    needed = [rounded_up(4 * size, 256) + 400 for size in (small, large)]
     journal = run.journal
     for kind, calls in (
-        ("device", ("cudaMallocAsync", "cudaMallocFromPoolAsync", "cudaMalloc")),
+        ("device", (*ALLOCATE, "cudaMalloc")),
         ("pinned", ("cudaMallocHost", "cudaHostAlloc")),
     ):
-        made = [x["bytes"] for x in journal.ok(*calls)]
-        check_padding = made != needed and "test_places" not in check.met
-        if check_padding and len(made) == 2 and made[0] <= needed[0] and made[1] <= needed[1]:
+        made = journal.ok(*calls).column("bytes")
+        less = len(made) == 2 and made[0] <= needed[0] and made[1] <= needed[1]
+        if less and not check.has_met(test_places):
             needed = made  # without padding the requests need less
-        expect(
-            made == needed,
-            f"""an arena of {kind} memory allocates {needed[0]} bytes for its first frame, nothing
-            for the second, which needs less, and {needed[1]} bytes for the third.""",
-            f"it allocated {', '.join(map(str, made)) or 'nothing'} bytes.",
-            run,
-        )
-    expect(
-        not journal.ok("cudaMalloc"),
-        "device memory comes from a pool, with cudaMallocAsync, as in the starter.",
-        "it came from cudaMalloc.",
-        run,
-    )
+        if made != needed:
+            miss(f"""an arena of {kind} memory allocates {needed[0]} bytes for its first frame,
+                nothing for the second, which needs less, and {needed[1]} bytes for the third.
+                Happened: it allocated {", ".join(map(str, made)) or "nothing"} bytes.""")
+    if journal.ok("cudaMalloc"):
+        miss("""device memory comes from a pool, with cudaMallocAsync, as in the starter.
+            Happened: it came from cudaMalloc.""")
 
 
 def stream_of(line):
@@ -167,14 +149,14 @@ def stream_of(line):
 
 def hazard_words(run):
     """The first hazard, and what the later stream had waited for."""
-    hazard = run.journal.where(did="hazard").first
+    hazard = run.journal.hazards.first
     if hazard is None:
         return ""
-    calls = {x["number"]: x for x in run.journal if "number" in x}
+    calls = run.journal.numbered
     ends = [calls[hazard[end]] for end in ("earlier", "later") if end in hazard]
     words = " and ".join(f"{x['call']} in {stream_of(x)}" for x in ends)
     waited = []
-    for line in run.journal.ok("cudaStreamWaitEvent").after(ends[0]).before(ends[-1]):
+    for line in run.journal.ok("cudaStreamWaitEvent").between(ends[0], ends[-1]):
         record = run.journal.ok("cudaEventRecord").where(event=line["event"]).before(line).last
         if record and stream_of(line) == stream_of(ends[-1]):
             waited.append(stream_of(record))
@@ -186,14 +168,11 @@ def hazard_words(run):
 def crossed(check, early):
     """Of three pairs of frames stream[early] works in the first, the other stream in the second."""
     run, *_ = frames(check, "cross", early)
-    expect(
-        not run.journal.where(did="hazard"),
-        f"""what stream[{early}] did in a frame comes before what stream[{1 - early}] does in the
-        next: the arena hands out the same bytes. An event that arena_reset records in a stream says
-        what that stream had to do until then; another stream can wait for it.""",
-        hazard_words(run),
-        run,
-    )
+    if run.journal.hazards:
+        miss(f"""what stream[{early}] did in a frame comes before what stream[{1 - early}] does in
+            the next: the arena hands out the same bytes. An event that arena_reset records in a
+            stream says what that stream had to do until then; another stream can wait for it.
+            Happened: {hazard_words(run)}""")
 
 
 def test_second_first(check):
@@ -210,43 +189,28 @@ def test_grow(check):
     "an arena that grows is freed after what both streams did in it"
     check.after(test_second_first, test_first_second)
     run, *_ = frames(check, "grow")
-    expect(
-        not run.journal.where(did="hazard"),
-        """arena_grow frees the old memory in stream[0], so stream[0] must have waited for what
-        stream[1] did with it, before the free and not after it.""",
-        hazard_words(run),
-        run,
-    )
+    if run.journal.hazards:
+        miss(f"""arena_grow frees the old memory in stream[0], so stream[0] must have waited for
+            what stream[1] did with it, before the free and not after it.
+            Happened: {hazard_words(run)}""")
 
 
 def test_host(check):
     "the host writes into pinned memory when both streams have copied what it wrote before"
     run, *_ = frames(check, "host")
-    hazards = run.journal.where(did="hazard")
-    read = [
-        x
-        for x in run.journal.ok("cudaMemcpyAsync")
-        if x["number"] in [one.get("earlier") for one in hazards]
-    ]
-    streams = " and of ".join(sorted({stream_of(x) for x in read})) or "no stream"
-    expect(
-        not hazards,
-        """after the commit of pinned memory the host writes there. A store is no call, and no
-        stream orders it: the host itself waits for both events, in arena_commit.""",
-        f"the host wrote while the copy of {streams} could still be reading.",
-        run,
-    )
+    hazards = run.journal.hazards
+    if hazards:
+        earlier = set(hazards.column("earlier"))
+        read = run.journal.ok("cudaMemcpyAsync").where(number=earlier)
+        streams = " and of ".join(sorted(set(map(stream_of, read)))) or "no stream"
+        miss(f"""after the commit of pinned memory the host writes there. A store is no call, and no
+            stream orders it: the host itself waits for both events, in arena_commit.
+            Happened: the host wrote while the copy of {streams} could still be reading.""")
 
 
-def marked(journal, number, after):
-    """The harness's mark, a memset of so many bytes."""
-    return next(
-        x for x in journal.ok("cudaMemsetAsync").where(bytes=number, stream=3) if x["n"] > after
-    )
-
-
-def waits(journal, start, end):
-    return [x["call"] for x in journal.where(acquired=1).after(start).before(end)]
+def marked(journal, number):
+    """What comes after the harness's mark, a memset of so many bytes."""
+    return journal.after(journal.ok("cudaMemsetAsync").where(bytes=number, stream=3).first)
 
 
 def test_waits(check):
@@ -254,50 +218,39 @@ def test_waits(check):
     check.after(test_second_first, test_first_second, test_host)
     journal = frames(check, "cross", 1)[0].journal
     fills = journal.ok("launch_fill")
-    found = [x for i in (0, 2, 4) for x in waits(journal, fills[i], fills[i + 1])]
-    expect(
-        not found,
-        """for device memory the host waits neither in arena_reset nor in arena_commit: a stream can
-        wait for the other one.""",
-        f"the host waited in {', '.join(dict.fromkeys(found))}.",
-    )
+    pairs = zip(fills[0:6:2], fills[1:6:2])
+    found = Journal(x for pair in pairs for x in journal.between(*pair).waits)
+    if found:
+        miss(f"""for device memory the host waits neither in arena_reset nor in arena_commit: a
+            stream can wait for the other one.
+            Happened: the host waited in {found.names}.""")
     journal = frames(check, "host")[0].journal
-    begin = marked(journal, 1, 0)
-    end = marked(journal, 2, begin["n"])
-    found = waits(journal, begin, end)
-    expect(
-        not found,
-        "arena_reset does not make the host wait: it waits at the commit, if the work is not over.",
-        f"in arena_reset the host waited in {', '.join(found)}.",
-    )
-    found = waits(journal, end, marked(journal, 3, end["n"]))
-    expect(
-        not found,
-        """the commit of an arena waits for what the streams had to do when that arena was reset,
-        not for the frame of another arena: with two in turn, the host is a frame ahead.""",
-        f"""the host waited in {", ".join(found)}, at the first commit of a second arena of pinned
-        memory.""",
-    )
+    reset = marked(journal, 1)
+    commit = marked(reset, 2)
+    found = reset.before(commit[0]).waits
+    if found:
+        miss(f"""arena_reset does not make the host wait: it waits at the commit, if the work is not
+            over.
+            Happened: in arena_reset the host waited in {", ".join(found.column("call"))}.""")
+    found = commit.before(marked(commit, 3)[0]).waits
+    if found:
+        miss(f"""the commit of an arena waits for what the streams had to do when that arena was
+            reset, not for the frame of another arena: with two in turn, the host is a frame ahead.
+            Happened: the host waited in {", ".join(found.column("call"))}, at the first commit of a
+            second arena of pinned memory.""")
     check.after(test_kept_memory)
     run = frames(check, "beside")[0]
-    ran = {x["of"]: x for x in run.journal.where(did="run")}
-    fills = run.journal.ok("launch_fill")
-    for last, next_ in zip(fills, fills[1:]):
-        if last["bytes"] != 8 or next_["bytes"] == 8:
-            continue
-        work = ran[last["number"]]
-        expect(
-            ran[next_["number"]]["start"] < work["finish"],
-            """a stream gets work after the reset that is not about the arena: the other stream
-            does not wait for it. Record the events in arena_reset.""",
-            f"the frame in {stream_of(next_)} began when that work had ended.",
-            run,
-        )
+    ran, fills = run.journal.ran, run.journal.ok("launch_fill")
+    for last, new in zip(fills, fills[1:]):
+        at_reset = last["bytes"] == 8 != new["bytes"]
+        if at_reset and ran[new["number"]]["start"] >= ran[last["number"]]["finish"]:
+            miss(f"""a stream gets work after the reset that is not about the arena: the other
+                stream does not wait for it. Record the events in arena_reset.
+                Happened: the frame in {stream_of(new)} began when that work had ended.""")
 
 
 def test_prints(check):
     "it prints what a real device prints"
     check.after_the_rest()
-    check.expect_right(check.run())
-    check.expect_right(check.run(3), "3")
+    check.expect_recorded(3)
     check.expect_clean(check.run(SIM_SCHEDULE="late"))

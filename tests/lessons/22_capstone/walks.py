@@ -111,7 +111,17 @@ class Walk:
                     self.give_id(one)
 
 
-class Figures:
+class Peak:
+    """What is reserved, in MiB, and what may be."""
+
+    plain_peak = peak = largest = 0
+
+    @property
+    def bar(self):
+        return self.plain_peak * 115 // 100
+
+
+class Figures(Peak):
     """What a walk shows. wrong: a sentence about a part that is not where it may be, or ""; askew:
     the same of one that begins at no multiple of GRAIN; bad: the first part whose stream does not
     come after a use of its bytes, or None; before: by part, the streams of the parts that lay
@@ -120,7 +130,7 @@ class Figures:
     def __init__(self, walk):
         self.walk, self.wrong, self.askew, self.bad = walk, "", "", None
         self.before, self.at, self.begin, self.used = {}, {}, {}, set()
-        self.freed_in_use = self.left = self.plain_peak = self.peak = self.largest = 0
+        self.freed_in_use = self.left = 0
         self.taken = self.waits = self.most = self.moved = 0
 
     def refuse(self, text):
@@ -280,11 +290,11 @@ def figures(run, mode, given):
     return found
 
 
-class Replay:
+class Replay(Peak):
     """What a replay shows: an allocation of the journal is a piece, and its uses say how many parts
     of it are in use."""
 
-    plain_peak = peak = end = largest = left = 0
+    end = left = 0
     taken = elsewhere = returned = records = waits = fills = adds = most = 0
 
 

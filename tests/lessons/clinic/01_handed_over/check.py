@@ -1,6 +1,6 @@
 """Clinic, case 1: the packed table is dropped when its last use is queued."""
 
-from check import expect
+from check import miss
 
 
 def test_ends_well(check):
@@ -11,15 +11,14 @@ def test_ends_well(check):
 def test_dropped(check):
     "the packed table is dropped before the next one is packed"
     journal = check.run().journal
-    taken = journal.ok("cudaMallocAsync", "cudaMallocFromPoolAsync")
+    taken = journal.allocations
     frees = journal.calls("cudaFreeAsync", "cudaFree")
     dropped = taken and frees.where(allocation=taken.first["allocation"]).before(taken.last)
-    expect(
-        dropped,
-        """the stage drops the first packed table when it has queued the copy, and then the packing
-        stage allocates the second.""",
-        "the memory of the first table was freed after the second was allocated, or never.",
-    )
+    if not dropped:
+        miss("""the stage drops the first packed table when it has queued the copy, and then the
+            packing stage allocates the second.
+            Happened: the memory of the first table was freed after the second was allocated, or
+            never.""")
 
 
 def test_output(check):

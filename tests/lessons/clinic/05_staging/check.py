@@ -1,6 +1,6 @@
 """Clinic, case 5: a staging buffer is written again only after its copy."""
 
-from check import expect
+from check import miss
 
 BYTES = 4096  # of a description
 
@@ -13,13 +13,11 @@ def test_ends_well(check):
 def test_twelve(check):
     "twelve columns: each staging buffer is written again only after its copy"
     check.ends_well(12)
-    copies = check.run(12).journal.ok("cudaMemcpyAsync", "cudaMemcpy")
+    copies = check.run(12).journal.copies
     sent = sum(x["bytes"] for x in copies if x.get("kind") != "DeviceToHost")
-    expect(
-        sent >= 12 * BYTES,
-        f"twelve descriptions of {BYTES} bytes are copied to the device.",
-        f"{sent} bytes were.",
-    )
+    if sent < 12 * BYTES:
+        miss(f"""twelve descriptions of {BYTES} bytes are copied to the device.
+            Happened: {sent} bytes were.""")
     numbers = " ".join(str(number) for number in range(1, 13))
     check.prints_line(
         rf".*\D{numbers}\D+{numbers}",

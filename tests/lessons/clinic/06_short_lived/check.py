@@ -1,6 +1,6 @@
 """Clinic, case 6: the array outlives the stream in which it was made."""
 
-from check import expect
+from check import miss
 
 
 def test_ends_well(check):
@@ -17,12 +17,10 @@ def test_destroyed(check):
         if str(x.get("call")).startswith("cudaStreamCreate") and x.get("result") == "cudaSuccess"
     ]
     gone = journal.ok("cudaStreamDestroy")
-    expect(
-        made and len(made) == len(gone),
-        """each stream that is created is destroyed: a program that leaves a stream for each array
-        is not repaired.""",
-        f"streams created: {len(made)}, destroyed: {len(gone)}.",
-    )
+    if not made or len(made) != len(gone):
+        miss(f"""each stream that is created is destroyed: a program that leaves a stream for each
+            array is not repaired.
+            Happened: streams created: {len(made)}, destroyed: {len(gone)}.""")
 
 
 def test_output(check):

@@ -1,6 +1,6 @@
 """Clinic, case 8: a workspace lives as long as the graphs that keep its address."""
 
-from check import expect
+from check import miss
 
 
 def test_ends_well(case):
@@ -12,12 +12,10 @@ def test_one_is_destroyed(case):
     "one graph is destroyed, and the other is launched after that"
     journal = case.run().journal
     gone = journal.ok("cudaGraphExecDestroy").first
-    expect(
-        gone and journal.ok("cudaGraphLaunch").after(gone),
-        """the evaluation graph is destroyed
-        first, and the training graph is launched once more: that is what the program is for.""",
-        "the last launch came before the first cudaGraphExecDestroy.",
-    )
+    if not gone or not journal.ok("cudaGraphLaunch").after(gone):
+        miss("""the evaluation graph is destroyed first, and the training graph is launched once
+            more: that is what the program is for.
+            Happened: the last launch came before the first cudaGraphExecDestroy.""")
 
 
 def test_output(case):
