@@ -3,8 +3,8 @@
  * Asks   One process has a pool, another one is to use memory of it. What must cross between the
  *        two, and what may the second one do with the pool?
  * Yours  fix: four places, marked YOUR WORK, do what their author believed. Repair them. The second
- *        takes about twelve lines: write the message that receive_with_descriptor in processes.h
- *        reads. It is one message, and there are no others than those that are there.
+ *        takes about twelve lines: send the message that receive_with_descriptor in processes.h
+ *        reads. It takes the place of the one that is sent now, and no other message is added.
  * Calls  sendmsg(int socket, const struct msghdr *message, int flags)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), which give_access below makes
