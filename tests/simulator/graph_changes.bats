@@ -15,6 +15,7 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/graph_c
     as_expected graph_changes copies
     as_expected graph_changes host_functions_and_events
     as_expected graph_changes any_parameters
+    as_expected graph_changes all_parameters
 }
 @test "a node that is disabled does nothing, until it is enabled" {
     as_expected graph_changes disabled
@@ -38,6 +39,9 @@ setup_file() { make -s BACKEND=simulator build/simulator/tests/simulator/graph_c
     run grep MEMSET verbose.dot
     assert_output --regexp '= 7, 1 x 64 bytes\\nhandle 0x'
     ! command -v dot >/dev/null || dot -Tsvg verbose.dot >/dev/null
+    as_expected graph_changes dot_of_each
+    diff each.txt <(grep -o 'label=.*' each.dot | sed -n 's/.*[A-Z]\\n\(.*\)\\nhandle .*/\1/p') ||
+        miss "It prints other parameters:" "$(cat each.dot)"
 }
 @test "child graphs: their work comes in their node's place, copied or moved" {
     as_expected graph_changes children

@@ -456,6 +456,64 @@ static void any_parameters(void)
     end();
 }
 
+static void CUDART_CB add_one(void *number) { ++*(int *)number; }
+
+/* The same for the other types, in a graph that is made executable only then. */
+static void all_parameters(void)
+{
+    cudaGraphNode_t n[4], empty;
+    cudaGraphExec_t exec;
+    cudaEvent_t first, second;
+    int numbers[2] = {0, 0}, back[4] = {0};
+    struct cudaMemcpy3DParms copied = {.extent = {4, 1, 1}, .kind = cudaMemcpyDefault};
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeHost);
+    begin();
+    OK(cudaEventCreate(&first));
+    OK(cudaEventCreate(&second));
+    OK(cudaMemsetAsync(data, 3, MiB, s));
+    OK(cudaStreamSynchronize(s));
+    p.host = (struct cudaHostNodeParamsV2){.fn = add_one, .userData = &numbers[0]};
+    n[0] = add(NULL, &p);
+    OK(cudaGraphAddEventRecordNode(&n[1], g, &n[0], 1, first));
+    OK(cudaGraphAddEventWaitNode(&n[2], g, &n[1], 1, first));
+    OK(cudaGraphAddMemcpyNode1D(&n[3], g, &n[2], 1, &back[0], data, 4, cudaMemcpyDefault));
+    OK(cudaGraphAddEmptyNode(&empty, g, NULL, 0));
+
+    p.host.userData = &numbers[1];
+    OK(cudaGraphNodeSetParams(n[0], &p));
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetParams(empty, &p));
+    p = of_type(cudaGraphNodeTypeEventRecord);
+    p.eventRecord.event = second;
+    OK(cudaGraphNodeSetParams(n[1], &p));
+    p = of_type(cudaGraphNodeTypeWaitEvent);
+    p.eventWait.event = second;
+    OK(cudaGraphNodeSetParams(n[2], &p));
+    p = of_type(cudaGraphNodeTypeMemcpy);
+    copied.srcPtr = (struct cudaPitchedPtr){data, 4, 4, 1};
+    copied.dstPtr = (struct cudaPitchedPtr){&back[2], 4, 4, 1};
+    p.memcpy.copyParams = copied;
+    OK(cudaGraphNodeSetParams(n[3], &p));
+    p = of_type(cudaGraphNodeTypeMemFree);
+    IS(cudaErrorNotSupported, cudaGraphNodeSetParams(n[3], &p));
+
+    cudaEvent_t found;
+    OK(cudaGraphEventRecordNodeGetEvent(n[1], &found));
+    SAME(1, found == second);
+    OK(cudaGraphEventWaitNodeGetEvent(n[2], &found));
+    SAME(1, found == second);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0, numbers[0]);
+    SAME(1, numbers[1]);
+    SAME(0, back[0]);
+    SAME(0x03030303, back[2]);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(first));
+    OK(cudaEventDestroy(second));
+    end();
+}
+
 static void no_type(void)
 {
     cudaGraphNode_t n;
@@ -478,6 +536,51 @@ static void dot(void)
     IS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(g, "/nowhere/at/all.dot", 0));
     IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(g, NULL, 0));
     IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(NULL, "plain.dot", 0));
+    end();
+}
+
+/* A node of each type that has parameters, in each.dot. */
+static void dot_of_each(void)
+{
+    cudaGraphNode_t n, freed;
+    cudaEvent_t event;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeHost);
+    int *to, value = 5, number = 0;
+    size_t ints = 16;
+    void *arguments[] = {&to, &value, &ints};
+    begin();
+    to = data;
+    OK(cudaEventCreate(&event));
+    p.host = (struct cudaHostNodeParamsV2){.fn = add_one, .userData = &number};
+    n = add(NULL, &p);
+    OK(cudaGraphAddEventRecordNode(&n, g, &n, 1, event));
+    OK(cudaGraphAddEventWaitNode(&n, g, &n, 1, event));
+    OK(cudaGraphAddMemcpyNode1D(&n, g, &n, 1, &data[16], data, 64, cudaMemcpyDefault));
+    p = of_type(cudaGraphNodeTypeKernel);
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    n = add(n, &p);
+    p.kernel.func = kernel_add();
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemAlloc);
+    p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.alloc.bytesize = 64;
+    n = add(n, &p);
+    OK(cudaGraphAddMemFreeNode(&freed, g, &n, 1, p.alloc.dptr));
+    OK(cudaGraphDebugDotPrint(g, "each.dot", cudaGraphDebugDotFlagsVerbose));
+    /* What the parameters are is in the addresses, which are other ones each time. */
+    FILE *file = fopen("each.txt", "w");
+    if (!file)
+        exit(2);
+    fprintf(file, "argument %p\nevent %p\nevent %p\n", (void *)&number, (void *)event,
+            (void *)event);
+    fprintf(file, "%p to %p, 1 x 64 bytes\n", (void *)data, (void *)(data + 16));
+    fprintf(file, "fill %p, 5, 16\nadd %p, 5, 16\n%p\n%p\n", (void *)data, (void *)data,
+            p.alloc.dptr, p.alloc.dptr);
+    fclose(file);
+    OK(cudaEventDestroy(event));
     end();
 }
 
@@ -593,6 +696,8 @@ int main(int argc, char **argv)
         {"dot", dot},
         {"children", children},
         {"moved", moved},
-        {"any_parameters", any_parameters}};
+        {"any_parameters", any_parameters},
+        {"all_parameters", all_parameters},
+        {"dot_of_each", dot_of_each}};
     return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -21,205 +21,210 @@
 #define ATOMIC4(type, before, operation)                                        \
     "st.global.u32 [%d7], " before "; atom.global." operation "." type " %r0, " \
     "[%d7], "
-#define AFTER4         "; ld.global.u32 %r1, [%d7]; mov.b64 %d0, {%r0, %r1};"
+#define AFTER4           "; ld.global.u32 %r1, [%d7]; mov.b64 %d0, {%r0, %r1};"
 #define BEFORE_AND(a, b) ((uint64_t)(uint32_t)(b) << 32 | (uint32_t)(a))
 
-#define CASES(M)                                                                                 \
-    /* modifiers of floats */                                                                    \
-    M("add.f32 %f0, 0f00000001, 0f00800000;" F, 0x00800001)                                      \
-    M("add.ftz.f32 %f0, 0f00000001, 0f00800000;" F, 0x00800000)                                  \
-    M("mul.ftz.f32 %f0, 0f80800000, 0f3F000000;" F, 0x80000000)                                  \
-    M("add.sat.f32 %f0, 0f3F800000, 0f3F800000;" F, 0x3F800000)                                  \
-    M("add.sat.f32 %f0, 0fBF800000, 0f00000000;" F, 0)                                           \
-    M("add.rn.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800001)                                   \
-    M("add.rz.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800000)                                   \
-    M("add.rm.f32 %f0, 0fBF800000, 0fB3000000;" F, 0xBF800001)                                   \
-    M("add.rp.f32 %f0, 0f3F800000, 0f33000000;" F, 0x3F800001)                                   \
-    M("min.f32 %f0, 0f7FC00000, 0f3F800000;" F, 0x3F800000)                                      \
-    M("min.f32 %f0, 0f00000000, 0f80000000;" F, 0x80000000)                                      \
-    M("copysign.f32 %f0, 0fBF800000, 0f40000000;" F, 0xC0000000)                                 \
-    M("setp.lt.ftz.f32 %p0, 0f00000000, 0f00000001;" P, 0)                                       \
-    /* predicates */                                                                             \
-    M(ODD "setp.lt.and.u32 %p0|%p1, %r7, 5, %p2;" BOTH, l % 2 ? l < 5 ? 1 : 2 : 0)               \
-    M(ODD "setp.lt.or.u32 %p0|%p1, %r7, 5, %p2;" BOTH, (l < 5 || l % 2) + 2 * (l >= 5 || l % 2)) \
-    M(ODD "setp.lt.xor.u32 %p0|%p1, %r7, 5, !%p2;" BOTH, (l < 5) == l % 2 ? 1 : 2)               \
-    M(ODD "setp.lt.u32 %p1, %r7, 5; and.pred %p0, %p1, %p2;" P, l < 5 && l % 2)                  \
-    M(ODD "setp.lt.u32 %p1, %r7, 5; or.pred %p0, %p1, %p2;" P, l < 5 || l % 2)                   \
-    M(ODD "setp.lt.u32 %p1, %r7, 5; xor.pred %p0, %p1, %p2;" P, (l < 5) != l % 2)                \
-    M(ODD "not.pred %p0, %p2;" P, !(l % 2))                                                      \
-    M(ODD "mov.pred %p0, %p2;" P, l % 2)                                                         \
-    M("mov.pred %p0, 1;" P, 1)                                                                   \
-    /* parts of a register */                                                                    \
-    M("mov.b64 %d0, {%r7, 5};", l | (uint64_t)5 << 32)                                           \
-    M("mov.b64 {%r0, %r1}, 0x500000007; sub.u32 %r0, %r0, %r1;" R, 2)                            \
-    M("mov.b64 {_, %r0}, 0x500000007;" R, 5)                                                     \
-    M("mov.b32 %r0, 0x12348765; mov.b32 {%h1, %h0}, %r0;" H, 0x1234)                             \
-    M("mov.b16 %h0, 0x8765; mov.b16 %h1, 0x1234; mov.b64 %d0, {%h0, %h1, %h1, %h0};",            \
-      0x8765123412348765)                                                                        \
-    M("lop3.b32 %r0, 0x12345678, 0x0F0F0F0F, %r7, 0x96;" R, 0x12345678 ^ 0x0F0F0F0F ^ l)         \
-    M("lop3.b32 %r0, 12, 10, 6, 0xE8;" R, 14) \
-    /* integers */                                                                               \
-    M("bfe.u32 %r0, 0x12345678, 8, 12;" R, 0x456)                                                \
-    M("bfe.s32 %r0, 0x80000000, 28, 8;" R, MINUS(8))                                             \
-    M("bfe.s64 %d0, 0x00F0000000000000, 52, 4;", ~(uint64_t)0)                                   \
-    M("bfi.b32 %r0, 0xAB, 0x11111111, 4, 8;" R, 0x11111AB1)                                      \
-    M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 56, 16;", 0xAB11111111111111)                      \
-    M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 70, 8;", 0x1111111111111111) \
-    M("prmt.b32 %r0, 0x33221100, 0x77665544, 0x5410;" R, 0x55441100)                             \
-    M("prmt.b32 %r0, 0x33221100, 0x776655F4, 0x000C;" R, 0x000000FF)                             \
-    M("dp4a.u32.u32 %r0, 0x01020304, 0x05060708, 10;" R, 80)                                     \
-    M("dp4a.s32.s32 %r0, 0xFF, 2, 0;" R, MINUS(2))                                               \
-    M("dp4a.u32.s32 %r0, 0xFF, 0xFE, 0;" R, MINUS(510))                                          \
-    M("brev.b32 %r0, 0x13;" R, 0xC8000000)                                                       \
-    M("brev.b64 %d0, 0x13;", (uint64_t)0xC8 << 56)                                               \
-    M("bfind.u32 %r0, 0x100;" R, 8)                                                              \
-    M("bfind.s32 %r0, -1;" R, 0xFFFFFFFF)                                                        \
-    M("bfind.u32 %r0, 0;" R, 0xFFFFFFFF) \
-    M("bfind.shiftamt.u32 %r0, 0x100;" R, 23)                                                    \
-    M("shf.l.wrap.b32 %r0, 0x80000000, 1, 1;" R, 3)                                              \
-    M("shf.r.clamp.b32 %r0, 1, 2, 40;" R, 2)                                                     \
-    M("sad.s32 %r0, -5, 3, 10;" R, 18)                                                           \
-    M("slct.u32.s32 %r0, 5, 6, -1;" R, 6)                                                        \
-    M("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r0, 5, 6;" R, 12)                                \
-    M("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 2;" R, 2)                                          \
-    M("mad.lo.cc.u32 %r1, 0x10000, 0xFFFF, 0x10000; madc.hi.u32 %r0, 0x10000, 0xFFFF, 7;" R, 8)  \
-    M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                           \
-    /* conversions of floats to integers */                                                      \
-    M("cvt.rzi.s8.f32 %r0, 0f43960000;" R, 127)                                                  \
-    M("cvt.rzi.s8.f32 %r0, 0fC3960000;" R, MINUS(128))                                           \
-    M("cvt.rni.u8.f32 %r0, 0f43960000;" R, 255)                                                  \
-    M("cvt.rni.u8.f32 %r0, 0fC3960000;" R, 0)                                                    \
-    M("cvt.rpi.u16.f32 %h0, 0f40100000;" H, 3)                                                   \
-    M("cvt.rmi.s64.f32 %d0, 0fBF000000;", ~(uint64_t)0)                                          \
-    M("cvt.rzi.s32.f32 %r0, 0f7FC00000;" R, 0)                                                   \
-    M("cvt.rzi.s64.f32 %d0, 0f7FC00000;", (uint64_t)1 << 63)                                     \
-    M("cvt.rzi.u64.f64 %d0, 0d4670000000000000;", ~(uint64_t)0)                                  \
-    M("cvt.rzi.s64.f64 %d0, 0dC670000000000000;", (uint64_t)1 << 63)                             \
-    M("mov.b16 %h0, 0x4240; cvt.rni.s32.f16 %r0, %h0;" R, 3)                                     \
-    M("mov.b16 %h0, 0xC040; cvt.rzi.s32.bf16 %r0, %h0;" R, MINUS(3))                             \
-    /* .ftz: of f32 alone, what is subnormal becomes 0, before and behind */                     \
-    M("cvt.rmi.s32.f32 %r0, 0f80000001;" R, MINUS(1))                                            \
-    M("cvt.rmi.ftz.s32.f32 %r0, 0f80000001;" R, 0)                                               \
-    M("cvt.rpi.u64.f32 %d0, 0f007FFFFF;", 1)                                                     \
-    M("cvt.rpi.ftz.u64.f32 %d0, 0f007FFFFF;", 0)                                                 \
-    M("cvt.rpi.ftz.f32.f32 %f0, 0f007FFFFF;" F, 0)                                               \
-    M("cvt.ftz.f32.f32 %f0, 0f807FFFFF;" F, 0x80000000)                                          \
-    M("cvt.f64.f32 %g0, 0f00400000;" G, 0x3800000000000000)                                      \
-    M("cvt.ftz.f64.f32 %g0, 0f00400000;" G, 0)                                                   \
-    M("cvt.rp.ftz.f16.f32 %h0, 0f00400000;" H, 0)                                                \
-    M("cvt.rn.ftz.f32.f64 %f0, 0d3FF8000000000000;" F, 0x3FC00000)                               \
-    M("cvt.rn.f32.f64 %f0, 0d3800000000000000;" F, 0x00400000)                                   \
-    M("cvt.rn.ftz.f32.f64 %f0, 0d3800000000000000;" F, 0)                                        \
-    M("cvt.rz.ftz.f32.f64 %f0, 0d3800000000000000;" F, 0)                                        \
-    M("cvt.rn.ftz.f32.u32 %f0, %r7; cvt.rzi.u64.f32 %d0, %f0;", l)                               \
-    /* conversions to floats */                                                                  \
-    M("cvt.rz.f32.s32 %f0, 16777219;" F, 0x4B800001)                                             \
-    M("cvt.rp.f32.s32 %f0, 16777217;" F, 0x4B800001)                                             \
-    M("cvt.rm.f64.s64 %g0, 0x20000000000001;" G, 0x4340000000000000)                             \
-    M("cvt.rp.f64.u64 %g0, 0x20000000000001;" G, 0x4340000000000001)                             \
-    M("cvt.rz.f32.f64 %f0, 0d7FF8000000000001;" F, 0x7FFFFFFF)                                   \
-    M("cvt.rni.f64.f64 %g0, 0d4004000000000000;" G, 0x4000000000000000)                          \
-    M("cvt.rpi.f32.f32 %f0, 0f3FA00000;" F, 0x40000000)                                          \
-    M("cvt.rn.f16.f32 %h0, 0f3F800000;" H, 0x3C00)                                               \
-    M("cvt.rn.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F81)                                              \
-    M("cvt.rz.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F80)                                              \
-    /* saturation among integers */                                                              \
-    M("cvt.sat.u8.s32 %r0, -5;" R, 0)                                                            \
-    M("cvt.sat.u8.u32 %r0, 300;" R, 255)                                                         \
-    M("cvt.sat.s8.s32 %r0, -200;" R, MINUS(128))                                                 \
-    M("mov.b16 %h0, 200; cvt.sat.s8.u8 %r0, %h0;" R, 127)                                        \
-    M("mov.b16 %h0, 0xFF80; cvt.sat.u16.s16 %h0, %h0;" H, 0)                                     \
-    M("mov.b16 %h0, 0xFF80; cvt.sat.s8.u16 %r0, %h0;" R, 127)                                    \
-    M("mov.b16 %h0, 0x80; cvt.sat.u32.s8 %r0, %h0;" R, 0)                                        \
-    M("cvt.sat.s32.u64 %r0, 0x80000000;" R, 0x7FFFFFFF)                                          \
-    M("cvt.sat.s32.s64 %r0, 0x8000000000000000;" R, 0x80000000)                                  \
-    /* spaces of addresses */                                                                    \
-    M("mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; isspacep.shared %p0, %d1;" P, 1)             \
-    M("mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; isspacep.global %p0, %d1;" P, 0)             \
-    M("mov.u64 %d1, own; cvta.local.u64 %d1, %d1; isspacep.local %p0, %d1;" P, 1)                \
-    M("isspacep.global %p0, %d7;" P, 1)                                                          \
-    M("st.shared.u32 [part+4], 77; mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; "                \
-      "ld.u32 %r0, [%d1+4];" R, 77)                                                              \
-    M("mov.u64 %d1, part; cvta.shared.u64 %d2, %d1; cvta.to.shared.u64 %d2, %d2; "               \
-      "sub.s64 %d0, %d2, %d1;", 0)                                                               \
-    M("mov.u64 %d1, own; st.local.u32 [%d1], %r7; cvta.local.u64 %d1, %d1; ld.u32 %r0, [%d1];"   \
-      R, l)                                                                                      \
-    /* parameters: several at once, and by a register */                                         \
-    M("ld.param.v2.u32 {%r1, %r2}, [two]; mad.lo.u32 %r0, %r2, 100, %r1;" R, 2211)               \
-    M("mov.u64 %d1, two; ld.param.u32 %r0, [%d1+4];" R, 22)                                      \
-    /* special registers */                                                                      \
-    M("mov.u32 %r0, %nwarpid;" R, 1)                                                             \
-    M("mov.u32 %r0, %nsmid;" R, 132)                                                             \
-    M("mov.u32 %r0, %smid;" R, 0)                                                                \
-    M("mov.u32 %r0, %lanemask_eq;" R, 1u << l)                                                   \
-    M("mov.u32 %r0, %lanemask_le;" R, (2u << l) - 1)                                             \
-    M("mov.u32 %r0, %lanemask_lt;" R, (1u << l) - 1)                                             \
-    M("mov.u32 %r0, %lanemask_ge;" R, ~((1u << l) - 1))                                          \
-    M("mov.u32 %r0, %lanemask_gt;" R, ~((2u << l) - 1))                                          \
-    M("mov.u32 %r0, %dynamic_smem_size;" R, 16)                                                  \
-    M("mov.u32 %r0, %total_smem_size;" R, 256 + 16)                                              \
-    M("mov.u32 %r0, %nclusterid.x;" R, 1)                                                        \
-    M("mov.u32 %r0, WARP_SZ;" R, 32)                                                             \
-    M("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; setp.gt.u64 %p0, %d2, %d1;" P, 1)           \
-    M("mov.u64 %d1, %globaltimer; mov.u64 %d2, %globaltimer; setp.gt.u64 %p0, %d2, %d1;" P, 1)   \
-    M("mov.u32 %r0, %clock_hi;" R, 0)                                                            \
-    /* what threads of a warp exchange */                                                        \
-    M("and.b32 %r1, %r7, 3; match.any.sync.b32 %r0, %r1, " ALL ";" R, 0x11111111u << l % 4)      \
-    M("mov.u32 %r1, 7; match.all.sync.b32 %r0|%p0, %r1, " ALL ";" R, 0xFFFFFFFF)                 \
-    M("shr.u32 %r1, %r7, 4; cvt.u64.u32 %d1, %r1; match.all.sync.b64 %r0|%p0, %d1, " ALL ";" P,  \
-      0)                                                                                         \
-    M("redux.sync.add.u32 %r0, %r7, " ALL ";" R, 496)                                            \
-    M("sub.s32 %r1, %r7, 16; redux.sync.min.s32 %r0, %r1, " ALL ";" R, MINUS(16))                \
-    M("sub.s32 %r1, %r7, 16; redux.sync.max.u32 %r0, %r1, " ALL ";" R, 0xFFFFFFFF)               \
-    M("or.b32 %r1, %r7, 32; redux.sync.and.b32 %r0, %r1, " ALL ";" R, 32)                        \
-    M("redux.sync.or.b32 %r0, %r7, " ALL ";" R, 31)                                              \
-    M("shl.b32 %r1, 1, %r7; redux.sync.xor.b32 %r0, %r1, " ALL ";" R, 0xFFFFFFFF)                \
-    M("mov.u32 %r0, 9; elect.sync %r0|%p0, " ALL "; selp.b32 %r1, 100, 0, %p0; add.u32 %r0, %r0, %r1;" R,        \
-      l ? 0 : 100)                                                                               \
-    M("setp.lt.u32 %p1, %r7, 4; mov.u32 %r0, 0; @!%p1 bra over; activemask.b32 %r0; over:" R,    \
-      l < 4 ? 15 : 0)                                                                            \
-    M("vote.sync.ballot.b32 %r0, 1, " ALL ";" R, 0xFFFFFFFF)                                     \
-    M("setp.lt.u32 %p1, %r7, 4; vote.sync.any.pred %p0, %p1, " ALL ";" P, 1)                     \
-    M("setp.lt.u32 %p1, %r7, 4; vote.sync.all.pred %p0, !%p1, " ALL ";" P, 0)                    \
-    M("setp.lt.u32 %p1, %r7, 4; vote.sync.uni.pred %p0, %p1, " ALL ";" P, 0)                     \
-    M("st.shared.u32 [part], %r7; bar.warp.sync " ALL "; ld.shared.u32 %r0, [part];" R, 31)      \
-    M("setp.lt.u32 %p1, %r7, 5; bar.red.popc.u32 %r0, 0, %p1;" R, 5)                             \
-    M("setp.lt.u32 %p1, %r7, 5; bar.red.or.pred %p0, 0, %p1;" P, 1)                              \
-    M("setp.lt.u32 %p1, %r7, 5; bar.red.and.pred %p0, 0, !%p1;" P, 0)                            \
-    /* memory */                                                                                 \
-    M(ATOMIC4("f32", "0x3FC00000", "add") "0f40000000" AFTER4,                                   \
-      BEFORE_AND(0x3FC00000, 0x40600000))                                                        \
-    M("st.global.f64 [%d7], 0d3FF8000000000000; atom.global.add.f64 %g0, [%d7], "                \
-      "0d4000000000000000; ld.global.u64 %d0, [%d7];", 0x400C000000000000)                       \
-    M(ATOMIC4("s32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, -3))                                \
-    M(ATOMIC4("u32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, 2))                                 \
-    M(ATOMIC4("s32", "-3", "max") "2" AFTER4, BEFORE_AND(-3, 2))                                 \
-    M("st.global.u64 [%d7], -3; atom.global.max.s64 %d1, [%d7], -4; ld.global.u64 %d0, [%d7];",  \
-      (uint64_t)-3)                                                                              \
-    M(ATOMIC4("b32", "9", "exch") "2" AFTER4, BEFORE_AND(9, 2))                                  \
-    M(ATOMIC4("b32", "9", "cas") "9, 4" AFTER4, BEFORE_AND(9, 4))                                \
-    M(ATOMIC4("b32", "9", "cas") "8, 4" AFTER4, BEFORE_AND(9, 9))                                \
-    M(ATOMIC4("b32", "12", "and") "10" AFTER4, BEFORE_AND(12, 8))                                \
-    M(ATOMIC4("b32", "12", "or") "10" AFTER4, BEFORE_AND(12, 14))                                \
-    M(ATOMIC4("b32", "12", "xor") "10" AFTER4, BEFORE_AND(12, 6))                                \
-    M(ATOMIC4("u32", "4", "inc") "5" AFTER4, BEFORE_AND(4, 5))                                   \
-    M(ATOMIC4("u32", "5", "inc") "5" AFTER4, BEFORE_AND(5, 0))                                   \
-    M(ATOMIC4("u32", "0", "dec") "5" AFTER4, BEFORE_AND(0, 5))                                   \
-    M(ATOMIC4("u32", "4", "dec") "5" AFTER4, BEFORE_AND(4, 3))                                   \
-    M("mov.u32 %r1, part; mov.u64 %d1, sixteen; cp.async.cg.shared.global [%r1], [%d1], 16; "    \
-      "cp.async.commit_group; cp.async.wait_group 0; ld.shared.u64 %d0, [part+8];",              \
-      0x100F0E0D0C0B0A09)                                                                        \
-    M("mov.u32 %r1, part; mov.u64 %d1, sixteen; st.shared.u64 [part], -1; "                      \
-      "mov.u32 %r2, 4; cp.async.ca.shared.global [%r1], [%d1+8], 8, %r2; "                       \
-      "cp.async.wait_all; membar.gl; ld.shared.u64 %d0, [part];", 0x0C0B0A09)                    \
-    /* what runs next */                                                                         \
-    M("rem.u32 %r1, %r7, 3; table: .branchtargets one, two_, three; brx.idx %r1, table; "        \
-      "one: mov.u32 %r0, 10; bra.uni end; two_: mov.u32 %r0, 20; bra.uni end; "                  \
-      "three: mov.u32 %r0, 30; end:" R, 10 * (l % 3 + 1))                                        \
-    M("mov.u64 %d1, twice; mov.u64 %d2, thrice;" ODD "selp.b64 %d1, %d2, %d1, %p2; { "           \
-      ".param .b32 given; .param .b32 back; st.param.b32 [given], %r7; "                         \
-      "form: .callprototype (.param .b32 _) _ (.param .b32 _); "                                 \
-      "call (back), %d1, (given), form; ld.param.b32 %r0, [back]; }" R, l * (2 + l % 2))
+#define CASES(M)                                                                                   \
+    /* modifiers of floats */                                                                      \
+    M("add.f32 %f0, 0f00000001, 0f00800000;" F, 0x00800001)                                        \
+    M("add.ftz.f32 %f0, 0f00000001, 0f00800000;" F, 0x00800000)                                    \
+    M("mul.ftz.f32 %f0, 0f80800000, 0f3F000000;" F, 0x80000000)                                    \
+    M("add.sat.f32 %f0, 0f3F800000, 0f3F800000;" F, 0x3F800000)                                    \
+    M("add.sat.f32 %f0, 0fBF800000, 0f00000000;" F, 0)                                             \
+    M("add.rn.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800001)                                     \
+    M("add.rz.f32 %f0, 0f3F800000, 0f33C00000;" F, 0x3F800000)                                     \
+    M("add.rm.f32 %f0, 0fBF800000, 0fB3000000;" F, 0xBF800001)                                     \
+    M("add.rp.f32 %f0, 0f3F800000, 0f33000000;" F, 0x3F800001)                                     \
+    M("min.f32 %f0, 0f7FC00000, 0f3F800000;" F, 0x3F800000)                                        \
+    M("min.f32 %f0, 0f00000000, 0f80000000;" F, 0x80000000)                                        \
+    M("copysign.f32 %f0, 0fBF800000, 0f40000000;" F, 0xC0000000)                                   \
+    M("setp.lt.ftz.f32 %p0, 0f00000000, 0f00000001;" P, 0)                                         \
+    /* predicates */                                                                               \
+    M(ODD "setp.lt.and.u32 %p0|%p1, %r7, 5, %p2;" BOTH, l % 2 ? l < 5 ? 1 : 2 : 0)                 \
+    M(ODD "setp.lt.or.u32 %p0|%p1, %r7, 5, %p2;" BOTH, (l < 5 || l % 2) + 2 * (l >= 5 || l % 2))   \
+    M(ODD "setp.lt.xor.u32 %p0|%p1, %r7, 5, !%p2;" BOTH, (l < 5) == l % 2 ? 1 : 2)                 \
+    M(ODD "setp.lt.u32 %p1, %r7, 5; and.pred %p0, %p1, %p2;" P, l < 5 && l % 2)                    \
+    M(ODD "setp.lt.u32 %p1, %r7, 5; or.pred %p0, %p1, %p2;" P, l < 5 || l % 2)                     \
+    M(ODD "setp.lt.u32 %p1, %r7, 5; xor.pred %p0, %p1, %p2;" P, (l < 5) != l % 2)                  \
+    M(ODD "not.pred %p0, %p2;" P, !(l % 2))                                                        \
+    M(ODD "mov.pred %p0, %p2;" P, l % 2)                                                           \
+    M("mov.pred %p0, 1;" P, 1)                                                                     \
+    /* parts of a register */                                                                      \
+    M("mov.b64 %d0, {%r7, 5};", l | (uint64_t)5 << 32)                                             \
+    M("mov.b64 {%r0, %r1}, 0x500000007; sub.u32 %r0, %r0, %r1;" R, 2)                              \
+    M("mov.b64 {_, %r0}, 0x500000007;" R, 5)                                                       \
+    M("mov.b32 %r0, 0x12348765; mov.b32 {%h1, %h0}, %r0;" H, 0x1234)                               \
+    M("mov.b16 %h0, 0x8765; mov.b16 %h1, 0x1234; mov.b64 %d0, {%h0, %h1, %h1, %h0};",              \
+      0x8765123412348765)                                                                          \
+    M("lop3.b32 %r0, 0x12345678, 0x0F0F0F0F, %r7, 0x96;" R, 0x12345678 ^ 0x0F0F0F0F ^ l)           \
+    M("lop3.b32 %r0, 12, 10, 6, 0xE8;" R, 14)                                                      \
+    /* integers */                                                                                 \
+    M("bfe.u32 %r0, 0x12345678, 8, 12;" R, 0x456)                                                  \
+    M("bfe.s32 %r0, 0x80000000, 28, 8;" R, MINUS(8))                                               \
+    M("bfe.s64 %d0, 0x00F0000000000000, 52, 4;", ~(uint64_t)0)                                     \
+    M("bfi.b32 %r0, 0xAB, 0x11111111, 4, 8;" R, 0x11111AB1)                                        \
+    M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 56, 16;", 0xAB11111111111111)                        \
+    M("bfi.b64 %d0, 0xAB, 0x1111111111111111, 70, 8;", 0x1111111111111111)                         \
+    M("prmt.b32 %r0, 0x33221100, 0x77665544, 0x5410;" R, 0x55441100)                               \
+    M("prmt.b32 %r0, 0x33221100, 0x776655F4, 0x000C;" R, 0x000000FF)                               \
+    M("dp4a.u32.u32 %r0, 0x01020304, 0x05060708, 10;" R, 80)                                       \
+    M("dp4a.s32.s32 %r0, 0xFF, 2, 0;" R, MINUS(2))                                                 \
+    M("dp4a.u32.s32 %r0, 0xFF, 0xFE, 0;" R, MINUS(510))                                            \
+    M("brev.b32 %r0, 0x13;" R, 0xC8000000)                                                         \
+    M("brev.b64 %d0, 0x13;", (uint64_t)0xC8 << 56)                                                 \
+    M("bfind.u32 %r0, 0x100;" R, 8)                                                                \
+    M("bfind.s32 %r0, -1;" R, 0xFFFFFFFF)                                                          \
+    M("bfind.u32 %r0, 0;" R, 0xFFFFFFFF)                                                           \
+    M("bfind.shiftamt.u32 %r0, 0x100;" R, 23)                                                      \
+    M("shf.l.wrap.b32 %r0, 0x80000000, 1, 1;" R, 3)                                                \
+    M("shf.r.clamp.b32 %r0, 1, 2, 40;" R, 2)                                                       \
+    M("sad.s32 %r0, -5, 3, 10;" R, 18)                                                             \
+    M("slct.u32.s32 %r0, 5, 6, -1;" R, 6)                                                          \
+    M("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r0, 5, 6;" R, 12)                                  \
+    M("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 2;" R, 2)                                            \
+    M("mad.lo.cc.u32 %r1, 0x10000, 0xFFFF, 0x10000; madc.hi.u32 %r0, 0x10000, 0xFFFF, 7;" R, 8)    \
+    M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
+    /* conversions of floats to integers */                                                        \
+    M("cvt.rzi.s8.f32 %r0, 0f43960000;" R, 127)                                                    \
+    M("cvt.rzi.s8.f32 %r0, 0fC3960000;" R, MINUS(128))                                             \
+    M("cvt.rni.u8.f32 %r0, 0f43960000;" R, 255)                                                    \
+    M("cvt.rni.u8.f32 %r0, 0fC3960000;" R, 0)                                                      \
+    M("cvt.rpi.u16.f32 %h0, 0f40100000;" H, 3)                                                     \
+    M("cvt.rmi.s64.f32 %d0, 0fBF000000;", ~(uint64_t)0)                                            \
+    M("cvt.rzi.s32.f32 %r0, 0f7FC00000;" R, 0)                                                     \
+    M("cvt.rzi.s64.f32 %d0, 0f7FC00000;", (uint64_t)1 << 63)                                       \
+    M("cvt.rzi.u64.f64 %d0, 0d4670000000000000;", ~(uint64_t)0)                                    \
+    M("cvt.rzi.s64.f64 %d0, 0dC670000000000000;", (uint64_t)1 << 63)                               \
+    M("mov.b16 %h0, 0x4240; cvt.rni.s32.f16 %r0, %h0;" R, 3)                                       \
+    M("mov.b16 %h0, 0xC040; cvt.rzi.s32.bf16 %r0, %h0;" R, MINUS(3))                               \
+    /* .ftz: of f32 alone, what is subnormal becomes 0, before and behind */                       \
+    M("cvt.rmi.s32.f32 %r0, 0f80000001;" R, MINUS(1))                                              \
+    M("cvt.rmi.ftz.s32.f32 %r0, 0f80000001;" R, 0)                                                 \
+    M("cvt.rpi.u64.f32 %d0, 0f007FFFFF;", 1)                                                       \
+    M("cvt.rpi.ftz.u64.f32 %d0, 0f007FFFFF;", 0)                                                   \
+    M("cvt.rpi.ftz.f32.f32 %f0, 0f007FFFFF;" F, 0)                                                 \
+    M("cvt.ftz.f32.f32 %f0, 0f807FFFFF;" F, 0x80000000)                                            \
+    M("cvt.f64.f32 %g0, 0f00400000;" G, 0x3800000000000000)                                        \
+    M("cvt.ftz.f64.f32 %g0, 0f00400000;" G, 0)                                                     \
+    M("cvt.rp.ftz.f16.f32 %h0, 0f00400000;" H, 0)                                                  \
+    M("cvt.rn.ftz.f32.f64 %f0, 0d3FF8000000000000;" F, 0x3FC00000)                                 \
+    M("cvt.rn.f32.f64 %f0, 0d3800000000000000;" F, 0x00400000)                                     \
+    M("cvt.rn.ftz.f32.f64 %f0, 0d3800000000000000;" F, 0)                                          \
+    M("cvt.rz.ftz.f32.f64 %f0, 0d3800000000000000;" F, 0)                                          \
+    M("cvt.rn.ftz.f32.u32 %f0, %r7; cvt.rzi.u64.f32 %d0, %f0;", l)                                 \
+    /* conversions to floats */                                                                    \
+    M("cvt.rz.f32.s32 %f0, 16777219;" F, 0x4B800001)                                               \
+    M("cvt.rp.f32.s32 %f0, 16777217;" F, 0x4B800001)                                               \
+    M("cvt.rm.f64.s64 %g0, 0x20000000000001;" G, 0x4340000000000000)                               \
+    M("cvt.rp.f64.u64 %g0, 0x20000000000001;" G, 0x4340000000000001)                               \
+    M("cvt.rz.f32.f64 %f0, 0d7FF8000000000001;" F, 0x7FFFFFFF)                                     \
+    M("cvt.rni.f64.f64 %g0, 0d4004000000000000;" G, 0x4000000000000000)                            \
+    M("cvt.rpi.f32.f32 %f0, 0f3FA00000;" F, 0x40000000)                                            \
+    M("cvt.rn.f16.f32 %h0, 0f3F800000;" H, 0x3C00)                                                 \
+    M("cvt.rn.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F81)                                                \
+    M("cvt.rz.bf16.f32 %h0, 0f3F80FFFF;" H, 0x3F80)                                                \
+    /* saturation among integers */                                                                \
+    M("cvt.sat.u8.s32 %r0, -5;" R, 0)                                                              \
+    M("cvt.sat.u8.u32 %r0, 300;" R, 255)                                                           \
+    M("cvt.sat.s8.s32 %r0, -200;" R, MINUS(128))                                                   \
+    M("mov.b16 %h0, 200; cvt.sat.s8.u8 %r0, %h0;" R, 127)                                          \
+    M("mov.b16 %h0, 0xFF80; cvt.sat.u16.s16 %h0, %h0;" H, 0)                                       \
+    M("mov.b16 %h0, 0xFF80; cvt.sat.s8.u16 %r0, %h0;" R, 127)                                      \
+    M("mov.b16 %h0, 0x80; cvt.sat.u32.s8 %r0, %h0;" R, 0)                                          \
+    M("cvt.sat.s32.u64 %r0, 0x80000000;" R, 0x7FFFFFFF)                                            \
+    M("cvt.sat.s32.s64 %r0, 0x8000000000000000;" R, 0x80000000)                                    \
+    /* spaces of addresses */                                                                      \
+    M("mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; isspacep.shared %p0, %d1;" P, 1)               \
+    M("mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; isspacep.global %p0, %d1;" P, 0)               \
+    M("mov.u64 %d1, own; cvta.local.u64 %d1, %d1; isspacep.local %p0, %d1;" P, 1)                  \
+    M("isspacep.global %p0, %d7;" P, 1)                                                            \
+    M("st.shared.u32 [part+4], 77; mov.u64 %d1, part; cvta.shared.u64 %d1, %d1; "                  \
+      "ld.u32 %r0, [%d1+4];" R,                                                                    \
+      77)                                                                                          \
+    M("mov.u64 %d1, part; cvta.shared.u64 %d2, %d1; cvta.to.shared.u64 %d2, %d2; "                 \
+      "sub.s64 %d0, %d2, %d1;",                                                                    \
+      0)                                                                                           \
+    M("mov.u64 %d1, own; st.local.u32 [%d1], %r7; cvta.local.u64 %d1, %d1; ld.u32 %r0, [%d1];" R,  \
+      l)                                                                                           \
+    /* parameters: several at once, and by a register */                                           \
+    M("ld.param.v2.u32 {%r1, %r2}, [two]; mad.lo.u32 %r0, %r2, 100, %r1;" R, 2211)                 \
+    M("mov.u64 %d1, two; ld.param.u32 %r0, [%d1+4];" R, 22)                                        \
+    /* special registers */                                                                        \
+    M("mov.u32 %r0, %nwarpid;" R, 1)                                                               \
+    M("mov.u32 %r0, %nsmid;" R, 132)                                                               \
+    M("mov.u32 %r0, %smid;" R, 0)                                                                  \
+    M("mov.u32 %r0, %lanemask_eq;" R, 1u << l)                                                     \
+    M("mov.u32 %r0, %lanemask_le;" R, (2u << l) - 1)                                               \
+    M("mov.u32 %r0, %lanemask_lt;" R, (1u << l) - 1)                                               \
+    M("mov.u32 %r0, %lanemask_ge;" R, ~((1u << l) - 1))                                            \
+    M("mov.u32 %r0, %lanemask_gt;" R, ~((2u << l) - 1))                                            \
+    M("mov.u32 %r0, %dynamic_smem_size;" R, 16)                                                    \
+    M("mov.u32 %r0, %total_smem_size;" R, 256 + 16)                                                \
+    M("mov.u32 %r0, %nclusterid.x;" R, 1)                                                          \
+    M("mov.u32 %r0, WARP_SZ;" R, 32)                                                               \
+    M("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; setp.gt.u64 %p0, %d2, %d1;" P, 1)             \
+    M("mov.u64 %d1, %globaltimer; mov.u64 %d2, %globaltimer; setp.gt.u64 %p0, %d2, %d1;" P, 1)     \
+    M("mov.u32 %r0, %clock_hi;" R, 0)                                                              \
+    /* what threads of a warp exchange */                                                          \
+    M("and.b32 %r1, %r7, 3; match.any.sync.b32 %r0, %r1, " ALL ";" R, 0x11111111u << l % 4)        \
+    M("mov.u32 %r1, 7; match.all.sync.b32 %r0|%p0, %r1, " ALL ";" R, 0xFFFFFFFF)                   \
+    M("shr.u32 %r1, %r7, 4; cvt.u64.u32 %d1, %r1; match.all.sync.b64 %r0|%p0, %d1, " ALL ";" P, 0) \
+    M("redux.sync.add.u32 %r0, %r7, " ALL ";" R, 496)                                              \
+    M("sub.s32 %r1, %r7, 16; redux.sync.min.s32 %r0, %r1, " ALL ";" R, MINUS(16))                  \
+    M("sub.s32 %r1, %r7, 16; redux.sync.max.u32 %r0, %r1, " ALL ";" R, 0xFFFFFFFF)                 \
+    M("or.b32 %r1, %r7, 32; redux.sync.and.b32 %r0, %r1, " ALL ";" R, 32)                          \
+    M("redux.sync.or.b32 %r0, %r7, " ALL ";" R, 31)                                                \
+    M("shl.b32 %r1, 1, %r7; redux.sync.xor.b32 %r0, %r1, " ALL ";" R, 0xFFFFFFFF)                  \
+    M("mov.u32 %r0, 9; elect.sync %r0|%p0, " ALL                                                   \
+      "; selp.b32 %r1, 100, 0, %p0; add.u32 %r0, %r0, %r1;" R,                                     \
+      l ? 0 : 100)                                                                                 \
+    M("setp.lt.u32 %p1, %r7, 4; mov.u32 %r0, 0; @!%p1 bra over; activemask.b32 %r0; over:" R,      \
+      l < 4 ? 15 : 0)                                                                              \
+    M("vote.sync.ballot.b32 %r0, 1, " ALL ";" R, 0xFFFFFFFF)                                       \
+    M("setp.lt.u32 %p1, %r7, 4; vote.sync.any.pred %p0, %p1, " ALL ";" P, 1)                       \
+    M("setp.lt.u32 %p1, %r7, 4; vote.sync.all.pred %p0, !%p1, " ALL ";" P, 0)                      \
+    M("setp.lt.u32 %p1, %r7, 4; vote.sync.uni.pred %p0, %p1, " ALL ";" P, 0)                       \
+    M("st.shared.u32 [part], %r7; bar.warp.sync " ALL "; ld.shared.u32 %r0, [part];" R, 31)        \
+    M("setp.lt.u32 %p1, %r7, 5; bar.red.popc.u32 %r0, 0, %p1;" R, 5)                               \
+    M("setp.lt.u32 %p1, %r7, 5; bar.red.or.pred %p0, 0, %p1;" P, 1)                                \
+    M("setp.lt.u32 %p1, %r7, 5; bar.red.and.pred %p0, 0, !%p1;" P, 0)                              \
+    /* memory */                                                                                   \
+    M(ATOMIC4("f32", "0x3FC00000", "add") "0f40000000" AFTER4, BEFORE_AND(0x3FC00000, 0x40600000)) \
+    M("st.global.f64 [%d7], 0d3FF8000000000000; atom.global.add.f64 %g0, [%d7], "                  \
+      "0d4000000000000000; ld.global.u64 %d0, [%d7];",                                             \
+      0x400C000000000000)                                                                          \
+    M(ATOMIC4("s32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, -3))                                  \
+    M(ATOMIC4("u32", "-3", "min") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
+    M(ATOMIC4("s32", "-3", "max") "2" AFTER4, BEFORE_AND(-3, 2))                                   \
+    M("st.global.u64 [%d7], -3; atom.global.max.s64 %d1, [%d7], -4; ld.global.u64 %d0, [%d7];",    \
+      (uint64_t)-3)                                                                                \
+    M(ATOMIC4("b32", "9", "exch") "2" AFTER4, BEFORE_AND(9, 2))                                    \
+    M(ATOMIC4("b32", "9", "cas") "9, 4" AFTER4, BEFORE_AND(9, 4))                                  \
+    M(ATOMIC4("b32", "9", "cas") "8, 4" AFTER4, BEFORE_AND(9, 9))                                  \
+    M(ATOMIC4("b32", "12", "and") "10" AFTER4, BEFORE_AND(12, 8))                                  \
+    M(ATOMIC4("b32", "12", "or") "10" AFTER4, BEFORE_AND(12, 14))                                  \
+    M(ATOMIC4("b32", "12", "xor") "10" AFTER4, BEFORE_AND(12, 6))                                  \
+    M(ATOMIC4("u32", "4", "inc") "5" AFTER4, BEFORE_AND(4, 5))                                     \
+    M(ATOMIC4("u32", "5", "inc") "5" AFTER4, BEFORE_AND(5, 0))                                     \
+    M(ATOMIC4("u32", "0", "dec") "5" AFTER4, BEFORE_AND(0, 5))                                     \
+    M(ATOMIC4("u32", "4", "dec") "5" AFTER4, BEFORE_AND(4, 3))                                     \
+    M("mov.u32 %r1, part; mov.u64 %d1, sixteen; cp.async.cg.shared.global [%r1], [%d1], 16; "      \
+      "cp.async.commit_group; cp.async.wait_group 0; ld.shared.u64 %d0, [part+8];",                \
+      0x100F0E0D0C0B0A09)                                                                          \
+    M("mov.u32 %r1, part; mov.u64 %d1, sixteen; st.shared.u64 [part], -1; "                        \
+      "mov.u32 %r2, 4; cp.async.ca.shared.global [%r1], [%d1+8], 8, %r2; "                         \
+      "cp.async.wait_all; membar.gl; ld.shared.u64 %d0, [part];",                                  \
+      0x0C0B0A09)                                                                                  \
+    /* what runs next */                                                                           \
+    M("rem.u32 %r1, %r7, 3; table: .branchtargets one, two_, three; brx.idx %r1, table; "          \
+      "one: mov.u32 %r0, 10; bra.uni end; two_: mov.u32 %r0, 20; bra.uni end; "                    \
+      "three: mov.u32 %r0, 30; end:" R,                                                            \
+      10 * (l % 3 + 1))                                                                            \
+    M("mov.u64 %d1, twice; mov.u64 %d2, thrice;" ODD "selp.b64 %d1, %d2, %d1, %p2; { "             \
+      ".param .b32 given; .param .b32 back; st.param.b32 [given], %r7; "                           \
+      "form: .callprototype (.param .b32 _) _ (.param .b32 _); "                                   \
+      "call (back), %d1, (given), form; ld.param.b32 %r0, [back]; }" R,                            \
+      l *(2 + l % 2))
 
 #define TEXT(text, value)  text,
 #define VALUE(text, value) expected[n++][l] = (value);
@@ -244,8 +249,8 @@ static void fill_expected(void)
 
 static const char begin[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".global .align 16 .b8 sixteen[16] = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n"
-    FUNCTION("twice", "2") FUNCTION("thrice", "3");
+    ".global .align 16 .b8 sixteen[16] = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION(
+        "twice", "2") FUNCTION("thrice", "3");
 static const char kernel[] =
     ".visible .entry case%zu(.param .u64 out, .param .align 8 .b8 two[8])\n{\n"
     ".reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .f32 %%f<4>; .reg .b64 %%d<8>; .reg .f64 %%g<4>;\n"
