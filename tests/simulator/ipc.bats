@@ -133,6 +133,29 @@ case_ends() {
     done
 }
 
+# ---- what a pool keeps ----
+
+@test "1024 exported allocations: one that is freed, and imported nowhere, makes room for another" {
+    case_ends entries 3
+    assert_output --partial "more than 1024 allocations of one pool are exported and not freed"
+    assert_output --partial "hazard: free while another process holds the allocation."
+    assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
+}
+
+@test "30,000 accesses: those that a host has waited for go, and then others are compared again" {
+    case_ends many_accesses 0
+    [ "$output" = "" ] || miss "It says something:" "$output" || return
+    case_ends too_many_accesses 3
+    assert_output --partial "have 20000 accesses and imports that no process has waited for."
+    assert_output --partial "hazard: unordered writes of two processes. cudaMemsetAsync (stream 1)"
+}
+
+@test "an export takes the place of an import whose exporter has freed it" {
+    case_ends taken_place 3
+    assert_output --partial "hazard: free while another process holds the allocation."
+    assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
+}
+
 # ---- a side dies ----
 
 @test "the exporter dies before the event is reached: the importer waits no longer" {

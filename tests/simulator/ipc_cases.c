@@ -178,6 +178,171 @@ static void import_pointer(int importer, int freed_before)
 static void import_living(int importer) { import_pointer(importer, 0); }
 static void import_freed(int importer) { import_pointer(importer, 1); }
 
+/* ---- what a pool keeps of its exported allocations ---- */
+
+enum { KEPT = 1024, BYTES = 512 };
+
+/* As many as the pool keeps a list of. One that is freed makes room for another, but not while a
+ * process has it imported, which is reported. What was done to the first is not the other's. */
+static void entries(int importer)
+{
+    cudaMemPool_t pool;
+    struct cudaMemPoolPtrExportData data;
+    static void *all[KEPT + 1];
+    cudaStream_t other;
+    if (importer) {
+        all[0] = receive_block(&pool);
+        receive_bytes(&data, sizeof data);
+        go();
+        wait_for_go();
+        OK(cudaFreeAsync(all[0], s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        wait_for_go();
+        /* Another allocation has its place in the list. */
+        IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&all[1], pool, &data));
+        receive_bytes(&data, sizeof data);
+        OK(cudaMemPoolImportPointer(&all[1], pool, &data));
+        OK(cudaMemsetAsync(all[1], 2, BYTES, s));
+        OK(cudaFreeAsync(all[1], s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        return;
+    }
+    pool = shared_pool();
+    for (int i = 0; i <= KEPT; i++)
+        OK(cudaMallocFromPoolAsync(&all[i], BYTES, pool, s));
+    OK(cudaStreamSynchronize(s));
+    send_block(pool, all[0]);
+    OK(cudaMemPoolExportPointer(&data, all[0]));
+    send_bytes(&data, sizeof data);
+    for (int i = 1; i < KEPT; i++)
+        OK(cudaMemPoolExportPointer(&data, all[i]));
+    wait_for_go();
+    IS(cudaErrorMemoryAllocation, cudaMemPoolExportPointer(&data, all[KEPT]));
+    OK(cudaStreamCreate(&other));
+    OK(cudaMemsetAsync(all[0], 1, BYTES, other));
+    OK(cudaFreeAsync(all[0], other));
+    IS(cudaErrorMemoryAllocation, cudaMemPoolExportPointer(&data, all[KEPT]));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolExportPointer(&data, all[KEPT]));
+    go();
+    send_bytes(&data, sizeof data);
+    wait_for_go();
+    for (int i = 1; i <= KEPT; i++)
+        OK(cudaFreeAsync(all[i], s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(other));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+/* Writes `writes` bytes of the block, each by a call of its own. */
+static void write_bytes(char *bytes, int writes)
+{
+    for (int i = 0; i < writes; i++)
+        OK(cudaMemsetAsync(bytes + i, 1, 1, s));
+}
+
+/* The list of what no process has waited for has room for 20,000 accesses. What was waited for goes
+ * when there is no more room. `late`: nobody waits, and what comes when the list is full is not
+ * compared; it is when the host has waited. */
+static void accesses(int importer, int late)
+{
+    cudaMemPool_t pool;
+    if (importer) {
+        char *imported = receive_block(&pool);
+        if (late)
+            OK(cudaMemsetAsync(imported, 2, 1, s));
+        OK(cudaFreeAsync(imported, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        return;
+    }
+    struct cudaMemPoolPtrExportData data;
+    void *other, *third;
+    pool = shared_pool();
+    OK(cudaMallocFromPoolAsync(&other, MiB, pool, s));
+    OK(cudaMallocFromPoolAsync(&third, MiB, pool, s));
+    allocate(pool);
+    int descriptor;
+    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
+                                          0));
+    close(descriptor);
+    OK(cudaMemPoolExportPointer(&data, other));
+    OK(cudaMemPoolExportPointer(&data, third));
+    write_bytes(other, 18000);
+    OK(cudaStreamSynchronize(s));
+    write_bytes(other, 1);
+    write_bytes(third, 12000);
+    if (late) {
+        write_bytes(other, 9000);
+        OK(cudaStreamSynchronize(s));
+        write_bytes(third, 1100);
+        OK(cudaMemsetAsync(block, 1, 1, s));
+    } else {
+        OK(cudaStreamSynchronize(s));
+    }
+    send_block(pool, block);
+    wait_for_go();
+    OK(cudaFreeAsync(block, s));
+    OK(cudaFreeAsync(other, s));
+    OK(cudaFreeAsync(third, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void many_accesses(int importer) { accesses(importer, 0); }
+static void too_many_accesses(int importer) { accesses(importer, 1); }
+
+/* The exporter frees what the importer has, and exports another allocation of the same memory: that
+ * takes its place, in the importer, too. */
+static void taken_place(int importer)
+{
+    cudaMemPool_t pool;
+    struct cudaMemPoolPtrExportData data;
+    static void *all[KEPT];
+    void *second;
+    if (importer) {
+        block = receive_block(&pool);
+        go();
+        receive_bytes(&data, sizeof data);
+        OK(cudaMemPoolImportPointer(&second, pool, &data));
+        if (second != block)
+            _exit(6);
+        OK(cudaMemsetAsync(second, 1, MiB / 2, s));
+        OK(cudaFreeAsync(second, s));
+        OK(cudaStreamSynchronize(s));
+        go();
+        wait_for_go();
+        return;
+    }
+    pool = shared_pool();
+    allocate(pool);
+    OK(cudaStreamSynchronize(s));
+    send_block(pool, block);
+    wait_for_go();
+    OK(cudaFreeAsync(block, s));
+    OK(cudaMallocFromPoolAsync(&second, MiB / 2, pool, s));
+    if (second != block)
+        _exit(7);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolExportPointer(&data, second));
+    send_bytes(&data, sizeof data);
+    wait_for_go();
+    /* The first one is imported nowhere any more: there is room in the list for all but one. */
+    for (int i = 0; i < KEPT - 1; i++) {
+        OK(cudaMallocFromPoolAsync(&all[i], BYTES, pool, s));
+        OK(cudaMemPoolExportPointer(&data, all[i]));
+    }
+    go();
+    for (int i = 0; i < KEPT - 1; i++)
+        OK(cudaFreeAsync(all[i], s));
+    OK(cudaFreeAsync(second, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+}
+
 /* ---- a side dies ---- */
 
 /* The importer waits for an event that can no longer come. `synchronize`: its host waits, not a
@@ -392,6 +557,10 @@ int main(int argc, char **argv)
         {"importer_dies_holding", importer_dies_holding},
         {"importer_dies_recorded", importer_dies_recorded},
         {"host_pool", host_pool},
+        {"entries", entries},
+        {"many_accesses", many_accesses},
+        {"too_many_accesses", too_many_accesses},
+        {"taken_place", taken_place},
     };
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(argv[1], cases[i].name))
