@@ -341,6 +341,7 @@ the machine very busy, or a process of it killed? Grade again."
     done
     run as_typed CHECK_SECONDS=5 OUT="$out" STUDENT="$student" ONLY="${lessons[*]}" \
         GRADE_PROTECTED="$KNOWN" tests/grading/grade.sh
+    [ -e "$out/grade.json" ] || miss "There is no grade.json: $output"
     for lesson in "${!lessons[@]}"; do
         name=${names[lesson]}
         run jq -r ".lessons[$lesson] | \"\(.status) \(.points) \(.sentence)\"" "$out/grade.json"
