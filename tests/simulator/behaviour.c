@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "kernels.h"
@@ -768,6 +770,45 @@ static int many_pinned(int argc, char **argv)
     return 0;
 }
 
+/* The program takes all mappings that Linux allows, and gives them back. */
+static int no_mappings(int argc, char **argv)
+{
+    const size_t page = 4096, bytes = (size_t)1 << 30;
+    char *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = NULL;
+    (void)argc, (void)argv;
+    if (pages == MAP_FAILED)
+        return 1;
+    SAY(cudaMallocHost(&p, 1));
+    SAY(cudaFreeHost(p));
+    size_t at = page;
+    while (at < bytes && !mprotect(pages + at, page, PROT_READ))
+        at += 2 * page;
+    /* The last one. */
+    (void)!mprotect(pages, page, PROT_READ | PROT_WRITE);
+    SAY(cudaMallocHost(&p, 1));
+    SAY(cudaMallocHost(&p, 1));
+    munmap(pages, bytes);
+    SAY(cudaMallocHost(&p, 1));
+    SAY(cudaFreeHost(p));
+    return 0;
+}
+
+/* There is no more memory for what the simulated device itself keeps. */
+static int no_memory(int argc, char **argv)
+{
+    struct rlimit none = {0, 0};
+    cudaEvent_t event;
+    (void)argc, (void)argv;
+    SAY(cudaEventCreate(&event));
+    if (setrlimit(RLIMIT_AS, &none))
+        return 1;
+    for (int i = 0; i < 10000000; i++)
+        cudaEventCreate(&event);
+    puts("There was memory for all.");
+    return 0;
+}
+
 /* COUNT pools at a time, on two devices, with an allocation in each; then BYTES from the last. */
 static int many_pools(int argc, char **argv)
 {
@@ -849,6 +890,8 @@ int main(int argc, char **argv)
         {"many-copies", many_copies},
         {"many-pinned", many_pinned},
         {"many-pools", many_pools},
+        {"no-mappings", no_mappings},
+        {"no-memory", no_memory},
         {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -1,6 +1,7 @@
 /* Another process while it ends: for the time that Linux takes to free its memory, it is no zombie
  * yet, and an ordinary user cannot open its files any more. It must not be taken for a process that
- * stays and cannot be opened. Linked with the simulated device's own parts.
+ * stays and cannot be opened. And a process that ends while it holds a lock that others wait for.
+ * Linked with the simulated device's own parts.
  *
  * Exit status: 0, or 1 with a sentence. */
 #define _GNU_SOURCE
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,8 +80,36 @@ static bool ends_well(bool threads)
     return opened >= 10 && !stays;
 }
 
+/* Returns false when a lock that a process left locked is another's. Where nobody gets it, the
+ * program is killed. */
+static bool is_given_on(void)
+{
+    uint64_t *lock =
+        mmap(NULL, sizeof *lock, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (lock == MAP_FAILED)
+        exit(2);
+    pid_t pid = fork();
+    lock_acquire();
+    os_shm_lock(lock);
+    if (!pid)
+        _exit(0);
+    /* The child may come first, and end with it. */
+    bool is_own = *lock == os_process();
+    os_shm_unlock(lock);
+    waitpid(pid, NULL, 0);
+    os_shm_lock(lock);
+    is_own &= *lock == os_process();
+    os_shm_unlock(lock);
+    is_own &= !*lock;
+    lock_release();
+    if (!is_own)
+        puts("A lock was taken, and is another's.");
+    return is_own;
+}
+
 int main(void)
 {
+    alarm(60);
     /* For root all files can always be opened. */
     if (!geteuid() && (setgid(65534) || setuid(65534)))
         return 2;
@@ -87,5 +117,5 @@ int main(void)
     for (int i = 0; i < 6; i++)
         if (!ends_well(i % 2))
             return 1;
-    return 0;
+    return !is_given_on();
 }

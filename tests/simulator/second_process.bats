@@ -70,7 +70,7 @@ ends() {
     assert_output "skipped: this needs a time machine: cudaErrorNotSupported"
 }
 
-@test "a process that is about to end is not one that cannot be looked at" {
+@test "a process that is about to end is none that cannot be looked at; its lock is given on" {
     make -s BACKEND=simulator build/simulator/tests/simulator/inside_ending
     run bounded "$ROOT/build/simulator/tests/simulator/inside_ending"
     assert_success

@@ -483,6 +483,26 @@ END
     [ -z "$errors" ] || miss "It said: $errors"
 }
 
+@test "no mapping is left (vm.max_map_count): pinned memory fails with a sentence, and comes back" {
+    [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
+    program behaviour no-mappings
+    [ "$status" = 0 ]
+    [ "$output" = "cudaMallocHost(&p, 1): cudaSuccess
+cudaFreeHost(p): cudaSuccess
+cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
+cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
+cudaMallocHost(&p, 1): cudaSuccess
+cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
+    [[ $errors == *"there is none for another allocation of pinned memory."* ]]
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+}
+
+@test "no memory is left for the simulation's own records: a sentence, and the program ends" {
+    program behaviour no-memory
+    [ "$status" = 1 ] || miss "Exit status $status:" "$output" || return
+    [[ $errors == *"this machine has no memory left for "*" bytes of the simulation's own records."* ]]
+}
+
 @test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
     export SIM_MEMORY=512G    # each pool takes 32 MiB
     program behaviour many-pools 10000
