@@ -159,9 +159,14 @@ class Journal(list):
 
     def where(self, **wanted):
         """Those whose fields have these values; of a set, one of its values. A field that is not
-        there is None."""
-        sets = {k: v if type(v) is set else (v,) for k, v in wanted.items()}
+        there is None. from_ is the field "from"."""
+        sets = {k.rstrip("_"): v if type(v) is set else (v,) for k, v in wanted.items()}
         return Journal(x for x in self if all(x.get(k) in v for k, v in sets.items()))
+
+    def of(self, memory):
+        """Those about the allocation of this line, or of one of these lines; none for None."""
+        lines = memory if isinstance(memory, list) else [memory or {}]
+        return self.where(allocation={x.get("allocation") for x in lines} - {None})
 
     def that(self, holds):
         """Those for which the function `holds` is true."""
@@ -177,45 +182,20 @@ class Journal(list):
     def between(self, begin, end):
         return self.after(begin).before(end)
 
-    @property
-    def first(self):
-        return self[0] if self else None
-
-    @property
-    def last(self):
-        return self[-1] if self else None
+    first = property(lambda self: self[0] if self else None)
+    last = property(lambda self: self[-1] if self else None)
 
     # -- by what they do --
 
-    @property
-    def allocations(self):
-        """What came from a pool."""
-        return self.ok(*ALLOCATE)
-
-    @property
-    def frees(self):
-        return self.ok(*FREE)
-
-    @property
-    def copies(self):
-        return self.ok(*COPY)
-
-    @property
-    def records(self):
-        return self.ok(*RECORD)
-
-    @property
-    def queries(self):
-        return self.calls(*QUERY)
-
-    @property
-    def waits(self):
-        """The calls in which the host has waited: what they return from had not ended before."""
-        return self.where(acquired=1)
-
-    @property
-    def hazards(self):
-        return self.where(did="hazard")
+    # What came from a pool, whoever asked, and so on: calls that succeeded.
+    allocations = property(lambda self: self.ok(*ALLOCATE))
+    frees = property(lambda self: self.ok(*FREE))
+    copies = property(lambda self: self.ok(*COPY))
+    records = property(lambda self: self.ok(*RECORD))
+    queries = property(lambda self: self.calls(*QUERY))
+    # The calls in which the host has waited: what they return from had not ended before.
+    waits = property(lambda self: self.where(acquired=1))
+    hazards = property(lambda self: self.where(did="hazard"))
 
     # -- what they say --
 
@@ -265,19 +245,15 @@ def read_journal(path):
         if any(type(line) is not dict for line in found):
             raise ValueError
     except (ValueError, RecursionError, MemoryError):
-        raise Miss(
-            "Expected: a journal as the simulated device writes it.",
-            "Happened: the journal of the run cannot be read.",
-        ) from None
+        miss("""a journal as the simulated device writes it.
+            Happened: the journal of the run cannot be read.""")
     return found
 
 
 # ---- a run ----
 
-LEFT = (
-    "Expected: a program that returns from main or calls exit.",
-    "Happened: it left in another way: its journal has no last line.",
-)
+LEFT = """a program that returns from main or calls exit.
+    Happened: it left in another way: its journal has no last line."""
 
 
 class Run:
@@ -316,12 +292,9 @@ class Run:
     @cached_property
     def journal(self):
         if not self.files:
-            raise Miss(
-                "Expected: CUDA calls.",
-                "Happened: the program made no CUDA call at all: the simulated device wrote no "
-                "journal.",
-                run=self,
-            )
+            miss("""CUDA calls.
+                Happened: the program made no CUDA call at all: the simulated device wrote no
+                journal.""")
         if not self.both:
             found = self.lines_of(self.folder / "journal.jsonl")
         else:
@@ -330,7 +303,7 @@ class Run:
                 of = "exporter" if path == self.exporter else "importer"
                 found += (dict(line, of=of) for line in self.lines_of(path))
         if not found:
-            raise Miss(*LEFT, run=self)
+            miss(LEFT)
         return found
 
     @property
@@ -529,28 +502,16 @@ class Check:
         names = dict.fromkeys(re.findall(r"\b[A-Za-z]\w*", shared + own))
         student = (ROOT / self.file).read_bytes().decode(errors="surrogateescape")
         token = os.urandom(8).hex()
-        behind = "\n".join(
-            [
-                *(f"#undef {name}" for name in names),
-                "#define ASKED_OR_RUN" if either else "",
-                "#pragma GCC optimize 0",  # it runs once: optimizing would be most of the time
-                '#include "workbook.h"',
-                '#line 1 "asked.h"',
-                shared,
-                f'#line 1 "{harness}"',
-                own,
-            ]
+        behind = (
+            *(f"#undef {name}" for name in names),
+            "#define ASKED_OR_RUN" if either else "",
+            "#pragma GCC optimize 0",  # it runs once: optimizing would be most of the time
+            '#include "workbook.h"',
+            f'#line 1 "asked.h"\n{shared}',
+            f'#line 1 "{harness}"\n{own}',
         )
-        return "\n".join(
-            [
-                "#define main lesson_main",
-                f'#line 1 "{self.file}"',
-                student,
-                "",
-                re.sub(r"\basked_", f"asked_{token}_", behind),
-                "",
-            ]
-        )
+        behind = re.sub(r"\basked_", f"asked_{token}_", "\n".join(behind))
+        return f'#define main lesson_main\n#line 1 "{self.file}"\n{student}\n\n{behind}\n'
 
     def program(self, harness=None):
         """The compiled program: the lesson's own, or the one that asks. One compilation makes both
@@ -606,11 +567,10 @@ class Check:
 
     def begin(self, program, name, arguments, environment):
         """Runs a program in a folder of its own; the folder."""
-        folder = self.folder / re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
+        shown = re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
+        folder = self.folder / (shown if len(shown) < 200 else f"{shown[:180]}-{len(self.runs)}")
         folder.mkdir()
-        library = "simulator" + (
-            "-" + os.environ["SANITIZE"].replace(",", "-") if os.environ.get("SANITIZE") else ""
-        )
+        library = "-".join(["simulator", *filter(None, os.environ.get("SANITIZE", "").split(","))])
         more = dict(os.environ, CHECK_NAME=self.name, CHECK_LESSON=self.file)
         if more.get("CHECK_SEAL") and "execl" in self.manifest["imports"]:
             more["CHECK_SEAL"] = "exec"
@@ -797,7 +757,7 @@ class Check:
             miss(f"""only calls that the simulated device models.
                 Happened: {", ".join(calls)}""")
         if ends == "left":
-            raise Miss(*LEFT, run=run)
+            miss(LEFT)
 
     def expect_ordered(self, run):
         ends = run.ends() if run.journal else "left"

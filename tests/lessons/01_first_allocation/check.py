@@ -123,7 +123,7 @@ def test_freed(check):
     check.after(test_allocated)
     journal = whole(check)
     data, again = allocated(journal)
-    own = journal.where(allocation=data["allocation"])
+    own = journal.of(data)
     frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
     if len(frees) != 1:
         miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in
@@ -147,7 +147,7 @@ def test_numbers(check):
     for count, first, more in (given(check), (1, check.draw("other", -90, -2), 1)):
         run = ask(check, count, first, more)
         data, _ = allocated(run.journal)
-        own = run.journal.where(allocation=data["allocation"])
+        own = run.journal.of(data)
         calls = {name: own.ok(name).first for name in ("launch_fill", "launch_add")}
         values = [call and call["value"] for call in calls.values()]
         if values != [first, more]:

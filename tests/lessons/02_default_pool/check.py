@@ -19,7 +19,7 @@ def measurement(journal):
     """(the allocation of measure_segment, its free before the four, each or None)"""
     begin = own(journal).first
     byte = journal.allocations.before(begin).first
-    return byte, byte and journal.frees.before(begin).where(allocation=byte["allocation"]).first
+    return byte, journal.frees.before(begin).of(byte).first
 
 
 def reserved(journal):
@@ -29,16 +29,19 @@ def reserved(journal):
 
 
 def drawn(check):
-    """(segment, used, many): sizes of any device, and how many segments the edges are about."""
-    for segment, least, most in (("small", 3, 70), ("large", 500, 1024)):
-        size = check.draw(segment, least, most)
-        yield size, check.draw(f"used {segment}", most, 90000), check.draw(f"many {segment}", 3, 60)
+    """(segment, used): segments of any device, and sizes of which some are on the edges of one."""
+    for name, least, most in (("small", 3, 70), ("large", 500, 1024)):
+        segment = check.draw(name, least, most)
+        used = check.draw(f"used {name}", most, 90000)
+        edge = check.draw(f"many {name}", 3, 60) * segment
+        for size in (used, 1, segment, edge - 1, edge, edge + 1, 0):
+            yield segment, size
 
 
 def ask(check):
     """What the student's functions return, on a device with another segment."""
     other = check.draw("other", 33, 900)
-    numbers = [number for numbers in drawn(check) for number in numbers]
+    numbers = [number for pair in drawn(check) for number in pair]
     return other, check.ask(TAKE, *numbers, hazards=True, SIM_SEGMENT=other)
 
 
@@ -81,7 +84,7 @@ def test_empty(check):
     if not free:
         miss("""measure_segment frees its byte before the program allocates anything else.
             Happened: the byte was still allocated then.""")
-    if journal.hazards.where(allocation=free["allocation"]):
+    if journal.hazards.of(free):
         miss(f"""the byte is freed in the order of its stream, with cudaFreeAsync. The host has not
             waited for its allocation, so cudaFree might come before that.
             Happened: {free["call"]} freed it, and nothing orders that after the allocation.""")
@@ -97,9 +100,7 @@ def test_rule(check):
     _, answers = ask(check)
     right = {
         f"predict_reserved({segment}, {size})": rounded_up(size, segment)
-        for segment, used, many in drawn(check)
-        for edge in [many * segment]
-        for size in (used, 1, segment, edge - 1, edge, edge + 1, 0)
+        for segment, size in drawn(check)
     }
     if wrong := answers.wrong(right):
         miss(f"""predict_reserved(segment, used) is the rule for any segment and any size, in MiB:

@@ -1,11 +1,8 @@
 /* Calls lesson 03's empty_pool with allocations of the check's own: COUNT WHICH. All hold what
- * fill_pool puts into them, but for allocation WHICH. The check puts the lesson in front of this
- * file, its main renamed. */
+ * fill_pool puts into them, but for allocation WHICH. */
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        return 2;
     cudaStream_t asked_stream;
     CHECK(cudaStreamCreate(&asked_stream));
     int asked_count = atoi(argv[1]), asked_which = atoi(argv[2]);

@@ -92,11 +92,11 @@ def test_freed(check):
     sentence = """every call of the program succeeds, but for the allocation that the limit refuses.
         An allocation is freed behind its last use: no later call may touch it."""
     ended(run, sentence)
-    allocations, freed = journal.allocations, set(journal.frees.column("allocation"))
-    if not allocations or not set(allocations.column("allocation")) <= freed:
+    allocations, frees = journal.allocations, journal.frees
+    if not allocations or allocations.of(frees) != allocations:
         miss(f"""every allocation is freed, also after its pool was destroyed: a pool that is
             destroyed does not free its live allocations.
-            Happened: of {len(allocations)} allocations {len(freed)} were freed.""")
+            Happened: of {len(allocations)} allocations {len(frees)} were freed.""")
 
 
 def test_live(check):
@@ -107,25 +107,23 @@ def test_live(check):
     if len(destroyed) != 2:
         miss(f"""each of the two pools is destroyed once, with cudaMemPoolDestroy.
             Happened: {len(destroyed)} were destroyed.""")
-    last = set(in_second(journal).column("allocation"))
-    early = journal.frees.before(destroyed[1]).where(allocation=last)
+    last = in_second(journal)
+    early = journal.frees.before(destroyed[1]).of(last)
     if early:
         miss(f"""the second pool is destroyed while its allocations are live: none of them is freed
             before cudaMemPoolDestroy.
             Happened: {len(early)} of {len(last)} were freed before it.""")
-    adds = journal.ok("launch_add").after(destroyed[1])
-    added = set(adds.column("allocation"))
-    if not last <= added:
+    added = journal.ok("launch_add").after(destroyed[1])
+    if last.of(added) != last:
         miss(f"""every allocation of the second pool is used (launch_add) after the pool was
             destroyed, as at the start.
-            Happened: of {len(last)} allocations {len(added)} were used then.""")
+            Happened: of {len(last)} allocations {len(last.of(added))} were used then.""")
     copies = journal.calls(*COPY).that(lambda x: x.get("kind") != "HostToDevice")
-    read = [x for x in adds if copies.after(x).where(allocation=x["allocation"])]
-    copied = {x["allocation"] for x in read}
-    if not last <= copied:
+    copied = added.that(lambda x: copies.after(x).of(x))
+    if last.of(copied) != last:
         miss(f"""every allocation of the second pool is copied to the host after launch_add, as at
             the start: only a value that came back shows that the allocation is usable.
-            Happened: of {len(last)} allocations {len(copied)} were copied to the host.""")
+            Happened: of {len(last)} allocations {len(last.of(copied))} were copied to the host.""")
     count = check.draw("count", 2, 33)
     other = check.draw("which", 0, count - 1)
     answers = check.ask(START, count, other, hazards=True)

@@ -28,26 +28,26 @@ def returned(journal, pool, free, until):
 
 
 def drawn(check):
-    """(segment, live, freed, threshold), all in MiB: a small segment and a large one."""
+    """(segment, reserved, freed, edges, the run that asks about them), all in MiB: of a small
+    segment and of a large one. edges: {what is live: the thresholds that are asked about}"""
     for kind, scale in (("small", 1), ("large", 14)):
         least, most = 71 * scale, 900 * scale
-        yield (
-            check.draw(f"{kind} segment", 3 * scale, 70 * scale),
-            check.draw(f"{kind} live", least, most),
-            check.draw(f"{kind} freed", most + 1, 3000 * scale),
-            check.draw(f"{kind} threshold", most + 1, 2000 * scale),
-        )
-
-
-def ask(check, *sizes):
-    return check.ask(SIZES, *sizes)
+        segment = check.draw(f"{kind} segment", 3 * scale, 70 * scale)
+        live = check.draw(f"{kind} live", least, most)
+        freed = check.draw(f"{kind} freed", most + 1, 3000 * scale)
+        threshold = check.draw(f"{kind} threshold", most + 1, 2000 * scale)
+        reserved = rounded_up(live + freed, segment)
+        edges = {
+            0: (0, 3 * segment, 3 * segment - 1, reserved + segment, threshold),
+            live: (0, threshold, live + segment, live, reserved - 1, reserved + 1000 * segment),
+        }
+        pairs = [number for used in edges for limit in edges[used] for number in (used, limit)]
+        yield segment, reserved, freed, edges, check.ask(SIZES, segment, reserved, freed, *pairs)
 
 
 def test_freed(check):
     "predict_freed holds: what is reserved right after a free"
-    for segment, live, freed, threshold in drawn(check):
-        reserved = rounded_up(live + freed, segment)
-        answers = ask(check, segment, live, freed, threshold)
+    for _, reserved, freed, _, answers in drawn(check):
         if wrong := answers.wrong({f"predict_freed({reserved}, {freed})": reserved}):
             miss(f"""predict_freed(reserved, freed) is what the pool reserves right after a free. A
                 free returns memory to the pool, not to the device.
@@ -56,31 +56,19 @@ def test_freed(check):
 
 def test_synchronized(check):
     "predict_synchronized holds for other segments, sizes and thresholds"
-    for segment, live, freed, threshold in drawn(check):
-        reserved = rounded_up(live + freed, segment)
-        answers = ask(check, segment, live, freed, threshold)
-
-        def right(used, *limits, segment=segment, reserved=reserved):
-            least = rounded_up(used, segment)
-            return {
-                f"predict_synchronized({segment}, {reserved}, {used}, {limit})": min(
-                    max(limit // segment * segment, least), reserved
-                )
-                for limit in limits
-            }
-
-        edges = (0, 3 * segment, 3 * segment - 1, reserved + segment, threshold)
-        if wrong := answers.wrong(right(0, *edges)):
-            miss(f"""predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as
-                many whole segments as fit under the threshold, for segments of any size. It is
-                never more than the pool reserved: a threshold takes no memory from the device.
-                Happened: {wrong}""")
-        edges = (live + segment, live, reserved - 1, reserved + 1000 * segment)
-        if wrong := answers.wrong(right(live, 0, threshold, *edges)):
-            miss(f"""predict_synchronized(segment, reserved, live, threshold): the threshold is for
-                all that the pool reserves, also under live allocations. It adds nothing to them,
-                and a live allocation keeps its segments.
-                Happened: {wrong}""")
+    nothing = """predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as
+        many whole segments as fit under the threshold, for segments of any size. It is never more
+        than the pool reserved: a threshold takes no memory from the device."""
+    some = """predict_synchronized(segment, reserved, live, threshold): the threshold is for all
+        that the pool reserves, also under live allocations. It adds nothing to them, and a live
+        allocation keeps its segments."""
+    for segment, reserved, _, edges, answers in drawn(check):
+        for used, limits in edges.items():
+            for limit in limits:
+                kept = max(limit // segment * segment, rounded_up(used, segment))
+                question = f"predict_synchronized({segment}, {reserved}, {used}, {limit})"
+                if wrong := answers.wrong({question: min(kept, reserved)}):
+                    miss(f"{some if used else nothing} Happened: {wrong}")
 
 
 def keeps(run, mib, segment):

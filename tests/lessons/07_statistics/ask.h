@@ -68,8 +68,6 @@ static void asked_in_holes(cudaMemPool_t pool, cudaStream_t stream, size_t piece
 int main(int argc, char **argv)
 {
     size_t size[4] = {0};
-    if (argc < 4)
-        return 2;
     for (int i = 2; i < argc && i < 6; i++)
         size[i - 2] = strtoul(argv[i], NULL, 10);
     cudaStream_t stream;

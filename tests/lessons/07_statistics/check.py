@@ -84,9 +84,6 @@ def expect_measured(run, size, more):
                 Happened: phase_need returned the number without that.""")
 
 
-# ---- the rules ----
-
-
 def test_figures(check):
     "the figures are shown, and two of them cannot be set"
     found = refused(check.run().journal)

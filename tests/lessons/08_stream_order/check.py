@@ -19,7 +19,7 @@ def data_of(journal):
 
 def use(journal, call, allocation):
     """The first call of this name that uses an allocation."""
-    return allocation and journal.ok(call).where(allocation=allocation["allocation"]).first
+    return journal.ok(call).of(allocation).first
 
 
 def scratch_of(journal):
@@ -119,9 +119,6 @@ def not_reported(check, call, sentence):
         advice if check.tries < 2 and not early else "",
         errors="" if early else report,
     )
-
-
-# ---- the rules ----
 
 
 def test_parts(check):

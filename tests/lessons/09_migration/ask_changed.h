@@ -1,7 +1,6 @@
 /* Runs lesson 09 with frames of MIB (the first argument) and a library that adds MORE (the second)
  * to each digest before it is copied to the host: what a frame's answer is then, only a function
- * that looks at it can return. The check puts the lesson in front of this file, its main
- * renamed. */
+ * that looks at it can return. */
 
 static int asked_more;
 
@@ -21,8 +20,6 @@ __attribute__((visibility("hidden"))) cudaError_t cudaMemcpyAsync(void *to, cons
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
-        return 1;
     asked_more = atoi(argv[2]);
     argv[2] = NULL;
     lesson_main(2, argv);

@@ -85,7 +85,7 @@ def test_replaced(check):
                 away again, and stop the host until the device is idle.
                 Happened: frame {number} calls {" and ".join(sorted({x["call"] for x in old}))}.""")
         own = lines.allocations.where(bytes=size)
-        freed = own.where(allocation=set(frees.column("allocation")))
+        freed = own.of(frees)
         if len(own) != 2 or freed != own:
             miss(f"""each frame allocates a staging buffer and a result from a pool, in a stream,
                 and frees both with cudaFreeAsync. (The input lives as long as the program, so a

@@ -20,16 +20,13 @@ class Pipeline:
     def __init__(self, journal, pool):
         made = journal.ok("cudaMallocFromPoolAsync").where(pool=pool)
         self.pool, self.made, self.journal = pool, made, journal
-        calls = journal.where(allocation=set(made.column("allocation")))
+        calls = journal.of(made)
         self.calls = calls.that(lambda x: "result" in x)
         self.fills, self.adds = self.calls.calls("launch_fill"), self.calls.calls("launch_add")
         copies = self.calls.where(source_allocation=None).calls(*COPY)
         self.stores = copies.that(lambda x: x.get("kind") != "HostToDevice")
         self.frees = {x["allocation"]: x for x in self.calls.calls("cudaFreeAsync")}
-        self.inputs, self.results = (
-            made.where(allocation=set(used.column("allocation")))
-            for used in (self.fills, self.adds)
-        )
+        self.inputs, self.results = made.of(self.fills), made.of(self.adds)
 
     def streams(self):
         """The stages with the streams in which their calls are, of all rounds."""
@@ -172,8 +169,8 @@ def computed(line, number, size):
     """Does round `number` compute on the device, from its own input, into its own result?"""
     inputs = set(line.fills.where(value=number, bytes=size).column("allocation"))
     copies = line.journal.ok("cudaMemcpyAsync").where(bytes=size, source_allocation=inputs)
-    added = line.adds.where(value=1, bytes=size).column("allocation")
-    stores = line.stores.where(allocation=set(copies.column("allocation")) & set(added))
+    added = line.adds.where(value=1, bytes=size)
+    stores = line.stores.of(copies).of(added)
     own = [x for x in stores if "host_allocation" in x and x.get("host_offset", 0) == 4 * number]
     return bool(own), bool(stores)
 
@@ -275,7 +272,7 @@ def expect_reuse(check, kind):
     """No allocation of that kind takes new memory after the first, in any pipeline."""
     for line in every(check):
         made = line.inputs if kind == "input" else line.results
-        new = made[1:].where(**{"from": "new"}).first
+        new = made[1:].where(from_="new").first
         if new:
             miss(f"""from round 2 on each {kind} is allocated in memory that was freed.
                 Happened: the {kind} of round {made.index(new) + 1} took new memory, in

@@ -2,7 +2,7 @@
  * server_pool has made: 1 the earlier request is pending; 2 it has finished; 3 it is pending, but a
  * third stream has finished with memory of the pool. In situation N the memory that was freed holds
  * N (the third stream's holds 20 + N), and what serve returned is filled with 10 + N: the journal
- * shows where that is. The check puts the lesson in front of this file, its main renamed. */
+ * shows where that is. */
 
 static void asked_finish(cudaStream_t stream)
 {
@@ -42,8 +42,6 @@ static void asked_in(int situation, size_t bytes, const cudaStream_t *asked)
 int main(int argc, char **argv)
 {
     cudaStream_t asked[3];
-    if (argc < 2)
-        return 2;
     for (int i = 0; i < 3; i++)
         CHECK(cudaStreamCreateWithFlags(&asked[i], cudaStreamNonBlocking));
     for (int situation = 1; situation <= 3; situation++)

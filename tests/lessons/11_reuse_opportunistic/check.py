@@ -19,7 +19,7 @@ class Case:
 
     def __init__(self, journal, pool, first, second, *_):
         self.pool, self.first, self.second = pool, first, second
-        free = journal.ok("cudaFreeAsync").where(allocation=first["allocation"]).first
+        free = journal.ok("cudaFreeAsync").of(first).first
         self.between = journal.between(free or first, second)
         holds = journal.where(did="run", op="hold", stream=first["stream"])
         self.opened = holds.after(first).first
@@ -78,7 +78,7 @@ def test_cases(check):
 def before_phase(journal, phases, i):
     """What the host called between the free of the phase before and the allocation of phase i;
     None: the phase before had not freed its memory."""
-    free = journal.ok("cudaFreeAsync").where(allocation=phases[i - 1]["allocation"]).first
+    free = journal.ok("cudaFreeAsync").of(phases[i - 1]).first
     if free is None or free["n"] > phases[i]["n"]:
         return None
     return f"""Between the free of phase {i} and this allocation:
@@ -86,7 +86,7 @@ def before_phase(journal, phases, i):
 
 
 def expect_reuse(journal, phases):
-    new = phases[1:].where(**{"from": "new"}).first
+    new = phases[1:].where(from_="new").first
     if new:
         grown = phases.index(new)
         happened = f"Phase {grown} had not freed its memory."
@@ -152,9 +152,7 @@ def served(check, situation):
     request."""
     journal = check.ask(ASKED, check.draw("served", 1, 100)).journal
     fills = [journal.ok("launch_fill").where(value=x).first for x in (10 + situation, situation)]
-    return [
-        fill and journal.allocations.where(allocation=fill["allocation"]).first for fill in fills
-    ]
+    return [journal.allocations.of(fill).first for fill in fills]
 
 
 def is_memory_of(made, earlier):

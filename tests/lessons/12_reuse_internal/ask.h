@@ -8,8 +8,7 @@
  *   5  shared_pool alone
  *
  * The pools of 1 to 4 insert no wait. The first pool is the shared one, the second the spare one.
- * The calls of take are between two fills with 30 and 40, and what it returned is filled with 20.
- * The check puts the lesson in front of this file, its main renamed. */
+ * The calls of take are between two fills with 30 and 40, and what it returned is filled with 20. */
 
 /* Fills a pool of `limit` times `mib` MiB by the slow stream, which frees; then take allocates
  * `wanted` times as much. */
@@ -58,8 +57,6 @@ static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        return 2;
     int situation = atoi(argv[1]);
     size_t mib = strtoul(argv[2], NULL, 10);
     CHECK(cudaStreamCreateWithFlags(&slow, cudaStreamNonBlocking));

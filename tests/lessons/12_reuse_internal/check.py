@@ -84,8 +84,7 @@ class Taken:
         begin, end = (journal.calls("launch_fill").where(value=x).first for x in (30, 40))
         self.calls = journal.between(begin, end)
         fill = journal.ok("launch_fill").where(value=20).first
-        own = fill and self.calls.where(allocation=fill["allocation"])
-        self.made = own and own.where(result=SUCCESS).first
+        self.made = self.calls.of(fill).where(result=SUCCESS).first
         self.of = self.names.get(self.made.get("pool"), "another pool") if self.made else None
         self.forever = "hazard: waiting forever" in self.run.errors
         self.filled = fill and journal.where(did="run", of=fill["number"]).first

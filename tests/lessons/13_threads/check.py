@@ -19,7 +19,7 @@ class Handover:
 
     def __init__(self, journal, pool):
         self.made = journal.ok("cudaMallocFromPoolAsync").where(pool=pool)
-        own = journal.where(allocation=set(self.made.column("allocation")))
+        own = journal.of(self.made)
         calls = own.that(lambda x: "result" in x)
         self.fills, self.adds = calls.ok("launch_fill"), calls.ok("launch_add")
         self.copies, self.frees = calls.copies, calls.frees
@@ -174,10 +174,8 @@ def test_rounds(check):
         if used_after_free(answers):
             check.after(test_free)
         for count, handover in zip((rounds, 3), found):
-            filled, added, copied = (
-                calls.column("allocation")
-                for calls in (handover.fills, handover.adds.where(value=1), handover.copies)
-            )
+            used = (handover.fills, handover.adds.where(value=1), handover.copies)
+            filled, added, copied = (calls.column("allocation") for calls in used)
             values, numbers = handover.fills.column("value"), list(range(count))
             same = filled == added == copied and len(set(filled)) == count
             if values != numbers or not same:

@@ -1,7 +1,6 @@
 /* Calls lesson 14's functions for GPUs, pools and data of the check's own. "access OWNER GPU": GPU
  * gets access to two pools of OWNER, its default pool and a new one, and loses that to the first;
- * what was changed is in the journal. "fetch A B": fetch copies, twice, while GPU 1 has no access.
- * The check puts the lesson in front of this file, its main renamed. */
+ * what was changed is in the journal. "fetch A B": fetch copies, twice, while GPU 1 has no access. */
 
 static int asked_access(int owner, int gpu)
 {
@@ -58,8 +57,6 @@ static int asked_fetch(int first, int second)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
-        return 1;
     int a = atoi(argv[2]), b = atoi(argv[3]);
     return *argv[1] == 'f' ? asked_fetch(a, b) : asked_access(a, b);
 }

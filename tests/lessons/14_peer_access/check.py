@@ -46,9 +46,6 @@ def answer(run, pool, owner, gpu, allowed):
     return question, run.answer(question)
 
 
-# ---- the rules ----
-
-
 def test_place(check):
     "each allocation is on its GPU"
     journal = run_lesson(check).journal

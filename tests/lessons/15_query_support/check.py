@@ -66,9 +66,6 @@ def expect_ordered(run):
         miss("every use of the memory comes before its end. Happened: it had a hazard.")
 
 
-# ---- the rules ----
-
-
 def test_before_pools(check):
     "drivers before 11.2: no pools, and no error is left"
     for version in (11010, check.choose("old", BEFORE_POOLS)):

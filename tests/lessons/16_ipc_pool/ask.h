@@ -1,8 +1,7 @@
 /* Calls lesson 16's functions, each beside a process of the check's own that does the rest as it
  * should be. "pool": create_pool, and an export. "send COUNT": send_parcel, to an importer with
  * other open files. "import VALUE": importer, for data that is full of VALUE. "export VALUE":
- * exporter, whose importer adds VALUE; with 0 that one ends without its last message. The check
- * puts the lesson in front of this file, its main renamed. */
+ * exporter, whose importer adds VALUE; with 0 that one ends without its last message. */
 
 #define AF_UNIX    1
 #define SOL_SOCKET 1
@@ -127,8 +126,6 @@ static int asked_importer(int value)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2)
-        return 1;
     int value = argc > 2 ? atoi(argv[2]) : 0, number;
     if (*argv[1] == 'p') {
         cudaMemPool_t pool = create_pool();

@@ -52,9 +52,6 @@ def import_data(check, **environment):
     return run, run.journal.where(of="importer"), value
 
 
-# ---- the rules ----
-
-
 def test_created(check):
     "the pool is created for a file descriptor"
     run = ask(check, "create_pool returns a pool.", "pool")

@@ -1,7 +1,6 @@
 /* Runs lesson 17's exporter with an importer of the check's own, which adds the number that it is
  * given and keeps to the lesson's messages: behind the event of its work it sends nothing, so an
- * exporter that waits for a further message is told that there will be none. The check puts the
- * lesson in front of this file, its main renamed. */
+ * exporter that waits for a further message is told that there will be none. */
 
 #define cudaEventInterprocess 0x04
 

@@ -61,9 +61,6 @@ def processes(check):
     return Process(run, "exporter", "importer"), Process(run, "importer", "exporter")
 
 
-# ---- the rules ----
-
-
 def test_shared(check):
     "two processes share an allocation and two events"
     run = check.run_both()

@@ -1,8 +1,7 @@
 /* Calls lesson 19's work_together with pools of the check's own: one of the host, with COUNT ints
  * (the argument), and one of a NUMA node of the host, with half as many and one more. How many of
  * them are 42 afterwards is what a kernel then fills one int with: that number, and what
- * work_together did, is in the journal. The check puts the lesson in front of this file, its main
- * renamed. */
+ * work_together did, is in the journal. */
 
 static void asked_together(enum cudaMemLocationType type, size_t count)
 {
@@ -29,8 +28,6 @@ static void asked_together(enum cudaMemLocationType type, size_t count)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2)
-        return 1;
     size_t count = strtoul(argv[1], NULL, 10);
     asked_together(cudaMemLocationTypeHost, count);
     asked_together(cudaMemLocationTypeHostNuma, count / 2 + 1);

@@ -18,21 +18,13 @@ def own_pool(journal):
     return pool, data
 
 
-def the_data(check, journal):
-    """The allocation, where the program made it; else the rule waits."""
+def found(check):
+    """(the journal, the allocation, the kernel on it or None); the rule waits for an allocation."""
+    journal = check.run(**LATE).journal
     _, data = own_pool(journal)
     if not data:
         check.after(test_around)
-    return data
-
-
-def kernel_on(journal, data):
-    return journal.ok("launch_add").where(allocation=data["allocation"]).first
-
-
-def needed_kernel(check, journal, data):
-    """The same, where there is one; else the rule waits."""
-    return kernel_on(journal, data) or check.after(test_kernel)
+    return journal, data, journal.ok("launch_add").of(data).first
 
 
 def test_around(check):
@@ -77,14 +69,14 @@ def set_on_what(journal):
 
 def test_access(check):
     "the device is given access to the pool, before its kernel"
-    journal = check.run(**LATE).journal
-    data = the_data(check, journal)
+    journal, data, kernel = found(check)
     refused = refused_access(journal)
     if refused:
         miss(f"""cudaMemPoolSetAccess gets a location of type cudaMemLocationTypeDevice with the
             number 0, and cudaMemAccessFlagsProtReadWrite: the kernel reads and writes.
             Happened: it returned {", ".join(sorted(set(refused.column("result"))))}.""")
-    kernel = needed_kernel(check, journal, data)
+    if not kernel:
+        check.after(test_kernel)
     grants = journal.ok("cudaMemPoolSetAccess").where(pool=data["pool"])
     if not grants:
         miss(f"""the pool gives access: cudaMemPoolSetAccess. A host pool begins with access for the
@@ -107,8 +99,7 @@ def test_access(check):
 
 def test_kernel(check):
     "the device adds 2 to each int, in the memory of the host pool"
-    journal = check.run(**LATE).journal
-    data = the_data(check, journal)
+    journal, data, kernel = found(check)
     later = journal.after(data)
     copies = later.that(lambda x: x.get("call", "").startswith("cudaMemcpy"))
     copies += later.ok("cudaMalloc", "cudaMallocHost", "cudaHostAlloc")
@@ -119,7 +110,6 @@ def test_kernel(check):
             Happened: after the allocation the program called: {", ".join(names)}.""")
     if refused_access(journal):
         check.after(test_access)
-    kernel = kernel_on(journal, data)
     if not kernel or kernel["bytes"] != data["bytes"]:
         happened = "launch_add was not called for this allocation."
         if kernel:
@@ -151,20 +141,19 @@ def waited(journal, start, end):
 
 def test_allocated(check):
     "the host waits for the allocation before it writes"
-    journal = check.run(**LATE).journal
-    data = the_data(check, journal)
+    journal, data, kernel = found(check)
     if touched(journal, "before allocation"):
         miss(f"""the host waits for the allocation before it writes: the pointer is known at once,
             the memory may be touched when the stream has reached the allocation. {WAITS}
             Happened: the allocation is in stream {data["stream"]}; between it and launch_add
-            {waited(journal, data, kernel_on(journal, data))}.""")
+            {waited(journal, data, kernel)}.""")
 
 
 def test_waited(check):
     "the host waits for the device before it reads"
-    journal = check.run(**LATE).journal
-    data = the_data(check, journal)
-    kernel = needed_kernel(check, journal, data)
+    journal, _, kernel = found(check)
+    if not kernel:
+        check.after(test_kernel)
     if touched(journal, "not ordered after a write"):
         miss(f"""the host waits for the device before it reads. A load is no call: no stream orders
             it, only the host can. {WAITS}
@@ -174,10 +163,8 @@ def test_waited(check):
 
 def test_host(check):
     "the host writes the 40 and counts the 42, and leaves neither to the device"
-    journal = check.run(**LATE).journal
-    data = the_data(check, journal)
-    kernel = needed_kernel(check, journal, data)
-    if kernel["bytes"] != data["bytes"]:
+    journal, data, kernel = found(check)
+    if not kernel or kernel["bytes"] != data["bytes"]:
         check.after(test_kernel)
     ran = journal.where(did="run", allocation=data["allocation"])
     others = [journal.numbered[x["of"]]["call"] for x in ran if x["op"] != "add"]

@@ -7,8 +7,7 @@
  *                 trace has it; "small" then replays it through a plain pool
  * long            a seed: many parts, none of which is used
  * Each part is used as it is taken and before it returns: whole, or its first 256 KiB and its last
- * int. What was used where is in the journal. The check puts the lesson in front of this file, its
- * main renamed. */
+ * int. What was used where is in the journal. */
 
 enum { ASKED_MOST = 2048, ASKED_WHOLE = 256 << 10 };
 
@@ -221,8 +220,6 @@ static void asked_plain(cudaMemPool_t plain)
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        return 2;
     for (int i = 0; i < STREAMS; i++) {
         CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
         CHECK(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
