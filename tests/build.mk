@@ -59,7 +59,7 @@ $(LITMUS)/random: tests/litmus/random_model.h tests/litmus/node_set.h tests/litm
 
 # Test programs include the headers beside them, and those of tests/simulator.
 TEST_SOURCES := $(wildcard tests/simulator/*.c tests/litmus/ipc_*.c)
-TEST_HEADERS := $(wildcard tests/simulator/*.h tests/litmus/*.h)
+TEST_HEADERS := $(wildcard tests/simulator/*.h tests/litmus/*.h) tests/hardware/probes/messages.h
 $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
 # A test that looks inside is linked with the simulated device's own parts.

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../hardware/probes/messages.h"
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
@@ -21,8 +21,7 @@
 #define OK(call)           ok(__FILE__, __LINE__, #call, (call))
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 
-static int channel; /* this side's end of the socket */
-static int child;   /* the exporter's: the importer's pid */
+static int child; /* the exporter's: the importer's pid */
 
 static inline void is(const char *file, int line, const char *call, cudaError_t got,
                       cudaError_t expected)
@@ -39,66 +38,11 @@ static inline void ok(const char *file, int line, const char *call, cudaError_t 
     is(file, line, call, got, cudaSuccess);
 }
 
-static inline void send_bytes(const void *bytes, size_t size)
-{
-    if (write(channel, bytes, size) != (ssize_t)size)
-        _exit(5);
-}
-
-static inline void receive_bytes(void *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = read(channel, (char *)bytes + done, size - done);
-        if (n <= 0)
-            _exit(5);
-        done += (size_t)n;
-    }
-}
-
 static inline void go(void) { send_bytes("g", 1); }
 static inline void wait_for_go(void)
 {
     char c;
     receive_bytes(&c, 1);
-}
-
-/* A descriptor crosses as a message of its own. */
-static inline void send_descriptor(int descriptor)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                          .cmsg_level = SOL_SOCKET,
-                          .cmsg_type = SCM_RIGHTS}};
-    char byte = 'd';
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-    if (sendmsg(channel, &message, 0) != 1)
-        _exit(5);
-}
-
-static inline int receive_descriptor(void)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    char byte;
-    int descriptor = -1;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    if (recvmsg(channel, &message, 0) != 1 || !CMSG_FIRSTHDR(&message))
-        _exit(5);
-    memcpy(&descriptor, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof descriptor);
-    return descriptor;
 }
 
 /* True in the importer, which is the child. */

@@ -3,6 +3,8 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
+static int fd = -1; /* the descriptor that crosses */
+
 static cudaMemPool_t p, im;
 static void *a, *q; /* the exporter's allocation; its address in the importer */
 static struct cudaMemPoolPtrExportData x;
@@ -19,13 +21,13 @@ static void send_shared(void)
     launch_fill(a, 7, MiB, s);
     cudaStreamSynchronize(s);
     cudaMemPoolExportPointer(&x, a);
-    send_descriptor();
+    send_descriptor(fd);
     send_bytes(&x, sizeof x);
 }
 
 static void receive_shared(void)
 {
-    receive_descriptor();
+    fd = receive_descriptor();
     receive_bytes(&x, sizeof x);
 }
 
@@ -143,7 +145,7 @@ static char *self;
 static void see_only(const char *gpus, const char *part)
 {
     char number[16];
-    snprintf(number, sizeof number, "%d", to_other);
+    snprintf(number, sizeof number, "%d", channel);
     setenv("CUDA_VISIBLE_DEVICES", gpus, 1);
     setenv("PROBE_PART", part, 1);
     setenv("PROBE_SOCKET", number, 1);
@@ -193,7 +195,7 @@ static void import_elsewhere(void)
 
 static int in_part(void)
 {
-    to_other = atoi(getenv("PROBE_SOCKET"));
+    channel = atoi(getenv("PROBE_SOCKET"));
     shows_last_error = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     alarm(12);

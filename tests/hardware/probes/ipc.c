@@ -4,6 +4,8 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
+static int fd = -1; /* the descriptor that crosses */
+
 static cudaMemPool_t p, im, im2; /* the exporter's pool; the imported ones */
 static cudaEvent_t e, f;         /* an event, and the one that its handle opens */
 static void *a, *q, *r;          /* the exporter's allocation; the importer's addresses */
@@ -44,13 +46,13 @@ static void export_shared(void)
 static void send_shared(void)
 {
     export_shared();
-    send_descriptor();
+    send_descriptor(fd);
     send_bytes(&x, sizeof x);
 }
 
 static void receive_shared(void)
 {
-    receive_descriptor();
+    fd = receive_descriptor();
     receive_bytes(&x, sizeof x);
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
     cudaMemPoolImportPointer(&q, im, &x);

@@ -3,6 +3,8 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
+static int fd = -1; /* the descriptor that crosses */
+
 static cudaMemPool_t p, im;
 static cudaStream_t s1; /* of GPU 1 */
 static void *a, *q;     /* the exporter's allocation; its address in the importer */
@@ -48,7 +50,7 @@ static void send_shared(void)
     launch_fill(a, 7, MiB, s);
     cudaStreamSynchronize(s);
     cudaMemPoolExportPointer(&x, a);
-    send_descriptor();
+    send_descriptor(fd);
     send_bytes(&x, sizeof x);
 }
 
@@ -56,7 +58,7 @@ static void send_shared(void)
 static void *receive_shared(void)
 {
     void *memory;
-    receive_descriptor();
+    fd = receive_descriptor();
     receive_bytes(&x, sizeof x);
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
     cudaMemPoolImportPointer(&q, im, &x);

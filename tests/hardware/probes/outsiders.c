@@ -5,6 +5,8 @@
 #include "pairs.h"
 #include "workbook.h"
 
+static int fd = -1; /* the descriptor that crosses */
+
 /* ---- what an allocation that fails queues ---- */
 
 /* Blocking stream a is held, and b gets a memset. Does b wait for a? */
@@ -153,7 +155,7 @@ static cudaMemPool_t send_pool_and_allocation(int **data)
     CHECK(launch_fill(*data, 7, ints, s));
     CHECK(cudaStreamSynchronize(s));
     CHECK(cudaMemPoolExportToShareableHandle(&fd, pool, props.handleTypes, 0));
-    send_descriptor();
+    send_descriptor(fd);
     CHECK(cudaMemPoolExportPointer(&place, *data));
     send_bytes(&place, sizeof place);
     return pool;
@@ -162,7 +164,7 @@ static cudaMemPool_t send_pool_and_allocation(int **data)
 static cudaMemPool_t receive_pool_and_place(struct cudaMemPoolPtrExportData *place)
 {
     cudaMemPool_t pool;
-    receive_descriptor();
+    fd = receive_descriptor();
     receive_bytes(place, sizeof *place);
     CHECK(cudaStreamCreate(&s));
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, FD(fd), 0));
@@ -260,7 +262,7 @@ static pid_t start(void (*body)(void), const int ends[2], int role)
         return process;
     close(ends[!role]);
     alarm(20);
-    to_other = ends[role];
+    channel = ends[role];
     body();
     exit(0);
 }

@@ -8,8 +8,8 @@
 
 #include "probe.h"
 
+#include "messages.h"
 #include <fcntl.h>
-#include <sys/socket.h>
 
 /* A case of one process has no importer. */
 struct pair {
@@ -22,25 +22,6 @@ struct pair {
         .name = #function, .exporter = function \
     }
 #define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
-
-static int to_other; /* the socket to the other process */
-static int fd = -1;  /* the descriptor that crosses */
-
-static inline void send_bytes(const void *bytes, size_t n)
-{
-    if (write(to_other, bytes, n) != (ssize_t)n)
-        _exit(9);
-}
-
-static inline void receive_bytes(void *bytes, size_t n)
-{
-    for (size_t done = 0; done < n;) {
-        ssize_t more = read(to_other, (char *)bytes + done, n - done);
-        if (more <= 0)
-            _exit(8);
-        done += (size_t)more;
-    }
-}
 
 /* The two take turns: one goes on when the other has passed the turn. */
 static inline void pass_turn(void) { send_bytes("x", 1); }
@@ -55,51 +36,16 @@ static inline void await_turn(void)
 static inline void await_end(void)
 {
     char byte;
-    if (read(to_other, &byte, 1) > 0)
+    if (read(channel, &byte, 1) > 0)
         _exit(7);
     usleep(500000);
-}
-
-static inline void send_descriptor(void)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
-                          .cmsg_level = SOL_SOCKET,
-                          .cmsg_type = SCM_RIGHTS}};
-    struct iovec data = {"d", 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-    if (sendmsg(to_other, &message, 0) != 1)
-        _exit(9);
-}
-
-static inline void receive_descriptor(void)
-{
-    union {
-        struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof(int))];
-    } control;
-    char byte;
-    struct iovec data = {&byte, 1};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    if (recvmsg(to_other, &message, 0) != 1)
-        _exit(8);
-    memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof fd);
 }
 
 /* The body of one process of a pair; its lines go to the file. */
 static inline void run_process(void (*body)(void), FILE *lines, int socket)
 {
     dup2(fileno(lines), STDOUT_FILENO);
-    to_other = socket;
+    channel = socket;
     shows_last_error = 0;
     alarm(15);
     cudaStreamCreate(&s);
