@@ -245,6 +245,5 @@ def test_output(check):
     count = mib * MIB // 4
     last = (run.lines or [""])[-1]
     if not re.fullmatch(rf"synchronized     42 in {count} of {count} elements .*", last):
-        miss(
-            f'with {mib} MiB, 42 in each of {count} elements. Happened: it printed "{last[:200]}".'
-        )
+        miss(f"""with {mib} MiB, 42 in each of {count} elements.
+            Happened: it printed "{last[:200]}".""")

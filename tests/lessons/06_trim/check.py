@@ -25,13 +25,6 @@ def first_pool(journal):
     return (allocations(journal).first or {}).get("pool")
 
 
-def phases(journal):
-    """(allocation, its free) for each allocation of the first pool."""
-    frees = {x.get("allocation"): x for x in journal.ok("cudaFreeAsync")}
-    own = allocations(journal).where(pool=first_pool(journal))
-    return [(x, frees[x["allocation"]]) for x in own if x["allocation"] in frees]
-
-
 def history(lines, pool):
     """What was done to a pool, in words."""
     said = []
@@ -53,12 +46,14 @@ def history(lines, pool):
 
 
 def two_phases(journal):
-    """(free of phase 1, allocation of phase 2, its free): the first pool serves both phases."""
-    found = phases(journal)
+    """(allocation of phase 1, its free, allocation of phase 2, its free), of the first pool."""
+    frees = {x.get("allocation"): x for x in journal.ok("cudaFreeAsync")}
+    own = allocations(journal).where(pool=first_pool(journal))
+    found = [(x, frees[x["allocation"]]) for x in own if x["allocation"] in frees]
     if len(found) != 2:
         miss(f"""phases 1 and 2 take their memory from the first pool, and free it.
             Happened: the first pool had {len(found)} allocations that were freed.""")
-    return found[0][1], found[1][0], found[1][1]
+    return [*found[0], *found[1]]
 
 
 def drawn(check, which="size"):
@@ -74,8 +69,8 @@ def segment_of(check, which):
 def test_pending(check):
     "phases 1 and 2 take one pool, and the trim of the pending free returns nothing"
     journal = check.run().journal
-    freed, taken, _ = two_phases(journal)
-    sizes = [x["bytes"] // MIB for x, _ in phases(journal)]
+    first, freed, taken, _ = two_phases(journal)
+    sizes = [x["bytes"] // MIB for x in (first, taken)]
     done = journal.between(freed, taken)
     happened = f"between the phases: {history(done, taken['pool'])}."
     if sizes != [96, 48]:
@@ -106,7 +101,7 @@ def test_between(check):
 
 
 def keeps_what_is_needed(check, journal, segment):
-    freed, taken, _ = two_phases(journal)
+    _, freed, taken, _ = two_phases(journal)
     done, pool, size = journal.between(freed, taken), taken["pool"], taken["bytes"]
     happened = f"between the phases: {history(done, pool)}."
     releases = done.where(did="release", pool=pool)
@@ -144,7 +139,7 @@ def keeps_what_is_needed(check, journal, segment):
 def test_end(check):
     "at the end of phase 2 the pool keeps nothing"
     journal = drawn(check).journal
-    freed = two_phases(journal)[2]
+    freed = two_phases(journal)[3]
     done, pool = journal.between(freed, allocations(journal).after(freed).first), freed["pool"]
     if not done.where(pool=pool, did="release", why="trim", reserved=0):
         miss(f"""after phase 2 a trim of the same pool returns everything. The last free must not be

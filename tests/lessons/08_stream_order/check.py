@@ -54,35 +54,23 @@ def history(journal):
 # ---- what the simulated device reports ----
 
 
+def reports(errors):
+    """stderr in pieces: a line that is not indented, with those behind it that are."""
+    return re.split(r"\n(?! )", errors)
+
+
 def report_about(check, errors, call):
     """The first report about a call, without its advice when the check misses first."""
-    found, on, hidden = [], False, False
-    for line in errors.splitlines():
-        if not line.startswith(" "):
-            on = not found and line.startswith("hazard:") and f". {call} (" in line
-            hidden = False
-        if re.match("  [A-Z]", line):
-            hidden = check.tries < 2 and line.startswith("  To do:")
-        if on and not hidden:
-            found.append(line)
-    return "\n".join(found)
-
-
-def without_reports(errors):
-    """What stderr has besides reports: the rules about order show those."""
-    kept, on = [], True
-    for line in errors.splitlines():
-        if not line.startswith(" "):
-            on = not line.startswith("hazard:")
-        if on:
-            kept.append(line)
-    return "\n".join(kept)
+    about = rf"hazard:.*\. {call} \("
+    report = next((x for x in reports(errors) if re.match(about, x)), "")
+    advice = r"\n  To do:.*(\n(?!  [A-Z]).*)*"
+    return re.sub(advice, "", report) if check.tries < 2 else report
 
 
 def quiet(check, **environment):
     """A run, without the reports: the rules that ask for it are about something else."""
     run = check.last = copy(check.run(**environment))
-    run.errors = without_reports(run.errors)
+    run.errors = "\n".join(x for x in reports(run.errors) if not x.startswith("hazard:"))
     return run
 
 

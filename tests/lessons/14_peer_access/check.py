@@ -41,9 +41,8 @@ def ask_access(check, owner, gpu, **environment):
     return check.ask(works, "access", owner, gpu, **environment)
 
 
-def answer(run, pool, owner, gpu, allowed):
-    question = f"set_access({pool} pool of GPU {owner}, {owner}, {gpu}, {allowed})"
-    return question, run.answer(question)
+def set_access(owner, gpu):
+    return f"set_access(default pool of GPU {owner}, {owner}, {gpu}, 1)"
 
 
 def test_place(check):
@@ -135,10 +134,9 @@ def test_gives(check):
             access to its own memory without a call.
             Happened: {listed(journal)}""")
     run.expect_return()
-    question, got = answer(run, "default", 0, 1, 1)
-    if got != "1":
+    if wrong := run.wrong({set_access(0, 1): 1}):
         miss(f"""set_access returns 1 where the GPU can reach the memory of the owner.
-            Happened: {question} returned {visible(got)}.""")
+            Happened: {wrong}""")
 
 
 def test_takes(check):
@@ -190,12 +188,10 @@ def test_reach(check):
     run.expect_return()
     for owner, gpu in ((0, 1), (1, 0)):  # SIM_PEERS=lower: GPU 1 reaches GPU 0 alone
         run = ask_access(check, owner, gpu, SIM_PEERS="lower")
-        question, got = answer(run, "default", owner, gpu, 1)
-        right = int(gpu > owner)
-        if got != str(right):
+        if wrong := run.wrong({set_access(owner, gpu): int(gpu > owner)}):
             miss(f"""where only one of two GPUs reaches the other (SIM_PEERS=lower), set_access goes
                 by the direction that it is asked about.
-                Happened: {question} returned {visible(got)}. It is {right}.""")
+                Happened: {wrong}""")
     run = run_lesson(check, SIM_PEERS="off")
     check.expect_status(run, 77, "without access the lesson ends as skipped: exit status 77.")
 

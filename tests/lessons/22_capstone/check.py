@@ -18,6 +18,7 @@ GOES_ON = """the host waits for no stream in cache_take and cache_give, except w
     other stream wait for it. To ask again and again (cudaStreamQuery in a loop) is to wait."""
 GOES_ON_LONG = """a cache that goes on: 70,000 parts are taken and returned, at most 12 of them at a
     time. What it keeps about a part is used again when the part is joined or has returned."""
+NO_WAIT = "lies where another stream's part lay, and the stream does not wait for that use."
 EVERY_LAST_USE = """a stream waits for the last use of each part that lay where its new part lies"""
 
 
@@ -122,8 +123,7 @@ def test_neighbors(check):
     before = figures.before[figures.bad]
     if len(before) <= 1:
         miss(f"""{EVERY_LAST_USE}.
-            Happened: {place_of(figures)} lies where another stream's part lay, and the stream does
-            not wait for that use.""")
+            Happened: {place_of(figures)} {NO_WAIT}""")
     miss(f"""two idle neighbors are joined when they belong to one stream; those of two streams only
         when one stream has waited for the other. A joined part has one stream: who takes it waits
         for that stream alone, or for none.
@@ -188,8 +188,7 @@ def test_trim(check):
                 part of it.""")
         if figures.bad is not None and mode != "neighbors":
             miss(f"""{EVERY_LAST_USE}, also for those that are joined before a new piece is taken.
-                Happened: {place_of(figures)} lies where another stream's part lay, and the stream
-                does not wait for that use.""")
+                Happened: {place_of(figures)} {NO_WAIT}""")
         expect_nothing_left(figures)
 
 
