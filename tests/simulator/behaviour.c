@@ -4,6 +4,8 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -770,6 +772,67 @@ static int many_pinned(int argc, char **argv)
     return 0;
 }
 
+static sigjmp_buf before_touch;
+static struct sigaction found;
+
+static void jump(int signo) { siglongjmp(before_touch, signo); }
+static void jump_informed(int signo, siginfo_t *information, void *context)
+{
+    (void)information, (void)context;
+    jump(signo);
+}
+static void pass_on(int signo, siginfo_t *information, void *context)
+{
+    (void)!write(1, "passed on\n", 10);
+    found.sa_sigaction(signo, information, context);
+}
+
+static void touch_and_say(const int *address)
+{
+    if (sigsetjmp(before_touch, 1))
+        puts("the program's handler ran");
+    else
+        printf("read %d\n", *(const volatile int *)address);
+}
+
+static void send_and_say(void)
+{
+    if (sigsetjmp(before_touch, 1))
+        puts("also where it was sent");
+    else
+        raise(SIGSEGV);
+}
+
+/* A program with a handler of its own for SIGSEGV: plain or informed, older than the first call, or
+ * plain, and a signal is sent first; or one that passes a signal on to whom it found there. */
+static int own_handler(int argc, char **argv)
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    bool passes = argc && !strcmp(argv[0], "passes-on"), sent = argc && !strcmp(argv[0], "sent");
+    int *data, *pinned;
+    action.sa_sigaction = jump_informed;
+    if (sent || (argc && !strcmp(argv[0], "plain")))
+        signal(SIGSEGV, jump);
+    else if (!passes)
+        sigaction(SIGSEGV, &action, NULL);
+    SAY(cudaMalloc((void **)&data, MiB));
+    SAY(cudaMallocHost((void **)&pinned, MiB));
+    if (passes) {
+        action.sa_sigaction = pass_on;
+        sigaction(SIGSEGV, &action, &found);
+        SAY(cudaMemcpyAsync(pinned, data, MiB, cudaMemcpyDeviceToHost, 0));
+        touch_and_say(NULL);
+    }
+    if (sent)
+        send_and_say();
+    touch_and_say(data);
+    if (!sent)
+        send_and_say();
+    cudaFreeHost(pinned);
+    SAY(cudaFree(data));
+    return 0;
+}
+
 /* The program takes all mappings that Linux allows, and gives them back. */
 static int no_mappings(int argc, char **argv)
 {
@@ -890,6 +953,7 @@ int main(int argc, char **argv)
         {"many-copies", many_copies},
         {"many-pinned", many_pinned},
         {"many-pools", many_pools},
+        {"own-handler", own_handler},
         {"no-mappings", no_mappings},
         {"no-memory", no_memory},
         {"leaks", leaks},

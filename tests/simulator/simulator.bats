@@ -688,6 +688,26 @@ unordered writes, launch_add at again.c:7."
     finish
 }
 
+@test "a program's own handler of SIGSEGV runs behind the sentence, and may pass the signal on" {
+    local how
+    for how in plain informed; do
+        program behaviour own-handler "$how"
+        [ "$status" = 0 ] || complain "$how: exit status $status, not 0."
+        [ "$(tail -n 3 <<<"$output")" = "the program's handler ran
+also where it was sent
+cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
+        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] ||
+            complain "$how: stderr says: $errors"
+    done
+    program behaviour own-handler sent
+    [ "$(sed -n 3p <<<"$output")" = "also where it was sent" ] || complain "sent:" "$output"
+    # The signal comes to it once, and then to nobody.
+    SIM_SCHEDULE=late program behaviour own-handler passes-on
+    [ "$status" = 139 ] || complain "passes-on: exit status $status, not 139."
+    [ "$(grep -c '^passed on' <<<"$output")" = 1 ] || complain "passes-on: it prints:" "$output"
+    finish
+}
+
 @test "after a fault nothing more is done, and it is reported once" {
     SIM_CHECK=off program behaviour after-fault
     [ "$(grep -c 'behind the fault: 5 5' <<<"$output")" = 1 ] ||
