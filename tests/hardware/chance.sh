@@ -28,7 +28,11 @@ answer() { # answer OUT: what a run came to
     else
         awk -v status="$status" '
             { gsub(/[|]/, "/"); printf "%s%s", (NR > 1 ? " / " : ""), $0 }
-            END { if (status) printf "%sexit status %s", (NR ? "; " : ""), status; print "" }' "$1.out"
+            END {
+                if (status)
+                    printf "%sexit status %s", (NR ? "; " : ""), status
+                print ""
+            }' "$1.out"
     fi
 }
 
@@ -49,8 +53,8 @@ rows() { # rows PROGRAM: its lines of the table
 {
     echo "# What chance decides on a GPU"
     echo
-    echo "Written by tests/hardware/chance.sh: ${RUNS:-20} runs of each program whose answer depends" \
-        "on how far the device is."
+    echo "Written by tests/hardware/chance.sh: ${RUNS:-20} runs of each program whose answer" \
+        "depends on how far the device is."
     echo
     about
     echo
