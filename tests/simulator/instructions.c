@@ -161,6 +161,7 @@
     M("mov.u32 %r0, %dynamic_smem_size;" R, 16)                                                    \
     M("mov.u32 %r0, %total_smem_size;" R, 256 + 16)                                                \
     M("mov.u32 %r0, %nclusterid.x;" R, 1)                                                          \
+    M("mov.u64 %d0, 5; mov.u64 %d0, %gridid;", 0)                                                  \
     M("mov.u32 %r0, WARP_SZ;" R, 32)                                                               \
     M("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; setp.gt.u64 %p0, %d2, %d1;" P, 1)             \
     M("mov.u64 %d1, %globaltimer; mov.u64 %d2, %globaltimer; setp.gt.u64 %p0, %d2, %d1;" P, 1)     \
@@ -220,6 +221,13 @@
       "one: mov.u32 %r0, 10; bra.uni end; two_: mov.u32 %r0, 20; bra.uni end; "                    \
       "three: mov.u32 %r0, 30; end:" R,                                                            \
       10 * (l % 3 + 1))                                                                            \
+    M("table: .branchtargets one, two_; setp.lt.u32 %p1, %r7, 4; setp.gt.u32 %p2, %r7, 99; "       \
+      "and.b32 %r1, %r7, 1; @%p2 brx.idx %r1, table; @%p1 brx.idx %r1, table; "                    \
+      "mov.u32 %r0, 30; bra.uni end; one: mov.u32 %r0, 10; bra.uni end; two_: mov.u32 %r0, 20; "   \
+      "end:" R,                                                                                    \
+      l >= 4 ? 30 : 10 * (l % 2 + 1))                                                              \
+    M("st.global.u64 [%d7], 77; setp.ge.u32 %p1, %r7, 4; @%p1 call leaves; mov.u64 %d0, 5;",       \
+      l < 4 ? 5 : 77)                                                                              \
     M("mov.u64 %d1, twice; mov.u64 %d2, thrice;" ODD "selp.b64 %d1, %d2, %d1, %p2; { "             \
       ".param .b32 given; .param .b32 back; st.param.b32 [given], %r7; "                           \
       "form: .callprototype (.param .b32 _) _ (.param .b32 _); "                                   \
@@ -247,13 +255,14 @@ static void fill_expected(void)
     ".visible .func (.param .b32 back) " name "(.param .b32 x)\n{ .reg .b32 %r<2>;" \
     "ld.param.u32 %r0, [x]; mul.lo.u32 %r0, %r0, " factor "; st.param.b32 [back], %r0; ret; }\n"
 
-static const char begin[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".global .align 16 .b8 sixteen[16] = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION(
-        "twice", "2") FUNCTION("thrice", "3");
+static const char begin[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                            ".global .align 16 .b8 sixteen[16] = "
+                            "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION("twice", "2")
+                                FUNCTION("thrice", "3") ".visible .func leaves()\n{ exit; }\n";
 static const char kernel[] =
     ".visible .entry case%zu(.param .u64 out, .param .align 8 .b8 two[8])\n{\n"
-    ".reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .f32 %%f<4>; .reg .b64 %%d<8>; .reg .f64 %%g<4>;\n"
+    ".reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .f32 %%f<4>; .reg .b64 %%d<8>; .reg .f64 "
+    "%%g<4>;\n"
     ".reg .pred %%p<4>; .shared .align 16 .b8 part[256]; .local .align 8 .b8 own[16];\n"
     "mov.u32 %%r7, %%laneid; ld.param.u64 %%d7, [out]; mul.wide.u32 %%d6, %%r7, 8;\n"
     "add.s64 %%d7, %%d7, %%d6;\n%s\nst.global.u64 [%%d7], %%d0; ret;\n}\n";
@@ -314,8 +323,10 @@ static char *put_text(char *at, const char *name, const char *text)
 
 static const char says[] =
     ".extern .func (.param .b32 back) vprintf(.param .b64 a, .param .b64 b);\n"
-    ".visible .entry says()\n{ .reg .b32 %r<2>; .reg .b64 %d<4>; .local .align 8 .b8 values[64];\n"
-    "mov.u64 %d0, values; st.local.u32 [%d0], -7; mov.u64 %d1, word; cvta.global.u64 %d1, %d1;\n"
+    ".visible .entry says()\n{ .reg .b32 %r<2>; .reg .b64 %d<4>; .local .align 8 .b8 "
+    "values[64];\n"
+    "mov.u64 %d0, values; st.local.u32 [%d0], -7; mov.u64 %d1, word; cvta.global.u64 %d1, "
+    "%d1;\n"
     "st.local.u64 [%d0+8], %d1; st.local.f64 [%d0+16], 0d4004000000000000;\n"
     "st.local.u64 [%d0+24], -16; st.local.u64 [%d0+32], 0x1234; st.local.u64 [%d0+40], 0;\n"
     "st.local.u32 [%d0+48], 65; cvta.local.u64 %d2, %d0;\n"
