@@ -1,11 +1,9 @@
-/* Calls lesson 22's cache. The first argument is the walk, then come its numbers:
- * turns, third    four streams and a size: memory goes from stream to stream, and to a third one
- * neighbors       two streams and two sizes: neighbors of two streams return
- * newer           two streams and four sizes: a part is joined of an older and a newer return
- * held            two streams and a size: the first one is held meanwhile
- * random, small   a seed: a walk that depends on where the cache put its parts, so that no stored
- *                 trace has it; "small" then replays it through a plain pool
- * long            a seed: many parts, none of which is used
+/* Calls lesson 22's cache. The first argument is the walk:
+ * walk            its steps follow, in words: take BYTES STREAM, give I (the i-th of those that are
+ *                 live), trim; hold STREAM, at a gate, and open
+ * random, small   a seed follows: a walk that depends on where the cache put its parts, so that no
+ *                 stored trace has it; "small" then replays it through a plain pool
+ * long            a seed follows: many parts, none of which is used
  * Each part is used as it is taken and before it returns: whole, or its first 256 KiB and its last
  * int. What was used where is in the journal. */
 
@@ -74,70 +72,23 @@ static void asked_give_id(int id)
         }
 }
 
-/* Takes from each of the streams in turn, and gives. */
-static void asked_in_turn(size_t bytes, const int *in, int count)
+static void asked_walk(char **word)
 {
-    for (int i = 0; i < count; i++) {
-        asked_take(bytes, in[i]);
-        asked_give(0);
-    }
-}
-
-/* Memory goes from stream to stream; with `third`, then to a stream that had none. */
-static void asked_turns(const int *in, size_t bytes, int third)
-{
-    int b = in[1], c = in[2], fresh = in[3];
-    asked_in_turn(bytes, in, 3);
-    cache_trim();
-    /* c has waited for b more often than the fresh stream has returned a part, when b hands on what
-     * it never used. */
-    asked_in_turn(bytes, (int[]){b, b, b, b, c}, 5);
-    cache_trim();
-    if (!third)
-        return;
-    asked_in_turn(2 * bytes, &fresh, 1);
-    asked_take(bytes, b);
-    asked_take(bytes, c);
-    asked_give(0);
-    asked_give(0);
-    cache_trim();
-}
-
-/* Neighbors of two streams return, and their bytes are asked for together. */
-static void asked_neighbors(const int *in, size_t left, size_t right)
-{
-    for (int i = 0; i < 6; i++) {
-        asked_take(left, in[0]);
-        asked_take(right, in[1]);
-        asked_give(i % 2);
-        asked_give(0);
-        asked_in_turn(left + right, &in[i / 2], 1);
-        cache_trim();
-    }
-    asked_take(left, in[0]);
-    asked_take(right, in[1]);
-}
-
-/* One of two neighbors returns, the other stream waits for that as it takes the spare part, and the
- * second neighbor returns: what is joined has a use that the other stream has not waited for. What
- * lies around them stays in use. */
-static void asked_newer(const int *in, size_t spare, size_t guard, size_t left, size_t right)
-{
-    for (int i = 0; i < 4; i++) {
-        int one = in[i / 2], other = in[1 - i / 2];
-        int first = asked_take(spare, one);
-        asked_take(guard, one);
-        int pair[] = {asked_take(left, one), asked_take(right, one)};
-        asked_take(guard, one);
-        asked_give_id(first);
-        asked_give_id(pair[i % 2]);
-        asked_take(spare, other);
-        asked_give_id(pair[1 - i % 2]);
-        asked_take(left + right, other);
-        while (asked_live_count > 0)
-            asked_give(0);
-        cache_trim();
-    }
+    volatile int *gate = NULL;
+    for (; *word != NULL; word++)
+        if (strcmp(*word, "take") == 0) {
+            asked_take(strtoul(word[1], NULL, 10), atoi(word[2]));
+            word += 2;
+        } else if (strcmp(*word, "give") == 0) {
+            asked_give(atoi(*++word));
+        } else if (strcmp(*word, "hold") == 0) {
+            gate = gate_create();
+            CHECK(launch_hold(gate, streams[atoi(*++word)]));
+        } else if (strcmp(*word, "open") == 0) {
+            gate_open(gate);
+        } else {
+            cache_trim();
+        }
 }
 
 /* 70,000 parts of one stream, of which at most 12 are live. */
@@ -153,17 +104,6 @@ static void asked_long(void)
     for (int i = 0; i < 12; i++)
         if (kept[i] != NULL)
             cache_give(kept[i]);
-}
-
-/* A stream returned a part and is held: another one takes it, and the host goes on. */
-static void asked_held(const int *in, size_t bytes)
-{
-    volatile int *gate = gate_create();
-    asked_take(bytes, in[0]);
-    CHECK(launch_hold(gate, streams[in[0]]));
-    asked_give(0);
-    asked_take(bytes, in[1]);
-    gate_open(gate);
 }
 
 /* 60 parts of ten sizes in five streams, and now and then a part that is larger than all before: a
@@ -228,23 +168,11 @@ int main(int argc, char **argv)
     pool = pool_create();
     pool_set(plain, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    int in[4] = {0};
-    size_t given[7] = {0};
-    for (int i = 0; i < 7 && i + 2 < argc; i++)
-        given[i] = strtoul(argv[i + 2], NULL, 10);
-    for (int i = 0; i < 4; i++)
-        in[i] = (int)given[i];
-    asked_seed = (unsigned)given[0];
-    if (strcmp(argv[1], "turns") == 0 || strcmp(argv[1], "third") == 0)
-        asked_turns(in, given[4], argv[1][1] == 'h');
-    else if (strcmp(argv[1], "neighbors") == 0)
-        asked_neighbors((int[]){in[0], in[1], in[2]}, given[3], given[4]);
-    else if (strcmp(argv[1], "newer") == 0)
-        asked_newer(in, given[2], given[3], given[4], given[5]);
+    asked_seed = (unsigned)strtoul(argv[2], NULL, 10);
+    if (strcmp(argv[1], "walk") == 0)
+        asked_walk(argv + 2);
     else if (strcmp(argv[1], "long") == 0)
         asked_long();
-    else if (strcmp(argv[1], "held") == 0)
-        asked_held(in, given[2]);
     else if (strcmp(argv[1], "random") == 0)
         asked_random();
     else

@@ -41,9 +41,13 @@ def numbers(check, mode):
     return given.get(mode, [check.draw("seed", 1, 1000000)])
 
 
+def ask(check, sentence, mode):
+    return check.ask(sentence, *walks.Walk(mode, numbers(check, mode)).words, hazards=True)
+
+
 def walk(check, mode):
     """What a walk shows: walks.Figures."""
-    run = check.ask(OTHERS, mode, *numbers(check, mode), hazards=True)
+    run = ask(check, OTHERS, mode)
     if not hasattr(run, "figures"):
         run.figures = walks.figures(run, mode, numbers(check, mode))
     return run.figures
@@ -157,7 +161,7 @@ def test_hand_over(check):
     if not figures.waits:  # who hands memory on and never waits, as the starter does
         check.after(test_turns)
     one, other, _ = numbers(check, "held")
-    run = check.ask(GOES_ON, "held", *numbers(check, "held"), hazards=True)
+    run = ask(check, GOES_ON, "held")
     if "waiting forever" in run.errors:
         miss(f"""{GOES_ON}
             Happened: streams[{one}] returned a part and is held by a kernel; the host waits for it
@@ -214,7 +218,7 @@ def test_small_program(check):
 def test_long(check):
     "a long program: 70,000 parts, of which few are live"
     check.after(test_places)
-    run = check.ask(GOES_ON_LONG, "long", *numbers(check, "long"), hazards=True)
+    run = ask(check, GOES_ON_LONG, "long")
     taken = len(run.journal.ok("cudaMallocFromPoolAsync"))
     if taken > 100:
         miss(f"""12 parts of at most 1 MiB need few pieces, however often they are taken.

@@ -6,17 +6,20 @@ import re
 from check import MIB, SUCCESS
 
 GRAIN, WHOLE, STREAMS = 512, 256 << 10, 8
+OF_A_SEED = ("random", "small", "long")
 
 
 class Walk:
-    """The steps of ask.h: (is it taken, id of the part)."""
+    """The steps of ask.h: (is it taken, id of the part). words: what ask.h is given for them."""
 
-    def __init__(self, mode, given, places):
-        self.places, self.seed = places, given[0]
-        self.bytes, self.stream, self.steps, self.live = [], [], [], []
+    def __init__(self, mode, given, places=None):
+        self.places, self.seed = places or {}, given[0]
+        self.bytes, self.stream, self.steps, self.live, self.words = [], [], [], [], []
         getattr(self, mode)(*given)
-        while self.live:
+        words = [mode, *given] if mode in OF_A_SEED else ["walk", *self.words]
+        while self.live:  # ask.h does that by itself
             self.give(0)
+        self.words = words
 
     def below(self, most):
         self.seed = (self.seed * 1103 + 12345) % 1048576
@@ -27,12 +30,14 @@ class Walk:
         self.bytes.append(size)
         self.stream.append(stream)
         self.steps.append((True, one))
+        self.words += ["take", size, stream]
         self.seed = (self.seed + self.places.get(one, 0)) % 1048576
         self.live.append(one)
         return one
 
     def give(self, i):
         self.steps.append((False, self.live[i]))
+        self.words += ["give", i]
         self.live[i] = self.live[-1]
         self.live.pop()
 
@@ -45,29 +50,44 @@ class Walk:
             self.take(size, stream)
             self.give(0)
 
+    def trim(self):
+        self.words.append("trim")
+
     def turns(self, a, b, c, _, size):
+        """Memory goes from stream to stream."""
         self.in_turn(size, [a, b, c])
+        self.trim()
+        # c has waited for b more often than the fresh stream of `third` has returned a part, when b
+        # hands on what it never used.
         self.in_turn(size, [b, b, b, b, c])
+        self.trim()
 
     def third(self, a, b, c, fresh, size):
+        """And then to a stream that had none."""
         self.turns(a, b, c, fresh, size)
         self.in_turn(2 * size, [fresh])
         self.take(size, b)
         self.take(size, c)
         self.give(0)
         self.give(0)
+        self.trim()
 
     def neighbors(self, a, b, c, left, right):
+        """Neighbors of two streams return, and their bytes are asked for together."""
         for i in range(6):
             self.take(left, a)
             self.take(right, b)
             self.give(i % 2)
             self.give(0)
             self.in_turn(left + right, [[a, b, c][i // 2]])
+            self.trim()
         self.take(left, a)
         self.take(right, b)
 
     def newer(self, a, b, spare, guard, left, right):
+        """One of two neighbors returns, the other stream waits for that as it takes the spare part,
+        and the second neighbor returns: what is joined has a use that the other stream has not
+        waited for. What lies around them stays in use."""
         for i in range(4):
             one, other = [(a, b), (b, a)][i // 2]
             first = self.take(spare, one)
@@ -81,6 +101,18 @@ class Walk:
             self.take(left + right, other)
             while self.live:
                 self.give(0)
+            self.trim()
+
+    def held(self, a, b, size):
+        """A stream returned a part and is held: another one takes it, and the host goes on."""
+        self.take(size, a)
+        self.words += ["hold", a]
+        self.give(0)
+        self.take(size, b)
+        self.words.append("open")
+
+    def long(self, _):
+        """ask.h takes 70,000 parts, and uses none."""
 
     def random(self, _):
         sizes = []
