@@ -134,8 +134,7 @@
         const beside = document.querySelector(`#${name} .predict-why`);
         if (beside) return [...beside.cloneNode(true).childNodes];
         const match = /^closing-(\d+)$/.exec(name);
-        const item = match && document.querySelector(
-            `.predict-answers ol > li:nth-child(${match[1]})`);
+        const item = match && document.querySelectorAll(".predict-answers ol > li")[match[1] - 1];
         if (!item) return [];
         const blocks = [...item.children];
         const last = blocks.findLastIndex((block) => block.matches("div[class*='highlight']"));

@@ -270,24 +270,26 @@ class Predict(BookDirective):
         self.asked = []  # what asked.py has of each field
         fields = [self.field(line) for line in whole_lines(self.options["fields"])]
         number = len(asked) + 1
+        on_page = self.env.temp_data.setdefault("asked questions", [])
+        shown_number = len(on_page) + 1  # the reader's: of all questions of the page
         printed = [(*shown[:2], [text for _, text in shown[2]]) for shown in self.shown]
-        asked.append((printed, list(self.content)))
+        asked.append((shown_number, printed, list(self.content)))
         text = " ".join(self.arguments[0].split())
         self.env.answer_keys.setdefault(self.env.docname, []).extend(
             [f"{self.env.docname}, {group} {number}: {text}", *self.keys]
         )
 
         name = f"{group}-{number}"
-        self.env.temp_data.setdefault("asked questions", []).append(
-            {"name": name, "fields": self.asked, "at": self.options.get("at")}
-        )
+        on_page.append({"name": name, "fields": self.asked, "at": self.options.get("at")})
         question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
-        found, messages = self.parse_inline(f"{number}. {text}")
+        found, messages = self.parse_inline(f"{shown_number}. {text}")
         question += found
         try:
             beliefs = read_beliefs(self.options.get("beliefs", ""), fields)
         except ValueError as error:
-            raise BookError(f"{self.env.docname}: beliefs of question {number}: {error}") from error
+            raise BookError(
+                f"{self.env.docname}: beliefs of question {shown_number}: {error}"
+            ) from error
         data = {"fields": fields, "printed": self.shown, "beliefs": beliefs}
         data = escape(json.dumps(data))
         rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
@@ -373,13 +375,13 @@ class PredictAnswers(BookDirective):
 
     def run(self):
         lines = [".. dropdown:: The answers", "   :class-container: predict-answers", ""]
-        for shown, why in self.env.temp_data.get("closing questions", []):
+        for number, shown, why in self.env.temp_data.get("closing questions", []):
             item = []
             for command, place, printed in shown:
                 item += [f"``{command}`` {verb_of(command)}{in_place(place)}:", ""]
                 item += block("\n".join(printed) or "(nothing)", kind="wrapped")
             item += why
-            lines += indent(["#. " + item[0], *indent(item[1:]), ""])
+            lines += indent([f"{number}. {item[0]}", *indent(item[1:]), ""])
         return self.lines(lines)
 
 

@@ -30,12 +30,14 @@ class DoneWhen(BookDirective):
         name = self.env.docname
         of, number = manifest.manifest(name), name[:2]
         self.depend(f"tests/lessons/{name}/manifest.ini")
-        met = f", {of['given']} of which the file meets as it is" if of["given"] else ""
-        words = (
-            f"**Done** when ``make check-{number}`` reports no MISS. It has {of['rules']} "
-            f"rules{met}. ``make hint-{number}`` prints the hints below one at a time, and "
-            f"``make picture-{number}`` draws the run of your file."
-        )
+        rules = f"{of['rules']} rules"
+        of_them = f"the delivered file meets {of['given']} of its {rules}" if of["given"] else ""
+        words = f"**Done** when ``make check-{number}`` reports no MISS ({of_them or rules})."
+        if number == "01":
+            words = (
+                f"{words} In each lesson ``make hint-NN`` prints the hints below one at a time, and "
+                "``make picture-NN`` draws the run of your file."
+            )
         return self.lines([".. rst-class:: done-when", "", words])
 
 
