@@ -24,21 +24,21 @@ static size_t count_of(int wanted, const int *values, size_t count)
 }
 
 /* One stream holds at a closed gate, until gate_open(). Which other streams and calls wait? */
-static void hold_one(const char *kind, unsigned flags, cudaStream_t other)
+static void hold_one(const char *kind, unsigned flags, cudaStream_t worker)
 {
-    int *data;
+    int *memory;
     cudaStream_t held;
     volatile int *gate = gate_create();
     CHECK(cudaStreamCreateWithFlags(&held, flags));
-    CHECK(cudaMallocAsync((void **)&data, MiB, other));
+    CHECK(cudaMallocAsync((void **)&memory, MiB, worker));
 
     CHECK(launch_hold(gate, held));
     printf("%-12s held:  legacy stream %-17s", kind,
            cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
-    CHECK(cudaMemsetAsync(data, 1, MiB, other));
-    CHECK(cudaStreamSynchronize(other));
-    printf("  worker %s", cudaGetErrorName(cudaStreamQuery(other)));
-    CHECK(cudaFree(data));
+    CHECK(cudaMemsetAsync(memory, 1, MiB, worker));
+    CHECK(cudaStreamSynchronize(worker));
+    printf("  worker %s", cudaGetErrorName(cudaStreamQuery(worker)));
+    CHECK(cudaFree(memory));
     printf("  cudaFree returned\n");
     gate_open(gate);
 
