@@ -3,8 +3,8 @@
  * Asks   A program works in phases, which need different amounts of memory. What does
  *        cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
  * Yours  fix: three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
- *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum, the pools
- *        stay what they are, and nothing is tried out in others.
+ *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum, and the
+ *        program creates no other pools to try things out in.
  * Calls  cudaStreamSynchronize(cudaStream_t stream)
  *        cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
  * Run    make 06          check   make check-06          page   docs/06_trim

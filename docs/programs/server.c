@@ -1,5 +1,5 @@
 /* A server answers three requests, twice: from a pool with the default release threshold, and from
- * one that keeps its memory. The book's first page and lesson 04 draw its run. */
+ * one that keeps its memory. The first page of the book, 04 and 05 draw its run. */
 #include "kernels.h"
 #include "workbook.h"
 
