@@ -28,7 +28,7 @@ def addresses():
 
 @drawing(
     "moments",
-    "The two policies differ in one moment only: the device is past the free, and the host has "
+    "On and off differ in one moment only: the device is past the free, and the host has "
     "not waited",
     ["when another stream allocates", "policy on", "policy off"],
     lambda: [
