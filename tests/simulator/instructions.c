@@ -1,5 +1,5 @@
-/* What an instruction of PTX gives, by NVIDIA's "PTX ISA": each case is a kernel of its own, with 32
- * threads, and is registered by hand, so that a machine without nvcc tries it, too.
+/* What an instruction of PTX gives, by NVIDIA's "PTX ISA". Each case is a kernel of its own, with
+ * 32 threads. They are registered by hand, so that a machine without nvcc tries them, too.
  * instructions values: all cases. instructions printf: what a kernel prints. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
