@@ -228,6 +228,11 @@
       l >= 4 ? 30 : 10 * (l % 2 + 1))                                                              \
     M("st.global.u64 [%d7], 77; setp.ge.u32 %p1, %r7, 4; @%p1 call leaves; mov.u64 %d0, 5;",       \
       l < 4 ? 5 : 77)                                                                              \
+    M("mov.u64 %d1, functions;" ODD "mul.wide.u32 %d2, %r1, 8; add.s64 %d1, %d1, %d2; "            \
+      "ld.global.u64 %d1, [%d1]; { .param .b32 given; .param .b32 back; "                          \
+      "st.param.b32 [given], %r7; form: .callprototype (.param .b32 _) _ (.param .b32 _); "        \
+      "call (back), %d1, (given), form; ld.param.b32 %r0, [back]; }" R,                            \
+      l *(2 + l % 2))                                                                              \
     M("mov.u64 %d1, twice; mov.u64 %d2, thrice;" ODD "selp.b64 %d1, %d2, %d1, %p2; { "             \
       ".param .b32 given; .param .b32 back; st.param.b32 [given], %r7; "                           \
       "form: .callprototype (.param .b32 _) _ (.param .b32 _); "                                   \
@@ -255,10 +260,12 @@ static void fill_expected(void)
     ".visible .func (.param .b32 back) " name "(.param .b32 x)\n{ .reg .b32 %r<2>;" \
     "ld.param.u32 %r0, [x]; mul.lo.u32 %r0, %r0, " factor "; st.param.b32 [back], %r0; ret; }\n"
 
-static const char begin[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                            ".global .align 16 .b8 sixteen[16] = "
-                            "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION("twice", "2")
-                                FUNCTION("thrice", "3") ".visible .func leaves()\n{ exit; }\n";
+static const char begin[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".global .align 16 .b8 sixteen[16] = "
+    "{1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16};\n" FUNCTION("twice", "2")
+        FUNCTION("thrice", "3") ".visible .func leaves()\n{ exit; }\n"
+                                ".global .align 8 .u64 functions[2] = {twice, thrice};\n";
 static const char kernel[] =
     ".visible .entry case%zu(.param .u64 out, .param .align 8 .b8 two[8])\n{\n"
     ".reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .f32 %%f<4>; .reg .b64 %%d<8>; .reg .f64 "
