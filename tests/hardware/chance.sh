@@ -6,7 +6,9 @@
 # line "PROGRAM, a tab, an answer", a pattern of grep -E, for each answer that a GPU has given. Each
 # program runs RUNS (20) times, at most SECONDS_EACH (20) seconds each; one that does not end is not
 # run again. FILE.md receives a table: the answers, and how often each was given. An answer is all
-# that the program printed, its lines joined by " / ", and the exit status if it is not 0.
+# that the program printed, its lines joined by " / ", without the "~ " of lines that depend on the
+# machine (tests/grading/machine.sed), and the exit status if it is not 0. A program that needs more
+# GPUs than there are has no row.
 # Exit status 0: every answer is one that facts/chance.txt has.
 set -u
 file=$(realpath -m "${1:-build/chance.md}")
@@ -27,7 +29,7 @@ answer() { # answer OUT: what a run came to
         echo "did not end"
     else
         awk -v status="$status" '
-            { gsub(/[|]/, "/"); printf "%s%s", (NR > 1 ? " / " : ""), $0 }
+            { sub(/^~ /, ""); gsub(/[|]/, "/"); printf "%s%s", (NR > 1 ? " / " : ""), $0 }
             END {
                 if (status)
                     printf "%sexit status %s", (NR ? "; " : ""), status
@@ -42,12 +44,12 @@ rows() { # rows PROGRAM: its lines of the table
         bounded "${SECONDS_EACH:-20}" "$out" "build/gpu/$1"
         answer "$out" | tee -a "$out.answers" | grep -q '^did not end$' && break
     done
-    sort "$out.answers" | uniq -c | sort -rn | while read -r times answer; do
+    grep -vx "not run here" "$out.answers" | sort | uniq -c | sort -rn >"$out.counts"
+    while read -r times answer; do
         echo "| $1 | $answer | $times |"
-        [ "$answer" = "not run here" ] ||
-            grep -qxE -f <(sed -n "s|^$1\t||p" "$known") <<<"$answer" ||
+        grep -qxE -f <(sed -n "s|^$1\t||p" "$known") <<<"$answer" ||
             echo "$1"$'\t'"$answer" >>"$folder/new"
-    done
+    done <"$out.counts"
 }
 
 {
