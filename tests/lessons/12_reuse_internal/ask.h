@@ -8,7 +8,8 @@
  *   5  shared_pool alone
  *
  * The pools of 1 to 4 insert no wait. The first pool is the shared one, the second the spare one.
- * The calls of take are between two fills with 30 and 40, and what it returned is filled with 20. */
+ * The calls of take are between two fills with 30 and 40, and what it returned is filled with
+ * 20. */
 
 /* Fills a pool of `limit` times `mib` MiB by the slow stream, which frees; then take allocates
  * `wanted` times as much. */

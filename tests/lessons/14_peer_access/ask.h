@@ -1,6 +1,7 @@
 /* Calls lesson 14's functions for GPUs, pools and data of the check's own. "access OWNER GPU": GPU
  * gets access to two pools of OWNER, its default pool and a new one, and loses that to the first;
- * what was changed is in the journal. "fetch A B": fetch copies, twice, while GPU 1 has no access. */
+ * what was changed is in the journal. "fetch A B": fetch copies, twice, while GPU 1 has no
+ * access. */
 
 static int asked_access(int owner, int gpu)
 {
