@@ -836,7 +836,7 @@ static int own_handler(int argc, char **argv)
 /* The program takes all mappings that Linux allows, and gives them back. */
 static int no_mappings(int argc, char **argv)
 {
-    const size_t page = 4096, bytes = (size_t)1 << 30;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page << 17;
     char *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *p = NULL;
     (void)argc, (void)argv;
