@@ -61,8 +61,9 @@ recorder() {
     local answer="sum 28, reserved 64 MiB after round 1, 512 MiB after round 8"
     assert_line "| docs/programs/yesterday | $answer | 3 |"
     assert_line "| docs/programs/yesterday | $answer | 1 |"
-    assert_equal "$(tail -n 2 <<<"$output")" "Answers that tests/hardware/facts/chance.txt has not:
-docs/programs/yesterday"$'\t'"$answer"
+    assert_equal "$(tail -n 2 <<<"$output")" \
+        "$(printf '%s\n' "Answers that tests/hardware/facts/chance.txt has not:" \
+            $'docs/programs/yesterday\t'"$answer")"
 }
 
 # bats test_tags=long

@@ -16,9 +16,7 @@ RETURNED = re.compile(
     r"^\s*(?:\[\w+\] )?(cuda[A-Z]\w*)\(.*?(?:->\s*|\s{2,})(cuda(?:Error|Success)\w*)"
 )
 # Before the call a line may say what had been put behind the pending work.
-WAITED = re.compile(
-    r"^(?:[\w ]+ behind it: )?(cuda[A-Z]\w*)\(.*?\)\s+(waits|does not wait)\b"
-)
+WAITED = re.compile(r"^(?:[\w ]+ behind it: )?(cuda[A-Z]\w*)\(.*?\)\s+(waits|does not wait)\b")
 # Sections of the recordings in which every line was called while another stream was captured.
 CAPTURES = ("== capture_unsafe", "== capture_calls")
 # Once a kernel has faulted, every call returns its error: that says nothing of the call.

@@ -35,8 +35,8 @@ class DoneWhen(BookDirective):
         words = f"**Done** when ``make check-{number}`` reports no MISS ({of_them or rules})."
         if number == "01":
             words = (
-                f"{words} In each lesson ``make hint-NN`` prints the hints below one at a time, and "
-                "``make picture-NN`` draws the run of your file."
+                f"{words} In each lesson ``make hint-NN`` prints the hints below one at a time, "
+                "and ``make picture-NN`` draws the run of your file."
             )
         return self.lines([".. rst-class:: done-when", "", words])
 
