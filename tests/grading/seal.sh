@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The seal of a graded run (SIM_SEAL, docs/simulator.rst), for tests/grading/run.sh:
+# The seal of a graded run (SIM_SEAL, docs/simulator_variables.rst), for tests/grading/run.sh:
 #
 #   seal_run FILE      sets $seal to a descriptor for the program, SIM_SEAL=$seal: that of FILE,
 #                      which is made for that, and which the program cannot open by its name

@@ -106,3 +106,11 @@ load ../suite
     done
     finish
 }
+
+@test "every variable of the simulated device is in the book's table, and no other" {
+    local page=docs/simulator_variables.rst
+    diff <(sed -n '/^static const char \*const names/,/;/p' simulator/base/settings.c |
+        grep -o '"SIM_[A-Z_]*"' | tr -d '"' | sort) \
+        <(sed -n 's/^   \* - ``\(SIM_[A-Z_]*\).*/\1/p' "$page" | sort) ||
+        miss "Left: simulator/base/settings.c; right: $page."
+}
