@@ -2,14 +2,15 @@
  * number, and what a stream fills a pool with, in MiB.
  *
  *   1  the shared pool has room, the slow stream is held
- *   2  the shared pool is full, the spare one is free, the slow stream is held
+ *   2  the shared pool is full, the spare one is free, the slow stream is held; and once more, when
+ *      what take returned has been freed
  *   3  both are full, and the slow stream ends; a third stream is held
  *   4  for more than both may hold, and the slow stream ends
  *   5  shared_pool alone
  *
- * The pools of 1 to 4 insert no wait. The first pool is the shared one, the second the spare one.
- * The calls of take are between two fills with 30 and 40, and what it returned is filled with
- * 20. */
+ * The pools of 1 to 4 insert no wait. In 2 and 3 the fast stream is held until take returns. The
+ * first pool is the shared one, the second the spare one. The calls of take are between two fills
+ * with 30 and 40, and what it returned is filled with 20. */
 
 /* Fills a pool of `limit` times `mib` MiB by the slow stream, which frees; then take allocates
  * `wanted` times as much. */
@@ -18,7 +19,7 @@ static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
     int *memory = NULL, *mark;
     void *others = NULL;
     cudaStream_t third;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_create(), *own = gate_create();
     cudaMemPool_t shared = pool_limited(limit * mib, 0), spare = pool_limited(mib, 0);
     CHECK(cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking));
     CHECK(cudaMallocAsync((void **)&mark, sizeof *mark, third));
@@ -27,6 +28,8 @@ static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
     CHECK(cudaMallocFromPoolAsync((void **)&memory, mib * MiB, shared, slow));
     if (situation < 4)
         CHECK(launch_hold(gate, situation == 3 ? third : slow));
+    if (situation == 2 || situation == 3)
+        CHECK(launch_hold(own, fast));
     CHECK(launch_fill(memory, 10, 256, slow));
     CHECK(cudaFreeAsync(memory, slow));
 
@@ -38,11 +41,18 @@ static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
     CHECK(launch_fill(mark, 40, 1, third));
     printf("\ntake = %s\n", cudaGetErrorName(result));
     printf("\ncudaGetLastError after take = %s\n", cudaGetErrorName(last));
+    gate_open(own);
     if (result == cudaSuccess)
         CHECK(launch_fill(memory, 20, 256, fast));
     /* What waits for nothing that is held ends while the host asks. */
     for (int i = 0; i < 500 && cudaStreamQuery(fast) == cudaErrorNotReady; i++)
         continue;
+    if (situation == 2 && result == cudaSuccess) {
+        CHECK(cudaFreeAsync(memory, fast));
+        memory = NULL;
+        result = take(&memory, wanted * mib * MiB, shared, spare);
+        printf("\ntake, a second time = %s\n", cudaGetErrorName(result));
+    }
     gate_open(gate);
     if (result == cudaSuccess)
         CHECK(cudaFreeAsync(memory, fast));
@@ -54,6 +64,7 @@ static void asked_in(int situation, size_t mib, size_t limit, size_t wanted)
     CHECK(cudaMemPoolDestroy(shared));
     CHECK(cudaMemPoolDestroy(spare));
     gate_destroy(gate);
+    gate_destroy(own);
 }
 
 int main(int argc, char **argv)
