@@ -170,7 +170,7 @@ o the libraries"
 
 @test "the command of the book names what remains possible, and no honest file" {
     local words
-    words=$(sed -nE "s/^   \\$ grep -lE '(.*)' .*/\1/p" docs/teaching.rst)
+    words=$(sed -nE "s/^   \\$ grep -rlE --include='\*\.c' '(.*)' .*/\1/p" docs/teaching.rst)
     assert [ -n "$words" ]
     # A mutant has the lines of the solution and those that its patch adds.
     run grep -lE "$words" lessons/*.c solutions/*.c tests/lessons/*/mutants/*.patch
