@@ -52,8 +52,8 @@ check.expect_recorded(ARGUMENT...)
 check.expect_right(RUN, NAME)
                           expect_clean, and the output is expected/output.NAME.txt; lines that begin
                           with "~" depend on the machine and are compared in their words
-check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, nothing that is not
-                          modeled
+check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, every event, stream and
+                          pool destroyed, nothing that is not modeled
 check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
 
 What can be judged.
@@ -73,6 +73,7 @@ import re
 import shutil
 import signal
 import subprocess
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
@@ -138,6 +139,21 @@ FREE = ("cudaFreeAsync", "cudaFree")
 COPY = ("cudaMemcpyAsync", "cudaMemcpy")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
+# What is made and must be destroyed: {what a journal calls it: (the calls that make it, the other)}
+MADE = {
+    "event": (
+        ("cudaEventCreate", "cudaEventCreateWithFlags", "cudaIpcOpenEventHandle"),
+        "cudaEventDestroy",
+    ),
+    "stream": (
+        ("cudaStreamCreate", "cudaStreamCreateWithFlags", "cudaStreamCreateWithPriority"),
+        "cudaStreamDestroy",
+    ),
+    "pool": (
+        ("cudaMemPoolCreate", "cudaMemPoolImportFromShareableHandle"),
+        "cudaMemPoolDestroy",
+    ),
+}
 
 
 class Journal(list):
@@ -361,6 +377,17 @@ class Run:
                 return "unsupported"
         return "clean"
 
+    def kept(self):
+        """The calls that made what its process has not destroyed."""
+        found = Journal()
+        for path in self.files if self.both else self.files[:1]:
+            lines = self.lines_of(path)
+            lines = lines.after(lines.ok("cudaDeviceReset").last)
+            for kind, (calls, destroy) in MADE.items():
+                gone = set(lines.ok(destroy).column(kind))
+                found += [x for x in lines.ok(*calls) if x[kind] not in gone]
+        return found
+
 
 def most_frequent(path):
     """The call that stands most often in a journal, and how often."""
@@ -375,7 +402,7 @@ def most_frequent(path):
 
 SIGNALS = {
     "SEGV": "it touched memory that is not its own. The host cannot read or write device memory "
-    "through a pointer.",
+    "through a pointer. Or a function calls itself without end.",
     "ABRT": "it, or a library, gave up (abort).",
     "FPE": "an arithmetic error, such as a division by zero.",
 }
@@ -500,10 +527,12 @@ class Check:
         own = (self.room / harness).read_text()
         shared = (ROOT / "tests/grading/asked.h").read_text()
         names = dict.fromkeys(re.findall(r"\b[A-Za-z]\w*", shared + own))
-        student = (ROOT / self.file).read_bytes().decode(errors="surrogateescape")
+        student = (ROOT / self.file).read_bytes().removeprefix(BYTE_ORDER_MARK)
+        student = student.decode(errors="surrogateescape")
         token = os.urandom(8).hex()
         behind = (
             *(f"#undef {name}" for name in names),
+            *per_thread(student, names),
             "#define ASKED_OR_RUN" if either else "",
             "#pragma GCC optimize 0",  # it runs once: optimizing would be most of the time
             '#include "workbook.h"',
@@ -752,12 +781,20 @@ class Check:
             left = sum(journal.where(did="exit").column("live"))
             miss(f"""everything that was allocated is freed at the end.
                 Happened: allocations left: {left}.""")
+        self.expect_destroyed(run)
         if ends == "unsupported":
             calls = sorted({x["call"] for x in journal.where(did="unsupported")})
             miss(f"""only calls that the simulated device models.
                 Happened: {", ".join(calls)}""")
         if ends == "left":
             miss(LEFT)
+
+    def expect_destroyed(self, run):
+        if kept := run.kept():
+            left = Counter(f"{x['call']} in line {x.get('line')}" for x in kept).most_common(5)
+            text = ", ".join(f"{count} of {call}" for call, count in left)
+            miss(f"""what the program creates it destroys at the end: each event, stream and pool.
+                Happened: not destroyed: {text.replace(" in line None", "")}.""")
 
     def expect_ordered(self, run):
         ends = run.ends() if run.journal else "left"
@@ -801,7 +838,11 @@ class Case(Check):
 
     A program that the checker does not report may still have lost what it was for, or may be
     correct only because it is short. Each case has a rule of its own for that, and at least one
-    incorrect repair, repairs/NAME.patch, that misses it."""
+    incorrect repair, repairs/NAME.patch, that misses it. These programs end without destroying
+    what they created."""
+
+    def expect_destroyed(self, run):
+        pass
 
     def each(self, *arguments):
         """A run under each of five schedules. A host that sleeps lets a late device do nothing."""
@@ -828,6 +869,20 @@ class Case(Check):
         for line in own[1].splitlines():
             if re.search(which, line):
                 self.prints_line(re.sub("[^A-Za-z0-9 ]", ".", line), line)
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def per_thread(student, names):
+    """CUDA's header renames calls in a file that asks for per-thread default streams. What of that
+    the harness calls, so that its #undef does not take the names away."""
+    if "CUDA_API_PER_THREAD_DEFAULT_STREAM" not in student:
+        return []
+    header = (ROOT / "build/cuda/include/cuda_runtime_api.h").read_text(errors="replace")
+    renamed = re.findall(r"^ *# *define +(cuda\w+) +__CUDART_API_(PT[DS][SZ])\(", header, re.M)
+    defines = [f"#define {name} {name}_{to.lower()}" for name, to in renamed if name in names]
+    return ["#ifdef __CUDART_API_PER_THREAD_DEFAULT_STREAM", *defines, "#endif"]
 
 
 def check_of(name, file, folder):

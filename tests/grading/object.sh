@@ -23,7 +23,9 @@ foreign_header() {
     read -d '' -a headers <"$program.d"
     # A sandbox has no /dev/fd, so no <(...).
     mapfile -t headers <<<"$(realpath -q -- "${own[@]}" "${headers[@]:1}")"
-    own=("${headers[@]::3}" /usr/include /usr/lib /usr/local/include /usr/local/lib)
+    # The compiler's own headers; some compilers have a few of them in include-fixed beside it.
+    name=$(realpath -q -- "$("${words[@]}" -print-file-name=include)")
+    own=("${headers[@]::3}" "$name" "$name-fixed" /usr/include /usr/local/include)
     for header in "${headers[@]:3}"; do
         for name in "${own[@]}"; do
             if [ "$header" = "$name" ] || [[ $header == "$name"/* ]]; then continue 2; fi

@@ -97,6 +97,17 @@ setup_file() { know_compiler; }
     assert_output --partial "Happened: where the check calls it: too few arguments to function"
 }
 
+@test "a function that calls itself without end is not taken for device memory alone" {
+    sed 's/^static void serve(.*/static int deep(int n)\n{\n    volatile char room[4096] = {0};\n\
+    return n == -1 ? 0 : deep(n + 1) + room[0];\n}\n\n&/
+        s/^    size_t count = bytes.*/&\n    answers[0] = deep(0);/' solutions/05_cost.c \
+        >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "died of signal SIGSEGV"
+    assert_output --partial "a function calls itself without end"
+}
+
 @test "a check needs no Bats, and one that is cut off is no pass" {
     local bin=$BATS_TEST_TMPDIR/bin
     mkdir "$bin"
