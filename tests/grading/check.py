@@ -139,6 +139,8 @@ FREE = ("cudaFreeAsync", "cudaFree")
 COPY = ("cudaMemcpyAsync", "cudaMemcpy")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
+# They wait for the work of others, and NVIDIA promises that for none of them: lesson 05.
+MAY_WAIT = {"cudaFree", "cudaFreeHost", "cudaHostUnregister"}
 # What is made and must be destroyed: {what a journal calls it: (the calls that make it, the other)}
 MADE = {
     "event": (
@@ -212,6 +214,14 @@ class Journal(list):
     # The calls in which the host has waited: what they return from had not ended before.
     waits = property(lambda self: self.where(acquired=1))
     hazards = property(lambda self: self.where(did="hazard"))
+
+    @property
+    def certain(self):
+        """The calls that are promised to wait: not a free, and a synchronization also where such a
+        free has waited before it."""
+        waited = [x for x in self.waits if x["call"] not in MAY_WAIT]
+        synchronized = self.that(lambda x: x.get("call", "").endswith("Synchronize"))
+        return Journal([*waited, *synchronized.where(result=SUCCESS)])
 
     # -- what they say --
 

@@ -2,7 +2,7 @@
 
 import re
 
-from check import COPY, LATE, MIB, SUCCESS, miss
+from check import COPY, LATE, MAY_WAIT, MIB, SUCCESS, miss
 
 TAKES = """use_stream takes what it took at the start, and puts all its work into the stream that it
     is given."""
@@ -209,9 +209,8 @@ def test_wait(check):
     run = check.run(**LATE)
     journal = run.journal
     done = {x["of"]: x["finish"] for x in journal.where(did="run", op="copy")}
-    waits = journal.waits.that(lambda x: x["call"] != "cudaFreeHost")
     last = max((done.get(x["number"], 1 << 62) for x in copies(journal)), default=1 << 62)
-    waited = any(last <= wait["end"] for wait in waits)
+    waited = any(last <= wait["end"] for wait in journal.certain)
     if not waited:
         miss(f"""a call in which the host waits for the copy (YOUR WORK, 2 of 2): only then is the
             result on the host.
@@ -228,6 +227,13 @@ def why_no_wait(journal):
     recorded = journal.ok("cudaEventRecord").before(copy)
     if recorded and journal.ok("cudaEventSynchronize"):
         return " The event was recorded before the copy, so it does not stand for the copy."
+    other = journal.waits.after(copy).that(
+        lambda x: copy
+        and x["call"] in MAY_WAIT
+        and x.get("allocation") != copy.get("host_allocation")
+    )
+    if other:
+        return f" {other[0]['call']} of other memory may wait, and NVIDIA does not promise it."
     asked = journal.queries.after(copy) if copy else []
     if len(asked) > 3:
         return f""" Behind the copy it queried {len(asked)} times, and the last answer was

@@ -162,6 +162,12 @@ def test_plain_free(check):
     sentence = """the host waits for the worker (cudaStreamSynchronize), and then frees with
         cudaFree. cudaFree of an allocation of a pool waits for nothing."""
     not_reported(check, "cudaFree", sentence)
+    journal = quiet(check, SIM_IDLE="off").journal
+    copied, free = [use(journal, x, scratch_of(journal)) for x in ("cudaMemcpyAsync", "cudaFree")]
+    between = journal.between(copied, free)
+    if between.waits and not between.certain:
+        miss(f"""{sentence} A free of other memory may wait, and NVIDIA does not promise it.
+            Happened: before cudaFree the host waited in {between.waits.names}, and nowhere else.""")
 
 
 def host_waits(journal):
