@@ -1,6 +1,7 @@
-/* Calls lesson 15's functions. "support": what support_find finds, and whether an error is left.
- * "memory POOLS A B": two allocations, of A and B bytes, are taken for two streams, used and given
- * back; the calls are in the journal. */
+/* Calls lesson 15's functions. "support": what support_find finds, whether an error is left, and
+ * whether stdin is still open. "memory POOLS A B": two allocations, of A and B bytes, are taken for
+ * two streams, used at their end and given back; the calls are in the journal. */
+#include <unistd.h>
 
 static int asked_support(void)
 {
@@ -8,6 +9,7 @@ static int asked_support(void)
     printf("\npools = %d\n", found.pools != 0);
     printf("\nsharing = %d\n", found.sharing != 0);
     printf("\nerror left = %s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("\nstdin open = %d\n", close(0) == 0);
     return 0;
 }
 
@@ -21,7 +23,7 @@ static int asked_memory(int pools, size_t first, size_t second)
         CHECK(take(pools, &data[i], bytes[i], streams[i]));
     }
     for (int i = 1; i >= 0; i--) { /* the other stream has nothing to do */
-        CHECK(launch_fill(data[i], i, bytes[i] / sizeof(int), streams[i]));
+        CHECK(launch_fill((int *)data[i] + bytes[i] / sizeof(int) - 256, i, 256, streams[i]));
         CHECK(give_back(pools, data[i], streams[i]));
     }
     for (int i = 0; i < 2; i++)

@@ -50,7 +50,7 @@ def support(check, sentence, pools=None, sharing=None, **environment):
 
 def memory(check, pools, sentence, **environment):
     """take and give_back, on two allocations: the run, and how many bytes they have."""
-    sizes = [check.draw(name, 1, 40) * MIB for name in ("first", "second")]
+    sizes = [check.draw("first", 2049, 4000) * MIB, check.draw("second", 4097, 8000) * MIB]
     run = check.ask(sentence, "memory", pools, *sizes, **LATE, hazards=True, **environment)
     return run, sizes
 
@@ -154,6 +154,9 @@ def test_clean(check):
             miss(f"""the descriptor that the export returned is closed (close): it is the program's
                 own, and stays open when the pool is destroyed.
                 Happened: at the end of the program {open_ones} was open.""")
+        if run.answer("stdin open") != "1":
+            miss(f"""only the descriptor that an export has returned is closed {where}.
+                Happened: stdin was closed, which is descriptor 0.""")
         left = run.answer("error left")
         if left != SUCCESS:
             miss(f"""a refusal that was expected is cleared (cudaGetLastError), or whoever asks next
