@@ -1,13 +1,15 @@
 /* Calls lesson 18's functions with numbers of the check's own. "pay" asks copies_to_pay about the
- * times that follow, in threes, in microseconds: what pinning takes, a copy from pageable memory,
- * and one from pinned memory. "process" KIB gives process KIB of pinned memory, and then as much
- * managed memory, of which the journal has both ends of each copy; the host reads it as soon as
- * process has returned. */
+ * times that follow, in threes, in eighths of a microsecond: what pinning takes, a copy from
+ * pageable memory, and one from pinned memory. "process" KIB gives process KIB of pinned memory,
+ * and then as much managed memory, of which the journal has both ends of each copy; the host reads
+ * it as soon as process has returned. */
 
-static void asked_pay(size_t pinning, size_t pageable, size_t pinned)
+static void asked_pay(const size_t *eighths)
 {
-    printf("\ncopies_to_pay(%zu, %zu, %zu) = %d\n", pinning, pageable, pinned,
-           copies_to_pay((float)pinning, (float)pageable, (float)pinned));
+    float pinning = (float)eighths[0] / 8, pageable = (float)eighths[1] / 8,
+          pinned = (float)eighths[2] / 8;
+    printf("\ncopies_to_pay(%.3f, %.3f, %.3f) = %d\n", pinning, pageable, pinned,
+           copies_to_pay(pinning, pageable, pinned));
 }
 
 static size_t asked_increased(const volatile int *host, size_t count)
@@ -39,7 +41,7 @@ int main(int argc, char **argv)
         given[i - 2] = strtoul(argv[i], NULL, 10);
     if (strcmp(argv[1], "pay") == 0) {
         for (int i = 0; i + 4 < argc && i < 24; i += 3)
-            asked_pay(given[i], given[i + 1], given[i + 2]);
+            asked_pay(given + i);
     } else {
         size_t bytes = given[0] * 1024;
         int *pinned, *managed, *device[2];

@@ -153,15 +153,16 @@ def test_end(check):
 
 
 def pays(check):
-    """(why, the times that pinning, a pageable and a pinned copy take, the copies that pay) of each
-    question to copies_to_pay: first those in which pinned copies are faster."""
+    """(why, the times that pinning, a pageable and a pinned copy take, in eighths of a microsecond,
+    the copies that pay) of each question to copies_to_pay: first those in which pinned copies are
+    faster."""
     pinned, saved = check.draw("pinned", 100, 3000), check.draw("saved", 200, 9000)
     copies = check.draw("copies", 5, 90)
     if pinned / 2 < saved < 2 * pinned:
         saved += 2 * pinned  # so that no other quotient is right by luck
     least = """copies_to_pay returns the least number of copies that together save as much time as
         pinning takes."""
-    more = f"{least} Also a microsecond that is missing takes another copy."
+    more = f"{least} Also a fraction of a microsecond that is missing takes another copy."
     exact = "copies_to_pay counts no copy more if the copies save exactly what pinning takes."
     same = """copies_to_pay returns 0 if a pinned copy takes as long as a pageable one. A division
         by what it saves is then a division by 0."""
@@ -181,7 +182,7 @@ def pays(check):
 def expect_pays(check, faster):
     run = check.ask(TIMES, "pay", *(time for _, times, _ in pays(check) for time in times))
     for why, times, copies in pays(check):
-        question = f"copies_to_pay({', '.join(map(str, times))})"
+        question = f"copies_to_pay({', '.join(f'{time / 8:.3f}' for time in times)})"
         wrong = run.wrong({question: copies})
         if wrong and faster == (copies > 0):
             miss(f"{why} Happened: {wrong}")
