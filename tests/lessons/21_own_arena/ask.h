@@ -77,12 +77,14 @@ static int **asked_frame(struct arena *arena, size_t first, size_t second)
     return part;
 }
 
-/* Sizes that stay, shrink and grow, in an arena of each kind. */
+/* Sizes that stay, shrink and grow, in an arena of each kind. The one of device memory grows to
+ * more than 4 GiB. */
 static void asked_commit(void)
 {
-    const size_t sizes[] = {asked_given[0], asked_given[0] / 2, asked_given[1]};
     for (int pinned = 0; pinned < 2; pinned++) {
-        struct arena arena = arena_new(pinned, asked_given[2], 256);
+        size_t more = pinned ? 0 : asked_given[3];
+        const size_t sizes[] = {asked_given[0], asked_given[0] / 2, asked_given[1] + more};
+        struct arena arena = arena_new(pinned, asked_given[2] + more * sizeof(int), 256);
         for (int i = 0; i < 3; i++) {
             int **part = asked_frame(&arena, sizes[i], 100);
             if (!pinned)
