@@ -49,9 +49,9 @@ source tests/grading/protect.sh
 largest=1048576
 
 # Python's start would be a third of most judgments: this is the interpreter itself, without what a
-# person has set up around it, and it keeps for this grading what it has compiled.
-judge=("${GRADE_PYTHON:-python3}" -EsS -X pycache_prefix="$PWD/${GRADE_WORK:-}/python"
-    tests/grading/judge.py)
+# person has set up around it, and what it has compiled is kept for the next grading.
+python=("${GRADE_PYTHON:-python3}" -EsS -X pycache_prefix=build/python)
+judge=("${python[@]}" tests/grading/judge.py)
 
 # The sentence about a file that is not there. It names one that is likely to be the lesson's, under
 # another name: "06_trim (1).c", 07-Trim.C.
@@ -67,14 +67,14 @@ absent() { # absent NAME
 
 # Copies the student's file. Prints why there is nothing to check.
 hand_in() { # hand_in NAME
-    local file=$GRADE_SOURCE/$1.c copy=$GRADE_WORK/lessons/$1.c
+    local opened file=$GRADE_SOURCE/$1.c copy=$GRADE_WORK/lessons/$1.c
     if [ -L "$file" ]; then echo "refused lessons/$1.c is a symbolic link. Hand in the file itself."
     elif [ ! -e "$file" ]; then echo "missing $(absent "$1")"
     elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
     elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is not a regular file."
-    elif ! head -c $((largest + 1)) "$file" >/dev/null 2>&1; then
+    elif ! { exec {opened}<"$file"; } 2>/dev/null; then
         echo "refused lessons/$1.c cannot be read."
-    elif ! { head -c $((largest + 1)) "$file" >"$copy"; } 2>/dev/null; then
+    elif ! { head -c $((largest + 1)) <&"$opened" >"$copy"; } 2>/dev/null; then
         echo "ungraded The disk is full: lessons/$1.c could not be copied."
     elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
         echo "refused lessons/$1.c is larger than 1 MiB. No lesson needs that much."
@@ -146,8 +146,9 @@ export SEED=${SEED:-1}
 for tool in python3 flock; do
     type -P $tool >/dev/null || fail "$tool is not installed. make grade installs it."
 done
-GRADE_PYTHON=$(python3 -ESc 'import sys; print(sys.executable)')
+: "${GRADE_PYTHON:=$(python3 -ESc 'import sys; print(sys.executable)')}"
 export GRADE_PYTHON
+python[0]=$GRADE_PYTHON
 [ -e build/simulator/libcudart.so.13 ] ||
     fail "The simulated device is not built. Type: make simulator"
 
@@ -247,7 +248,7 @@ if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
             sentence=$(absent "$name")
         fi
         echo "$name $sum $sentence"
-    done | python3 -B tests/grading/grade.py holds "$out/grade.json" "$folder" && exit 0
+    done | "${python[@]}" tests/grading/grade.py holds "$out/grade.json" "$folder" && exit 0
 fi
 
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
@@ -321,11 +322,11 @@ done
 width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
 ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
-    python3 -B tests/grading/grade.py write "$work" "$folder" "$width" "${lessons[@]}" || fail \
+    "${python[@]}" tests/grading/grade.py write "$work" "$folder" "$width" "${lessons[@]}" || fail \
     "The grade could not be written."
 
 if [ "$baseline" = true ]; then
-    python3 -B tests/grading/manifest.py count "$work" || fail "A manifest could not be written."
+    "${python[@]}" tests/grading/manifest.py count "$work" || fail "A manifest could not be written."
     exit
 fi
 

@@ -55,7 +55,7 @@ if [ -n "${CHECK_INSPECT:-}" ]; then
             "lessons/, of CUDA and of the C library."
         exit 1
     fi
-    cat "$program.said"
+    [ ! -s "$program.said" ] || cat "$program.said"
     [ "$status" = 0 ] && "${words[@]}" -c "$program.s" -o "$program.o"
 else
     "$@" -fvisibility=hidden -c "$file" -o "$program.o"
@@ -73,7 +73,8 @@ if [ -n "${CHECK_INSPECT:-}" ]; then
     }
     rm -f "$program".{s,d,said}
 fi
-"$@" "$program.o" -o "$program" "$library" -lm -pthread || {
+# The object has no code of gcc's own form, which its plugin would look for.
+"$@" -fno-use-linker-plugin "$program.o" -o "$program" "$library" -lm -pthread || {
     echo "$file does not compile: it lacks what the lines above refer to."
     exit 1
 }

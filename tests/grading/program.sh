@@ -32,8 +32,6 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
     expect_c_file "$file" || return
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
     [ -d "$out" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
-    # Only the files that are named are seen of a workbook in a folder of the system.
-    [[ $root != /usr/* ]] || arguments=(--tmpfs "$root")
     for seen in lessons/*.h simulator/user_kernels.h "$library" tests/commands/c_file.sh \
         tests/grading/{object,inspect}.sh tests/grading/imports.txt "$file" "$@"; do
         [[ $seen == /* ]] || seen=$root/$seen

@@ -54,14 +54,13 @@ done
 
 cd "$folder" || exit 1
 here=$PWD place=$PWD wall=$seconds longest=$((120 * seconds)) queue='' sealed=() worked=0
-limits=(prlimit --cpu="$seconds:$((seconds + 1))" --core=0)
+processes=()
 lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
     wall=$((4 * seconds)) longest=$((4 * seconds + 5))
-    limits+=(--fsize=1073741824)
-    # They count for the user of a sandbox alone, and for a number that is no person's.
-    [ -z "${CHECK_SANDBOX:-}${CHECK_USER:-}" ] || limits+=(--nproc="${CHECK_PROCESSES:-64}")
+    # It counts for the user of a sandbox alone, and for a number that is no person's.
+    [ "${CHECK_SANDBOX:-}" != user ] || processes=(prlimit --nproc="${CHECK_PROCESSES:-64}")
 fi
 [ -z "${CHECK_SANDBOX:-}" ] || place=${here%/*}/own
 
@@ -69,15 +68,22 @@ fi
 # prints the number of the program's process, or what bubblewrap does: the number of the first
 # process of the sandbox, and, when the program has begun and ended there, an exit code.
 begin() { # begin PROGRAM [ARGUMENT...]
-    local pair box pipe info environment=() user=()
+    local pair box pipe info environment=() user=() library=$root/build/simulator/libcudart.so.13
     [ -z "$queue" ] || exec {queue}>&-
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
+    ulimit -c 0
+    ulimit -S -t "$seconds"
+    ulimit -H -t $((seconds + 1))
+    if [ -n "${CHECK_LIMITS:-}" ]; then
+        ulimit -f 1048576
+        [ -z "${CHECK_USER:-}" ] || ulimit -u "${CHECK_PROCESSES:-64}"
+    fi
     if [ -z "${CHECK_SANDBOX:-}" ]; then
         [ -z "${CHECK_USER:-}" ] ||
             user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups
                 --no-new-privs)
         # The limit ends it when this script was ended before.
-        setsid timeout --signal=KILL "$longest" "${user[@]}" "${limits[@]}" \
+        setsid timeout --signal=KILL "$longest" "${user[@]}" \
             env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}" \
             "$@" >stdout 2>stderr &
         echo $!
@@ -89,10 +95,10 @@ begin() { # begin PROGRAM [ARGUMENT...]
     done
     exec {pipe}>&1 {info}>&1 >stdout 2>stderr
     sandbox run --sync-fd "$pipe" --json-status-fd "$info" \
-        --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
+        --ro-bind "$library" "$library" --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
         --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$place" "$here" \
-        --chdir "$here" "${environment[@]}" -- "${limits[@]}" "$@"
+        --chdir "$here" "${environment[@]}" -- "${processes[@]}" "$@"
     [ -n "${CHECK_SCOPE:-}" ] || exec -c "${box[@]}"
     exec systemd-run --user --scope --quiet --collect -p MemoryMax="$CHECK_SCOPE" \
         -p MemorySwapMax=0 -- env -i "${box[@]}"
@@ -138,10 +144,11 @@ stop() {
 
 # When the first process of a sandbox is dead, all in it are. It closes its files before.
 wait_for_sandbox() {
-    local line
+    local line looks=0
     while [ -n "$first" ] && read -r line 2>/dev/null <"/proc/$first/stat" &&
         [[ $line != *") "[ZX]* ]]; do
-        sleep 0.01
+        # Most are dead at one of the first looks, which take less time than to begin sleep.
+        ((++looks < 20)) || sleep 0.01
     done
 }
 
@@ -180,8 +187,9 @@ count_killed() {
 # The program's folder, and the seal of this run.
 prepare_place() {
     if [ "$place" != "$here" ]; then
-        # A run before this one may have shut it.
-        if [ -d "$place" ]; then chmod 755 "$place"
+        # A run before this one may have shut it for its own user.
+        if [ -d "$place" ]; then
+            if [ ! -x "$place" ] || [ ! -w "$place" ]; then chmod 755 "$place"; fi
         else install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$place"; fi
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .

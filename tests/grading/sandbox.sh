@@ -8,8 +8,9 @@
 # /tmp and /dev/shm in memory with a limit, and of /dev only null. When it ends, or whoever called
 # this, every process in there ends. It has no environment; --setenv gives it one.
 #   compile  sees the machine's programs, libraries and headers (/usr)
-#   run      sees the files that CHECK_SEEN names, one on each line
-# The arguments of bwrap add what else it sees, such as --ro-bind FILE FILE.
+#   run      sees what the folder CHECK_SEEN has, each file at its place: CHECK_SEEN/lib is /lib
+# The arguments of bwrap add what else it sees, such as --ro-bind FILE FILE. Of a workbook in a
+# folder of those, as in /usr, it sees no more either; root is the workbook's folder.
 #
 # CHECK_SANDBOX is how the namespaces are made, which depends on what the machine allows:
 #   user    by the user who calls this, with a user namespace
@@ -18,7 +19,7 @@
 # tests/grading/protect.sh tries which of them work.
 
 sandbox() {
-    local purpose=$1 temporary=67108864 own=() inside=() before=() seen=() folder file
+    local purpose=$1 temporary=67108864 own=() inside=() before=() seen=() folder
     local as_number=(setpriv --reuid="${CHECK_USER:-}" --regid="${CHECK_USER:-}" --clear-groups)
     local -A made=()
     shift
@@ -43,11 +44,14 @@ sandbox() {
         sandbox_folders /etc/alternatives
         seen+=(--ro-bind-try /etc/alternatives /etc/alternatives)   # awk is a link into it
     else
-        while IFS= read -r file; do
-            sandbox_folders "$file"
-            seen+=(--ro-bind "$file" "$file")
-        done <<<"$CHECK_SEEN"
+        for folder in "$CHECK_SEEN"/*; do
+            seen+=(--ro-bind "$folder" "/${folder##*/}")
+            made[/${folder##*/}]=1
+        done
     fi
+    # shellcheck disable=SC2154  # the caller has it
+    folder=${root#/}
+    [ -z "${made[/${folder%%/*}]:-}" ] || seen+=(--tmpfs "$root")
     while [ "$1" != -- ]; do
         case $1 in --bind | --ro-bind | --ro-bind-try) sandbox_folders "$3" ;; esac
         seen+=("$1")
