@@ -1,11 +1,11 @@
-"""Writes a grade: grade.py write WORK FOLDER WIDTH NAME...
-Or says whether one still holds: grade.py holds FILE FOLDER, with lines on stdin
+"""Judges lessons (lessons.py) and writes the grade: grade.py write WORK FOLDER WIDTH NAME...
+Or says whether a grade still holds: grade.py holds FILE FOLDER NAME...
 
-WORK is the folder of a grading (grade.sh): for each lesson NAME.json, what judge.py made of the
-file; NAME.sum, the file's SHA-256, unless there is none; and NAME.status, a word and a sentence,
-when it could not be judged. FOLDER is where the student's files were found. The environment has
-what else the lessons have in common: SEED, ABOUT_COMMIT, ABOUT_CHECKS, ABOUT_SANDBOX and
-ABOUT_PROMISED.
+WORK is the folder of a grading (grade.sh): for each lesson lessons.py leaves there NAME.json, what
+judge.py made of the file; NAME.sum, the file's SHA-256, unless there is none; and NAME.status, a
+word and a sentence, when it could not be judged. FOLDER is where the student's files were found.
+The environment has what else the lessons have in common: SEED, ABOUT_COMMIT, ABOUT_CHECKS,
+ABOUT_SANDBOX and ABOUT_PROMISED.
 
 Written there are grade.json and what is derived from it: junit.xml, gradescope/results.json,
 prairielearn/results.json, table, and ungraded, a line for each lesson that was not. The same file
@@ -13,6 +13,7 @@ gives the same bytes: what differs from one grading to the next is left out. doc
 describes the files. A student sees all of them but grade.json, so the seed stands only there.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import report
+from lessons import hand_in, judge_all
 from manifest import ROOT, Wrong, lessons, manifest
 from report import clean
 
@@ -322,32 +324,42 @@ def common(folder):
     }
 
 
-def holds(file, folder):
-    """Does a grade.json grade these very files with these very checks? stdin has a line for each
-    lesson: its name, the SHA-256 of its file or null, and the sentence about a file that is
-    missing."""
-    wanted = [line.rstrip("\n").split(" ", 2) for line in sys.stdin]
+def handed_in(name):
+    """A lesson of a grade, as far as the student's files decide it: its file's SHA-256, and the
+    sentence about one that is missing."""
+    text, why = hand_in(Path(os.environ["GRADE_SOURCE"]), name)
+    status, _, words = (why or "").partition(" ")
+    return (
+        name,
+        None if text is None else hashlib.sha256(text).hexdigest(),
+        clean(words) if status in ("missing", "refused") else "",
+    )
+
+
+def holds(file, folder, *names):
+    """Does a grade.json grade these very files with these very checks?"""
     try:
         old = json.loads(Path(file).read_text(encoding="utf-8"))
         found = [
-            [
+            (
                 line["lesson"],
-                line["file"] or "null",
-                line["sentence"] if line["status"] == "missing" else "",
-            ]
+                line["file"],
+                line["sentence"] if line["status"] in ("missing", "refused") else "",
+            )
             for line in old["lessons"]
         ]
-        wanted_of_all = common(folder)
+        wanted = common(folder)
         return (
-            all(old[word] == wanted_of_all[word] for word in ("workbook", "seed", "folder"))
+            all(old[word] == wanted[word] for word in ("workbook", "seed", "folder"))
             and all(line["status"] != "ungraded" for line in old["lessons"])
-            and found == [[*line[:2], clean(line[2])] for line in wanted]
+            and found == [handed_in(name) for name in names]
         )
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return False
 
 
 def write_grade(work, found_in, width, *names):
+    judge_all(work, names)
     folder = Path(work)
     found = [graded(name, os.path.abspath(work)) for name in names]
     grade = {

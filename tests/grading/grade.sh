@@ -25,10 +25,10 @@
 # Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
 # and a sentence on stderr names it.
 #
-# The student's files are only read: each is copied to a folder of this grading, compiled and run
-# there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox this machine
-# allows, and what cannot be promised without one. The results come from what the checks print,
-# which no program of a student can reach, and are written when all of those have ended.
+# The student's files are only read: each is copied to a folder of this grading (lessons.py),
+# compiled and run there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox
+# this machine allows, and what cannot be promised without one. The results come from what the checks
+# print, which no program of a student can reach, and are written when all of those have ended.
 set -u
 caller=$PWD
 cd "${0%/*}/../.." || exit 2
@@ -44,81 +44,9 @@ fail() { say "$@"; exit 2; }
 # shellcheck source=tests/grading/protect.sh
 source tests/grading/protect.sh
 
-# ---- one lesson: grade.sh lesson NAME, called below with GRADE_WORK set ----
-
-largest=1048576
-
-# Python's start would be a third of most judgments: this is the interpreter itself, without what a
-# person has set up around it, and what it has compiled is kept for the next grading.
-python=("${GRADE_PYTHON:-python3}" -EsS -X pycache_prefix=build/python)
-judge=("${python[@]}" tests/grading/judge.py)
-
-# The sentence about a file that is not there. It names one that is likely to be the lesson's, under
-# another name: "06_trim (1).c", 07-Trim.C.
-absent() { # absent NAME
-    local other
-    # Names that contain line ends are not told.
-    other=$(find "$GRADE_SOURCE" "$GRADE_SOURCE/lessons" -maxdepth 1 -type f \
-        -iname "*${1//_/[-_ ]}*" ! -name $'*\n*' -printf '%f\n' 2>/dev/null | LC_ALL=C sort |
-        tail -n 1)
-    other=${other//[![:print:]]/?}
-    echo "lessons/$1.c does not exist${other:+, but \"$other\" does: name it $1.c}.$GRADE_ELSEWHERE"
-}
-
-# Copies the student's file. Prints why there is nothing to check.
-hand_in() { # hand_in NAME
-    local opened file=$GRADE_SOURCE/$1.c copy=$GRADE_WORK/lessons/$1.c
-    if [ -L "$file" ]; then echo "refused lessons/$1.c is a symbolic link. Hand in the file itself."
-    elif [ ! -e "$file" ]; then echo "missing $(absent "$1")"
-    elif [ -d "$file" ]; then echo "refused lessons/$1.c is a folder, not a C file."
-    elif [ ! -f "$file" ]; then echo "refused lessons/$1.c is not a regular file."
-    elif ! { exec {opened}<"$file"; } 2>/dev/null; then
-        echo "refused lessons/$1.c cannot be read."
-    elif ! { head -c $((largest + 1)) <&"$opened" >"$copy"; } 2>/dev/null; then
-        echo "ungraded The disk is full: lessons/$1.c could not be copied."
-    elif [ "$(stat -c %s "$copy")" -gt $largest ]; then
-        echo "refused lessons/$1.c is larger than 1 MiB. No lesson needs that much."
-    fi
-}
-
-# What one lesson is judged, into GRADE_WORK/NAME.json, .sum, .seed and .status, for grade.py.
-lesson() { # lesson NAME
-    local name=$1 base=$GRADE_WORK/$1 file=$GRADE_WORK/lessons/$1.c check ended=0 refusal
-    local limit=${CHECK_LESSON_SECONDS:-600} sum
-    refusal=$(hand_in "$name")
-    if [ -n "$refusal" ]; then
-        { echo "$refusal" >"$base.status"; } 2>/dev/null
-        "${judge[@]}" "$name" --refused=file --form=json >"$base.json" 2>&1
-        : >"$base.done"
-        return
-    fi
-    sum=$(sha256sum <"$file")
-    echo "${sum%% *}" >"$base.sum"
-    # Another file draws other numbers: nobody hands in a table of the last ones.
-    sum=$(printf '%s %s' "$SEED" "${sum%% *}" | sha256sum)
-    export SEED=$((16#${sum:0:7}))
-    echo "$SEED" >"$base.seed"
-    protect_lesson
-    CHECK_FOLDER=$base CHECK_UNGRADED=$PWD/$base.ungraded \
-        setpriv --pdeathsig TERM timeout --kill-after=2 "$limit" \
-        "${judge[@]}" "$name" "$file" --form=json >"$base.json" 2>&1 \
-        </dev/null &
-    check=$!
-    trap 'kill "$check"; wait "$check"; end_lesson; exit 143' TERM
-    { wait "$check"; } 2>/dev/null || ended=$?
-    trap - TERM
-    end_lesson
-    if [ -s "$base.ungraded" ]; then
-        sed '1s/^/ungraded /' "$base.ungraded"
-    elif [ "$ended" = 124 ]; then
-        echo "ungraded The check of $name did not end within $limit seconds."
-    elif [ "$ended" -gt 2 ]; then   # with 2 it says why, which grade.py repeats
-        echo "ungraded The check of $name was ended by a signal, or failed (status $ended)."
-    fi >"$base.status"
-    rm -rf "$base" 2>/dev/null || { chmod -R u+rwX "$base" && rm -rf "$base"; }
-    : >"$base.done"
-}
-if [ "${1:-}" = lesson ]; then lesson "$2"; exit; fi
+# Python's start would be a third of most gradings: this is the interpreter itself, without what a
+# person has set up around it, and what it has compiled is kept for the next one.
+python=(python3 -EsS -X pycache_prefix=build/python)
 
 # ---- the grading ----
 
@@ -149,6 +77,7 @@ done
 : "${GRADE_PYTHON:=$(python3 -ESc 'import sys; print(sys.executable)')}"
 export GRADE_PYTHON
 python[0]=$GRADE_PYTHON
+[[ ${JOBS:-1} =~ ^[1-9][0-9]*$ ]] || fail "JOBS=$JOBS: expected a number from 1 on."
 [ -e build/simulator/libcudart.so.13 ] ||
     fail "The simulated device is not built. Type: make simulator"
 
@@ -240,15 +169,8 @@ fi
 export GRADE_SOURCE=$source GRADE_ELSEWHERE
 
 if [ -n "${RESUME:-}" ] && [ -e "$out/grade.json" ]; then
-    for name in "${lessons[@]}"; do
-        sum=null sentence=
-        if [ -f "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then
-            sum=$(head -c $((largest + 1)) "$source/$name.c" | sha256sum | cut -c 1-64)
-        elif [ ! -e "$source/$name.c" ] && [ ! -L "$source/$name.c" ]; then
-            sentence=$(absent "$name")
-        fi
-        echo "$name $sum $sentence"
-    done | "${python[@]}" tests/grading/grade.py holds "$out/grade.json" "$folder" && exit 0
+    "${python[@]}" tests/grading/grade.py holds "$out/grade.json" "$folder" "${lessons[@]}" &&
+        exit 0
 fi
 
 (umask "$mask" && mkdir -p "$out") || fail "OUT=$out cannot be created."
@@ -309,21 +231,14 @@ fi
 
 # ---- the checks ----
 
-printf '%s\n' "${lessons[@]}" | setpriv --pdeathsig TERM xargs -P "${JOBS:-$(nproc)}" -I{} \
-    setpriv --pdeathsig TERM "$BASH" tests/grading/grade.sh lesson {} &
-all=$!
-wait $all
-all=
-
-for name in "${lessons[@]}"; do
-    [ -e "$work/$name.done" ] ||
-        fail "The check of $name was interrupted: nothing was graded."
-done
 width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
 ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
-    "${python[@]}" tests/grading/grade.py write "$work" "$folder" "$width" "${lessons[@]}" || fail \
-    "The grade could not be written."
+    setpriv --pdeathsig TERM "${python[@]}" tests/grading/grade.py write "$work" "$folder" \
+    "$width" "${lessons[@]}" </dev/null &
+all=$!
+wait $all || fail "The grading ended early: nothing was graded."
+all=
 
 if [ "$baseline" = true ]; then
     "${python[@]}" tests/grading/manifest.py count "$work" || fail "A manifest could not be written."

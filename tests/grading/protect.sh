@@ -13,17 +13,17 @@
 #   ends it
 
 # The memory of a student's programs, and of the compiler.
-memory=2147483648
+export PROTECT_MEMORY=2147483648
 
 # Makes a cgroup below the folder that limits it: CHECK_CGROUP.
 own_cgroup() { # own_cgroup FOLDER
     local new=$1/workbook.$BASHPID
     mkdir "$new" 2>/dev/null || return
-    if { echo $memory >"$new/memory.max"; } 2>/dev/null; then
+    if { echo "$PROTECT_MEMORY" >"$new/memory.max"; } 2>/dev/null; then
         { echo 0 >"$new/memory.swap.max"; } 2>/dev/null
         CHECK_CGROUP_EVENTS=$new/memory.events
-    elif { echo $memory >"$new/memory.limit_in_bytes"; } 2>/dev/null; then
-        { echo $memory >"$new/memory.memsw.limit_in_bytes"; } 2>/dev/null
+    elif { echo "$PROTECT_MEMORY" >"$new/memory.limit_in_bytes"; } 2>/dev/null; then
+        { echo "$PROTECT_MEMORY" >"$new/memory.memsw.limit_in_bytes"; } 2>/dev/null
         CHECK_CGROUP_EVENTS=$new/memory.oom_control
     else
         rmdir "$new"
@@ -174,9 +174,9 @@ choose_memory_limit() {
         fi
     done
     # A person's own systemd makes one for each run.
-    if [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet -p MemoryMax=$memory true \
+    if [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet -p MemoryMax="$PROTECT_MEMORY" true \
         >/dev/null 2>&1; then
-        CHECK_SCOPE=$memory
+        CHECK_SCOPE=$PROTECT_MEMORY
     fi
 }
 

@@ -1,0 +1,232 @@
+"""What a student handed in for each lesson, and the judgment of it, for grade.py.
+
+One process has imported what a check needs. Each lesson is a copy of it (fork), in a process group
+of its own, with which all ends that the lesson has begun.
+
+From the environment, besides what judge.py reads: GRADE_SOURCE, the folder with the student's
+files; GRADE_ELSEWHERE, a sentence where else they may be; SEED; JOBS; and what protect.sh has found
+(PROTECT_USER, PROTECT_CGROUP, PROTECT_MEMORY).
+"""
+
+import contextlib
+import ctypes
+import gc
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import judge
+
+LARGEST = 1 << 20
+SECONDS = int(os.environ.get("CHECK_LESSON_SECONDS") or 600)
+PR_SET_PDEATHSIG = 1
+
+
+# ---- what was handed in ----
+
+
+def printable(name):
+    return "".join(c if c.isprintable() else "?" for c in name)
+
+
+def absent(source, name):
+    """The sentence about a file that is not there. It names one that is likely to be the lesson's,
+    under another name: "06_trim (1).c", 07-Trim.C."""
+    likely, others = re.compile(name.replace("_", "[-_ ]"), re.I), []
+    for folder in (source, source / "lessons"):
+        if folder.is_dir():
+            with os.scandir(folder) as entries:
+                others += [x.name for x in entries if x.is_file(follow_symlinks=False)]
+    # Names that contain line ends are not told.
+    others = [x for x in others if likely.search(x) and "\n" not in x]
+    other = printable(max(others, key=os.fsencode, default=""))
+    but = f', but "{other}" does: name it {name}.c' if other else ""
+    return f"lessons/{name}.c does not exist{but}.{os.environ.get('GRADE_ELSEWHERE', '')}"
+
+
+def hand_in(source, name):
+    """(the bytes of a lesson's file, None), or (None, a word and a sentence why there are none)."""
+    file, shown = source / f"{name}.c", f"lessons/{name}.c"
+    if file.is_symlink():
+        return None, f"refused {shown} is a symbolic link. Hand in the file itself."
+    if not os.path.exists(file):
+        return None, f"missing {absent(source, name)}"
+    if file.is_dir():
+        return None, f"refused {shown} is a folder, not a C file."
+    if not file.is_file():
+        return None, f"refused {shown} is not a regular file."
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(LARGEST + 1)
+    except OSError:
+        return None, f"refused {shown} cannot be read."
+    if len(text) > LARGEST:
+        return None, f"refused {shown} is larger than 1 MiB. No lesson needs that much."
+    return text, None
+
+
+# ---- a lesson, in a process of its own ----
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"{text}\n")
+
+
+def file_to_judge(work, name):
+    """Copies the student's file, whose numbers are drawn by SEED and its own bytes: nobody hands in
+    a table of the last ones. None where there is nothing to judge; NAME.status says why."""
+    text, why = hand_in(Path(os.environ["GRADE_SOURCE"]), name)
+    copy = f"{work}/lessons/{name}.c"
+    if text is not None:
+        try:
+            Path(copy).write_bytes(text)
+        except OSError:
+            why = f"ungraded The disk is full: lessons/{name}.c could not be copied."
+    if why:
+        write(f"{work}/{name}.status", why)
+        return None
+    found = hashlib.sha256(text).hexdigest()
+    seed = int(hashlib.sha256(f"{os.environ['SEED']} {found}".encode()).hexdigest()[:7], 16)
+    write(f"{work}/{name}.sum", found)
+    write(f"{work}/{name}.seed", seed)
+    os.environ["SEED"] = str(seed)
+    return copy
+
+
+def own_cgroup(name):
+    """Makes a cgroup that limits the memory of the lesson's programs, as protect.sh does."""
+    folder, most = Path(os.environ["PROTECT_CGROUP"]) / name, os.environ["PROTECT_MEMORY"]
+    folder.mkdir()
+    if (folder / "memory.max").exists():
+        limits, events = {"memory.max": most, "memory.swap.max": "0"}, "memory.events"
+    else:
+        limits = {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
+        events = "memory.oom_control"
+    for file, value in limits.items():
+        with contextlib.suppress(OSError):  # a machine without swap has no limit of it
+            (folder / file).write_text(value)
+    os.environ["CHECK_CGROUP"] = str(folder)
+    os.environ["CHECK_CGROUP_EVENTS"] = str(folder / events)
+
+
+def begin(work, name):
+    """What a lesson's process is before it judges. What it prints goes to NAME.json."""
+    signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+    os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.alarm(SECONDS)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    said = os.open(f"{work}/{name}.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+
+
+def judge_one(work, name, cgroup):
+    """Is the whole of a lesson's process."""
+    status = 1
+    try:
+        begin(work, name)
+        file = file_to_judge(work, name)
+        if cgroup:
+            own_cgroup(cgroup)
+        if os.environ.get("PROTECT_USER"):
+            os.environ["CHECK_USER"] = str(61200 + os.getpid() % 800)
+        os.environ["CHECK_FOLDER"] = f"{work}/{name}"
+        os.environ["CHECK_UNGRADED"] = os.path.abspath(f"{work}/{name}.ungraded")
+        try:
+            json.dump(judge.judge(name, file), sys.stdout)
+            status = 0
+        except (judge.Wrong, judge.Machine, OSError) as why:
+            print(why)
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+# ---- all of them ----
+
+
+def remove(folder):
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:
+        return
+    except (OSError, RecursionError):
+        subprocess.run(["chmod", "-R", "u+rwX", folder], check=False)
+        subprocess.run(["rm", "-rf", folder], check=False)
+
+
+class Lesson:
+    def __init__(self, work, name):
+        self.base, self.name, self.cgroup = f"{work}/{name}", name, ""
+        if os.environ.get("PROTECT_CGROUP"):
+            self.cgroup = f"workbook.{os.getpid()}.{name}"
+        self.process = os.fork()
+        if self.process == 0:
+            judge_one(work, name, self.cgroup)
+
+    def stop(self):
+        """Ends what the lesson has begun."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process, signal.SIGKILL)
+        if self.cgroup:
+            folder = Path(os.environ["PROTECT_CGROUP"]) / self.cgroup
+            for _ in range(100):  # the last of its processes may be about to end
+                try:
+                    folder.rmdir()
+                except FileNotFoundError:
+                    break
+                except OSError:
+                    time.sleep(0.02)
+
+    def ended(self, status):
+        """NAME.status has a word and a sentence where nothing was judged."""
+        self.stop()
+        why, ungraded = "", Path(f"{self.base}.ungraded")
+        if ungraded.exists() and ungraded.stat().st_size:
+            why = ungraded.read_text(errors="replace")
+        elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+            why = f"The check of {self.name} did not end within {SECONDS} seconds."
+        elif os.WIFSIGNALED(status):
+            why = f"The check of {self.name} was ended by a signal ({os.WTERMSIG(status)})."
+        try:
+            if why:
+                write(f"{self.base}.status", f"ungraded {why.rstrip()}")
+        except OSError:  # a lesson without a judgment is ungraded, too
+            os.truncate(f"{self.base}.json", 0)
+        remove(self.base)
+
+
+def stopped(number, _):
+    sys.exit(128 + number)
+
+
+def judge_all(work, names):
+    """Leaves for each lesson NAME.json, what judge.py made of it, and NAME.sum, .seed and .status.
+    A signal ends all of them."""
+    jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)))
+    names, running = list(names), {}
+    gc.disable()  # journals have many lines and no cycles
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stopped)
+    try:
+        while names or running:
+            while names and len(running) < jobs:
+                lesson = Lesson(work, names.pop(0))
+                running[lesson.process] = lesson
+            process, status = os.wait()
+            running.pop(process).ended(status)
+    finally:
+        for lesson in running.values():
+            lesson.stop()
