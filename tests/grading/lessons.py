@@ -140,6 +140,7 @@ def judge_one(work, name, cgroup):
             own_cgroup(cgroup)
         if os.environ.get("PROTECT_USER"):
             os.environ["CHECK_USER"] = str(61200 + os.getpid() % 800)
+        os.environ["LC_ALL"] = "C"  # scripts begin sooner; program.sh says what the compiler speaks
         os.environ["CHECK_FOLDER"] = f"{work}/{name}"
         os.environ["CHECK_UNGRADED"] = os.path.abspath(f"{work}/{name}.ungraded")
         try:

@@ -14,6 +14,7 @@
 # that reads, and the files that are named. CHECK_HEADERS is the folder of the toolkit's headers.
 # CHECK_COMPILER is the compiler's command, a word on each line; without it, make gives the command.
 set -u
+export LC_ALL=C.UTF-8   # the compiler's words
 # shellcheck source=tests/commands/c_file.sh
 source "${0%/*}/../commands/c_file.sh"
 # shellcheck source=tests/grading/sandbox.sh

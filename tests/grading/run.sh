@@ -53,6 +53,7 @@ for descriptor in "/proc/$$/fd"/*; do
 done
 
 cd "$folder" || exit 1
+shopt -s nullglob dotglob
 here=$PWD place=$PWD wall=$seconds longest=$((120 * seconds)) queue='' sealed=() worked=0
 processes=()
 lesson=${CHECK_LESSON:-none}
@@ -170,6 +171,31 @@ is_flooded() { # by one file, or by one journal, which lies in the folder itself
     return 1
 }
 
+# Sets sums to what cksum says about the files of a run in a sandbox, which limits them, where all are
+# plain: their sizes, and what a seal asks for. Else there are none.
+sum_up() {
+    local file plain=(stdout stderr)
+    sums=()
+    [ "$place" != "$here" ] && [ -n "${sealed[*]}" ] || return 0
+    for file in "$place"/*; do
+        if [[ $file != "$place"/journal.jsonl* ]] || [ -L "$file" ] || [ ! -f "$file" ] ||
+            [ ! -r "$file" ]; then return 0; fi
+        plain+=("$file")
+    done
+    mapfile -t sums < <(cksum -- "${plain[@]}")
+    sums=("${sums[@]/"$place/"/}")
+}
+was_flooded() {
+    local line most
+    [ "${#sums[@]}" != 0 ] || { is_flooded; return; }
+    for line in "${sums[@]#* }"; do   # bytes and name
+        most=$kilobytes
+        [[ $line != *" journal.jsonl"* ]] || most=$journal_kilobytes
+        [ "${line%% *}" -le $((1024 * most)) ] || return 0
+    done
+    return 1
+}
+
 # cut_off KILOBYTES [WHICH...]: cuts the files that find finds so to a byte more than that
 cut_off() {
     find . "${@:2}" -type f -size +"$1"k -exec truncate -s $((1024 * $1 + 1)) {} + 2>/dev/null
@@ -247,8 +273,9 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
     fi
     exec {pipe}<&-
     count_killed
+    sum_up
     if [ "$killed" != "$before" ]; then ended=memory
-    elif [ "$status" = 153 ] || is_flooded; then ended=flood   # SIGXFSZ
+    elif [ "$status" = 153 ] || was_flooded; then ended=flood   # SIGXFSZ
     elif [ "$status" = 152 ]; then ended="time"   # SIGXCPU
     elif [ -n "${CHECK_SCOPE:-}" ] && [ "$status" = 137 ] && [ -z "$ended" ]; then ended=memory
     fi
@@ -297,7 +324,6 @@ solution was slow too."
 fi
 
 # Who reads the results reads files, and journals that hold.
-shopt -s nullglob dotglob
 if [ "$place" != "$here" ]; then
     journals=()
     for file in "$place"/journal.jsonl*; do
