@@ -106,21 +106,26 @@ leave_workbook() {
 }
 
 # Copies the tools inside of a sandbox, and the libraries that they and a lesson's program need, each
-# to its place below FOLDER/seen: three folders are shown in less time than twenty files.
-copy_seen() { # copy_seen FOLDER PROGRAM
-    local tools tool top=${PWD#/}
-    export CHECK_SEEN=$PWD/$1/seen
-    [ ! -d "$CHECK_SEEN" ] || return 0
-    mkdir "$CHECK_SEEN" && mapfile -t tools < <(type -P prlimit setpriv addr2line)
-    {
+# to its place below CHECK_SEEN: three folders are shown in less time than twenty files. The copy is
+# kept in build/ for the next grading, as long as the machine has these very files.
+copy_seen() { # copy_seen PROGRAM
+    local tools tool files sum top=${PWD#/} new=$PWD/build/seen.new.$BASHPID
+    mapfile -t tools < <(type -P prlimit setpriv addr2line)
+    mapfile -t files < <(
         printf '%s\n' "${tools[@]}"
         # What ldd does, which begins each program three times.
-        for tool in "$2" "${tools[@]}"; do
+        for tool in "$1" "${tools[@]}"; do
             LD_LIBRARY_PATH=$PWD/build/simulator LD_TRACE_LOADED_OBJECTS=1 "$tool" </dev/null
         done 2>/dev/null | awk '/\(0x[0-9a-f]+\)$/ && !/\/libcudart\.so/ && match($0, /\/[^ ]+/) {
-            print substr($0, RSTART, RLENGTH) }'
-    } | sort -u | xargs -d '\n' cp -L --parents -t "$CHECK_SEEN" &&
-        { [ ! -d "$CHECK_SEEN/${top%%/*}" ] || mkdir -p "$CHECK_SEEN$PWD"; }
+            print substr($0, RSTART, RLENGTH) }' | sort -u)
+    sum=$({ pwd && stat -L -c '%n %s %Y' "${files[@]}"; } | cksum)
+    export CHECK_SEEN=$PWD/build/seen.${sum% *}
+    [ ! -d "$CHECK_SEEN" ] || return 0
+    mkdir "$new" && cp -L --parents -t "$new" "${files[@]}" &&
+        # Where a part of the workbook itself is shown.
+        { [ ! -d "$new/${top%%/*}" ] || mkdir -p "$new$PWD"; } &&
+        { mv -T "$new" "$CHECK_SEEN" || [ -d "$CHECK_SEEN" ]; } 2>/dev/null
+    rm -rf "$new"
 }
 
 canary() { # canary FOLDER HOW [NUMBER]: in that sandbox, as the user with that number
@@ -129,7 +134,7 @@ canary() { # canary FOLDER HOW [NUMBER]: in that sandbox, as the user with that 
     rm -rf "$1/canary" && mkdir -p "$1/canary/run" &&
         CHECK_INSPECT="14_peer_access _exit execl fork wait waitpid" bash tests/grading/program.sh \
             "$1/canary.c" "$1/canary/program" >"$1/canary/compiler" &&
-        copy_seen "$1" "$1/canary/program" &&
+        copy_seen "$1/canary/program" &&
         bash tests/grading/run.sh "$1/canary/run" LD_LIBRARY_PATH="$PWD/build/simulator" -- \
             "$PWD/$1/canary/program" &&
         [ "$(<"$1/canary/run/status")" = 0 ]
