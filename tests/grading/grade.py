@@ -23,9 +23,10 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import report
-from lessons import hand_in, judge_all
 from manifest import ROOT, Wrong, lessons, manifest
 from report import clean
+
+from lessons import hand_in, judge_all
 
 LONGEST = 400
 NEWLINE, TAB = "\n", "\t"
