@@ -2,25 +2,21 @@
 # Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived
 # from it.
 #
-#   grade.sh             STUDENT=FOLDER  the student's files: FOLDER/lessons/NN_name.c or
-#                                        FOLDER/NN_name.c, or in the one folder below that has such
-#                                        files; left out: lessons/
-#                        OUT=FOLDER      where the grade is written; left out: build/grade
-#                        ONLY="01 06"    these lessons only
-#                        JOBS=N          so many checks at a time; left out: one for each processor
-#                        SEED=N          the checks draw their sizes and orders from it and from the
-#                                        student's file, so that another file is judged with other
-#                                        ones; left out: 1
-#                        SEED=draw       a number that no one knows before; grade.json has it
-#                        RESUME=1        nothing is done when OUT/grade.json already grades these
-#                                        very files with these very checks
-#                        SANDBOX=none    a student is graded also where this machine allows no
-#                        sandbox GRADE_OWN=1     the files are the grader's own, as in the book:
-#                        where root
-#                                        can become no other user, they run as root
-#   grade.sh baseline    writes into each lesson's manifest how many rules its check has, and how
-#   many
-#                        of them the starter meets
+#   grade.sh           grades, as these say:
+#     STUDENT=FOLDER   the student's files: FOLDER/lessons/NN_name.c or FOLDER/NN_name.c, or in the
+#                      one folder below that has such files; left out: lessons/
+#     OUT=FOLDER       where the grade is written; left out: build/grade
+#     ONLY="01 06"     these lessons only
+#     JOBS=N           so many checks at a time; left out: one for each processor
+#     SEED=N           the checks draw their sizes and orders from it and from the student's file, so
+#                      that another file is judged with other ones; left out: 1
+#     SEED=draw        a number that no one knows before; grade.json has it
+#     RESUME=1         nothing is done when OUT/grade.json grades these very files with these checks
+#     SANDBOX=none     a student is graded also where this machine allows no sandbox
+#     GRADE_OWN=1      the files are the grader's own, as in the book: where root can become no other
+#                      user, they run as root
+#   grade.sh baseline  writes into each lesson's manifest how many rules its check has, and how many
+#                      of them the starter meets
 #
 # Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
 # and a sentence on stderr names it.
@@ -47,8 +43,6 @@ source tests/grading/protect.sh
 # Python's start would be a third of most gradings: this is the interpreter itself, without what a
 # person has set up around it, and what it has compiled is kept for the next one.
 python=(python3 -EsS -X pycache_prefix=build/python)
-
-# ---- the grading ----
 
 baseline=false
 case ${1:-} in
@@ -178,16 +172,19 @@ rm -rf "$out/grade.json" "$out/junit.xml" "$out/gradescope" "$out/prairielearn"
 mkdir -p build/check
 work=$(mktemp -d "${GRADE_FOLDER:-build/check}/grade.XXXXXX") || exit 2
 chmod 755 "$work"
-export GRADE_WORK=$work CHECK_SEAL=1
+export CHECK_SEAL=1
+places=()
 # Every process of this grading but the students' own has this folder open.
 exec 8<"$work"
 flock -s 8
 # shellcheck disable=SC2317  # called by the trap
 finish() {
+    local CHECK_CGROUP
     # With it end the lessons, and with each of them its check and what that runs.
     [ -z "${all:-}" ] || kill "$all" 2>/dev/null
     exec 8<&-
     flock -w 10 "$work" true
+    for CHECK_CGROUP in "${places[@]}"; do end_lesson; done
     for _ in {1..50}; do
         chmod -R u+rwX "$work" 2>/dev/null
         rm -rf "$work" 2>/dev/null && break
@@ -231,9 +228,14 @@ fi
 
 # ---- the checks ----
 
+for ((i = 1; i <= ${JOBS:-$(nproc)}; i++)); do
+    [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP" "$i"
+    places+=("${CHECK_CGROUP:-}")
+done
+unset CHECK_CGROUP
 width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
-ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
+CHECK_PLACES=$(IFS=,; echo "${places[*]}") ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
     setpriv --pdeathsig TERM "${python[@]}" tests/grading/grade.py write "$work" "$folder" \
     "$width" "${lessons[@]}" </dev/null &
 all=$!

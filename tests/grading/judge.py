@@ -11,7 +11,6 @@
     --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
     --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule behind the first miss
-    --refused=WHY    judges nothing: no rule can be
 
 The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by program.sh and
 run.sh beside this, whose settings are in the environment. check.py beside this is what a check is
@@ -195,7 +194,6 @@ def main():
     )
     parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
     parser.add_argument("--first", action="store_true")
-    parser.add_argument("--refused")
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
@@ -205,7 +203,7 @@ def main():
             print(f"{rule.__name__}\t{' '.join(rule.__doc__.split())}")
         return 0
     first = given.first or given.form == "first"
-    found = judge(given.name, None if given.refused else given.file, given.only, first)
+    found = judge(given.name, given.file, given.only, first)
     if given.form == "json":
         json.dump(found, sys.stdout)
     elif given.form == "files":
@@ -214,7 +212,7 @@ def main():
             Path(given.into, rule["rule"]).write_text("\n".join(lines) + "\n")
     else:
         report.FORMS[given.form](found)
-    if not found["rules"] and not given.refused:
+    if not found["rules"]:
         print(f"The check of {given.name} has no rule that begins so: {given.only}")
         return 2
     return int(any(rule["result"] == "failed" for rule in found["rules"]))

@@ -4,8 +4,8 @@ One process has imported what a check needs. Each lesson is a copy of it (fork),
 of its own, with which all ends that the lesson has begun.
 
 From the environment, besides what judge.py reads: GRADE_SOURCE, the folder with the student's
-files; GRADE_ELSEWHERE, a sentence where else they may be; SEED; JOBS; and what protect.sh has found
-(PROTECT_USER, PROTECT_CGROUP, PROTECT_MEMORY).
+files; GRADE_ELSEWHERE, a sentence where else they may be; SEED; PROTECT_USER (protect.sh); and
+CHECK_PLACES, a cgroup or nothing for each lesson that may be judged at a time.
 """
 
 import contextlib
@@ -19,7 +19,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import traceback
 from pathlib import Path
 
@@ -102,22 +101,6 @@ def file_to_judge(work, name):
     return copy
 
 
-def own_cgroup(name):
-    """Makes a cgroup that limits the memory of the lesson's programs, as protect.sh does."""
-    folder, most = Path(os.environ["PROTECT_CGROUP"]) / name, os.environ["PROTECT_MEMORY"]
-    folder.mkdir()
-    if (folder / "memory.max").exists():
-        limits, events = {"memory.max": most, "memory.swap.max": "0"}, "memory.events"
-    else:
-        limits = {"memory.limit_in_bytes": most, "memory.memsw.limit_in_bytes": most}
-        events = "memory.oom_control"
-    for file, value in limits.items():
-        with contextlib.suppress(OSError):  # a machine without swap has no limit of it
-            (folder / file).write_text(value)
-    os.environ["CHECK_CGROUP"] = str(folder)
-    os.environ["CHECK_CGROUP_EVENTS"] = str(folder / events)
-
-
 def begin(work, name):
     """What a lesson's process is before it judges. What it prints goes to NAME.json."""
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
@@ -137,7 +120,8 @@ def judge_one(work, name, cgroup):
         begin(work, name)
         file = file_to_judge(work, name)
         if cgroup:
-            own_cgroup(cgroup)
+            events = os.path.basename(os.environ["CHECK_CGROUP_EVENTS"])
+            os.environ.update(CHECK_CGROUP=cgroup, CHECK_CGROUP_EVENTS=f"{cgroup}/{events}")
         if os.environ.get("PROTECT_USER"):
             os.environ["CHECK_USER"] = str(61200 + os.getpid() % 800)
         os.environ["LC_ALL"] = "C"  # scripts begin sooner; program.sh says what the compiler speaks
@@ -168,45 +152,27 @@ def remove(folder):
         subprocess.run(["rm", "-rf", folder], check=False)
 
 
-class Lesson:
-    def __init__(self, work, name):
-        self.base, self.name, self.cgroup = f"{work}/{name}", name, ""
-        if os.environ.get("PROTECT_CGROUP"):
-            self.cgroup = f"workbook.{os.getpid()}.{name}"
-        self.process = os.fork()
-        if self.process == 0:
-            judge_one(work, name, self.cgroup)
+def stop(process):
+    """Ends what a lesson's process has begun."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process, signal.SIGKILL)
 
-    def stop(self):
-        """Ends what the lesson has begun."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process, signal.SIGKILL)
-        if self.cgroup:
-            folder = Path(os.environ["PROTECT_CGROUP"]) / self.cgroup
-            for _ in range(100):  # the last of its processes may be about to end
-                try:
-                    folder.rmdir()
-                except FileNotFoundError:
-                    break
-                except OSError:
-                    time.sleep(0.02)
 
-    def ended(self, status):
-        """NAME.status has a word and a sentence where nothing was judged."""
-        self.stop()
-        why, ungraded = "", Path(f"{self.base}.ungraded")
-        if ungraded.exists() and ungraded.stat().st_size:
-            why = ungraded.read_text(errors="replace")
-        elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-            why = f"The check of {self.name} did not end within {SECONDS} seconds."
-        elif os.WIFSIGNALED(status):
-            why = f"The check of {self.name} was ended by a signal ({os.WTERMSIG(status)})."
-        try:
-            if why:
-                write(f"{self.base}.status", f"ungraded {why.rstrip()}")
-        except OSError:  # a lesson without a judgment is ungraded, too
-            os.truncate(f"{self.base}.json", 0)
-        remove(self.base)
+def ended(work, name, status):
+    """NAME.status has a word and a sentence where nothing was judged."""
+    why, ungraded = "", Path(f"{work}/{name}.ungraded")
+    if ungraded.exists() and ungraded.stat().st_size:
+        why = ungraded.read_text(errors="replace")
+    elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        why = f"The check of {name} did not end within {SECONDS} seconds."
+    elif os.WIFSIGNALED(status):
+        why = f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
+    try:
+        if why:
+            write(f"{work}/{name}.status", f"ungraded {why.rstrip()}")
+    except OSError:  # a lesson without a judgment is ungraded, too
+        os.truncate(f"{work}/{name}.json", 0)
+    remove(f"{work}/{name}")
 
 
 def stopped(number, _):
@@ -216,18 +182,23 @@ def stopped(number, _):
 def judge_all(work, names):
     """Leaves for each lesson NAME.json, what judge.py made of it, and NAME.sum, .seed and .status.
     A signal ends all of them."""
-    jobs = int(os.environ.get("JOBS") or len(os.sched_getaffinity(0)))
-    names, running = list(names), {}
+    free, names, running = os.environ["CHECK_PLACES"].split(","), list(names), {}
     gc.disable()  # journals have many lines and no cycles
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stopped)
     try:
         while names or running:
-            while names and len(running) < jobs:
-                lesson = Lesson(work, names.pop(0))
-                running[lesson.process] = lesson
+            while names and free:
+                name, cgroup = names.pop(0), free.pop()
+                process = os.fork()
+                if process == 0:
+                    judge_one(work, name, cgroup)
+                running[process] = name, cgroup
             process, status = os.wait()
-            running.pop(process).ended(status)
+            name, cgroup = running.pop(process)
+            stop(process)
+            ended(work, name, status)
+            free.append(cgroup)
     finally:
-        for lesson in running.values():
-            lesson.stop()
+        for process in running:
+            stop(process)

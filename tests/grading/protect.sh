@@ -7,23 +7,23 @@
 #                     not_protected says why no program runs at all
 #   protected         prints what protect has set and exported, for another shell to source
 #   reach_workbook    for root: goes to a copy of the workbook where no other user can reach this
-#   readable_here     what a program can read here that no student may see, where there is no
-#   sandbox leave_workbook    removes that copy commit_here       the commit of the workbook, also
-#   in such a copy protect_lesson    the part of one lesson: its user and its cgroup end_lesson
-#   ends it
+#   readable_here     what a program can read here that no student may see, without a sandbox
+#   leave_workbook    removes that copy
+#   commit_here       the commit of the workbook, also in such a copy
+#   protect_lesson    the part of one lesson: its user and its cgroup; end_lesson ends it
 
 # The memory of a student's programs, and of the compiler.
-export PROTECT_MEMORY=2147483648
+memory=2147483648
 
 # Makes a cgroup below the folder that limits it: CHECK_CGROUP.
-own_cgroup() { # own_cgroup FOLDER
-    local new=$1/workbook.$BASHPID
+own_cgroup() { # own_cgroup FOLDER [NUMBER]
+    local new=$1/workbook.$BASHPID${2:+.$2}
     mkdir "$new" 2>/dev/null || return
-    if { echo "$PROTECT_MEMORY" >"$new/memory.max"; } 2>/dev/null; then
+    if { echo $memory >"$new/memory.max"; } 2>/dev/null; then
         { echo 0 >"$new/memory.swap.max"; } 2>/dev/null
         CHECK_CGROUP_EVENTS=$new/memory.events
-    elif { echo "$PROTECT_MEMORY" >"$new/memory.limit_in_bytes"; } 2>/dev/null; then
-        { echo "$PROTECT_MEMORY" >"$new/memory.memsw.limit_in_bytes"; } 2>/dev/null
+    elif { echo $memory >"$new/memory.limit_in_bytes"; } 2>/dev/null; then
+        { echo $memory >"$new/memory.memsw.limit_in_bytes"; } 2>/dev/null
         CHECK_CGROUP_EVENTS=$new/memory.oom_control
     else
         rmdir "$new"
@@ -179,9 +179,9 @@ choose_memory_limit() {
         fi
     done
     # A person's own systemd makes one for each run.
-    if [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet -p MemoryMax="$PROTECT_MEMORY" true \
+    if [ "$(id -u)" != 0 ] && systemd-run --user --scope --quiet -p MemoryMax=$memory true \
         >/dev/null 2>&1; then
-        CHECK_SCOPE=$PROTECT_MEMORY
+        CHECK_SCOPE=$memory
     fi
 }
 
