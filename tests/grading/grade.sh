@@ -229,6 +229,7 @@ fi
 # ---- the checks ----
 
 for ((i = 1; i <= ${JOBS:-$(nproc)}; i++)); do
+    CHECK_CGROUP=
     [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP" "$i"
     places+=("${CHECK_CGROUP:-}")
 done
