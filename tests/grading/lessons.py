@@ -32,10 +32,6 @@ PR_SET_PDEATHSIG = 1
 # ---- what was handed in ----
 
 
-def printable(name):
-    return "".join(c if c.isprintable() else "?" for c in name)
-
-
 def absent(source, name):
     """The sentence about a file that is not there. It names one that is likely to be the lesson's,
     under another name: "06_trim (1).c", 07-Trim.C."""
@@ -46,7 +42,8 @@ def absent(source, name):
                 others += [x.name for x in entries if x.is_file(follow_symlinks=False)]
     # Names that contain line ends are not told.
     others = [x for x in others if likely.search(x) and "\n" not in x]
-    other = printable(max(others, key=os.fsencode, default=""))
+    other = max(others, key=os.fsencode, default="")
+    other = "".join(c if c.isprintable() else "?" for c in other)
     but = f', but "{other}" does: name it {name}.c' if other else ""
     return f"lessons/{name}.c does not exist{but}.{os.environ.get('GRADE_ELSEWHERE', '')}"
 
@@ -75,11 +72,6 @@ def hand_in(source, name):
 # ---- a lesson, in a process of its own ----
 
 
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{text}\n")
-
-
 def file_to_judge(work, name):
     """Copies the student's file, whose numbers are drawn by SEED and its own bytes: nobody hands in
     a table of the last ones. None where there is nothing to judge; NAME.status says why."""
@@ -91,12 +83,12 @@ def file_to_judge(work, name):
         except OSError:
             why = f"ungraded The disk is full: lessons/{name}.c could not be copied."
     if why:
-        write(f"{work}/{name}.status", why)
+        Path(f"{work}/{name}.status").write_text(why, encoding="utf-8")
         return None
     found = hashlib.sha256(text).hexdigest()
     seed = int(hashlib.sha256(f"{os.environ['SEED']} {found}".encode()).hexdigest()[:7], 16)
-    write(f"{work}/{name}.sum", found)
-    write(f"{work}/{name}.seed", seed)
+    Path(f"{work}/{name}.sum").write_text(found)
+    Path(f"{work}/{name}.seed").write_text(str(seed))
     os.environ["SEED"] = str(seed)
     return copy
 
@@ -169,7 +161,7 @@ def ended(work, name, status):
         why = f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
     try:
         if why:
-            write(f"{work}/{name}.status", f"ungraded {why.rstrip()}")
+            Path(f"{work}/{name}.status").write_text(f"ungraded {why}", encoding="utf-8")
     except OSError:  # a lesson without a judgment is ungraded, too
         os.truncate(f"{work}/{name}.json", 0)
     remove(f"{work}/{name}")

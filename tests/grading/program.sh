@@ -27,25 +27,39 @@ limits=(prlimit --cpu=$((2 * ${CHECK_SECONDS:-5})) --as=2147483648 --fsize=13421
 
 ungraded() { [ -z "${CHECK_UNGRADED:-}" ] || echo "$1" >"$CHECK_UNGRADED"; }
 
-in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
-    local out=$root/${program%/*}/compiled library=build/simulator/libcudart.so.13
-    local box compiler arguments=() seen result attempt
+# As the user who is no person, where there is one, in a folder of its own and where possible in a
+# sandbox. Without one it reads what that user may read.
+for_grader() { # for_grader FILE THAT IT INCLUDES...
+    local out=$root/${program%/*}/compiled compiler command result
+    local library=build/simulator/libcudart.so.13
     expect_c_file "$file" || return
     [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
-    [ -d "$out" ] || install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
+    [ -d "$out" ] || install -d -m 700 ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$out"
+    result=$out/${program##*/}
+    mapfile -t compiler <<<"$CHECK_COMPILER"
+    command=("${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" bash tests/grading/object.sh "$file"
+        "$result" "$library" "${compiler[@]}")
+    if [ -n "${CHECK_SANDBOX:-}" ]; then
+        in_sandbox "$@" || return
+    else
+        timeout --signal=KILL "$seconds" setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" \
+            --clear-groups --no-new-privs env -i PATH="$PATH" TMPDIR="$out" LC_ALL=C.UTF-8 \
+            CHECK_INSPECT="${CHECK_INSPECT:-}" "${command[@]}" || return
+    fi
+    [ ! -L "$result" ] && [ -f "$result" ] && cp "$result" "$program"
+}
+
+in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...: the command of for_grader
+    local box arguments=() seen attempt
     for seen in lessons/*.h simulator/user_kernels.h "$library" tests/commands/c_file.sh \
         tests/grading/{object,inspect}.sh tests/grading/imports.txt "$file" "$@"; do
         [[ $seen == /* ]] || seen=$root/$seen
         arguments+=(--ro-bind "$seen" "$seen")
     done
-    result=$out/${program##*/}
     arguments+=(--ro-bind "$CHECK_HEADERS" "$root/build/cuda/include"
         --bind "$out" "$out" --chdir "$root" --setenv PATH "$PATH" --setenv LC_ALL C.UTF-8
         --setenv CHECK_INSPECT "${CHECK_INSPECT:-}")
-    mapfile -t compiler <<<"$CHECK_COMPILER"
-    sandbox compile --json-status-fd 3 "${arguments[@]}" -- \
-        "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
-        bash tests/grading/object.sh "$file" "$result" "$library" "${compiler[@]}"
+    sandbox compile --json-status-fd 3 "${arguments[@]}" -- "${command[@]}"
     for attempt in once again; do
         status=0
         (exec -c timeout --signal=KILL "$seconds" "${box[@]}") 3>"$program.began" || status=$?
@@ -53,25 +67,7 @@ in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...
         if [ "$status" = 137 ] || [[ $(<"$program.began") == *'"exit-code"'* ]]; then break; fi
         [ $attempt = once ] || ungraded "$(sandbox_failed "$(head -n 1 "$program.words")")"
     done
-    [ "$status" = 0 ] || return "$status"
-    [ ! -L "$result" ] && [ -f "$result" ] && cp "$result" "$program"
-}
-
-# Where root has no sandbox: as the user who is no person, in a folder of its own, and with the same
-# limits. It reads what that user may read.
-as_number() {
-    local out=$root/${program%/*}/compiled compiler result
-    expect_c_file "$file" || return
-    [ -z "${CHECK_CGROUP:-}" ] || echo "$BASHPID" >"$CHECK_CGROUP/cgroup.procs"
-    [ -d "$out" ] || install -d -m 700 -o "$CHECK_USER" -g "$CHECK_USER" "$out"
-    mapfile -t compiler <<<"$CHECK_COMPILER"
-    result=$out/${program##*/}
-    timeout --signal=KILL "$seconds" setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" \
-        --clear-groups --no-new-privs "${limits[@]}" --nproc="${CHECK_PROCESSES:-64}" \
-        env -i PATH="$PATH" TMPDIR="$out" LC_ALL=C.UTF-8 CHECK_INSPECT="${CHECK_INSPECT:-}" \
-        bash tests/grading/object.sh "$file" "$result" build/simulator/libcudart.so.13 \
-        "${compiler[@]}" || return
-    [ ! -L "$result" ] && [ -f "$result" ] && cp "$result" "$program"
+    return "$status"
 }
 
 # Nothing but its time ended the compiler. Is the machine as slow with the lesson's solution?
@@ -84,10 +80,8 @@ machine_is_slow() {
     [ $((SECONDS - start)) -ge $((seconds / 4)) ]
 }
 
-if [ -n "${CHECK_SANDBOX:-}" ]; then
-    in_sandbox "$@"
-elif [ -n "${CHECK_COMPILER:-}" ] && [ -n "${CHECK_USER:-}" ]; then
-    as_number
+if [ -n "${CHECK_SANDBOX:-}" ] || { [ -n "${CHECK_COMPILER:-}" ] && [ -n "${CHECK_USER:-}" ]; }; then
+    for_grader "$@"
 elif [ -n "${CHECK_COMPILER:-}" ] && [ -z "${SANITIZE:-}" ]; then
     # What make would run, without the time that make takes to read the Makefile.
     mapfile -t compiler <<<"$CHECK_COMPILER"

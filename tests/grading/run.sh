@@ -156,19 +156,15 @@ wait_for_sandbox() {
 # The sizes of files count, not their blocks: a file with holes has few.
 files=("$place")
 [ "$place" = "$here" ] || files+=(stdout stderr)
-too_many_bytes() {
-    local size all=0
-    while read -r size; do all=$((all + size)); done \
-        < <(find "${files[@]}" -type f -printf '%s\n' 2>/dev/null)
-    [ "$all" -gt $((1024 * kilobytes)) ] || is_flooded
-}
-is_flooded() { # by one file, or by one journal, which lies in the folder itself
-    local found
-    while read -r found; do
+is_flooded() { # by all files, by one, or by one journal, which lies in the folder itself
+    local size found all=0
+    while read -r size found; do
         case $found in file | 1) return 0 ;; esac
-    done < <(find "${files[@]}" -size +"$kilobytes"k -printf 'file\n' -quit \
-        -o -name 'journal.jsonl*' -size +"$journal_kilobytes"k -printf '%d\n' 2>/dev/null)
-    return 1
+        all=$((all + size))
+    done < <(find "${files[@]}" -type f -printf '%s ' \( -size +"$kilobytes"k -printf 'file' \
+        -o -name 'journal.jsonl*' -size +"$journal_kilobytes"k -printf '%d' -o -true \) \
+        -printf '\n' 2>/dev/null)
+    [ "$all" -gt $((1024 * kilobytes)) ]
 }
 
 # Sets sums to what cksum says about the files of a run in a sandbox, which limits them, where all are
@@ -251,7 +247,7 @@ attempt() { # attempt PROGRAM [ARGUMENT...]
             esac ;;
         1) break ;;   # its end: what held it has ended
         *)
-            if too_many_bytes; then ended=flood
+            if is_flooded; then ended=flood
             elif [ "$SECONDS" -lt "$end" ]; then continue
             elif [ -z "${CHECK_LIMITS:-}" ] && ! is_busy && is_at_work; then
                 end=$((SECONDS + 2))
