@@ -8,13 +8,13 @@
 #     OUT=FOLDER       where the grade is written; left out: build/grade
 #     ONLY="01 06"     these lessons only
 #     JOBS=N           so many checks at a time; left out: one for each processor
-#     SEED=N           the checks draw their sizes and orders from it and from the student's file, so
-#                      that another file is judged with other ones; left out: 1
+#     SEED=N           the checks draw their sizes and orders from it and from the student's file,
+#                      so that another file is judged with other ones; left out: 1
 #     SEED=draw        a number that no one knows before; grade.json has it
 #     RESUME=1         nothing is done when OUT/grade.json grades these very files with these checks
 #     SANDBOX=none     a student is graded also where this machine allows no sandbox
-#     GRADE_OWN=1      the files are the grader's own, as in the book: where root can become no other
-#                      user, they run as root
+#     GRADE_OWN=1      the files are the grader's own, as in the book: where root can become no
+#                      other user, they run as root
 #   grade.sh baseline  writes into each lesson's manifest how many rules its check has, and how many
 #                      of them the starter meets
 #
@@ -23,8 +23,9 @@
 #
 # The student's files are only read: each is copied to a folder of this grading (lessons.py),
 # compiled and run there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox
-# this machine allows, and what cannot be promised without one. The results come from what the checks
-# print, which no program of a student can reach, and are written when all of those have ended.
+# this machine allows, and what cannot be promised without one. The results come from what the
+# checks print, which no program of a student can reach, and are written when all of those have
+# ended.
 set -u
 caller=$PWD
 cd "${0%/*}/../.." || exit 2
@@ -236,15 +237,18 @@ done
 unset CHECK_CGROUP
 width=100
 [ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
-CHECK_PLACES=$(IFS=,; echo "${places[*]}") ABOUT_SANDBOX=$sandbox ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}") \
-    setpriv --pdeathsig TERM "${python[@]}" tests/grading/grade.py write "$work" "$folder" \
-    "$width" "${lessons[@]}" </dev/null &
+export CHECK_PLACES ABOUT_SANDBOX=$sandbox ABOUT_PROMISED
+CHECK_PLACES=$(IFS=,; echo "${places[*]}")
+ABOUT_PROMISED=$(printf '%s\n' "${not_promised[@]}")
+setpriv --pdeathsig TERM "${python[@]}" tests/grading/grade.py write "$work" "$folder" "$width" \
+    "${lessons[@]}" </dev/null &
 all=$!
-wait $all || fail "The grading ended early: nothing was graded."
+wait $all || fail "The grade could not be written."
 all=
 
 if [ "$baseline" = true ]; then
-    "${python[@]}" tests/grading/manifest.py count "$work" || fail "A manifest could not be written."
+    "${python[@]}" tests/grading/manifest.py count "$work" ||
+        fail "A manifest could not be written."
     exit
 fi
 

@@ -80,7 +80,7 @@ machine_is_slow() {
     [ $((SECONDS - start)) -ge $((seconds / 4)) ]
 }
 
-if [ -n "${CHECK_SANDBOX:-}" ] || { [ -n "${CHECK_COMPILER:-}" ] && [ -n "${CHECK_USER:-}" ]; }; then
+if [ -n "${CHECK_SANDBOX:-}" ] || [[ -n ${CHECK_COMPILER:-} && -n ${CHECK_USER:-} ]]; then
     for_grader "$@"
 elif [ -n "${CHECK_COMPILER:-}" ] && [ -z "${SANITIZE:-}" ]; then
     # What make would run, without the time that make takes to read the Makefile.

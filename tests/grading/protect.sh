@@ -105,9 +105,9 @@ leave_workbook() {
     [ -z "${reached:-}" ] || rm -rf "$reached"
 }
 
-# Copies the tools inside of a sandbox, and the libraries that they and a lesson's program need, each
-# to its place below CHECK_SEEN: three folders are shown in less time than twenty files. The copy is
-# kept in build/ for the next grading, as long as the machine has these very files.
+# Copies the tools inside of a sandbox, and the libraries that they and a lesson's program need,
+# each to its place below CHECK_SEEN: three folders are shown in less time than twenty files. The
+# copy is kept in build/ for the next grading, as long as the machine has these very files.
 copy_seen() { # copy_seen PROGRAM
     local tools tool files sum top=${PWD#/} new=$PWD/build/seen.new.$BASHPID
     mapfile -t tools < <(type -P prlimit setpriv addr2line)

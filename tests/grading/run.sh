@@ -167,8 +167,8 @@ is_flooded() { # by all files, by one, or by one journal, which lies in the fold
     [ "$all" -gt $((1024 * kilobytes)) ]
 }
 
-# Sets sums to what cksum says about the files of a run in a sandbox, which limits them, where all are
-# plain: their sizes, and what a seal asks for. Else there are none.
+# Sets sums to what cksum says about the files of a run in a sandbox, which limits them, where all
+# are plain: their sizes, and what a seal asks for. Else there are none.
 sum_up() {
     local file plain=(stdout stderr)
     sums=()
