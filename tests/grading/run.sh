@@ -60,8 +60,10 @@ lesson=${CHECK_LESSON:-none}
 [[ $lesson == /* ]] || lesson=$root/$lesson
 if [ -n "${CHECK_LIMITS:-}" ]; then
     wall=$((4 * seconds)) longest=$((4 * seconds + 5))
-    # It counts for the user of a sandbox alone, and for a number that is no person's.
-    [ "${CHECK_SANDBOX:-}" != user ] || processes=(prlimit --nproc="${CHECK_PROCESSES:-64}")
+    # It counts for the user of a sandbox alone, and for a number that is no person's. So who has
+    # become that user sets it.
+    [ -z "${CHECK_SANDBOX:-}${CHECK_USER:-}" ] ||
+        processes=(prlimit --nproc="${CHECK_PROCESSES:-64}")
 fi
 [ -z "${CHECK_SANDBOX:-}" ] || place=${here%/*}/own
 
@@ -75,16 +77,13 @@ begin() { # begin PROGRAM [ARGUMENT...]
     ulimit -c 0
     ulimit -S -t "$seconds"
     ulimit -H -t $((seconds + 1))
-    if [ -n "${CHECK_LIMITS:-}" ]; then
-        ulimit -f 1048576
-        [ -z "${CHECK_USER:-}" ] || ulimit -u "${CHECK_PROCESSES:-64}"
-    fi
+    [ -z "${CHECK_LIMITS:-}" ] || ulimit -f 1048576
     if [ -z "${CHECK_SANDBOX:-}" ]; then
         [ -z "${CHECK_USER:-}" ] ||
             user=(setpriv --reuid="$CHECK_USER" --regid="$CHECK_USER" --clear-groups
                 --no-new-privs)
         # The limit ends it when this script was ended before.
-        setsid timeout --signal=KILL "$longest" "${user[@]}" \
+        setsid timeout --signal=KILL "$longest" "${user[@]}" "${processes[@]}" \
             env -i PATH=/usr/bin:/bin HOME="$here" LC_ALL=C "${given[@]}" "${sealed[@]}" \
             "$@" >stdout 2>stderr &
         echo $!
