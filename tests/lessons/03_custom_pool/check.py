@@ -77,7 +77,7 @@ def test_limit(check):
         attribute does, and a pool that is destroyed has none."""
     ended(run, sentence)
     limited(run, 40)
-    mib = check.draw("size", 1, 900)
+    mib = check.draw("size", 4100, 30000)  # more bytes than 32 bits can count
     limited(check.run(mib), mib)
 
 

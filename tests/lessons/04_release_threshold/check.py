@@ -103,7 +103,8 @@ def keeps(run, mib, segment):
 
 
 def drawn_size(check):
-    return 16 * check.draw("size", 9, 50) + 1
+    """A size of which two are more bytes than 32 bits can count."""
+    return 16 * check.draw("size", 129, 400) + 1
 
 
 def drawn_run(check):

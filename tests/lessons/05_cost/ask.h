@@ -1,19 +1,21 @@
-/* Calls lesson 05's functions with arguments of the check's own. "keep" calls keep_memory, and then
- * allocates nearly all memory of the device. "serve" REQUESTS BYTES calls serve, first for one
+/* Calls lesson 05's functions with arguments of the check's own. "keep" calls keep_memory while
+ * half of the device's memory is taken, and then allocates nearly all of it. "serve" REQUESTS BYTES calls serve, first for one
  * request of one int; "held" instead calls it while the stream `busy` holds at a closed gate, so
  * that who waits for that stream waits forever. What the calls did is in the journal, and the
  * answers are printed as the host finds them when serve returns, with some behind the last. */
 
-enum { ASKED_MOST = 300 };
+enum { ASKED_MOST = 1100 };
 
 static void asked_keep(void)
 {
-    void *data;
+    void *data, *half;
     size_t free_bytes, total_bytes;
     cudaMemPool_t pool;
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaMalloc(&half, free_bytes / 2));
     keep_memory(pool);
+    CHECK(cudaFree(half));
     CHECK(cudaMallocAsync(&data, free_bytes - 512 * MiB, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));

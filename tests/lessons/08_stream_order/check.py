@@ -167,7 +167,8 @@ def test_plain_free(check):
     between = journal.between(copied, free)
     if between.waits and not between.certain:
         miss(f"""{sentence} A free of other memory may wait, and NVIDIA does not promise it.
-            Happened: before cudaFree the host waited in {between.waits.names}, and nowhere else.""")
+            Happened: before cudaFree the host waited in {between.waits.names}, and in no other
+            call.""")
 
 
 def host_waits(journal):
