@@ -18,6 +18,8 @@ GOES_ON = """the host waits for no stream in cache_take and cache_give, except w
     other stream wait for it. To ask again and again (cudaStreamQuery in a loop) is to wait."""
 GOES_ON_LONG = """a cache that goes on: 70,000 parts are taken and returned, at most 12 of them at a
     time. What it keeps about a part is used again when the part is joined or has returned."""
+HUGE = """a part may have 4 GiB and more, which no int and no unsigned int holds: its piece is
+    returned as any other is."""
 NO_WAIT = "lies where another stream's part lay, and the stream does not wait for that use."
 EVERY_LAST_USE = """a stream waits for the last use of each part that lay where its new part lies"""
 
@@ -37,6 +39,7 @@ def numbers(check, mode):
         "neighbors": [*used_in[:3], *sizes[:2]],
         "newer": [*used_in[:2], GRAIN * check.draw("spare", 8, 50), sizes[2], *sizes[:2]],
         "held": [*used_in[:2], sizes[0]],
+        "huge": [a, check.draw("huge", 1, 3) << 32],
     }
     return given.get(mode, [check.draw("seed", 1, 1000000)])
 
@@ -45,9 +48,9 @@ def ask(check, sentence, mode):
     return check.ask(sentence, *walks.Walk(mode, numbers(check, mode)).words, hazards=True)
 
 
-def walk(check, mode):
+def walk(check, mode, sentence=OTHERS):
     """What a walk shows: walks.Figures."""
-    run = ask(check, OTHERS, mode)
+    run = ask(check, sentence, mode)
     if not hasattr(run, "figures"):
         run.figures = walks.figures(run, mode, numbers(check, mode))
     return run.figures
@@ -176,6 +179,16 @@ def test_hand_over(check):
         miss(f"""{GOES_ON}
             Happened: before streams[{other}] had a part the cache called {asked[0]["call"]}
             {len(asked)} times: to ask for a while is to wait for a while.""")
+    for mode in ("random", "small"):
+        expect_no_host_wait(walk(check, mode))
+
+
+def expect_no_host_wait(figures):
+    found = figures.host.without_return
+    if found:
+        miss(f"""{GOES_ON}
+            Happened: between two uses of parts the host waited in {", ".join(sorted(set(found)))},
+            {len(found)} times in all, and no piece was returned there.""")
 
 
 def test_trim(check):
@@ -194,6 +207,10 @@ def test_trim(check):
             miss(f"""{EVERY_LAST_USE}, also for those that are joined before a new piece is taken.
                 Happened: {place_of(figures)} {NO_WAIT}""")
         expect_nothing_left(figures)
+    figures = walk(check, "huge", HUGE)
+    if figures.wrong or figures.left:
+        miss(f"""{HUGE}
+            Happened: {figures.wrong or f"pieces left: {figures.left} of {figures.taken}"}.""")
 
 
 def test_small_program(check):
@@ -322,6 +339,8 @@ def test_few_calls(check):
     check.after(test_places)
     figures, _ = replay(check, "resnet50-train")
     expect_few_pieces(figures)
+    if check.has_met(test_hand_over):
+        expect_no_host_wait(figures)
     if figures.records > figures.pairs // 10:
         miss(f"""one stream needs no events. An event at each return costs more time than the rest
             of the cache: record one when memory changes its stream.

@@ -3,7 +3,7 @@ journal must have each use of each part, in this order. And the figures of a rep
 
 import re
 
-from check import MIB, SUCCESS
+from check import FREE, MIB, QUERY, SUCCESS
 
 GRAIN, WHOLE, STREAMS = 512, 256 << 10, 8
 OF_A_SEED = ("random", "small", "long")
@@ -111,6 +111,11 @@ class Walk:
         self.take(size, b)
         self.words.append("open")
 
+    def huge(self, a, size):
+        """A part of 4 GiB or more is returned, and its piece after it."""
+        self.in_turn(size, [a, a])
+        self.trim()
+
     def long(self, _):
         """ask.h takes 70,000 parts, and uses none."""
 
@@ -143,6 +148,24 @@ class Walk:
                     self.give_id(one)
 
 
+class HostWaits:
+    """The calls in which the host waited between two uses of parts, though no piece was returned
+    there: without_return."""
+
+    def __init__(self):
+        self.waited, self.returned, self.without_return = [], False, []
+
+    def read(self, line, pieces):
+        call = line["call"]
+        if call in ("launch_fill", "launch_add"):
+            self.without_return += [] if self.returned else self.waited
+            self.waited, self.returned = [], False
+        elif call in FREE and line.get("allocation") in pieces:
+            self.returned = True
+        elif line.get("acquired") and call not in QUERY:
+            self.waited.append(call)
+
+
 class Peak:
     """What is reserved, in MiB, and what may be."""
 
@@ -164,6 +187,7 @@ class Figures(Peak):
         self.before, self.at, self.begin, self.used = {}, {}, {}, set()
         self.freed_in_use = self.left = 0
         self.taken = self.waits = self.most = self.moved = 0
+        self.host = HostWaits()
 
     def refuse(self, text):
         self.wrong = self.wrong or text
@@ -244,6 +268,7 @@ class Reader:
 
     def call(self, line):
         call, pool, figures = line["call"], line.get("pool"), self.figures
+        figures.host.read(line, self.pieces)
         if call == "cudaStreamCreateWithFlags":
             self.streams.append(line["stream"])
         elif call == "cudaMemPoolCreate":
@@ -329,6 +354,9 @@ class Replay(Peak):
     end = left = 0
     taken = elsewhere = returned = records = waits = fills = adds = most = 0
 
+    def __init__(self):
+        self.host = HostWaits()
+
 
 def replay_figures(run):
     found, pools, live = Replay(), [], {}
@@ -336,9 +364,10 @@ def replay_figures(run):
         call, pool = line.get("call"), line.get("pool")
         if "did" in line:
             found.left = line["live"] if line["did"] == "exit" else found.left
-        elif line.get("result") != SUCCESS:
+        if "did" in line or line.get("result") != SUCCESS:
             continue
-        elif call == "cudaMemPoolCreate":
+        found.host.read(line, live)
+        if call == "cudaMemPoolCreate":
             pools.append(pool)
         elif pool is not None and pool in pools[:1]:
             found.plain_peak = max(found.plain_peak, line.get("reserved", 0) // MIB)
@@ -373,6 +402,6 @@ def count_call(found, line, own, live):
         live[line["allocation"]] = 0
     elif call.startswith("cudaMalloc"):
         found.elsewhere += 1
-    found.returned += call == "cudaFreeAsync"
+    found.returned += call in FREE and line.get("allocation") in live
     found.records += call == "cudaEventRecord"
     found.waits += call == "cudaStreamWaitEvent"
