@@ -6,18 +6,19 @@
  * "reserve" LIVE SIZE LESS reserves SIZE in a pool with LIVE, and LESS in one that has nothing, and
  * then allocates as much. "holes" PIECE SIZE does that in a pool whose free memory is four holes of
  * PIECE each. What the pools did is in the journal: what is made before a question has 512 bytes
- * more than whole MiB. */
+ * more than whole MiB, and the phase has 1024 at its peak. The stream is a non-blocking one, and the
+ * pools do without opportunistic reuse: what is freed in another stream is not for this one. */
 
 static size_t asked_more;
 
-/* At its peak it uses mib + asked_more, in two allocations. */
+/* At its peak it uses mib + asked_more and 1024 bytes, in two allocations. */
 static void asked_phase(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
 {
     void *first, *second;
     CHECK(cudaMallocFromPoolAsync(&first, mib * MiB, pool, stream));
     CHECK(cudaFreeAsync(first, stream));
     CHECK(cudaMallocFromPoolAsync(&first, (mib - mib / 2) * MiB, pool, stream));
-    CHECK(cudaMallocFromPoolAsync(&second, (mib / 2 + asked_more) * MiB, pool, stream));
+    CHECK(cudaMallocFromPoolAsync(&second, (mib / 2 + asked_more) * MiB + 1024, pool, stream));
     CHECK(cudaFreeAsync(first, stream));
     CHECK(cudaFreeAsync(second, stream));
 }
@@ -38,7 +39,7 @@ static void asked_need(cudaMemPool_t pool, cudaStream_t stream, size_t live, siz
     uint64_t need = phase_need(asked_phase, pool, stream, mib);
     printf("\nphase_need(phase, pool, stream, %zu) with %zu MiB live, after %zu MiB were used", mib,
            live, before);
-    printf(" = %llu MiB\n", (unsigned long long)(need / MiB));
+    printf(" = %llu bytes\n", (unsigned long long)need);
     if (other != NULL)
         CHECK(cudaFreeAsync(other, stream));
 }
@@ -71,10 +72,12 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc && i < 6; i++)
         size[i - 2] = strtoul(argv[i], NULL, 10);
     cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     cudaMemPool_t pool = pool_create(), other = pool_create();
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set(other, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
+    pool_set_flag(other, cudaMemPoolReuseAllowOpportunistic, 0);
     asked_more = size[3];
     if (strcmp(argv[1], "need") == 0) {
         asked_need(pool, stream, 0, size[1], size[2]);
