@@ -4,7 +4,7 @@
  *        a pool, besides replacing the calls?
  * Yours  fix: the program works, and calls cudaMalloc and cudaFree in its loop. Bring it to a pool,
  *        in the five steps marked YOUR WORK. The streams stay what they are; the host waits once a
- *        frame, for one stream; the library and its pool stay as they are.
+ *        frame, for one stream; the library and its pool stay. The check calls program_pool, too.
  * Calls  cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream), cudaStreamSynchronize(cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
@@ -57,7 +57,7 @@ static cudaMemPool_t program_pool(size_t limit)
 }
 
 /* A frame: `load` makes the input, `work` the result, and the library a digest of it, which is
- * returned. YOUR WORK, 1 of 5. Replace cudaMalloc and cudaFree, here and in try_larger.
+ * returned. YOUR WORK, 1 of 5. Replace cudaMalloc and cudaFree where they are, also in try_larger.
  * YOUR WORK, 2 of 5. Write down the order that cudaFree had given. */
 static int run_frame(int frame, size_t count, cudaMemPool_t pool)
 {

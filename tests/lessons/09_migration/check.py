@@ -9,7 +9,8 @@ from check import ALLOCATE, COPY, LATE, MIB, SCHEDULES, SUCCESS, miss, visible
 
 FRAMES, LIBRARY = 6, 20 * MIB
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
-WORK = ("launch_fill", "launch_add", "cudaMemsetAsync", "cudaMemset", *COPY)
+MEMSET = ("cudaMemsetAsync", "cudaMemset", "cudaMemset2DAsync", "cudaMemset2D")
+WORK = ("launch_fill", "launch_add", *MEMSET, *COPY)
 TOO_EARLY = {
     *("use before allocation", "allocation before the free", "use after free"),
     *("free before allocation", "free before the use ends"),
@@ -205,6 +206,23 @@ def test_threshold(check):
                     released segments or grew. Its threshold is {threshold} bytes.""")
 
 
+def values(uses, size):
+    """The values that the parts of a buffer have after these uses; None: something was added to
+    what nobody had written."""
+    edges = {0, size}
+    ranges = [(x.get("inner_offset", 0), x.get("inner_offset", 0) + x["bytes"]) for x in uses]
+    held = dict.fromkeys(sorted(edges.union(*ranges) - {size}))
+    for x, (begin, end) in zip(uses, ranges):
+        for part in [part for part in held if begin <= part < end]:
+            if x["call"] != "launch_add":
+                held[part] = x.get("value", 0)
+            elif held[part] is None:
+                return None
+            else:
+                held[part] += x["value"]
+    return list(held.values())
+
+
 def test_numbers(check):
     "each frame writes its numbers, whatever the memory held before"
     check.after(test_frames)
@@ -213,8 +231,9 @@ def test_numbers(check):
         if not load:
             miss("load copies the staging buffer into the input, as at the start.")
         uses = lines.ok(*WORK).where(allocation=load["source_allocation"])
-        first = uses.first or {"call": "no call"}
-        if first["call"] == "launch_add" or first.get("bytes") != size:
+        held = values(uses, size)
+        if not held or None in held:
+            first = uses.first or {"call": "no call"}
             of = f" of {first['bytes']} of {size} bytes" if "bytes" in first else ""
             miss(f"""a launch that writes every number of the staging buffer comes before anything
                 is added to it. NVIDIA's reference says of cudaMalloc "The memory is not cleared":
@@ -222,10 +241,10 @@ def test_numbers(check):
                 next frame gets this one's numbers.
                 Happened: the first use of frame {number}'s staging buffer is
                 {first["call"]}{of}.""")
-        value = sum(x.get("value", 0) for x in uses if x["call"].startswith("launch"))
-        if value != number:
+        if set(held) != {number}:
+            found = ", ".join(map(str, sorted(set(held))))
             miss(f"""the staging buffer of frame {number} holds {number} everywhere.
-                Happened: its launches wrote and added {value} in all.""")
+                Happened: after what its launches wrote and added it holds {found}.""")
 
 
 def test_limit(check):
@@ -243,6 +262,14 @@ def test_limit(check):
         miss(f"""maxSize of the program's pool is `limit` in bytes, {limit} for frames of {mib} MiB.
             A release threshold limits nothing.
             Happened: the pool was created with maxSize {given}.""")
+    drawn_limit = check.draw("limit", 4100, 30000)
+    sentence = "program_pool makes a pool that never holds more than its argument, in bytes."
+    asked = check.ask(sentence, "limit", drawn_limit, harness="ask_changed.h").journal
+    sizes = asked.ok("cudaMemPoolCreate").column("max_size")
+    if sizes != [drawn_limit * MIB]:
+        miss(f"""{sentence}
+            Happened: called by the check with {drawn_limit * MIB}, it created pools with maxSize
+            {", ".join(map(str, sizes))}.""")
     larger = journal.where(bytes=(2 * mib + 64) * MIB).first
     if not larger or larger.get("pool") != pool:
         called = larger and f"called {larger['call']}, which returned {larger['result']}"
