@@ -108,7 +108,7 @@ def find(where, printed, journal, words):
             for line in journal
             if all(str(line.get(key)) == value for key, value in wanted.items())
         ]
-        lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:1]]
+        lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:4]]
         return Found(str(len(found)) if found else None, None, lines, "the journal")
     matches = matches_of(where, printed, words)
     if not matches:
