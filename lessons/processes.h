@@ -129,7 +129,7 @@ static inline int join(void)
 static inline void join_at_exit(void) { join(); }
 
 /* Makes the second process; returns 1 there, and 0 in the first. Call it before the first CUDA
- * call: after one, no CUDA call works in a child process. */
+ * call: CUDA that was initialized before a fork is of no use in the child. */
 static inline int split(void)
 {
     int ends[2];

@@ -324,10 +324,13 @@ class Predict(BookDirective):
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
         self.asked.append((label, kind, where, words, field["answer"]))
         self.keys.append(f"  {label or '-'}: {field['answer']}; {command}; {place or 'report'}")
+        seen = [text for each in self.shown if each[0] == command for _, text in each[2]]
         for shown in self.shown:
             if shown[:2] == [command, place]:
                 break
         else:
+            if lines and all(text in seen for _, text in lines):
+                return field  # two calls of printf wrote one line, which is shown already
             shown = [command, place, []]
             self.shown.append(shown)
         for begin, text in lines:

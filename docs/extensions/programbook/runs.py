@@ -289,6 +289,13 @@ def recording_of(program, arguments):
 RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tests/hardware/lessons.sh alone
 
 
+def needs_two_gpus(file):
+    """The program of this recording prints that it was skipped where there is one GPU."""
+    _, _, name, *_ = file.split("/")
+    solution = ROOT / f"solutions/{name}.c"
+    return solution.is_file() and "skipped: needs two GPUs" in solution.read_text(encoding="utf-8")
+
+
 def provenance(file):
     """Who printed what is expected: "An NVIDIA H200 printed the same (driver 580.159.04,
     2026-11-20)", or, when no recording says so, that nobody has."""
@@ -298,7 +305,8 @@ def provenance(file):
         name, found, date, commit, gpu = line.split(" ", 4)
         if (name, found) == (file, digest):
             card, _, driver = gpu.partition(", ")
-            return f"An {card} printed the same (driver {driver}, {date})"
+            who = f"Two {card}s" if needs_two_gpus(file) else f"An {card}"
+            return f"{who} printed the same (driver {driver}, {date})"
     return "This is what its author expects, and no device has been recorded yet"
 
 

@@ -82,11 +82,11 @@ QUESTIONS = [
 
 @drawing(
     "support",
-    "Only the last question proves that a pool can be shared, and each no leads to a program that "
+    "No earlier question proves that a pool can be exported, and each no leads to a program that "
     "still works",
     ["question", "no leads to"],
     [[question, f"{call}: {note}"] for question, call, note in QUESTIONS]
-    + [["four times yes", "cudaMallocAsync, and sharing"]],
+    + [["four times yes", "cudaMallocAsync, and a handle to share"]],
 )
 def support(canvas):
     narrow = canvas.width < NARROW
@@ -102,12 +102,12 @@ def support(canvas):
         canvas.arrow("event", (left / 2, bottom), (left / 2, bottom + 26))
         canvas.text(left / 2 + 8, bottom + 18, "yes", "bold")
         y = bottom + 26
-    node(canvas, 0, y, left, "cudaMallocAsync\nPools, and sharing.", "success", high=44)
+    node(canvas, 0, y, left, "cudaMallocAsync\nPools, and a handle to share.", "success", high=44)
     canvas.key(
         [
             ("work", "a question"),
             ("outcome", "works, with less"),
-            ("success", "works, and can share"),
+            ("success", "works, and has a handle to share"),
         ]
     )
 
@@ -296,7 +296,7 @@ def peer_rights(canvas):
 
 @drawing(
     "devices",
-    "GPU 1 may use a pool of GPU 0 only after cudaMemPoolSetAccess; enabling peers does not do it",
+    "Without access only the fetch and the copy with GPU 0 current work; enabling peers gives none",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
     (recording("14_peer_access"),),
@@ -347,14 +347,14 @@ def devices(canvas):
 
 @drawing(
     "ipc_pool",
-    "The control message carries the descriptor itself: the importer has another number for the "
-    "same pool, and another address for the same data",
+    "The control message carries the descriptor itself: the importer has a number of its own for "
+    "the same pool, and an address of its own for the same data",
     ["exporter", "socket", "importer"],
     [
         ["creates a pool for file descriptors", "", ""],
         ["exports it: a descriptor, a number here", "", ""],
         ["sends", "bytes: where the data is; control message: SCM_RIGHTS", "receives"],
-        ["", "", "a descriptor, another number"],
+        ["", "", "a descriptor, a number there"],
         ["", "", "imports the pool: import, free and access, no more"],
         ["data at an address here", "one physical memory", "data at an address there"],
     ],
@@ -374,7 +374,7 @@ def ipc_pool(canvas):
 
     step(0, 30, "pool, made for file descriptors", "segment", 56)
     step(0, 116, "descriptor: a number here", high=46)
-    step(right, 116, "descriptor: another number", high=46)
+    step(right, 116, "descriptor: a number there", high=46)
     step(right, 30, "imported pool: free and access only", "segment", 56)
     step(0, 194, "data, at an address here", "work s-1", 46)
     step(right, 194, "data, at an address there", "work s-2", 46)
