@@ -41,8 +41,8 @@ static struct arena arena_new(int pinned, size_t limit, size_t alignment)
 static int arena_want(struct arena *arena, void **pointer, size_t bytes)
 {
     size_t offset = (arena->needed + arena->alignment - 1) / arena->alignment * arena->alignment;
-    if (arena->committed || arena->count == REQUESTS || offset > arena->limit
-        || bytes > arena->limit - offset)
+    if (arena->committed || arena->count == REQUESTS || offset < arena->needed
+        || offset > arena->limit || bytes > arena->limit - offset)
         return 0;
     arena->request[arena->count].pointer = pointer;
     arena->request[arena->count++].offset = offset;

@@ -504,7 +504,8 @@ def arena_rows():
 
 @drawing(
     "arena",
-    "In the next frame each stream gets bytes in which the other one may still be working",
+    "From frame to frame the streams take bytes from each other in turn, and the other one may "
+    "still be working there",
     ["frame", "bytes of stream[0]", "bytes of stream[1]"],
     arena_rows,
     (recording("21_own_arena"),),
