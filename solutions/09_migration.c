@@ -4,7 +4,7 @@
  *        a pool, besides replacing the calls?
  * Yours  fix: the program works, and calls cudaMalloc and cudaFree in its loop. Bring it to a pool,
  *        in the five steps marked YOUR WORK. The streams stay what they are; the host waits once a
- *        frame, for one stream; the library and its pool stay. The check calls program_pool, too.
+ *        frame, for one stream; the library and its pool stay as they are.
  * Calls  cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream), cudaStreamSynchronize(cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)

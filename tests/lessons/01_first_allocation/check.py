@@ -224,7 +224,7 @@ def test_wait(check):
 def why_no_wait(journal):
     """What of the calls looks like a wait and is none."""
     copy = copies(journal).first
-    recorded = journal.ok("cudaEventRecord").before(copy)
+    recorded = journal.records.before(copy)
     if recorded and journal.ok("cudaEventSynchronize"):
         return " The event was recorded before the copy, so it does not stand for the copy."
     other = journal.waits.after(copy).that(

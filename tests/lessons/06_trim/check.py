@@ -58,7 +58,7 @@ def two_phases(journal):
 
 def drawn(check, which="size"):
     """A run with another size, on a device with other segments."""
-    size = check.draw("size", 97, 500) if which == "size" else check.draw("larger", 540, 1800)
+    size = check.draw("size", 97, 500) if which == "size" else check.draw("larger", 8200, 18000)
     return check.run(size, SIM_SEGMENT=segment_of(check, which))
 
 

@@ -1,6 +1,6 @@
 /* Runs lesson 09 with frames of MIB (the first argument) and a library that adds MORE (the second)
  * to each digest before it is copied to the host: what a frame's answer is then, only a function
- * that looks at it can return. "limit" MIB instead calls program_pool with such a limit. */
+ * that looks at it can return. */
 
 static int asked_more;
 
@@ -30,10 +30,6 @@ __attribute__((visibility("hidden"))) cudaError_t asked_called(void *to, const v
 
 int main(int argc, char **argv)
 {
-    if (strcmp(argv[1], "limit") == 0) {
-        program_pool(strtoul(argv[2], NULL, 10) * MiB);
-        return 0;
-    }
     asked_more = atoi(argv[2]);
     argv[2] = NULL;
     lesson_main(2, argv);

@@ -1,6 +1,6 @@
 /* Runs lesson 10's pipeline as its main does not: with other ROUNDS and another size, and then
- * three rounds more in a pool of their own (arguments ROUNDS MIB). What the pools did is in the
- * journal. */
+ * three rounds more of a third size in a pool of their own (arguments ROUNDS MIB LARGE). What the
+ * pools did is in the journal. */
 
 static void asked_run(int rounds, size_t mib)
 {
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&store, cudaStreamNonBlocking));
     asked_run(atoi(argv[1]), strtoul(argv[2], NULL, 10));
-    asked_run(3, strtoul(argv[2], NULL, 10));
+    asked_run(3, strtoul(argv[3], NULL, 10));
     CHECK(cudaStreamDestroy(store));
     CHECK(cudaStreamDestroy(work));
     CHECK(cudaStreamDestroy(load));
