@@ -607,7 +607,7 @@ class Check:
     def begin(self, program, name, arguments, environment):
         """Runs a program in a folder of its own; the folder."""
         shown = re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
-        folder = self.folder / (shown if len(shown) < 200 else f"{shown[:180]}-{len(self.runs)}")
+        folder = self.folder / (shown if len(shown) < 56 else f"{shown[:50]}-{len(self.runs)}")
         folder.mkdir()
         library = "-".join(["simulator", *filter(None, os.environ.get("SANITIZE", "").split(","))])
         more = dict(os.environ, CHECK_NAME=self.name, CHECK_LESSON=self.file)
