@@ -6,8 +6,8 @@
  * "reserve" LIVE SIZE LESS reserves SIZE in a pool with LIVE, and LESS in one that has nothing, and
  * then allocates as much. "holes" PIECE SIZE does that in a pool whose free memory is four holes of
  * PIECE each. What the pools did is in the journal: what is made before a question has 512 bytes
- * more than whole MiB, and the phase has 1024 at its peak. The stream is a non-blocking one, and the
- * pools do without opportunistic reuse: what is freed in another stream is not for this one. */
+ * more than whole MiB, and the phase has 1024 at its peak. The stream is a non-blocking one, and
+ * the pools do without opportunistic reuse: what is freed in another stream is not for this one. */
 
 static size_t asked_more;
 
