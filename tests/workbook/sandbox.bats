@@ -336,6 +336,7 @@ the machine very busy, or a process of it killed? Grade again."
     # Each as another lesson of one student, and one twice.
     names=("${!sentence[@]}" long_journal)
     mapfile -t lessons < <(lessons | sed -n "1,${#names[@]}p")
+    [ "$OWN_SANDBOX" = bubblewrap ] || export SANDBOX=none
     for lesson in "${!lessons[@]}"; do
         cp "tests/attacks/hostile/${names[lesson]}.c" "$student/${lessons[lesson]}.c"
     done

@@ -1,8 +1,9 @@
 /* Calls lesson 05's functions with arguments of the check's own. "keep" calls keep_memory while
  * half of the device's memory is taken, and then allocates nearly all of it. "serve" REQUESTS BYTES
- * calls serve, first for one request of one int; "held" instead calls it while the stream `busy` holds at a closed gate, so
- * that who waits for that stream waits forever. What the calls did is in the journal, and the
- * answers are printed as the host finds them when serve returns, with some behind the last. */
+ * calls serve, first for one request of one int; "held" instead calls it while the stream `busy`
+ * holds at a closed gate, so that who waits for that stream waits forever. What the calls did is in
+ * the journal, and the answers are printed as the host finds them when serve returns, with some
+ * behind the last. */
 
 enum { ASKED_MOST = 1100 };
 
