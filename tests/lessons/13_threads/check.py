@@ -73,6 +73,13 @@ def test_host(check):
         miss("""in its last turn each thread waits for its stream: a thread that has allocated or
             freed in its own stream and ends with work pending there may hang.
             Happened: a thread ended with work pending in its own stream.""")
+    journal = check.run(**LATE).journal
+    for thread in set(journal.column("thread")) - {None}:
+        own_calls = journal.where(thread=thread)
+        if own_calls.waits and not own_calls.certain:
+            miss(f"""in its last turn each thread waits for its stream. A free of other memory may
+                wait, and NVIDIA does not promise it.
+                Happened: a thread waited in {own_calls.waits.names}, and in no other call.""")
 
 
 def test_threads(check):

@@ -150,6 +150,13 @@ def test_end(check):
             one if it is asked until it succeeds.
             Happened: nothing made the host wait for the last copy of stream
             {" and of stream ".join(streams)}{"; a query did not succeed" * bool(asked)}.""")
+    end = run.journal.after(work(run, 0).last)
+    end = end.before(end.calls("cudaStreamCreateWithFlags").first)
+    end = end.before(end.calls("cudaDeviceSynchronize").last)  # that is the check's own
+    if end.waits and not end.certain:
+        miss(f"""when process returns, the host has waited for the last copy of each of the two
+            streams. A free of other memory may wait, and NVIDIA does not promise it.
+            Happened: the host waited in {end.waits.names}, and in no other call.""")
 
 
 def pays(check):
