@@ -180,11 +180,11 @@ def test_fallback(check):
     frees = journal.ok("cudaFree")
     if len(frees) != 2:
         miss(f"each allocation of cudaMalloc is freed with cudaFree. Happened: {history(run)}")
-    if journal.where(call=MAY_WAIT).waits:
+    if early := journal.where(call=MAY_WAIT).waits:
         miss(f"""the host waits for the stream before it calls cudaFree, with cudaStreamSynchronize.
             That cudaFree waits itself is not promised, and a sleep is no wait.
-            Happened: the host waited in {journal.where(call=MAY_WAIT).waits.names}, while the stream
-            still used the memory; {history(run)}""")
+            Happened: the host waited in {early.names}, while the stream still used the memory;
+            {history(run)}""")
     run, _ = memory(check, 0, sentence)
     if for_pools(run):
         miss(f"pools = 0 is what counts, also on a device that has them. Happened: {history(run)}")
