@@ -13,10 +13,6 @@ ENDS='The program ends behind it.'
 NOT_NEEDED="03_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
 03_custom_pool|pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)|It limits nothing.
 08_stream_order|pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX)|It orders nothing.
-08_stream_order|cudaEventDestroy(copied)|$ENDS
-08_stream_order|cudaEventDestroy(added)|$ENDS
-08_stream_order|cudaEventDestroy(filled)|$ENDS
-08_stream_order|cudaStreamDestroy(reader)|$ENDS
 09_migration|cudaFreeAsync(data, work)|It is for a buffer that the limit refuses."
 
 # judge_without NAME LINE: LINE.miss is what the check says of the solution without the call
