@@ -1,7 +1,6 @@
 # How the programs are built that only the tests run. Part of the Makefile.
 
-FOR_SIMULATOR := $(FLAGS) $(SANITIZER) $(if $(SANITIZE),,$(if $(COVERAGE),--coverage)) \
-	-isystem build/cuda/include
+FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
 
 # A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
 # build/mutants/NN_name/MISTAKE.c, and `make solution-04 MUTANT=MISTAKE` runs one. They
@@ -64,8 +63,8 @@ $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
 # A test that looks inside is linked with the simulated device's own parts.
 $(SIMULATOR)/tests/simulator/inside_%: tests/simulator/inside_%.c $(SHARED) $(OBJECTS)
-	@bash tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) -fno-lto -Isimulator \
-		$< -o $@ $(OBJECTS) -lm -pthread -ldl
+	@bash tests/commands/compile.sh $(CC) $(FOR_SIMULATOR) $(if $(COVERAGE),--coverage) -fno-lto \
+		-Isimulator $< -o $@ $(OBJECTS) -lm -pthread -ldl
 
 PROBES := $(basename $(wildcard tests/hardware/probes/*.c))
 $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard tests/hardware/probes/*.h)
