@@ -9,7 +9,6 @@ setup_file() { know_compiler; }
 # NAME|CALL|REASON: what a check does not see, and why it need not. None of them is a decision: the
 # student found these calls there.
 PAGEABLE='The copy before it goes to pageable memory, and has ended when it returns.'
-ENDS='The program ends behind it.'
 NOT_NEEDED="03_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
 03_custom_pool|pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)|It limits nothing.
 08_stream_order|pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX)|It orders nothing.
