@@ -162,7 +162,8 @@ def test_prints(check):
 def test_sizes(check):
     "each line prints what is reserved, for any size"
     check.after_the_rest()
-    for mib in (check.draw("small", 2, 31), check.draw("large", 129, 200)):
+    for name, least, most in (("small", 1, 31), ("middle", 32, 128), ("large", 129, 2000)):
+        mib = check.draw(name, least, most)
         run = check.run(mib)
         check.expect_clean(run)
         sizes = run.journal.where(did="allocate").column("bytes")
