@@ -10,7 +10,7 @@
 #   readable_here     what a program can read here that no student may see, without a sandbox
 #   leave_workbook    removes that copy
 #   commit_here       the commit of the workbook, also in such a copy
-#   protect_lesson    the part of one lesson: its user and its cgroup; end_lesson ends it
+#   own_cgroup FOLDER makes a cgroup for the programs of a lesson; end_lesson removes it
 
 # The memory of a student's programs, and of the compiler.
 memory=2147483648
@@ -30,11 +30,6 @@ own_cgroup() { # own_cgroup FOLDER [NUMBER]
         return 1
     fi
     export CHECK_CGROUP=$new CHECK_CGROUP_EVENTS
-}
-
-protect_lesson() {
-    [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP"
-    [ -z "$PROTECT_USER" ] || export CHECK_USER=$((61200 + BASHPID % 800))
 }
 
 end_lesson() {
