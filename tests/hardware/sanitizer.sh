@@ -41,18 +41,22 @@ several() {
         awk '{ n = $1; $1 = ""; printf "%s%d times%s", (NR > 1 ? ", " : ""), n, $0 }'
 }
 
-row() { # row PROGRAM [ARGUMENT...]: one line of the table
-    local program=build/gpu/$folder/$1 name=$1 alone leaks races
-    shift
+# row OPTION OPTION PROGRAM [ARGUMENT...]: one line of a table, how the program ended alone, and
+# under the tool with the one and with the other option
+row() {
+    local one=$1 other=$2 program=build/gpu/$folder/$3 name=$3 alone
+    shift 3
     alone=$(several "$program" "$@")
     [ "$alone" = "$times times ended" ] || wrong=1
-    leaks=$(several "$SANITIZER" --leak-check full "$program" "$@")
-    races=$(several "$SANITIZER" --track-stream-ordered-races all "$program" "$@")
-    echo "| $name | $* | $alone | $leaks | $races |"
+    one=$(several "$SANITIZER" "$one" "$program" "$@")
+    other=$(several "$SANITIZER" "$other" "$program" "$@")
+    echo "| $name | $* | $alone | $one | $other |"
 }
 
 mkdir -p "$(dirname "$file")"
-build gpu "$file.build" "$folder/hold" "$folder/pools" || exit 1
+build gpu "$file.build" "$folder/"{hold,pools,faults} || exit 1
+leaks=--leak-check=full races=--track-stream-ordered-races=all
+mine=--target-processes=application-only all=--target-processes=all
 {
     echo "# Correct programs under compute-sanitizer"
     echo
@@ -63,12 +67,19 @@ build gpu "$file.build" "$folder/hold" "$folder/pools" || exit 1
     echo
     echo "| program | arguments | alone | memcheck, leaks | stream-ordered races |"
     echo "|---|---|---|---|---|"
-    row hold memset
-    row hold kernel
+    row $leaks $races hold memset
+    row $leaks $races hold kernel
+    row $leaks $races hold copy
+    row $leaks $races hold allocation
     for allocations in 4 12 33; do
-        row pools "$allocations"
-        row pools "$allocations" kernel
+        row $leaks $races pools "$allocations"
+        row $leaks $races pools "$allocations" kernel
     done
+    echo
+    echo "| program | arguments | alone | this process | all processes |"
+    echo "|---|---|---|---|---|"
+    row $mine $all faults exec
+    row $mine $all faults fork
 } >"$file"
 rm "$file.build"
 cat "$file"
