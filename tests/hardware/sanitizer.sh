@@ -14,18 +14,16 @@ folder=tests/hardware/sanitizer
 [ -n "$SANITIZER" ] || { echo "compute-sanitizer was not found." >&2; exit 1; }
 
 outcome() { # outcome COMMAND...: how it ended
-    local status=0 printed
+    local status=0 printed errors
     printed=$(timeout -k 2 "$each" "$@" 2>&1 </dev/null) || status=$?
     if was_stopped "$status"; then
         echo "stopped after $each s"
     elif grep -q "didn't terminate successfully" <<<"$printed"; then
         echo "died"
-    elif [ "$status" != 0 ]; then
-        echo "status $status"
-    elif grep -q 'ERROR SUMMARY' <<<"$printed"; then
-        sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1 errors/p' <<<"$printed"
     else
-        echo "ended"
+        errors=$(sed -n 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1 errors/p' <<<"$printed")
+        [ "$status" = 0 ] || errors="${errors:+$errors, }status $status"
+        echo "${errors:-ended}"
     fi
 }
 
