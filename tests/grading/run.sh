@@ -208,9 +208,12 @@ count_killed() {
 # The program's folder, and the seal of this run.
 prepare_place() {
     if [ "$place" != "$here" ]; then
-        # A run before this one may have shut it for its own user.
+        # A run before this one may have shut it for its own user. To root nothing looks shut, and
+        # a sandbox that root makes has given up the right to enter it.
         if [ -d "$place" ]; then
-            if [ ! -x "$place" ] || [ ! -w "$place" ]; then chmod 755 "$place"; fi
+            if [ "$CHECK_SANDBOX" = root ] || [ ! -x "$place" ] || [ ! -w "$place" ]; then
+                chmod 755 "$place"
+            fi
         else install -d ${CHECK_USER:+-o "$CHECK_USER" -g "$CHECK_USER"} "$place"; fi
     elif [ -n "${CHECK_USER:-}" ]; then
         chmod 1777 .

@@ -181,12 +181,17 @@ time.sleep(3600)' >"$WORK/port" &
 
 @test "what a program leaves is gone but for its journal, and it does not write its results" {
     need_sandbox
-    [ -n "$KNOWN" ] || skip "no other user can enter this folder"
     ls -A /tmp /dev/shm >"$WORK/before"
     echo '#include <sys/stat.h>' >"$WORK/shut.c"
     echo 'int main(void) { return chmod(".", 0); }' >>"$WORK/shut.c"
     attack shut
     assert_equal "$status $ended" "0 "
+    # Where no user can make namespaces, root makes them.
+    if [ "$(id -u)" = 0 ] && bwrap --unshare-pid --dev-bind / / true; then
+        cp "$WORK/shut.c" "$WORK/shut_again.c"
+        CHECK_SANDBOX=root attack shut_again
+        assert_equal "$status $ended" "0 "
+    fi
     attack odd_files
     assert_equal "$(ls -A "$FOLDER")" $'status\nstderr\nstdout'
     assert_equal "$status $ended" "0 "
