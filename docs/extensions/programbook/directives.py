@@ -107,7 +107,8 @@ class ProgramRun(BookDirective):
             if run.output == recorded:
                 mark = [".. rst-class:: mark", "", f"{provenance(file)}: :path:`{file}`.", ""]
                 return self.lines([*command, *block(self.shown(run.output)), *mark, *reports])
-            mark = f"{provenance(file)}: :path:`{file}`."
+            who = provenance(file).replace("printed the same", "printed this")
+            mark = f"{who}: :path:`{file}`."
             tabs = {
                 "simulated device, when this page was built": [
                     *block(self.shown(run.output)),
