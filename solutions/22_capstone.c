@@ -33,7 +33,7 @@ static struct {
 
 /* A part of a piece: in use, or idle and in a list of its stream. A part without neighbors is a
  * whole piece.
- * Law: two neighbors that are idle in one stream are joined at once. */
+ * At its return a part is joined with the neighbors that are idle in its stream. */
 struct part {
     char *data;
     size_t bytes;
