@@ -1,5 +1,5 @@
-/* A pool: four allocations in whole segments, and what two frees and a synchronization change. The
- * book's page docs/model.rst draws its run. */
+/* A pool: four allocations, and what two frees and a synchronization change of its whole segments.
+ * The book's page docs/model.rst draws its run. */
 #include "workbook.h"
 
 int main(void)
