@@ -17,6 +17,7 @@ static int *allocate(size_t bytes, cudaStream_t stream)
     cudaError_t answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
     printf("%3zu MiB: %s\n", bytes / MiB, cudaGetErrorName(answer));
     if (answer == cudaErrorMemoryAllocation) {
+        cudaGetLastError(); /* or the next check of a launch may find this error */
         /* After this all that was freed is free for every stream, and joined. */
         CHECK(cudaDeviceSynchronize());
         answer = cudaMallocFromPoolAsync((void **)&data, bytes, pool, stream);
