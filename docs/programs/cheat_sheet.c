@@ -92,6 +92,8 @@ static void measure_phase(cudaMemPool_t pool)
 {
     /* [measure */
     uint64_t value = 0;      /* resets it */
+    cudaDeviceSynchronize();
+    cudaMemPoolTrimTo(pool, 0);
     cudaMemPoolSetAttribute(pool,
         cudaMemPoolAttrReservedMemHigh, &value);
     run_round();             /* the phase */
