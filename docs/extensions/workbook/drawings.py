@@ -347,7 +347,7 @@ def devices(canvas):
 
 @drawing(
     "ipc_pool",
-    "The control message carries the descriptor itself: the importer has a number of its own for "
+    "The control message carries the open file: the importer gets a number of its own for "
     "the same pool, and an address of its own for the same data",
     ["exporter", "socket", "importer"],
     [
