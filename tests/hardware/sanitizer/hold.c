@@ -1,4 +1,5 @@
-/* What compute-sanitizer makes of a kernel beside a kernel that holds: hold memset|kernel|copy|allocation
+/* What compute-sanitizer makes of a kernel beside a kernel that holds:
+ * hold memset|kernel|copy|allocation
  *
  * One stream holds at a gate. Another does its work and is synchronized. On a device that comes to
  * an end: the streams have nothing to do with each other. Under compute-sanitizer 2025.3 the wait
