@@ -198,7 +198,7 @@ TREE = [
     ("Does it go to MPI, UCX, cudaIpc?", "yes", "leave it with cudaMalloc", "no"),
     ("Are you the application?", "no", "set nothing, or make a pool of your own", "yes"),
     ("Does anybody else need this GPU?", "no", "threshold UINT64_MAX", "yes"),
-    ("Does your loop synchronize after its frees?", "no", "threshold 0, and write it down", "yes"),
+    ("Does your loop synchronize after its frees?", "no", "threshold 0, and set it", "yes"),
 ]
 END = "what a phase reserves: measure it, and trim after a peak"
 
