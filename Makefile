@@ -270,7 +270,7 @@ headers:
 
 ## make gpu           record and verify everything on this machine's GPU, in
 ##                    build/gpu-record; make gpu lessons probes: these parts alone
-GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance
+GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
 gpu:
 	@bash tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Records and verifies everything on a machine with a GPU: gpu.sh [PART...], by default all parts:
 # lessons, probes (what is about one GPU), peers (what is about two), walks, clinic, litmus,
-# sanitizer, kernels, chance.
+# sanitizer, kernels, chance, questions.
 #
 # It needs gcc, make and a CUDA toolkit, and neither network nor the tools of the test suite. What
 # needs two GPUs is skipped where there is one. Every program runs under timeout, and a part ends
@@ -14,7 +14,7 @@ out=$(realpath -m "${OUT:-build/gpu-record}")
 cd "$(dirname "$0")/../.." || exit 1
 . tests/hardware/record.sh
 work=build/record different=0
-all="lessons probes peers walks clinic litmus sanitizer kernels chance"
+all="lessons probes peers walks clinic litmus sanitizer kernels chance questions"
 read -ra parts <<<"${*:-$all}"
 for part in "${parts[@]}"; do
     [[ " $all " == *" $part "* ]] || { echo "gpu.sh: the parts are $all." >&2; exit 2; }
