@@ -1,10 +1,10 @@
 /* A program's own kernels on the simulated device, for C and C++.
  *
- * The simulated device runs no device code. A program that has kernels of its own gives, for each,
- * a C function that does the same on the CPU, and at each launch the ranges of memory that the
- * kernel reads and writes. The checker then treats the launch like any work of a stream. One source
- * file serves both: nvcc compiles the kernel and its launch, any other compiler the function and
- * sim_launch.
+ * The simulated device runs kernels that nvcc built. For a kernel that cannot run there, or a
+ * program without nvcc, a C function does the same on the CPU, and each launch declares the ranges
+ * of memory that the kernel reads and writes. The checker then treats the launch like any work of a
+ * stream. One source file serves both: nvcc compiles the kernel and its launch, any other compiler
+ * the function and sim_launch.
  *
  *     #ifdef __CUDACC__
  *     __global__ void scale(float *data, size_t count, float factor) { ... }
