@@ -1,0 +1,119 @@
+/* Records what may still be added to a graph that has been instantiated: nodes and edges, in graphs
+ * with memory nodes and without. */
+#include "graphs.h"
+
+static cudaGraph_t g;
+static cudaGraphExec_t x;
+static cudaGraphNode_t allocated, set, node;
+static void *a;
+
+/* A graph that allocates and sets, and has an executable graph. */
+static void allocating(int with_free)
+{
+    g = new_graph();
+    allocated = alloc_node(g, NULL, MiB, &a);
+    struct cudaMemsetParams params = memset_params(a, 1, MiB);
+    RECORD(cudaGraphAddMemsetNode(&set, g, &allocated, 1, &params));
+    if (with_free)
+        free_node(g, set, a);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+}
+
+/* Adds one of each kind, the free last. */
+static void add_all(void)
+{
+    struct cudaMemsetParams params = memset_params(m, 1, 4);
+    struct cudaMemAllocNodeParams memory;
+    cudaGraphNode_t first = NULL, second = NULL, copy;
+    void *unused;
+    memset(&memory, 0, sizeof memory);
+    memory.poolProps = device_props();
+    memory.bytesize = MiB;
+    RECORD(cudaGraphAddEmptyNode(&first, g, NULL, 0));
+    RECORD(cudaGraphAddEmptyNode(&second, g, NULL, 0));
+    if (first && second)
+        RECORD(cudaGraphAddDependencies(g, &first, &second, NULL, 1));
+    RECORD(cudaGraphAddMemsetNode(&node, g, NULL, 0, &params));
+    RECORD(cudaGraphAddMemcpyNode1D(&copy, g, NULL, 0, m, m, 4, cudaMemcpyDeviceToDevice));
+    RECORD(cudaGraphAddMemAllocNode(&node, g, NULL, 0, &memory));
+    unused = memory.dptr;
+    NOTE("an address %d", unused != NULL);
+}
+
+static void to_allocation(void)
+{
+    allocating(0);
+    RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
+    add_all();
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void to_allocation_an_edge(void)
+{
+    cudaGraphNode_t other = NULL;
+    g = new_graph();
+    allocated = alloc_node(g, NULL, MiB, &a);
+    RECORD(cudaGraphAddEmptyNode(&other, g, NULL, 0));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphAddDependencies(g, &allocated, &other, NULL, 1));
+}
+
+static void to_allocation_and_free(void)
+{
+    allocating(1);
+    add_all();
+}
+
+static void to_allocation_launched(void)
+{
+    allocating(0);
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
+    add_all();
+}
+
+static void to_allocation_exec_destroyed(void)
+{
+    allocating(0);
+    RECORD(cudaGraphExecDestroy(x));
+    RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
+    add_all();
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void to_plain(void)
+{
+    struct cudaMemsetParams params = memset_params(m, 1, 4);
+    g = new_graph();
+    RECORD(cudaGraphAddMemsetNode(&set, g, NULL, 0, &params));
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    add_all();
+    RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void captured_to_allocation(void)
+{
+    allocating(0);
+    RECORD(cudaStreamBeginCaptureToGraph(s, g, &set, NULL, 1, RELAXED));
+    RECORD(cudaMemsetAsync(m, 1, 4, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamEndCapture(s, &g));
+}
+
+static const struct probe_case cases[] = {
+    CASE(to_allocation),          CASE(to_allocation_an_edge),
+    CASE(to_allocation_and_free), CASE(to_allocation_launched),
+    CASE(to_allocation_exec_destroyed), CASE(to_plain),
+    CASE(captured_to_allocation),
+};
+
+int main(int argc, char **argv)
+{
+    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+}
