@@ -104,8 +104,10 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
     for (size_t i = 0; i < count; i++) {
         x->nodes[i] = (struct exec_node){
             .task = task_copy(&sorted[i]->task), .node_handle = sorted[i]->handle, .is_last = true};
-        if (sorted[i]->task.kind == TASK_ALLOCATE)
+        if (sorted[i]->task.kind == TASK_ALLOCATE) {
             x->allocations[x->allocation_count++] = sorted[i]->task.allocation;
+            sorted[i]->task.allocation->instantiated = true;
+        }
         if (sorted[i]->task.allocation)
             graph_allocation_add_exec(sorted[i]->task.allocation);
         assign_branch(x, sorted, &layout, i);

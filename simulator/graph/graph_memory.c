@@ -245,8 +245,10 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
         /* Documented: once, and in the owning graph or in others, not in both. Measured: whether
          * the graph that allocates it is destroyed, and whether it is allocated now, does not
-         * matter (probe-strangers.txt, "free node after the graph"). */
-        if (a->offset == offset && !a->freed_by && !(same_graph && a->freed_elsewhere))
+         * matter (probe-strangers.txt, "free node after the graph"). But its own graph takes no
+         * free of it once it was instantiated (probe-graph-changed.txt). */
+        bool is_late = same_graph && (a->freed_elsewhere || a->instantiated);
+        if (a->offset == offset && !a->freed_by && !is_late)
             return a;
     }
     return NULL;

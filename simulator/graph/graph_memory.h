@@ -28,6 +28,8 @@ struct graph_allocation {
     struct node *freed_by;
     /* Another graph has a free node for it. */
     bool freed_elsewhere;
+    /* Its graph has been instantiated since it has the node. */
+    bool instantiated;
     size_t offset, bytes;
     /* Bit d is set when the node requires access for device d. */
     uint32_t peer_rights;

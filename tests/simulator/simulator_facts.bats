@@ -8,7 +8,7 @@ PROGRAMS=(replay facts danger)
 PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads strangers)
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
 PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
-PROBES+=(queue ending endless uploads counted)
+PROBES+=(queue ending endless uploads counted graph_changed)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -276,6 +276,10 @@ ask() {
 @test "probe: the second launch of a graph, its nodes on pool memory, the flag external" {
     ask graph_again '/^== conditional_/,/^rc/d; /^== nodes_on_freed/,/^rc/d
         /^== nodes_freed_before_launch/,/^rc/{/cudaGraphLaunch/d}'
+}
+
+@test "probe: what an instantiated graph still takes: all but a free of its memory" {
+    ask graph_changed
 }
 
 @test "probe: copies between two GPUs: what they wait for, and their codes" {

@@ -107,9 +107,8 @@ static void captured_to_allocation(void)
 }
 
 static const struct probe_case cases[] = {
-    CASE(to_allocation),          CASE(to_allocation_an_edge),
-    CASE(to_allocation_and_free), CASE(to_allocation_launched),
-    CASE(to_allocation_exec_destroyed), CASE(to_plain),
+    CASE(to_allocation),          CASE(to_allocation_an_edge),        CASE(to_allocation_and_free),
+    CASE(to_allocation_launched), CASE(to_allocation_exec_destroyed), CASE(to_plain),
     CASE(captured_to_allocation),
 };
 
