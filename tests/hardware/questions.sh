@@ -4,10 +4,10 @@
 #
 # For a machine with GPUs, a CUDA toolkit, gcc, make and python3, which makes the mutants. Each run
 # that tests/workbook/answers.txt has an answer from goes on the GPU and on the simulated device,
-# there without its checker, for at most SECONDS_EACH (20) seconds each. FILE.md receives a table: does the GPU print the same
-# lines (but for what depends on the machine, tests/grading/machine.sed) and end with the same
-# status, and else the first line that differs. FILE.d holds all that was printed. A run that needs
-# more GPUs than there are has no row.
+# there without its checker, for at most SECONDS_EACH (20) seconds each. FILE.md receives a table:
+# does the GPU print the same lines (but for what depends on the machine,
+# tests/grading/machine.sed), and end with the same status? Else it has the first line that differs.
+# FILE.d holds all that was printed. A run that needs more GPUs than there are has no row.
 # facts/questions.txt names the runs that differ, and why.
 # Exit status 0: no other run does.
 set -u
@@ -48,10 +48,12 @@ make -s "${mutants[@]}" || exit 1
 build gpu "$folder/build.gpu" "${programs[@]}" || wrong=1
 build simulator "$folder/build.simulator" "${programs[@]}" || wrong=1
 
-# said OUT: what a run printed, and how it ended
+# said OUT: what a run printed, and how it ended, with the call that CHECK ended it for
 said() {
+    local error
+    error=$(sed -nE 's/^[^ ]+\.[ch]:[0-9]+: (.*: cudaError\w+) \(.*/\1/p' "$1.err" | head -n 1)
     sed -E -f tests/grading/machine.sed "$1.out"
-    echo "exit status $(cat "$1.status")"
+    echo "exit status $(cat "$1.status")${error:+: $error}"
 }
 
 row() { # row PROGRAM [ARGUMENT...]: its line of the table
@@ -66,7 +68,7 @@ row() { # row PROGRAM [ARGUMENT...]: its line of the table
                 gsub(/  +/, " ", a); gsub(/  +/, " ", b); print a " | " b } }')
     [ -z "$first" ] || same=no
     echo "| $1 | ${*:2} | $same | ${first:- | } |"
-    [ $same = yes ] || grep -qF "$*"$'\t' "$known" || echo "$*" >>"$folder/new"
+    [ $same = yes ] || grep -q "^$*"$'\t' "$known" || echo "$*" >>"$folder/new"
 }
 
 {
@@ -85,7 +87,7 @@ row() { # row PROGRAM [ARGUMENT...]: its line of the table
 } >"$file"
 cat "$file"
 if [ -e "$folder/new" ]; then
-    echo "Runs that differ, and $known doesn't name them:" >&2
+    echo "Runs that differ, without a line in $known:" >&2
     cat "$folder/new" >&2
     wrong=1
 fi

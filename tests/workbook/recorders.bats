@@ -18,7 +18,8 @@ recorder() {
     for file in tests/hardware/facts/*.txt; do
         name=$(basename "$file" .txt)
         [ "$name" != differences ] || continue   # written by hand
-        [[ $name != kernels-* && $name != chance ]] || known+=" $name"   # NAME.sh records those
+        # kernels.sh, chance.sh and questions.sh
+        [[ ! $name =~ ^(kernels-.*|chance|questions)$ ]] || known+=" $name"
         [[ " $known " == *" $name "* ]] || complain "probes.sh does not record $name.txt."
         grep -q "^|.*\b$name\.txt" tests/hardware/facts/README.md ||
             complain "tests/hardware/facts/README.md has no row for $name.txt."
@@ -64,6 +65,25 @@ recorder() {
     assert_equal "$(tail -n 2 <<<"$output")" \
         "$(printf '%s\n' "Answers that tests/hardware/facts/chance.txt has not:" \
             $'docs/programs/yesterday\t'"$answer")"
+}
+
+@test "questions: a run that ends otherwise on the GPU is named, with its first other line" {
+    run tests/hardware/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        rm tests/workbook && mkdir tests/workbook
+        grep "; make solution-0[12]\b\|review_memory" "$1" >tests/workbook/answers.txt
+        tests/hardware/questions.sh || exit 10
+        printf "#!/bin/sh\n" >bin/make   # what is built stays
+        sed -i "2i echo another; exit 4" build/gpu/solutions/02_default_pool
+        sed -i "2i exit 4" build/gpu/mutants/01_first_allocation/event_recorded_too_early
+        tests/hardware/questions.sh && exit 11
+        true' questions "$PWD/tests/workbook/answers.txt"
+    assert_success
+    assert_line "| docs/programs/review_memory |  | yes |  |  |"
+    assert_line "| solutions/02_default_pool | 33 | yes |  |  |"
+    assert_line --regexp '^\| solutions/02_default_pool \| 33 \| no \| .* \| another \|$'
+    assert_equal "$(tail -n 3 <<<"$output")" \
+        "$(printf '%s\n' "Runs that differ, without a line in tests/hardware/facts/questions.txt:" \
+            solutions/02_default_pool "solutions/02_default_pool 33")"
 }
 
 # bats test_tags=long
