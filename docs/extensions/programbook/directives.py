@@ -305,10 +305,11 @@ class CommandRun(BookDirective):
 class RecordedTables(BookDirective):
     """A file of Markdown from one of our scripts: its blocks are one line each, or tables.
 
-    :from: or :before: a heading takes what begins with it, or what precedes it.
+    :from: or :before: a heading takes what begins with it, or what precedes it. :rows: takes those
+    rows of the tables that an expression finds.
     """
 
-    option_spec = {"from": str, "before": str}
+    option_spec = {"from": str, "before": str, "rows": str}
 
     def run(self):
         path = ROOT / self.arguments[0]
@@ -326,6 +327,9 @@ class RecordedTables(BookDirective):
                 )
                 items = []
             if line.startswith("|"):
+                # The first two have the headings.
+                if len(rows) > 1 and not re.search(self.options.get("rows", ""), line):
+                    continue
                 rows.append([cell.strip() for cell in line.strip("|").split("|")])
             elif line.startswith("- "):
                 items.append(line[2:])
@@ -336,7 +340,7 @@ class RecordedTables(BookDirective):
         return found
 
     def part(self, lines):
-        for option in self.options:
+        for option in self.options.keys() & {"from", "before"}:
             heading = f"## {self.options[option]}"
             if heading not in lines:
                 raise self.error(f'{self.arguments[0]} has no "{heading}".')
