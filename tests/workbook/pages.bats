@@ -77,13 +77,13 @@ load ../suite
             if (noticed) { found[name] = complaint; is[name] = $2; count++; kind[$2]++ }
         }
         END {
-            print "On the GPU alone " failed " of the " programs " fail."
-            print "notices " count "."
+            print "On the GPU alone " failed " of the " programs " failed."
+            print "noticed " count "."
             print kind["use after free"] " of " total["use after free"] " uses after a free"
             print kind["unordered writes"] " of " total["unordered writes"] " unordered writes"
             print "about " reported " of the 197 correct"
             print late ", " on_purpose " and in " same " pairs"
-            print count - same " of the " programs " that it tells from their twins"
+            print count - same " of the " programs " that it told from their"
             print kind["unordered writes"] - of_kind["unordered writes"] " of the " \
                 total["unordered writes"] "."
         }' docs/recorded/litmus.md
@@ -95,7 +95,7 @@ load ../suite
         [[ $page == *"${line#7, 5 and }"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
     page=$(tr -s ' \n' ' ' <docs/questions.rst)
-    [[ $page == *"11 of 12 in our tests"*"reported 29 of 197 correct programs"* ]] ||
+    [[ $page == *"11 of the 12 in our tests"*"29 of 197 correct programs"* ]] ||
         complain "docs/questions.rst has other counts."
     finish
 }
