@@ -85,6 +85,18 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_line --regexp '^skipped: '
 }
 
+@test "make run in a workbook without solutions says so, and fails" {
+    local name
+    mkdir "$BATS_TEST_TMPDIR/students" && cd "$BATS_TEST_TMPDIR/students" || return
+    for name in "$ROOT"/*; do
+        [ "${name##*/}" = solutions ] || ln -s "$name" .
+    done
+    run no_gpu make run
+    assert_failure
+    assert_output --partial "there is no solutions/"
+    refute_output --partial "== "
+}
+
 @test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
     local lesson number
     lesson=$(first)
