@@ -197,11 +197,12 @@ void host_idle_finish_others_unlocking(void)
 void host_idle_call_begins_unlocking(void)
 {
     host.calls++;
-    if (host.watchdog.runs_work || host_functions.threads)
-        host_idle_finish_others_unlocking();
     if (!this_caller)
         add_caller();
+    /* Before it waits for others: who waits in a call is not idle. */
     this_caller->in_call = true;
+    if (host.watchdog.runs_work || host_functions.threads)
+        host_idle_finish_others_unlocking();
     if (!host_idle_left_busy)
         return;
     host_idle_left_busy = false;

@@ -1,14 +1,19 @@
 /* Host functions and the thread that launched them wait for each other outside of the API. The
- *   argument says how: wakes  each function wakes the waiting thread spins  the thread computes
- *   until the function has run dozes  each function sleeps for 1.5 ms waits  the function waits
- *   until the thread lets it go on asks   as wakes, and the function makes a call that returns at
- *   any time, though none is allowed there */
+ * argument says how:
+ * - wakes: each function wakes the waiting thread
+ * - spins: the thread computes until the function has run
+ * - dozes: each function sleeps for 1.5 ms
+ * - waits: the function waits until the thread lets it go on
+ * - lags: as waits, and then it computes for 60 ms, as if it didn't get its processor
+ * - asks: as wakes, and the function makes a call that returns at any time, though none is allowed
+ *   there */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 static sem_t begun, go_on;
@@ -39,6 +44,16 @@ static void waits(void *unused)
     sem_wait(&go_on);
 }
 
+static void lags(void *unused)
+{
+    struct timespec begin, now;
+    waits(unused);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 60);
+}
+
 static void asks(void *unused)
 {
     (void)unused;
@@ -52,7 +67,8 @@ int main(int argc, char **argv)
         const char *name;
         cudaHostFn_t function;
     } ways[] = {
-        {"wakes", wakes}, {"spins", spins}, {"dozes", dozes}, {"waits", waits}, {"asks", asks},
+        {"wakes", wakes}, {"spins", spins}, {"dozes", dozes},
+        {"waits", waits}, {"lags", lags},   {"asks", asks},
     };
     cudaHostFn_t function = NULL;
     size_t count = MiB / sizeof(int);
@@ -79,7 +95,7 @@ int main(int argc, char **argv)
             sem_wait(&begun);
         CHECK(launch_fill(data + count, i, count, b));
         CHECK(cudaStreamSynchronize(b));
-        if (function == waits)
+        if (function == waits || function == lags)
             sem_post(&go_on);
         CHECK(cudaStreamSynchronize(a));
     }
