@@ -355,7 +355,7 @@ def devices(canvas):
         ["exports it: a descriptor, a number here", "", ""],
         ["sends", "bytes: where the data is; control message: SCM_RIGHTS", "receives"],
         ["", "", "a descriptor, a number there"],
-        ["", "", "imports the pool: import, free and access, no more"],
+        ["", "", "imports the pool"],
         ["data at an address here", "one physical memory", "data at an address there"],
     ],
 )
@@ -375,7 +375,7 @@ def ipc_pool(canvas):
     step(0, 30, "pool, made for file descriptors", "segment", 56)
     step(0, 116, "descriptor: a number here", high=46)
     step(right, 116, "descriptor: a number there", high=46)
-    step(right, 30, "imported pool: free and access only", "segment", 56)
+    step(right, 30, "imported pool", "segment", 56)
     step(0, 194, "data, at an address here", "work s-1", 46)
     step(right, 194, "data, at an address there", "work s-2", 46)
     canvas.arrow("event", (side / 2, 86), (side / 2, 116))
