@@ -305,6 +305,9 @@ def provenance(file):
         name, found, date, commit, gpu = line.split(" ", 4)
         if (name, found) == (file, digest):
             card, _, driver = gpu.partition(", ")
+            # Figures of one device may stand in words that another one printed, too.
+            own = re.search('^~ device "([^"]+)"', text, re.MULTILINE)
+            card = own[1] if own else card
             who = f"Two {card}s" if needs_two_gpus(file) else f"An {card}"
             return f"{who} printed the same (driver {driver}, {date})"
     return "This is what its author expects, and no device has been recorded yet"
