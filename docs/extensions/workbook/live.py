@@ -46,9 +46,9 @@ BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js
 SCHEDULES = {
     "measured": "measured: as long as on an H200",
     "instant": "instant: the device is never behind",
-    "late": "late: nothing runs before somebody waits",
-    "random:1": "random:1: whatever the order permits",
-    "random:2": "random:2: another such order",
+    "late": "late: all work takes a second longer",
+    "random:1": "random:1: faster or slower, by chance",
+    "random:2": "random:2: the same, with other numbers",
 }
 DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
 
