@@ -5,7 +5,7 @@
    :project: Velox
    :symptom: an illegal memory access now and then, in code far away
 .. clinic-desk:: 01_handed_over
-    the commands that run the program, and judge a copy in which a line was changed
+    the commands that run the program, and judge a copy that was repaired
 .. clinic-table::
     a row for each case, in the order of the course, with its symptom and nothing that gives it away
 """
@@ -54,7 +54,7 @@ class ClinicDesk(BookDirective):
         number = case[:2]
         return self.lines(
             [
-                "Then run it, change your line in a copy, and have the copy judged:",
+                "Then run it, repair a copy, and have the copy judged:",
                 "",
                 *block(
                     f"$ make clinic-{number}\n"
