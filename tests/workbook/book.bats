@@ -98,6 +98,56 @@ text_of() {
     finish
 }
 
+@test "a few lines of a recording are a table that links to their place in it, and many a fold" {
+    local page href file place links=0
+    while IFS=: read -r page href; do
+        file=$(dirname "$page")/${href%%#*}
+        place=${href##*#}
+        grep -q "id=\"$place\"" "$file" || complain "$page links $href, which is not there."
+        links=$((links + 1))
+    done < <(cd "$BOOK" && grep -oE '<p class="recorded">[0-9]+ lines? of <a [^>]*>' \
+        notes/*.html driver_notes.html | sed -E "s|^([^:]*):.* href=\"([^\"]*)\".*|$BOOK/\1:\2|")
+    [ "$links" -gt 50 ] || complain "Only $links tables link to their recording."
+    # Case 1 of danger.txt begins in line 7.
+    [ "$(sed -n 7p tests/hardware/facts/danger.txt)" = "== 1" ]
+    grep -q 'facts/danger.txt.html#L7"' "$BOOK/notes/errors.html" ||
+        complain "The double free links to another line."
+    # No lines are shown twice: a fold has more than a table takes.
+    run awk '/<details class="recorded">/ {
+        match($0, /[0-9]+ lines? of/)
+        if (substr($0, RSTART) + 0 <= 10) print FILENAME ": " $0
+    }' "$BOOK"/notes/*.html
+    assert_output ""
+    finish
+}
+
+@test "the rows of a recording's table are its lines, without how a process ended well" {
+    run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+from workbook.recording import SMALL, in_mib, rows_of, small, split_line
+print(small(["== one", "cudaFree(a)   -> cudaSuccess", "end", "rc 0"]))
+print(small(["== one", "rc 139", "== two", "[import] end", "rc 1"]))
+print(small(["line"] * SMALL) != [], small(["line"] * (SMALL + 1)))
+for line in (
+    "cudaFree(a)      -> cudaSuccess  (last error cudaSuccess)",
+    "cudaFree(a)      does not wait  cudaSuccess",
+    "cudaMalloc of 1 MiB      median      9.986 us, of 20",
+    "67108864 bytes: 3 rounds",
+):
+    print(" | ".join(map(in_mib, split_line(line))))
+print(rows_of(["a: reserved 32 used 1", "b: reserved 64 used 2"]))'
+    assert_success
+    assert_output - <<'END'
+['cudaFree(a)   -> cudaSuccess']
+['== one', 'rc 139', '== two', 'rc 1']
+True []
+cudaFree(a) | cudaSuccess  (last error cudaSuccess)
+cudaFree(a) | does not wait, cudaSuccess
+cudaMalloc of 1 MiB | median 9.986 us, of 20
+64 MiB | 3 rounds
+(['the program', 'reserved', 'used'], [['a', '32', '1'], ['b', '64', '2']])
+END
+}
+
 # field LABEL KIND EXPRESSION RUN...: the answer of a field, or why there is none.
 field() {
     PYTHONPATH=docs/extensions build/venv/bin/python -B -c '

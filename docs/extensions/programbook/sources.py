@@ -1,4 +1,5 @@
-"""The programs themselves: on their pages, and each whole file on a page of its own.
+"""The programs themselves: on their pages, and each whole file on a page of its own. A recording
+has such a page, too.
 
     .. program-source:: lessons/04_release_threshold
         the heading of a lesson's program as it is delivered, whatever a student has made of it,
@@ -7,7 +8,7 @@
     .. program-source:: docs/clinic/01_handed_over_wrong
         any other program: the whole file
     :path:`tests/hardware/facts`
-        a path of the repository, which must be there; a program links to its own page
+        a path of the repository, which must be there; what has a page of its own links to it
 
 The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor for each line
 (#L46). It has the file as it is delivered, too. Where a block on a page names a line, as the
@@ -33,12 +34,13 @@ from sphinx.util.docutils import SphinxRole
 from .book import BookDirective
 from .runs import LESSON, ROOT, BookError, make_delivered, sources_of_text, text_of
 
-# Every program that a page may name, but for the mutants.
-PROGRAMS = (
+# Every program that a page may name, but for the mutants, and every recording.
+LISTED = (
     "lessons/*.[ch]",
     "solutions/*.c",
     "docs/clinic/*.c",
     "docs/programs/*.c",
+    "tests/hardware/facts/*.txt",
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
 # What the checker prints begins so in a block of a page; a block in colors has elements instead.
@@ -60,13 +62,19 @@ def named_mutants():
 @cache
 def listed():
     """The files that have a listing."""
-    files = {file.relative_to(ROOT).as_posix() for each in PROGRAMS for file in ROOT.glob(each)}
+    files = {file.relative_to(ROOT).as_posix() for each in LISTED for file in ROOT.glob(each)}
     return files | named_mutants() | LISTED_TOO
 
 
 def listing(file):
     """The name of a file's page, without .html."""
     return "listings/" + file.removeprefix("build/").removesuffix(".c")
+
+
+def html_of(file):
+    """The lines of a file as HTML, in colors where it's a program."""
+    text = text_of(file)
+    return highlighted(text) if file.endswith((".c", ".h")) else escape(text).splitlines()
 
 
 def highlighted(text):
@@ -178,10 +186,11 @@ class ProgramSource(BookDirective):
 
 
 class file_reference(nodes.inline):
-    """A file that has a listing; becomes a link where the listings are built."""
+    """A file that has a listing, or one line of it; becomes a link where the listings are built."""
 
-    def __init__(self, file="", **more):
-        super().__init__("", "", nodes.literal("", file, classes=["file"]), file=file, **more)
+    def __init__(self, file="", words="", line=0, **more):
+        shown = nodes.literal("", words or file, classes=["file"])
+        super().__init__("", "", shown, file=file, line=line, **more)
 
 
 class LinkFiles(SphinxPostTransform):
@@ -192,6 +201,7 @@ class LinkFiles(SphinxPostTransform):
             found = node.children
             if has_listings(self.app.builder):
                 uri = self.app.builder.get_relative_uri(self.env.docname, listing(node["file"]))
+                uri += f"#L{node['line']}" if node["line"] else ""
                 found = [nodes.reference("", "", *found, internal=True, refuri=uri)]
             node.replace_self(found)
 
@@ -270,7 +280,7 @@ def listing_pages(app):
         return
     make_delivered(*(lesson[1] for lesson in map(LESSON.fullmatch, sorted(listed())) if lesson))
     for file in sorted(listed()):
-        lines = highlighted(text_of(file))
+        lines = html_of(file)
         page = page_of(file, app.env.all_docs)
         back = ""
         if page:

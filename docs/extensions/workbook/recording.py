@@ -2,9 +2,9 @@
 
     .. recording:: one-gpu.txt
        :start-at: threshold 50331648
-        lines of tests/hardware/facts/one-gpu.txt: a small table, with sizes in MiB, and the lines
-        themselves folded below it. The options are those of literalinclude. More than SMALL lines
-        are shown folded only.
+        lines of tests/hardware/facts/one-gpu.txt as a small table, with sizes in MiB, and a link to
+        the place in the file. More than SMALL lines are shown as they are, in a fold. The options
+        are those of literalinclude.
     .. documented:: names only a trim
         what the documentation states about the note's subject: two to ten words, or nothing
     .. notes-summary::
@@ -19,14 +19,18 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
+from sphinx.util import parselinenos
 from sphinx.util.docutils import SphinxDirective
+
+from programbook.sources import file_reference
 
 ROOT = Path(__file__).resolve().parents[3]
 FACTS = "tests/hardware/facts"
 SMALL = 10
 MIB = 1 << 20
+NOTHING = re.compile(r"\s*(\[\w+\] )?end|rc 0")  # a process that ended as it should
 # Between what the program did and what was returned or measured: the first of these that is there.
-GAP = re.compile(r"\s{2,}")  # the last one of a line
+GAP = re.compile(r"\s{2,}")
 BETWEEN = (re.compile(r"\s*->\s*"), re.compile(r":\s+"), GAP)
 FIGURE = re.compile(r"\s*(?P<name>[a-z][a-z ]*?) (?P<value>\d+)\b[,;]?")
 NOTE = re.compile(
@@ -39,7 +43,7 @@ def in_mib(text):
     """Sizes of a MiB and more, which a recording has in bytes."""
 
     def shown(match):
-        value = int(match[0])
+        value = int(match[0].removesuffix(" bytes"))
         if value == 2**64 - 1:
             return "the maximum"
         if value < MIB:
@@ -49,7 +53,7 @@ def in_mib(text):
             whole, more = whole + 1, more - MIB
         return f"{whole:,} MiB" + (f" {'+' if more > 0 else '-'} {abs(more):,}" if more else "")
 
-    return re.sub(r"(?<![\w.])\d{7,}(?![\w.])", shown, text)
+    return re.sub(r"(?<![\w.])\d{7,}(?![\w.])( bytes\b)?", shown, text)
 
 
 def figures(result):
@@ -72,13 +76,18 @@ def figures(result):
     return found
 
 
+def join(result):
+    """Columns in one: a word and its number stay together."""
+    return GAP.sub(", ", re.sub(r"(?<=[a-z])\s{2,}(?=\d)", " ", result))
+
+
 def split_line(line):
     line = line.strip()
     for between in BETWEEN:
         found = list(between.finditer(line))
         if found:
-            place = found[-1] if between is GAP else found[0]
-            return line[: place.start()], line[place.end() :]
+            result = line[found[0].end() :]
+            return line[: found[0].start()], join(result) if between is GAP else result
     return line, ""
 
 
@@ -93,16 +102,38 @@ def rows_of(lines):
     return ["the program", "returned or measured"], [list(pair) for pair in split]
 
 
-def cell(text):
-    return nodes.entry("", nodes.paragraph(text=in_mib(text)))
+def is_case(line):
+    return line.startswith(("== ", "## "))
+
+
+def small(lines):
+    """The lines that a table shows, or [] where they are too many: a process of the program begins
+    with "== its name", which is shown where there are several, as is "## " and a heading."""
+    lines = [line for line in lines if not NOTHING.fullmatch(line)]
+    if sum(map(is_case, lines)) < 2:
+        lines = [line for line in lines if not is_case(line)]
+    return lines if len(lines) <= SMALL + sum(map(is_case, lines)) else []
+
+
+def cell(text, **more):
+    return nodes.entry("", nodes.paragraph(text=in_mib(text)), **more)
 
 
 def table(lines):
-    head, rows = rows_of(lines)
+    head, rows = rows_of([line for line in lines if not is_case(line)])
+    rows = iter(rows)
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=1) for _ in head]
     group += nodes.thead("", nodes.row("", *map(cell, head)))
-    group += nodes.tbody("", *(nodes.row("", *map(cell, row)) for row in rows))
+    group += nodes.tbody(
+        "",
+        *(
+            nodes.row("", cell(line[3:], morecols=len(head) - 1), classes=["case"])
+            if is_case(line)
+            else nodes.row("", *map(cell, next(rows)))
+            for line in lines
+        ),
+    )
     return nodes.table("", group, classes=["recorded"])
 
 
@@ -123,13 +154,25 @@ class Recording(SphinxDirective):
         except (OSError, ValueError) as why:
             raise self.error(f"{FACTS}/{name}: {why}") from why
         lines = [line for line in text.splitlines() if line.strip()]
-        found = [table(lines)] if len(lines) <= SMALL else []
-        where = f"{len(lines)} line{'' if len(lines) == 1 else 's'} of {name}"
+        count = f"{len(lines)} line{'' if len(lines) == 1 else 's'} of "
+        if few := small(lines):
+            source = nodes.paragraph(classes=["recorded"])
+            source += nodes.Text(count)
+            source += file_reference(f"{FACTS}/{name}", name, self.first_line(file))
+            return [table(few), source]
         fold = (
-            f'<details class="recorded"><summary>As recorded: {where}</summary>'
+            f'<details class="recorded"><summary>{count}{name}</summary>'
             f"<pre>{escape(text.rstrip())}</pre></details>"
         )
-        return [*found, nodes.raw("", fold, format="html")]
+        return [nodes.raw("", fold, format="html")]
+
+    def first_line(self, file):
+        """The number of the first line that is shown."""
+        options = dict(self.options)
+        first = parselinenos(options.pop("lines", "1"), 1 << 20)[0]
+        reader = LiteralIncludeReader(str(file), {**options, "lineno-match": None}, self.config)
+        reader.read()
+        return reader.lineno_start + first
 
 
 class Documented(SphinxDirective):
