@@ -324,6 +324,8 @@ class Predict(BookDirective):
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
         self.asked.append((label, kind, where, words, field["answer"]))
         self.keys.append(f"  {label or '-'}: {field['answer']}; {command}; {place or 'report'}")
+        if "MUTANT=" in command:  # no file that the reader has is numbered so
+            place = place and place.split(",")[0]
         seen = [text for each in self.shown if each[0] == command for _, text in each[2]]
         for shown in self.shown:
             if shown[:2] == [command, place]:
