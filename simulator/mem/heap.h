@@ -2,8 +2,9 @@
  * segments that are mapped or not.
  *
  *   addresses  | live |  free  | live |      free ...             (ranges in order, without gaps)
- *   segments   |  mapped  |  mapped  | unmapped | unmapped ...    (segment_size: 32 MiB in a pool,
- *                                                                  2 MiB for cudaMalloc)
+ *   segments   |  mapped  |  mapped  | unmapped | unmapped ...    (all of one size)
+ *
+ * A segment has 32 MiB in a pool, and 2 MiB for cudaMalloc (segment_size).
  *
  * A free range is in one list: that of the stream that freed it, or a shared one, which holds what
  * every stream may use: freed and synchronized, or never used. The shared ranges without physical

@@ -3,8 +3,9 @@
  * tests/hardware/facts/README.md says how well it meets them.
  *
  * A free range is in the list of the stream that freed it, with its free sequence: the epoch of the
- * free in that stream; or in a shared list, which every stream may use. On each rung the best fit
- * wins; among equals, the one that has been there longest. */
+ * free in that stream; or in a shared list, which every stream may use. In each list the best fit
+ * wins; among equals, the one that has been there longest. `after_event` compares the lists of all
+ * streams; `opportunistic` and `internal_dependency` take from the first that has a range. */
 #include "mem/reuse.h"
 
 #include <stdlib.h>
