@@ -45,8 +45,8 @@ LIVE_FILES = (
 BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
 SCHEDULES = {
     "measured": "measured: as long as on an H200",
-    "instant": "instant: the device is never behind",
-    "late": "late: all work takes a second longer",
+    "instant": "instant: work takes no time",
+    "late": "late: each operation takes a second longer",
     "random:1": "random:1: faster or slower, by chance",
     "random:2": "random:2: the same, with other numbers",
 }
