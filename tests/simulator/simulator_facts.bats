@@ -9,6 +9,7 @@ PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
 PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
 PROBES+=(queue ending endless uploads counted graph_changed)
+PROBES+=(host_touch peer_capture)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -280,6 +281,14 @@ ask() {
 
 @test "probe: what an instantiated graph still takes: all but a free of its memory" {
     ask graph_changed
+}
+
+@test "probe: a host that reads or writes device memory dies" {
+    ask host_touch
+}
+
+@test "probe: which copies between two GPUs can be captured" {
+    SIM_DEVICES=2 ask peer_capture
 }
 
 @test "probe: copies between two GPUs: what they wait for, and their codes" {
