@@ -9,7 +9,7 @@ PROBES=(answers waits ipc ipc_peers misuse pools graphs graph_nodes host threads
 PROBES+=(reuse stalls full reset graph_again peer_copies peer_calls importer)
 PROBES+=(pitch handles locality outsiders outsiders_peers refused ipc_fault engines peer_engines)
 PROBES+=(queue ending endless uploads counted graph_changed)
-PROBES+=(host_touch peer_capture)
+PROBES+=(host_touch peer_capture cuda_free)
 
 setup_file() {
     make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/tests/simulator/}" \
@@ -281,6 +281,10 @@ ask() {
 
 @test "probe: what an instantiated graph still takes: all but a free of its memory" {
     ask graph_changed
+}
+
+@test "probe: cudaFree leaves used as it was, and reserves what the threshold allows" {
+    ask cuda_free
 }
 
 @test "probe: a host that reads or writes device memory dies" {
