@@ -82,8 +82,7 @@ QUESTIONS = [
 
 @drawing(
     "support",
-    "No earlier question proves that a pool can be exported, and each no leads to a program that "
-    "still works",
+    "Only an export proves that a pool can be exported, and each no leads to a program that works",
     ["question", "no leads to"],
     [[question, f"{call}: {note}"] for question, call, note in QUESTIONS]
     + [["four times yes", "cudaMallocAsync, and a handle to share"]],
@@ -278,7 +277,7 @@ def two_gpus(canvas, wide, high):
     "peer_rights",
     "cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool",
     ["memory of GPU 0", "a kernel of GPU 1, peers enabled"],
-    [["from cudaMalloc", "works"], ["from a pool", "denied"]],
+    [["from cudaMalloc", "works"], ["from a pool", "faults"]],
     (recording("14_peer_access"),),
 )
 def peer_rights(canvas):
@@ -287,7 +286,7 @@ def peer_rights(canvas):
     node(canvas, 10, 30, half - 20, "memory of cudaMalloc", "segment", high=36)
     node(canvas, 10, 72, half - 20, "memory of a pool", "segment", high=36)
     node(canvas, right + 10, 30, half - 20, "its kernel, with peers enabled", "work s-2", high=78)
-    for y, words, style in ((48, "✓ works", "good"), (90, "✗ denied", "bad")):
+    for y, words, style in ((48, "✓ works", "good"), (90, "✗ faults", "bad")):
         canvas.arrow("event", (right, y), (half + 2, y))
         canvas.text((half + right) / 2, y - 6, words, style, "middle")
     canvas.reach(118)
@@ -296,7 +295,8 @@ def peer_rights(canvas):
 
 @drawing(
     "devices",
-    "Without access only the fetch and the copy with GPU 0 current work; enabling peers gives none",
+    "Without access only the fetch and the copy with GPU 0 current worked; a kernel faulted, with "
+    "peers enabled, too",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
     (recording("14_peer_access"),),
@@ -336,7 +336,8 @@ def devices(canvas):
             elif allowed(row):
                 canvas.text(x, y, "✓ works", "good")
             else:
-                canvas.text(x, y, "✗ denied", "bad")
+                words = "✗ faults" if row[3] == "cudaSuccess" else "✗ denied"
+                canvas.text(x, y, words, "bad")
         y += (len(lines) - 1) * svg.LINE + 8
     canvas.reach(y)
     canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])
