@@ -27,9 +27,9 @@ static uint64_t phase_need(phase *run, cudaMemPool_t pool, cudaStream_t stream, 
     return pool_get(pool, cudaMemPoolAttrUsedMemHigh) - before;
 }
 
-/* YOUR WORK, 2 of 2. Afterwards the pool has `bytes` bytes more (in whole segments, and no others),
- * in one piece and unused, so that an allocation of that size in this stream need not make it grow.
- * Its threshold is the maximum. */
+/* YOUR WORK, 2 of 2. Afterwards the pool has `bytes` unused bytes in one piece, so that an
+ * allocation of that size in this stream need not make it grow. It has grown by no more than that
+ * takes. Its threshold is the maximum. */
 static void reserve(cudaMemPool_t pool, cudaStream_t stream, size_t bytes)
 {
     void *data;

@@ -145,7 +145,7 @@ def rounds():
 
 
 WAITS = {False: "nothing covers the free before the next round", True: "something covers the free"}
-KEEPS = {True: "the pool keeps its memory", False: "the pool lets it go"}
+KEEPS = {True: "threshold at its maximum", False: "threshold 0"}
 
 
 @drawing(
