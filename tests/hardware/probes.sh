@@ -23,7 +23,8 @@ facts=tests/hardware/facts probes=tests/hardware/probes asked=tests/simulator
 of_one_gpu=(probe-{answers,waits,times,gone,dying,ipc,pools,graphs,graph-nodes,host,threads,owner})
 of_one_gpu+=(probe-{reuse,stalls,full,reset,graph-again,costs,driver,pitch,handles,strangers})
 of_one_gpu+=(probe-{engines,outsiders,ipc-fault,locality,queue,ending,uploads,endless,error-log})
-of_one_gpu+=(probe-{corner,counted,graph-changed,host-touch,cuda-free} one-gpu danger ipc ipc-mutants)
+of_one_gpu+=(probe-{corner,counted,graph-changed,host-touch,cuda-free})
+of_one_gpu+=(one-gpu danger ipc ipc-mutants)
 of_two_gpus=(probe-{ipc-peers,misuse,peer-copies,peer-calls,importer,peer-engines})
 of_two_gpus+=(probe-{outsiders-peers,refused,peer-capture} p2p peer-numbers)
 known=" ${of_one_gpu[*]} ${of_two_gpus[*]} of-one-gpu of-two-gpus "
