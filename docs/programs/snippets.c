@@ -86,8 +86,9 @@ static void order(cudaMemPool_t pool, cudaStream_t giver, cudaStream_t taker, cu
     /* [order */
     CHECK(cudaEventRecord(done, giver));        /* behind the work that it's for */
     CHECK(cudaStreamWaitEvent(taker, done, 0)); /* before the taker's use or free */
-    CHECK(cudaFreeAsync(data, last));           /* behind every use, in any stream */
-    CHECK(cudaStreamSynchronize(last));         /* before the host reads, or cudaFree */
+    CHECK(cudaFreeAsync(data, last));           /* behind every use, whatever its stream */
+
+    CHECK(cudaStreamSynchronize(last)); /* before the host reads, or calls cudaFree */
     /* order] */
 }
 
