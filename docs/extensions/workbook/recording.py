@@ -31,7 +31,16 @@ MIB = 1 << 20
 NOTHING = re.compile(r"\s*(\[\w+\] )?end|rc 0")  # a process that ended as it should
 # Between what the program did and what was returned or measured: the first of these that is there.
 GAP = re.compile(r"\s{2,}")
-BETWEEN = (re.compile(r"\s*->\s*"), re.compile(r":\s+"), GAP)
+# A gap comes first before numbered figures; one space alone must do where a line fills its column.
+BETWEEN = (
+    re.compile(r"\s*->\s*"),
+    re.compile(r"\s{2,}(?=1: \S+ 2: )"),
+    re.compile(r":\s+"),
+    GAP,
+    re.compile(r" (?=(?:used|reserved) \d+ high )"),
+    re.compile(r" (?=cuda(?:Success|Error\w+)$)"),
+)
+SPEAKER = re.compile(r"(\[\w+\]|importer|exporter)\s{2,}")
 FIGURE = re.compile(r"\s*(?P<name>[a-z][a-z ]*?) (?P<value>\d+)\b[,;]?")
 NOTE = re.compile(
     r"^\.\. _(?P<label>note-[a-z-]+):\n\n(?P<title>.+)\n-+\n(?:\n\.\. documented::(?P<stated>.*))?",
@@ -83,6 +92,9 @@ def join(result):
 
 def split_line(line):
     line = line.strip()
+    if speaker := SPEAKER.match(line):
+        did, result = split_line(line[speaker.end() :])
+        return (f"{speaker[1]} {did}", result) if result else (speaker[1], did)
     for between in BETWEEN:
         found = list(between.finditer(line))
         if found:
@@ -154,8 +166,10 @@ class Recording(SphinxDirective):
         except (OSError, ValueError) as why:
             raise self.error(f"{FACTS}/{name}: {why}") from why
         lines = [line for line in text.splitlines() if line.strip()]
-        count = f"{len(lines)} line{'' if len(lines) == 1 else 's'} of "
-        if few := small(lines):
+        few = small(lines)
+        many = sum(not is_case(line) for line in few) or len(lines)
+        count = f"{many} line{'' if many == 1 else 's'} of "
+        if few:
             source = nodes.paragraph(classes=["recorded"])
             source += nodes.Text(count)
             source += file_reference(f"{FACTS}/{name}", name, self.first_line(file))
