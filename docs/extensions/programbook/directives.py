@@ -306,10 +306,10 @@ class RecordedTables(BookDirective):
     """A file of Markdown from one of our scripts: its blocks are one line each, or tables.
 
     :from: or :before: a heading takes what begins with it, or what precedes it. :rows: takes those
-    rows of the tables that an expression finds.
+    rows of the tables that an expression finds, and :columns: those columns (1 is the first).
     """
 
-    option_spec = {"from": str, "before": str, "rows": str}
+    option_spec = {"from": str, "before": str, "rows": str, "columns": str}
 
     def run(self):
         path = ROOT / self.arguments[0]
@@ -330,7 +330,7 @@ class RecordedTables(BookDirective):
                 # The first two have the headings.
                 if len(rows) > 1 and not re.search(self.options.get("rows", ""), line):
                     continue
-                rows.append([cell.strip() for cell in line.strip("|").split("|")])
+                rows.append(self.cells(line))
             elif line.startswith("- "):
                 items.append(line[2:])
             elif line.startswith("#"):
@@ -338,6 +338,10 @@ class RecordedTables(BookDirective):
             elif line:
                 found.append(nodes.paragraph(text=line))
         return found
+
+    def cells(self, line):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        return [cells[int(n) - 1] for n in self.options.get("columns", "").split()] or cells
 
     def part(self, lines):
         for option in self.options.keys() & {"from", "before"}:
