@@ -44,7 +44,7 @@ LIVE_FILES = (
 )
 BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
 SCHEDULES = {
-    "measured": "measured: as long as on an H200",
+    "measured": "measured: with costs recorded on an H200",
     "instant": "instant: work takes no time",
     "late": "late: each operation takes a second longer",
     "random:1": "random:1: faster or slower, by chance",
