@@ -67,9 +67,5 @@ rows() { # rows PROGRAM: its lines of the table
     done
 } >"$file"
 cat "$file"
-if [ -e "$folder/new" ]; then
-    echo "Answers that $known has not:" >&2
-    cat "$folder/new" >&2
-    new=1
-fi
+is_known "$folder/new" "Answers that are not in" "$known" || new=1
 exit "$new"

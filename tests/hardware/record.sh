@@ -61,6 +61,15 @@ sanitized() {
     fi
 }
 
+# is_known FILE WORDS KNOWN: FILE, if it is there, has what the facts KNOWN lack. Then it prints
+# WORDS, KNOWN and what FILE has, and returns 1.
+is_known() {
+    [ -e "$1" ] || return 0
+    echo "$2 $3:" >&2
+    cat "$1" >&2
+    return 1
+}
+
 # reported_kind FILE: the kind of the first hazard that the simulated device reported
 reported_kind() { sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$1" | head -n 1; }
 

@@ -63,7 +63,7 @@ recorder() {
     assert_line "| docs/programs/yesterday | $answer | 3 |"
     assert_line "| docs/programs/yesterday | $answer | 1 |"
     assert_equal "$(tail -n 2 <<<"$output")" \
-        "$(printf '%s\n' "Answers that tests/hardware/facts/chance.txt has not:" \
+        "$(printf '%s\n' "Answers that are not in tests/hardware/facts/chance.txt:" \
             $'docs/programs/yesterday\t'"$answer")"
 }
 

@@ -301,13 +301,12 @@ def provenance(file):
     2026-11-20)", or, when no recording says so, that nobody has."""
     text = (ROOT / file).read_text(encoding="utf-8")
     digest = hashlib.sha256(words(text).encode()).hexdigest()
+    # Figures are of one device, though another may have printed them in the same words.
+    own = re.search('^~ device "([^"]+)"', text, re.MULTILINE)
     for line in RECORDED.read_text(encoding="utf-8").splitlines():
         name, found, date, commit, gpu = line.split(" ", 4)
-        if (name, found) == (file, digest):
-            card, _, driver = gpu.partition(", ")
-            # Figures of one device may stand in words that another one printed, too.
-            own = re.search('^~ device "([^"]+)"', text, re.MULTILINE)
-            card = own[1] if own else card
+        card, _, driver = gpu.partition(", ")
+        if (name, found) == (file, digest) and (not own or card == own[1]):
             who = f"Two {card}s" if needs_two_gpus(file) else f"An {card}"
             return f"{who} printed the same (driver {driver}, {date})"
     return "This is what its author expects, and no device has been recorded yet"
