@@ -30,7 +30,7 @@ define PLAIN
 plain
 plain
 endef
-ifneq ($(file <tests/commands/line_end.txt),$(PLAIN))
+ifneq ($(file <tools/line_end.txt),$(PLAIN))
 $(error The files here have line ends of Windows, with which no script runs. Clone again with \
 	git clone --config core.autocrlf=false)
 endif
@@ -48,7 +48,7 @@ RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 # BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says
 # which, and why, in its first line.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
-BACKEND_AND_WHY := $(shell bash tests/commands/setup.sh backend "$(BACKEND)")
+BACKEND_AND_WHY := $(shell bash tools/setup.sh backend "$(BACKEND)")
 ifneq ($(.SHELLSTATUS),0)
 $(error $(patsubst %.,%,$(BACKEND_AND_WHY)))
 endif
@@ -89,13 +89,13 @@ PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@bash tests/commands/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	@bash tests/commands/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
@@ -105,14 +105,14 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 # of its file, so that mine.c beside it has another one.
 NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
 $(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
-	@bash tests/commands/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
+	@bash tools/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
 		arch=compute_90,code=compute_90 -c $< -o $@.o
 	@$(CC) $@.o -o $@.$$$$ $(SANITIZER) $(LIBRARY) -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)" && mv $@.$$$$ $@
 
 build/gpu/%.cu: %.cu $(SHARED) build/gpu/kernels.o
-	@bash tests/commands/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
+	@bash tools/compile.sh "$$(cat build/gpu/nvcc)" $(NVCC_FLAGS) -arch=native -c $< -o $@.o
 	@$(CC) $@.o -o $@.$$$$ build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib" && \
@@ -125,36 +125,36 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 # These scripts look each time, take milliseconds, and touch their file only when something changed.
 asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
-	@bash tests/commands/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
+	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages),pages) $(call asks_for,grade-class) \
 		$(call asks_for,grade) \
 		$(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
-	@bash tests/commands/setup.sh gpu
+	@bash tools/setup.sh gpu
 build/nvcc/nvcc: FORCE | build/cuda/found
-	@bash tests/commands/setup.sh cuda
+	@bash tools/setup.sh cuda
 build/venv/docs: FORCE | build/cuda/found
-	@bash tests/commands/setup.sh docs
+	@bash tools/setup.sh docs
 .PHONY: FORCE
 
 # A program that fails on a GPU may have met a driver that is too old.
-ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tests/commands/on_gpu.sh )
+ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
 
 ## make run           the tour: every lesson's solution, in order
 .PHONY: run
 run: $(SOLUTIONS:%=$(PROGRAMS)/%)
-	@bash tests/commands/tour.sh $^
+	@bash tools/tour.sh $^
 
 ## make test          the test suite
 ## make test-all      the same, the book, and what takes long: sanitizers and more
 ## make coverage      test-all in a copy: which lines of the simulated device ran
 .PHONY: test test-all coverage
 test test-all: $(LIBRARY)
-	@bash tests/commands/test.sh $@
+	@bash tools/test.sh $@
 coverage: build/cuda/found
-	@bash tests/commands/coverage.sh
+	@bash tools/coverage.sh
 
 ## make 04            build and run lessons/04_*.c; ARGS="64" gives it an argument
 ## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one
@@ -174,11 +174,11 @@ $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$(ON_DEVICE)$$< $(ARGS)
 check-$(1): $(LIBRARY)
-	@bash tests/commands/check.sh $(2) "$(FILE)"
+	@bash tools/check.sh $(2) "$(FILE)"
 hint-$(1):
-	@bash tests/commands/hint.sh $(2) "$(HINTS)"
+	@bash tools/hint.sh $(2) "$(HINTS)"
 picture-$(1) trace-$(1): %-$(1): $(SIMULATOR)/$(or $(OWN),lessons/$(2))
-	@bash tests/commands/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
+	@bash tools/picture.sh $$* $(notdir $(or $(OWN:.cu=),$(2))) $$< $(ARGS)
 endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
@@ -192,7 +192,7 @@ define goals_of_a_case
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
 	@$(ON_DEVICE)$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
-	@bash tests/commands/check.sh clinic/$(2) "$(FILE)"
+	@bash tools/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): $(PROGRAMS)/docs/clinic/$(2)_right
 	@$(ON_DEVICE)$$< $(ARGS)
 endef
@@ -206,7 +206,7 @@ $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call shor
 ##                    in build/class
 .PHONY: watch grade grade-class
 watch: $(LIBRARY)
-	@bash tests/commands/watch.sh
+	@bash tools/watch.sh
 grade grade-class: $(LIBRARY)
 	@bash tests/grading/$(subst -,_,$@).sh
 
@@ -219,9 +219,9 @@ list:
 ## make format        put C and Python into the workbook's form
 .PHONY: new-lesson format
 new-lesson:
-	@bash tests/commands/new_lesson.sh "$(NAME)"
+	@bash tools/new_lesson.sh "$(NAME)"
 format:
-	@bash tests/commands/format.sh
+	@bash tools/format.sh
 
 ## make book          build the book, the same as one EPUB and, if Chromium is
 ##                    there, one PDF, in build/docs, and open it;
@@ -243,11 +243,11 @@ pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
 	@$(BOOK_LOCK) $(SPHINX) -E docs build/docs/html
 docs: pages
-	@OPEN= bash tests/commands/open.sh index
+	@OPEN= bash tools/open.sh index
 book: pages
 	@$(EPUB)
 	@$(PDF) || true # it printed why; the pages are complete
-	@bash tests/commands/open.sh index
+	@bash tools/open.sh index
 epub: pages
 	@$(EPUB)
 pdf: pages
@@ -259,21 +259,21 @@ pdf: pages
 ## make scale         what a call costs there when a program grows
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
-bench scale: %: $(SIMULATOR)/tests/simulator/%
+bench scale: %: $(SIMULATOR)/simulator/tests/unit/%
 	@$< $(ARGS)
 
 ## make headers       compile against CUDA 12.2, 13.0 and 13.5, or
 ##                    CUDA_HEADERS="FOLDER..."
 .PHONY: headers
 headers:
-	@bash tests/commands/headers.sh $(CUDA_HEADERS)
+	@bash tools/headers.sh $(CUDA_HEADERS)
 
 ## make gpu           record and verify everything on this machine's GPU, in
 ##                    build/gpu-record; make gpu lessons probes: these parts alone
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
 gpu:
-	@bash tests/hardware/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
+	@bash tools/gpu/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 ifneq ($(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS)),)
 $(error make gpu has no part '$(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS))'. Its parts are \
@@ -296,4 +296,4 @@ help:
 	@echo 'BACKEND=simulator  or BACKEND=gpu; left out: a GPU, if one is there'
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@bash tests/commands/unknown.sh $@ "$(LESSONS)" "$(CASES)"
+	@bash tools/unknown.sh $@ "$(LESSONS)" "$(CASES)"

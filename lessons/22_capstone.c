@@ -109,13 +109,13 @@ static int trace_line;
         exit(2);                                            \
     } while (0)
 
-/* Opens tests/simulator/traces/NAME.csv, from here or a folder further up, or else file NAME. */
+/* Opens lessons/traces/NAME.csv, from here or a folder further up, or else file NAME. */
 static FILE *trace_open(const char *name)
 {
     static const char up[] = "../../../../../../../../";
     FILE *file = NULL;
     for (int i = 0; i < (int)sizeof up && file == NULL; i += 3) {
-        snprintf(trace_path, sizeof trace_path, "%.*stests/simulator/traces/%s.csv", i, up, name);
+        snprintf(trace_path, sizeof trace_path, "%.*slessons/traces/%s.csv", i, up, name);
         file = fopen(trace_path, "r");
     }
     if (file == NULL) {
@@ -123,8 +123,7 @@ static FILE *trace_open(const char *name)
         file = fopen(name, "r");
     }
     if (file == NULL) {
-        fprintf(stderr,
-                "\"%s\" is not a trace: name one of tests/simulator/traces, or a file like them\n",
+        fprintf(stderr, "\"%s\" is not a trace: name one of lessons/traces, or a file like them\n",
                 name);
         exit(2);
     }

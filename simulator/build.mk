@@ -1,7 +1,7 @@
 # How the simulated device is built: build/simulator/libcudart.so.13. Part of the Makefile.
 # SANITIZE=address,undefined or SANITIZE=thread builds it in a folder of its own, and so does
 # DEBUG=1, for a debugger: as it is written, function by function, and asserting the lock.
-# COVERAGE=1 counts the lines that run, for tests/commands/coverage.sh, which builds in a copy.
+# COVERAGE=1 counts the lines that run, for tools/coverage.sh, which builds in a copy.
 #
 # Every file is written under another name and moved: a make that runs at the same time, or after
 # one that was killed, finds whole files.

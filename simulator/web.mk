@@ -5,12 +5,12 @@
 # because they need no second device, process or thread: each as it is, solved, and with the
 # mistakes that the manifest names. What is alike stands side by side, which a server compresses.
 LIVE := docs/live/live.wasm
-LIVE_PROGRAMS := docs/live/bench $(shell tests/commands/live_programs.sh)
+LIVE_PROGRAMS := docs/live/bench $(shell tools/live_programs.sh)
 LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator/*/*.c)) \
 	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
-EMCC := bash tests/commands/emcc.sh
+EMCC := bash tools/emcc.sh
 
 # Addresses have 64 bits, as outside of a browser; they are lowered to the 32 that browsers have.
 # There is one thread. The simulated device is compiled for size: the bench may have 160 KB.
@@ -22,7 +22,7 @@ LIVE_LINK := -sSTANDALONE_WASM=1 -sWASM_BIGINT=1 -sALLOW_MEMORY_GROWTH=1 -sMAXIM
 
 .PHONY: live
 live: build/live/live.wasm
-	@tests/commands/live_sources.sh >docs/live/sources.txt
+	@tools/live_sources.sh >docs/live/sources.txt
 	@if cmp -s $< $(LIVE); then \
 		echo "$(LIVE) is as it was."; \
 	else \
@@ -58,5 +58,5 @@ build/live/sites.h: simulator/api/calls.def simulator/web.mk
 		print "    " $$1 "(__VA_ARGS__))" }'; } >$@
 
 build/live/emcc: FORCE
-	@bash tests/commands/setup.sh live
+	@bash tools/setup.sh live
 -include $(wildcard $(LIVE_OBJECTS:.o=.d) $(LIVE_PROGRAM_OBJECTS:.o=.d))

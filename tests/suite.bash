@@ -37,7 +37,7 @@ load_libraries
 # test with the reason
 tool() {
     # shellcheck disable=SC2034  # for the test
-    program=$("$ROOT/tests/commands/format.sh" where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
+    program=$("$ROOT/tools/format.sh" where "$1" 2>"$BATS_TEST_TMPDIR/why") ||
         skip "$1 could not be had: $(tail -n 1 "$BATS_TEST_TMPDIR/why")"
 }
 
@@ -82,7 +82,7 @@ make_book() {
 # For setup: skips the tests of a book that is not there. That it could not be built is one miss,
 # of the first test in book.bats.
 need_book() {
-    [ ! -e "$BOOK_FAILED" ] || skip "the book was not built: see tests/workbook/book.bats"
+    [ ! -e "$BOOK_FAILED" ] || skip "the book was not built: see tests/book/book.bats"
     [ -z "${BOOK_LACKS:-}" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
 }
 
@@ -91,7 +91,7 @@ need_book() {
 build_book_and_tools() {
     build_book
     [ ! -e "$BOOK_FAILED" ] || return 0
-    as_typed tests/commands/setup.sh book >"$BATS_FILE_TMPDIR/setup" 2>&1 || {
+    as_typed tools/setup.sh book >"$BATS_FILE_TMPDIR/setup" 2>&1 || {
         BOOK_TOOLS_LACK=$(tail -n 1 "$BATS_FILE_TMPDIR/setup" | cut -c 1-300)
         export BOOK_TOOLS_LACK
     }
@@ -123,7 +123,7 @@ as_typed() {
     env "${words[@]}" 3>&- 4>&-
 }
 
-# Builds programs under a sanitizer: make_sanitized address,undefined tests/simulator/flat...
+# Builds programs under a sanitizer: make_sanitized address,undefined simulator/tests/unit/flat...
 make_sanitized() {
     local kind=$1
     shift
@@ -134,19 +134,18 @@ make_sanitized() {
 # something
 workbook_copy() {
     mkdir -p "$1/build"
-    cp -a Makefile lessons solutions simulator tests "$1"
+    cp -a Makefile lessons solutions simulator tests tools "$1"
     copy_built "$1"
 }
 
 # grading_copy FOLDER: only the part of the workbook that grades a file. On some disks it takes long
 # to make many files.
 grading_copy() {
-    mkdir -p "$1"/{build,tests/{lessons,simulator}}
-    cp -a Makefile lessons solutions simulator "$1"
-    cp -a tests/{commands,grading,build.mk} "$1/tests"
+    mkdir -p "$1"/{build,tests/lessons}
+    cp -a Makefile lessons solutions simulator tools "$1"
+    cp -a tests/{grading,build.mk} "$1/tests"
     cp -a tests/lessons/[0-9]*_* "$1/tests/lessons"
     rm -rf "$1"/tests/lessons/*/{mutants,styles}
-    cp -a tests/simulator/traces "$1/tests/simulator"
     copy_built "$1"
 }
 

@@ -1,6 +1,6 @@
 // Shows which lessons are done: in the table of lessons, beside the page's name in the sidebar, and
 // on the lesson's own page. A lesson is done when its check passes, as passed.js knows
-// (tests/commands/progress.sh), when the reader ticks it, or when all questions of its page are
+// (tools/progress.sh), when the reader ticks it, or when all questions of its page are
 // answered (predict.js). Ticks are the browser's; points are those of the checks.
 "use strict";
 

@@ -1,5 +1,5 @@
 /* Calls: pools, their allocations and events of several processes. Which calls return what:
- * tests/hardware/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
+ * simulator/tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
 #include "ipc/ipc_pool.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Pools by location, managed memory, prefetches, advice and what is known of them. Source:
- * tests/hardware/facts/probe-pools.txt, and, where it has nothing, the comments of the CUDA 13.0
+ * simulator/tests/facts/probe-pools.txt, and, where it has nothing, the comments of the CUDA 13.0
  * header. */
 #include "api/call.h"
 #include "check/checker.h"

@@ -438,7 +438,7 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 
 /* The device that is named for an end of a peer copy must have access to it, when that is a pool's
  * allocation. With other memory the number plays no part, and ordinary memory of the host is
- * refused (measured, driver 580.159.04: tests/hardware/facts/peer-numbers.txt; ordinary memory as
+ * refused (measured, driver 580.159.04: simulator/tests/facts/peer-numbers.txt; ordinary memory as
  * the destination only). */
 static bool peer_device_allowed(int device, const void *address)
 {

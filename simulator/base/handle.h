@@ -1,6 +1,6 @@
 /* Handles: what the program holds of a stream, an event, a pool. A handle is a number, not an
  * address, so that one that was never given out, or whose object is gone, is known as such (a real
- * driver dies of SIGSEGV there: tests/hardware/facts/danger.txt, 12 and 13). All of these need the
+ * driver dies of SIGSEGV there: simulator/tests/facts/danger.txt, 12 and 13). All of these need the
  * lock. */
 #ifndef SIM_BASE_HANDLE_H
 #define SIM_BASE_HANDLE_H

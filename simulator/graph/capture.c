@@ -5,7 +5,7 @@
  * Source of the rules, unless said otherwise: the comments of the CUDA header and the programming
  * guide, "stream capture". An action that would tie captured work to work that is not captured is
  * refused and invalidates the capture. Every code is measured:
- * tests/hardware/facts/probe-graphs.txt, probe-graph-nodes.txt, "capture". */
+ * simulator/tests/facts/probe-graphs.txt, probe-graph-nodes.txt, "capture". */
 #include "graph/capture.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
  * the graph, all executable graphs with its allocations and all these allocations are gone.
  *
  * Sources: the CUDA programming guide, "graph memory nodes" (documented);
- * tests/hardware/facts/one-gpu.txt, "graph memory nodes" (measured). */
+ * simulator/tests/facts/one-gpu.txt, "graph memory nodes" (measured). */
 #ifndef SIM_GRAPH_GRAPH_MEMORY_H
 #define SIM_GRAPH_GRAPH_MEMORY_H
 

@@ -1,7 +1,7 @@
 /* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical
  * memory management): a launch does not get the memory of a graph that may run at the same time,
  * nor what an unfreed allocation lies on; nothing goes back by itself. Measured
- * (tests/hardware/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt,
+ * (simulator/tests/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt,
  * "trims"): it comes in segments of 32 MiB; a launch takes segments whose last use was in its own
  * stream or is over, and whether the host has acquired that does not matter; an event that puts the
  * other launch first does not count. What is reserved is all called used, until a trim. Assumed: a

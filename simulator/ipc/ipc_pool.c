@@ -1,4 +1,4 @@
-/* Sharing pools between processes. Measured: tests/hardware/facts/ipc.txt, probe-ipc.txt,
+/* Sharing pools between processes. Measured: simulator/tests/facts/ipc.txt, probe-ipc.txt,
  * one-gpu.txt "export". */
 #include "ipc/ipc_pool.h"
 

@@ -3,7 +3,7 @@
  * heap.ranges, the tree by address, answers this too, and alone what an offset inside of a range
  * belongs to. But a free names the start of its allocation, and with 100,000 live the search
  * through the tree alone took 0.8 us, more than a free and an allocation may together; the table
- * takes less than a tenth of it (tests/simulator/bench.c).
+ * takes less than a tenth of it (simulator/tests/unit/bench.c).
  *
  * All of these need the lock. The table belongs to the heap, the ranges are the heap's. */
 #ifndef SIM_MEM_ALLOCATION_INDEX_H

@@ -1,5 +1,5 @@
 /* Memory pools: which memory goes back, when, and the statistics. Sources:
- * tests/hardware/facts/one-gpu.txt, probe-answers.txt and, for other locations than a device's own
+ * simulator/tests/facts/one-gpu.txt, probe-answers.txt and, for other locations than a device's own
  * memory, probe-pools.txt.
  *
  * Law: reserved = the mapped segments; used = the sum of what the live allocations asked for (but

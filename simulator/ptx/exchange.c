@@ -32,7 +32,7 @@ static INLINE void find_sources(const struct warp *w, const struct instruction *
 
 /* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
  * segment's mask in its upper half and the limit in its lower; the value of a thread that takes no
- * part is undefined. Measured on an H100 (tests/hardware/facts/kernels-variety.txt): it is 0. */
+ * part is undefined. Measured on an H100 (simulator/tests/facts/kernels-variety.txt): it is 0. */
 HOT void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);

@@ -54,7 +54,7 @@ static inline uint16_t narrowed(double x, int digits, int least, unsigned infini
 static inline uint16_t half_of(double x) { return narrowed(x, 11, -24, 0x7C00, 0); }
 static inline uint16_t bfloat_of(double x) { return narrowed(x, 8, -133, 0x7F80, 0); }
 
-/* Measured on an H100 (tests/hardware/facts/kernels-variety.txt): of what is no number, 0x7FFF. */
+/* Measured on an H100 (simulator/tests/facts/kernels-variety.txt): of what is no number, 0x7FFF. */
 static inline uint16_t half_negated(uint32_t x)
 {
     return (x & 0x7FFF) > 0x7C00 ? 0x7FFF : (uint16_t)(x ^ 0x8000);

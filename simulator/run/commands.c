@@ -1,5 +1,5 @@
 /* Work on memory. What a call refuses and what only the running kernel notices is measured
- * (tests/hardware/facts/danger.txt 4-6 and 17-19, p2p.txt 1-3, probe-answers.txt "copies and
+ * (simulator/tests/facts/danger.txt 4-6 and 17-19, p2p.txt 1-3, probe-answers.txt "copies and
  * memsets", probe-pools.txt "copies_host"). */
 #include "run/commands.h"
 

@@ -34,7 +34,7 @@ void command_memset_node(const struct call *call, void *to, int value, unsigned 
                          struct rows r, struct stream *s);
 
 /* What has happened of a copy when its call returns. Documented (CUDA Runtime API, "API
- * synchronization behavior"); measured: which calls wait (tests/hardware/facts/probe-waits.txt,
+ * synchronization behavior"); measured: which calls wait (simulator/tests/facts/probe-waits.txt,
  * probe-host.txt). */
 enum copy_wait {
     COPY_QUEUED, /* Nothing: it is queued. */

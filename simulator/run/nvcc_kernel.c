@@ -58,7 +58,7 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 }
 
 /* Documented for the driver's launch: grids and blocks have limits. Measured on an H100, with a
- * block of 2,000 threads (tests/hardware/facts/kernels-features.txt): what a block has too many of
+ * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): what a block has too many of
  * is an invalid value. Assumed: the codes of empty grids and of those too large, of
  * __launch_bounds__ and of dynamic shared memory. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,

@@ -11,7 +11,7 @@
  * is over; a copy that has to wait for something else holds up nobody (measured:
  * tests/lessons/18_pinned_transfers/expected/output.txt, "beside the hold").
  *
- * All of these need the lock. Source: tests/hardware/facts/probe-engines.txt and
+ * All of these need the lock. Source: simulator/tests/facts/probe-engines.txt and
  * probe-peer-engines.txt. */
 #ifndef SIM_SCHED_COPY_ENGINE_H
 #define SIM_SCHED_COPY_ENGINE_H

@@ -1,6 +1,6 @@
-/* How long things take, in nanoseconds. Source: tests/hardware/facts/probe-times.txt, an H200
- * with driver 580.159.04, medians; the program is tests/hardware/probes/times.c. Lines that say
- * "fitted" are such that sums of calls meet the table of tests/hardware/facts/one-gpu.txt. */
+/* How long things take, in nanoseconds. Source: simulator/tests/facts/probe-times.txt, an H200
+ * with driver 580.159.04, medians; the program is probe-times.c beside it. Lines that say
+ * "fitted" are such that sums of calls meet the table of simulator/tests/facts/one-gpu.txt. */
 #ifndef SIM_SCHED_COST_H
 #define SIM_SCHED_COST_H
 

@@ -78,8 +78,8 @@ python[0]=$GRADE_PYTHON
 
 # What grades: a commit, and a sum of the files that decide.
 commit=$(commit_here)
-checks=$(find Makefile lessons/*.h simulator tests/build.mk tests/{commands,grading,lessons} \
-    tests/simulator/traces -type f -print0 |
+checks=$(find Makefile lessons/*.h simulator tests/build.mk tests/{grading,lessons} \
+    tools lessons/traces -type f -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c 1-64)
 export ABOUT_COMMIT=$commit ABOUT_CHECKS=$checks   # for grade.py
 reach_workbook || exit 2
@@ -265,5 +265,5 @@ fi
 cat "$work/table"
 echo "The whole grade: ${out#"$home/"}/grade.json"
 [ -n "${STUDENT:-}${OUT:-}" ] ||
-    bash "$home/tests/commands/progress.sh" grade "$PWD/$work/grade.json"
+    bash "$home/tools/progress.sh" grade "$PWD/$work/grade.json"
 [ ! -s "$work/ungraded" ] || fail "$(<"$work/ungraded")"

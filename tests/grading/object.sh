@@ -9,8 +9,8 @@
 #
 # Exit status: 0, or 1 with a sentence behind what the tools print.
 set -u
-# shellcheck source=tests/commands/c_file.sh
-source "${0%/*}/../commands/c_file.sh"
+# shellcheck source=tools/c_file.sh
+source "${0%/*}/../../tools/c_file.sh"
 file=$1 program=$2 library=$3
 shift 3
 expect_c_file "$file" || exit 1

@@ -15,8 +15,8 @@
 # CHECK_COMPILER is the compiler's command, a word on each line; without it, make gives the command.
 set -u
 export LC_ALL=C.UTF-8   # the compiler's words
-# shellcheck source=tests/commands/c_file.sh
-source "${0%/*}/../commands/c_file.sh"
+# shellcheck source=tools/c_file.sh
+source "${0%/*}/../../tools/c_file.sh"
 # shellcheck source=tests/grading/sandbox.sh
 source "${0%/*}/sandbox.sh"
 root=$PWD file=$1 program=$2 status=0
@@ -51,7 +51,7 @@ for_grader() { # for_grader FILE THAT IT INCLUDES...
 
 in_sandbox() { # in_sandbox FILE THAT IT INCLUDES...: the command of for_grader
     local box arguments=() seen attempt
-    for seen in lessons/*.h simulator/user_kernels.h "$library" tests/commands/c_file.sh \
+    for seen in lessons/*.h simulator/user_kernels.h "$library" tools/c_file.sh \
         tests/grading/{object,inspect}.sh tests/grading/imports.txt "$file" "$@"; do
         [[ $seen == /* ]] || seen=$root/$seen
         arguments+=(--ro-bind "$seen" "$seen")

@@ -69,13 +69,12 @@ reach_workbook() {
 }
 
 copy_workbook() {
-    local parts=(Makefile lessons simulator) headers
+    local parts=(Makefile lessons simulator tools) headers
     [ ! -d solutions ] || parts+=(solutions)   # a student's workbook has none
     headers=$(realpath build/cuda/include)
-    mkdir -p "$reached"/{solutions,tests/simulator} "$reached"/build/{check,cuda,simulator} &&
+    mkdir -p "$reached"/{solutions,tests} "$reached"/build/{check,cuda,simulator} &&
         cp -r "${parts[@]}" "$reached" &&
-        cp -r tests/{build.mk,commands,grading,lessons} "$reached/tests" &&
-        cp -r tests/simulator/traces "$reached/tests/simulator" &&
+        cp -r tests/{build.mk,grading,lessons} "$reached/tests" &&
         # Thousands of files, which another user can often read where they are.
         if "${as_another[@]}" test -r "$headers/cuda_runtime_api.h"; then
             ln -s "$headers" "$reached/build/cuda/include"

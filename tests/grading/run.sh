@@ -96,7 +96,7 @@ begin() { # begin PROGRAM [ARGUMENT...]
     exec {pipe}>&1 {info}>&1 >stdout 2>stderr
     sandbox run --sync-fd "$pipe" --json-status-fd "$info" \
         --ro-bind "$library" "$library" --ro-bind "$1" "$1" --ro-bind-try "$lesson" "$lesson" \
-        --ro-bind-try "$root/tests/simulator/traces" "$root/tests/simulator/traces" \
+        --ro-bind-try "$root/lessons/traces" "$root/lessons/traces" \
         --ro-bind-try "${here%/*}/tests" "${here%/*}/tests" --bind "$place" "$here" \
         --chdir "$here" "${environment[@]}" -- "${processes[@]}" "$@"
     [ -n "${CHECK_SCOPE:-}" ] || exec -c "${box[@]}"

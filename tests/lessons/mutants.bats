@@ -49,9 +49,9 @@ judge_lesson() {
 @test "a patch that no longer applies is named; so is a mutant that is not there" {
     local copy=$BATS_TEST_TMPDIR/copy folder=tests/lessons/01_first_allocation
     mkdir -p "$copy/tests/lessons" "$copy/simulator"
-    cp -a Makefile solutions "$copy"
+    cp -a Makefile solutions tools "$copy"
     cp -a simulator/*.mk "$copy/simulator"
-    cp -a tests/build.mk tests/commands tests/grading "$copy/tests"
+    cp -a tests/build.mk tests/grading "$copy/tests"
     cp -a $folder "$copy/tests/lessons"
     sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
     run make -s -C "$copy" build/mutants/01_first_allocation/free_before_last_use.c

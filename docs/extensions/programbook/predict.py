@@ -24,7 +24,7 @@ counts lines of the journal. A field with another run names it before the expres
 [solutions/04_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
 A question about one function names it: "@importer cudaMemPoolDestroy: (.*)" finds only what that
 function printed. The reply names the function and the line that printed an answer, and
-build/docs/answers.txt has all of them, for tests/workbook/answers.txt.
+build/docs/answers.txt has all of them, for tests/book/answers.txt.
 
 The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
 list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in

@@ -43,7 +43,8 @@ class Run(NamedTuple):
 
 
 NAMED_PROGRAM = re.compile(
-    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|docs/clinic|docs/programs|tests/litmus)"
+    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|docs/clinic|docs/programs"
+    r"|simulator/tests/litmus)"
     r"/\w+)\b"
 )
 
@@ -73,7 +74,7 @@ def text_of_mutant(program):
         (ROOT / file).read_text(encoding="utf-8")
         for file in (patch_of(program), f"solutions/{program.split('/')[1]}.c")
     )
-    text = script_of("tests/commands/patched.py").patched(patch, solution)
+    text = script_of("tools/patched.py").patched(patch, solution)
     if text is None:
         raise BookError(f"{patch_of(program)} does not apply to its solution.")
     return text
@@ -133,7 +134,7 @@ def source_of(program):
         return patch_of(program)
     if program.startswith("starters/"):
         return starter_patch_of(program)
-    if program.startswith("tests/litmus/"):
+    if program.startswith("simulator/tests/litmus/"):
         return f"{program.removesuffix('_wrong')}.c"
     return f"{program}.c"
 
@@ -286,7 +287,7 @@ def recording_of(program, arguments):
     return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
 
 
-RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tests/hardware/lessons.sh alone
+RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tools/gpu/lessons.sh alone
 
 
 def needs_two_gpus(file):

@@ -7,7 +7,7 @@ has such a page, too.
        :scene: try_threshold    another function that the page asks about
     .. program-source:: docs/clinic/01_handed_over_wrong
         any other program: the whole file
-    :path:`tests/hardware/facts`
+    :path:`simulator/tests/facts`
         a path of the repository, which must be there; what has a page of its own links to it
 
 The page of lessons/NN_name.c is listings/lessons/NN_name.html, with an anchor for each line
@@ -40,7 +40,7 @@ LISTED = (
     "solutions/*.c",
     "docs/clinic/*.c",
     "docs/programs/*.c",
-    "tests/hardware/facts/*.txt",
+    "simulator/tests/facts/*.txt",
 )
 NAMED_LINE = re.compile(r"(?<![\w/])((?:build/mutants|lessons|solutions|docs)/[\w/]+\.[ch]):(\d+)")
 # What the checker prints begins so in a block of a page; a block in colors has elements instead.

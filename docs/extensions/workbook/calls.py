@@ -1,6 +1,6 @@
 """Tables of calls: what was recorded of each, and where in the workbook it is used.
 
-docs/calls.txt lists the calls. Everything that was observed is read from tests/hardware/facts, and
+docs/calls.txt lists the calls. Everything that was observed is read from simulator/tests/facts, and
 the places from solutions/ and docs/, so a new recording or lesson changes the tables by itself.
 """
 
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-FACTS = ROOT / "tests" / "hardware" / "facts"
+FACTS = ROOT / "simulator" / "tests" / "facts"
 # A recorded line: the call, and behind it the code that it returned.
 RETURNED = re.compile(
     r"^\s*(?:\[\w+\] )?(cuda[A-Z]\w*)\(.*?(?:->\s*|\s{2,})(cuda(?:Error|Success)\w*)"

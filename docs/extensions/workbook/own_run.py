@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pictures or the trace of one run, for tests/commands/picture.sh: standard library only.
+"""The pictures or the trace of one run, for tools/picture.sh: standard library only.
 
 own_run.py picture|trace TITLE OUTPUT JOURNAL...
 

@@ -1,7 +1,7 @@
 """What the checks have left behind, for the ticks of the lessons: in the table of the book's first
 page, in the sidebar, and at the end of each lesson's page.
 
-tests/commands/progress.sh writes build/progress/NN_name and _static/passed.js of a built book; here
+tools/progress.sh writes build/progress/NN_name and _static/passed.js of a built book; here
 the book gets that file when it is built. docs/_static/progress.js shows it.
 """
 
@@ -25,7 +25,7 @@ def add_scripts(app, page, template, context, doctree):
 def write(app, error):
     if error is None and app.builder.format == "html" and app.builder.name != "epub":
         subprocess.run(
-            ["tests/commands/progress.sh", "write", app.outdir / "_static" / "passed.js"],
+            ["tools/progress.sh", "write", app.outdir / "_static" / "passed.js"],
             cwd=ROOT,
             env=ENVIRONMENT,
             check=True,

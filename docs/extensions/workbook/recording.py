@@ -2,9 +2,9 @@
 
     .. recording:: one-gpu.txt
        :start-at: threshold 50331648
-        lines of tests/hardware/facts/one-gpu.txt as a small table, with sizes in MiB, and a link to
-        the place in the file. More than SMALL lines are shown as they are, in a fold. The options
-        are those of literalinclude.
+        lines of simulator/tests/facts/one-gpu.txt as a small table, with sizes in MiB, and a link
+        to the place in the file. More than SMALL lines are shown as they are, in a fold. The
+        options are those of literalinclude.
     .. documented:: names only a trim
         what the documentation states about the note's subject: two to ten words, or nothing
     .. notes-summary::
@@ -25,7 +25,7 @@ from sphinx.util.docutils import SphinxDirective
 from programbook.sources import file_reference
 
 ROOT = Path(__file__).resolve().parents[3]
-FACTS = "tests/hardware/facts"
+FACTS = "simulator/tests/facts"
 SMALL = 10
 MIB = 1 << 20
 NOTHING = re.compile(r"\s*(\[\w+\] )?end|rc 0")  # a process that ended as it should

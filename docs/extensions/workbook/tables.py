@@ -136,7 +136,7 @@ class CallTable(BookDirective):
     def sources(self):
         return sorted(
             file.relative_to(ROOT)
-            for pattern in ("tests/hardware/facts/*.txt", "solutions/*.c")
+            for pattern in ("simulator/tests/facts/*.txt", "solutions/*.c")
             for file in ROOT.glob(pattern)
         )
 

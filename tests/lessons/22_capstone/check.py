@@ -12,7 +12,7 @@ import walks  # noqa: E402
 
 GRAIN, STREAMS, ROUNDS = 512, 8, 5
 OTHERS = """cache_take, cache_give and cache_trim can be called for other traces than those in
-    tests/simulator/traces."""
+    lessons/traces."""
 GOES_ON = """the host waits for no stream in cache_take and cache_give, except where a piece is
     returned: cache_take records an event in the stream that returned the memory, and makes the
     other stream wait for it. To ask again and again (cudaStreamQuery in a loop) is to wait."""
@@ -247,7 +247,7 @@ def test_long(check):
 
 def trace_of(name):
     """(what, id, size, stream) of each step of a trace."""
-    text = (ROOT / f"tests/simulator/traces/{name}.csv").read_text()
+    text = (ROOT / f"lessons/traces/{name}.csv").read_text()
     return [line.split(",") for line in text.splitlines()[1:] if line]
 
 

@@ -1,0 +1,376 @@
+/* What the probes share. A probe puts one question after another to a device and prints each
+ * result as a line. probe-NAME.c printed probe-NAME.txt on a real device; tools/gpu/probes.sh
+ * records it anew, and the suite compares the simulated device with it.
+ *
+ * A line shows a call as it stands in the source. So the short names (s, t, m, a, x) and the words
+ * of the lines are those of the recordings: to change one is to change recorded evidence. */
+#ifndef PROBE_H
+#define PROBE_H
+
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+
+/* ---- lines ---- */
+
+/* A probe that was recorded with another first column defines its width before it includes this. */
+#ifndef CALL_COLUMNS
+#define CALL_COLUMNS 86
+#endif
+
+/* The probes of two processes were recorded without the last error. */
+static int shows_last_error = 1;
+
+/* Makes a call and prints it with its result; and the last error, where that is another one. Every
+ * line is written at once: the next call may end the process. */
+#define RECORD(call) record(#call, (call))
+
+static inline cudaError_t record(const char *call, cudaError_t result)
+{
+    cudaError_t last = cudaGetLastError();
+    printf("%-*s -> %s", CALL_COLUMNS, call, cudaGetErrorName(result));
+    if (shows_last_error && last != result)
+        printf("  (last error %s)", cudaGetErrorName(last));
+    puts("");
+    fflush(stdout);
+    return result;
+}
+
+#define NOTE(...)            \
+    do {                     \
+        printf("  ");        \
+        printf(__VA_ARGS__); \
+        puts("");            \
+        fflush(stdout);      \
+    } while (0)
+
+/* Ends a line with what cudaPointerGetAttributes returns for an address. */
+static inline void print_attributes(const void *p)
+{
+    struct cudaPointerAttributes a;
+    memset(&a, 0xff, sizeof a);
+    cudaError_t error = cudaPointerGetAttributes(&a, p);
+    printf("%s", cudaGetErrorName(error));
+    if (!error) {
+        const char *on_device = !a.devicePointer ? "null" : a.devicePointer == p ? "same" : "other";
+        const char *on_host = !a.hostPointer ? "null" : a.hostPointer == p ? "same" : "other";
+        printf(" type %d device %d devicePointer %s hostPointer %s", (int)a.type, a.device,
+               on_device, on_host);
+    }
+    puts("");
+    cudaGetLastError();
+}
+
+static inline void print_pointer(const void *p, const char *what)
+{
+    printf("  pointer %-32s ", what);
+    print_attributes(p);
+}
+
+static inline unsigned long long alignment_of(const void *p)
+{
+    return (uintptr_t)p & -(uintptr_t)p;
+}
+
+static inline long long distance(const void *to, const void *from)
+{
+    return (const char *)to - (const char *)from;
+}
+
+/* ---- what the questions are about ---- */
+
+static cudaStream_t s, t, b; /* two non-blocking streams and a blocking one */
+static cudaEvent_t ev, ev2;
+static volatile int *gate; /* pinned; a stream that holds at it goes on when it is 1 */
+static int *host;          /* 1 MiB of pinned memory */
+static void *m;            /* 1 MiB of cudaMalloc's */
+
+/* What comes after this in the stream is pending until open_gate. */
+static inline void hold(cudaStream_t stream)
+{
+    *gate = 0;
+    __sync_synchronize();
+    launch_hold(gate, stream);
+}
+
+static inline void open_gate(void) { *gate = 1; }
+
+/* The first launch of a kernel loads it, which may wait for work: so each is launched once, before
+ * the questions. */
+static inline cudaError_t load_kernels(int *memory)
+{
+    launch_fill(memory, 1, 1, s);
+    launch_add(memory, 1, 1, s);
+    launch_hold(gate, s);
+    return cudaDeviceSynchronize();
+}
+
+/* Is the work over that was put into the stream? It is asked for 100 ms: then it waits for
+ * something that has not come. */
+static inline int soon_over(cudaStream_t stream)
+{
+    for (int look = 0; look < 40; look++) {
+        if (cudaStreamQuery(stream) != cudaErrorNotReady)
+            return 1;
+        usleep(2500);
+    }
+    return 0;
+}
+
+/* Types and locations of pools, short, where no recorded line shows the header's names. */
+#define PINNED  cudaMemAllocationTypePinned
+#define MANAGED cudaMemAllocationTypeManaged
+#define NOWHERE cudaMemLocationTypeNone
+#define DEVICE  cudaMemLocationTypeDevice
+#define HOST    cudaMemLocationTypeHost
+#define NUMA    cudaMemLocationTypeHostNuma
+
+static inline struct cudaMemPoolProps pool_props(int type, int location, int id)
+{
+    struct cudaMemPoolProps p;
+    memset(&p, 0, sizeof p);
+    p.allocType = (enum cudaMemAllocationType)type;
+    p.location.type = (enum cudaMemLocationType)location;
+    p.location.id = id;
+    return p;
+}
+
+static inline struct cudaMemPoolProps device_props(void) { return pool_props(PINNED, DEVICE, 0); }
+
+/* Makes a pool and prints whether there can be one; returns NULL when not. */
+static inline cudaMemPool_t make_pool(int type, int location, int id)
+{
+    struct cudaMemPoolProps p = pool_props(type, location, id);
+    cudaMemPool_t pool = NULL;
+    cudaError_t error = cudaMemPoolCreate(&pool, &p);
+    printf("pool type %d location %d id %d: %s\n", type, location, id, cudaGetErrorName(error));
+    cudaGetLastError();
+    return error ? NULL : pool;
+}
+
+static inline unsigned long long pool_figure(cudaMemPool_t pool, enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = UINT64_MAX;
+    cudaMemPoolGetAttribute(pool, attribute, &value);
+    return value;
+}
+
+static inline unsigned long long mib_reserved(cudaMemPool_t pool)
+{
+    return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
+}
+
+/* ---- one process ---- */
+
+/* For a probe that is one process: s, t and the gate. */
+static inline void set_up_process(void)
+{
+    int *memory;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
+    open_gate();
+    cudaMalloc((void **)&memory, MiB);
+    cudaError_t error = load_kernels(memory);
+    if (error) {
+        fprintf(stderr, "no working device: %s\n", cudaGetErrorName(error));
+        exit(1);
+    }
+}
+
+/* ---- a process for each case ----
+ *
+ *   probe         every case: "== CASE", its lines, "rc STATUS"
+ *   probe CASE    one case, in this process
+ *
+ * A case may take 20 seconds. Status 139: it died of SIGSEGV; 124: it was stopped. */
+
+struct probe_case {
+    const char *name;
+    void (*body)(void);
+};
+
+#define CASE(function)                      \
+    {                                       \
+        .name = #function, .body = function \
+    }
+
+static inline int set_up_case(void)
+{
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaStreamCreate(&b);
+    cudaEventCreate(&ev);
+    cudaEventCreate(&ev2);
+    cudaHostAlloc((void **)&gate, 64, cudaHostAllocMapped);
+    cudaMallocHost((void **)&host, MiB);
+    cudaMalloc(&m, MiB);
+    open_gate();
+    cudaError_t error = load_kernels(m);
+    if (error)
+        printf("no working device: %s\n", cudaGetErrorName(error));
+    return error != cudaSuccess;
+}
+
+static inline int run_one_case(const struct probe_case *cases, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, cases[i].name))
+            continue;
+        if (set_up_case())
+            return 1;
+        cases[i].body();
+        puts("end");
+        return 0;
+    }
+    fprintf(stderr, "there is no case \"%s\"\n", name);
+    return 2;
+}
+
+/* The program is started anew, by exec: so nothing of CUDA is there before the case. */
+static inline void run_case_apart(char *self, const char *name)
+{
+    int status = 0, waited = 0;
+    printf("== %s\n", name);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", self, name, (char *)NULL);
+        _exit(127);
+    }
+    while (waited < 2000 && waitpid(child, &status, WNOHANG) == 0) {
+        usleep(10000);
+        waited++;
+    }
+    if (waited == 2000) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        puts("rc 124");
+    } else {
+        printf("rc %d\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    }
+    fflush(stdout);
+}
+
+static inline int run_cases(int argc, char **argv, const struct probe_case *cases, size_t count)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc > 1)
+        return run_one_case(cases, count, argv[1]);
+    for (size_t i = 0; i < count; i++)
+        run_case_apart(argv[0], cases[i].name);
+    return 0;
+}
+
+/* ---- does a call wait? ----
+ *
+ * A call waits for work behind a closed gate when it returns only after another thread, the
+ * observer, has opened the gate:
+ *
+ *   observe(); result = call; waited = call_waited(); ...; end_observation();
+ *
+ * The observer opens it in end_observation, or when the call is known to be blocked: in so many
+ * looks (wait_looks), 5 ms apart, each thread of the process slept, or the calling one computed
+ * for 1 ms or more. A look at which a thread was ready to run, and had no processor, does not
+ * count: so a busy machine changes no result. On the simulated device nothing goes on while all
+ * threads sleep, and 5 looks are enough. */
+
+static int wait_looks = 40;
+static _Atomic int call_has_returned;
+static pid_t caller;
+static clockid_t caller_clock;
+static pthread_t observer;
+
+static inline int is_ready_to_run(const char *thread)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", thread);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return 0; /* it has ended */
+    const char *name_end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+    fclose(f);
+    return name_end && name_end[1] && name_end[2] == 'R';
+}
+
+static inline int is_blocked(double *used_before)
+{
+    struct timespec used;
+    clock_gettime(caller_clock, &used);
+    double used_ms = 1e3 * (double)used.tv_sec + 1e-6 * (double)used.tv_nsec;
+    int computed = used_ms - *used_before >= 1, ready = 0;
+    *used_before = used_ms;
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *x; threads && (x = readdir(threads));) {
+        pid_t id = atoi(x->d_name);
+        if (id && id != gettid() && !(id == caller && computed))
+            ready |= is_ready_to_run(x->d_name);
+    }
+    if (threads)
+        closedir(threads);
+    return threads && !ready;
+}
+
+static inline void *open_when_blocked(void *unused)
+{
+    double used = 0;
+    (void)unused;
+    int blocked = 0;
+    for (int look = 0; !call_has_returned && blocked < wait_looks && look < 2000; look++) {
+        usleep(5000);
+        blocked += is_blocked(&used) && look;
+    }
+    open_gate();
+    return NULL;
+}
+
+static inline void observe(void)
+{
+    call_has_returned = 0;
+    caller = gettid();
+    pthread_getcpuclockid(pthread_self(), &caller_clock);
+    pthread_create(&observer, NULL, open_when_blocked, NULL);
+}
+
+static inline int call_waited(void) { return *gate; }
+
+static inline void end_observation(void)
+{
+    call_has_returned = 1;
+    pthread_join(observer, NULL);
+}
+
+/* The line "TEXT  waits|does not wait  RESULT" for a call behind what `pending`, a statement, puts
+ * behind the gate. */
+#define RECORD_WAIT(pending, call, text)                                     \
+    do {                                                                     \
+        cudaDeviceSynchronize();                                             \
+        *gate = 0;                                                           \
+        __sync_synchronize();                                                \
+        pending;                                                             \
+        observe();                                                           \
+        cudaError_t result_ = (call);                                        \
+        int waited_ = call_waited();                                         \
+        end_observation();                                                   \
+        cudaDeviceSynchronize();                                             \
+        cudaGetLastError();                                                  \
+        const char *waits_ = waited_ ? "waits" : "does not wait";            \
+        printf("%-72s %-14s %s\n", text, waits_, cudaGetErrorName(result_)); \
+        fflush(stdout);                                                      \
+    } while (0)
+
+#endif

@@ -1,0 +1,334 @@
+/* Walks at random over one memory pool, and prints each step and what the allocator did: walks
+ * SEED STEPS [PROFILE]. PROFILE: 0 mixed sizes, 1 small sizes, 2 large sizes, 3 a capped pool, 4
+ * one stream. It printed facts/traces, which the suite replays (simulator/tests/unit/replay.c).
+ *
+ * A stream is either held (a kernel spins on a flag, all later work is pending) or idle: an idle
+ * one is queried after every step, so that what has finished is certain, while nothing is
+ * synchronized. */
+#include "probe.h"
+
+enum { STREAMS = 3, MOST_ALLOCATIONS = 400 };
+enum profile { MIXED, SMALL, LARGE, CAPPED, ONE_STREAM };
+
+static enum profile profile;
+static cudaMemPool_t pool;
+static cudaStream_t streams[STREAMS];
+static cudaEvent_t events[STREAMS];
+static int recorded[STREAMS]; /* its event was recorded */
+static int held[STREAMS];
+static volatile int *flags; /* a held stream goes on when its flag is 1 */
+
+static struct {
+    char *address;
+    size_t bytes;
+    int live;
+} allocations[MOST_ALLOCATIONS];
+static int allocation_count;
+static char *first_address;
+
+static char step[96]; /* the text of the step */
+
+/* ---- chance ---- */
+
+static uint64_t random_state;
+
+static uint32_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (uint32_t)(random_state >> 16);
+}
+
+static int pick(int n) { return (int)(next_random() % (unsigned)n); }
+
+static void seed_random(int seed)
+{
+    random_state = 0x9E3779B97F4A7C15ull * (uint64_t)(seed + 1);
+    for (int i = 0; i < 8; i++)
+        next_random();
+}
+
+static size_t pick_size(void)
+{
+    static const size_t large[] = {8 * MiB,  16 * MiB, 24 * MiB, 32 * MiB,
+                                   40 * MiB, 64 * MiB, 96 * MiB, 100 * MiB};
+    static const size_t small[] = {1,     256,    512,     513,     4096,
+                                   65536, 100000, 1 * MiB, 2 * MiB, 3 * MiB};
+    switch (profile) {
+    case SMALL: return small[pick(10)];
+    case LARGE: return large[pick(8)];
+    case CAPPED: return large[pick(5)];
+    default: return pick(2) ? large[pick(8)] : small[pick(10)];
+    }
+}
+
+static uint64_t pick_threshold(void)
+{
+    static const uint64_t thresholds[] = {0,        0,         16 * MiB,  32 * MiB,
+                                          64 * MiB, 100 * MiB, UINT64_MAX};
+    return thresholds[pick(7)];
+}
+
+/* ---- lines ---- */
+
+/* An idle stream may wait for a held one through an event: so each is given up after a while. */
+static void query_idle_streams(void)
+{
+    for (int i = 0; i < STREAMS; i++)
+        for (int tries = 0; !held[i] && tries < 2000; tries++)
+            if (cudaStreamQuery(streams[i]) != cudaErrorNotReady)
+                break;
+    cudaGetLastError();
+}
+
+static unsigned long long figure(enum cudaMemPoolAttr attribute)
+{
+    uint64_t value = 0;
+    cudaMemPoolGetAttribute(pool, attribute, &value);
+    return value;
+}
+
+static void print_step(cudaError_t result)
+{
+    cudaGetLastError();
+    query_idle_streams();
+    printf("%-34s %-28s R %llu %llu U %llu %llu\n", step, cudaGetErrorName(result),
+           figure(cudaMemPoolAttrReservedMemCurrent), figure(cudaMemPoolAttrReservedMemHigh),
+           figure(cudaMemPoolAttrUsedMemCurrent), figure(cudaMemPoolAttrUsedMemHigh));
+}
+
+#define NAME_STEP(...) snprintf(step, sizeof step, __VA_ARGS__)
+
+/* ---- steps ---- */
+
+/* Returns the newest allocation that lay where this one lies, or -1 where none did. */
+static int newest_below(const char *address, size_t bytes)
+{
+    for (int i = allocation_count - 1; i >= 0; i--) {
+        if (address >= allocations[i].address + allocations[i].bytes
+            || allocations[i].address >= address + bytes)
+            continue;
+        if (!allocations[i].live)
+            return i;
+        printf("OVERLAP with live %d\n", i);
+    }
+    return -1;
+}
+
+static void allocate(int stream)
+{
+    size_t bytes = pick_size();
+    char *address = NULL;
+    cudaError_t error = cudaMallocFromPoolAsync((void **)&address, bytes, pool, streams[stream]);
+    if (error) {
+        NAME_STEP("s%d malloc %zu", stream, bytes);
+        print_step(error);
+        return;
+    }
+    if (!first_address)
+        first_address = address;
+    int below = newest_below(address, bytes);
+    allocations[allocation_count].address = address;
+    allocations[allocation_count].bytes = bytes;
+    allocations[allocation_count].live = 1;
+    long long offset = distance(address, first_address);
+    if (below >= 0)
+        NAME_STEP("s%d b%d = malloc %zu @%lld over b%d", stream, allocation_count, bytes, offset,
+                  below);
+    else
+        NAME_STEP("s%d b%d = malloc %zu @%lld fresh", stream, allocation_count, bytes, offset);
+    allocation_count++;
+    print_step(error);
+}
+
+static void free_one(int stream)
+{
+    int live[MOST_ALLOCATIONS], count = 0;
+    for (int i = 0; i < allocation_count; i++)
+        if (allocations[i].live)
+            live[count++] = i;
+    if (!count)
+        return;
+    int i = live[pick(count)];
+    cudaError_t error = cudaFreeAsync(allocations[i].address, streams[stream]);
+    allocations[i].live = 0;
+    NAME_STEP("s%d free b%d", stream, i);
+    print_step(error);
+}
+
+static void open_stream(int stream)
+{
+    flags[stream] = 1;
+    held[stream] = 0;
+    __sync_synchronize();
+    NAME_STEP("s%d open", stream);
+    for (int i = 0; i < 3; i++)
+        query_idle_streams(); /* what can run, runs to its end */
+    print_step(cudaSuccess);
+}
+
+static int is_busy(int stream)
+{
+    int busy = cudaStreamQuery(streams[stream]) == cudaErrorNotReady;
+    if (busy)
+        cudaGetLastError();
+    return busy;
+}
+
+/* Only a stream in which nothing is pending is held. */
+static void hold_stream(int stream)
+{
+    if (is_busy(stream))
+        return;
+    flags[stream] = 0;
+    held[stream] = 1;
+    launch_hold(flags + stream, streams[stream]);
+    NAME_STEP("s%d hold", stream);
+    print_step(cudaGetLastError());
+}
+
+static void record_event(int stream)
+{
+    cudaError_t error = cudaEventRecord(events[stream], streams[stream]);
+    recorded[stream] = 1;
+    NAME_STEP("s%d record e%d", stream, stream);
+    print_step(error);
+}
+
+static void wait_for_event(int stream)
+{
+    int event = pick(STREAMS);
+    if (!recorded[event])
+        return;
+    cudaError_t error = cudaStreamWaitEvent(streams[stream], events[event], 0);
+    NAME_STEP("s%d wait e%d", stream, event);
+    print_step(error);
+}
+
+static int any_held(void)
+{
+    int any = 0;
+    for (int i = 0; i < STREAMS; i++)
+        any |= held[i];
+    return any;
+}
+
+/* A stream that waits for a held one is not synchronized: that would never end. */
+static void synchronize_stream(int stream)
+{
+    if (any_held() && (held[stream] || is_busy(stream)))
+        return;
+    cudaError_t error = cudaStreamSynchronize(streams[stream]);
+    NAME_STEP("s%d sync", stream);
+    print_step(error);
+}
+
+/* Nor is the device, while a stream is held. */
+static void synchronize_device(void)
+{
+    if (any_held())
+        return;
+    cudaError_t error = cudaDeviceSynchronize();
+    NAME_STEP("device sync");
+    print_step(error);
+}
+
+static void trim(void)
+{
+    uint64_t keep = (uint64_t)pick(5) * 32 * MiB;
+    cudaError_t error = cudaMemPoolTrimTo(pool, keep);
+    NAME_STEP("trim %llu", (unsigned long long)keep);
+    print_step(error);
+}
+
+static void set_threshold(void)
+{
+    uint64_t threshold = pick_threshold();
+    cudaError_t error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    NAME_STEP("threshold %llu", (unsigned long long)threshold);
+    print_step(error);
+}
+
+static void take_step(void)
+{
+    int stream = profile == ONE_STREAM ? 0 : pick(STREAMS), percent = pick(100);
+    if (percent < 40)
+        allocate(stream);
+    else if (percent < 70)
+        free_one(stream);
+    else if (percent < 76 && held[stream])
+        open_stream(stream);
+    else if (percent < 76)
+        hold_stream(stream);
+    else if (percent < 82)
+        record_event(stream);
+    else if (percent < 88)
+        wait_for_event(stream);
+    else if (percent < 94)
+        synchronize_stream(stream);
+    else if (percent < 97)
+        trim();
+    else if (percent < 99)
+        set_threshold();
+    else
+        synchronize_device();
+}
+
+/* ---- the walk ---- */
+
+static void make_streams(void)
+{
+    cudaHostAlloc((void **)&flags, STREAMS * sizeof *flags, cudaHostAllocMapped);
+    for (int i = 0; i < STREAMS; i++) {
+        cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking);
+        cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming);
+        flags[i] = 1;
+    }
+}
+
+/* Sets the pool's policies and threshold by chance, and prints the walk's first line. */
+static void set_policies(int seed, size_t max_size)
+{
+    static const enum cudaMemPoolAttr policies[] = {cudaMemPoolReuseFollowEventDependencies,
+                                                    cudaMemPoolReuseAllowOpportunistic,
+                                                    cudaMemPoolReuseAllowInternalDependencies};
+    int on[3];
+    for (int i = 0; i < 3; i++) {
+        on[i] = pick(2);
+        cudaMemPoolSetAttribute(pool, policies[i], &on[i]);
+    }
+    uint64_t threshold = pick_threshold();
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    printf(
+        "# seed %d profile %d maxSize %zu events %d opportunistic %d internal %d threshold %llu\n",
+        seed, (int)profile, max_size, on[0], on[1], on[2], (unsigned long long)threshold);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "walks: give SEED STEPS [PROFILE]\n");
+        return 2;
+    }
+    int seed = atoi(argv[1]), steps = atoi(argv[2]);
+    struct cudaMemPoolProps props = device_props();
+    profile = argc > 3 ? (enum profile)atoi(argv[3]) : MIXED;
+    seed_random(seed);
+    if (profile == CAPPED)
+        props.maxSize = (size_t)(2 + pick(5)) * 32 * MiB;
+    cudaError_t error = cudaMemPoolCreate(&pool, &props);
+    if (error) {
+        printf("create %s\n", cudaGetErrorName(error));
+        return 1;
+    }
+    make_streams();
+    set_policies(seed, props.maxSize);
+    for (int i = 0; i < steps && allocation_count < MOST_ALLOCATIONS; i++)
+        take_step();
+    for (int i = 0; i < STREAMS; i++)
+        flags[i] = 1;
+    cudaDeviceSynchronize();
+    printf("end\n");
+    return 0;
+}

@@ -1,0 +1,80 @@
+/* For ipc_correct.c and ipc_incorrect.c: one allocation that an exporter shares with an importer,
+ * how both end, and a main for a table of cases. */
+#ifndef IPC_ALLOCATION_H
+#define IPC_ALLOCATION_H
+
+#include "../unit/ipc_pair.h"
+
+static cudaStream_t s;
+static int *data;
+static cudaMemPool_t pool;
+static const size_t count = MiB / sizeof(int);
+
+/* The exporter's allocation, filled with 7 by work that nobody has waited for. */
+static void share(void)
+{
+    pool = shared_pool();
+    OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
+    OK(launch_fill(data, 7, count, s));
+    send_block(pool, data);
+}
+
+static void import(void) { data = receive_block(&pool); }
+
+/* The importer's last calls, after which the exporter may free; and the exporter's, which a message
+ * lets go on. */
+static void importer_ends(void)
+{
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void exporter_ends(void)
+{
+    wait_for_go();
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void expect_elements(int value)
+{
+    static int h[MiB / sizeof(int)];
+    OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    for (size_t i = 0; i < count; i++)
+        if (h[i] != value)
+            _exit(6);
+}
+
+struct way {
+    const char *name;
+    void (*run)(int importer);
+};
+
+/* Runs the case named by the first argument on both sides. The exit status is that of the exporter,
+ * unless the importer's is not 0; the checker's is 3. `before` (or NULL) is called first, and may
+ * start more processes. */
+static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways,
+                   void (*before)(const struct way *way, int importer))
+{
+    for (size_t i = 0; argc > 1 && i < count_of_ways; i++) {
+        if (strcmp(argv[1], ways[i].name))
+            continue;
+        int importer = split();
+        if (before)
+            before(&ways[i], importer);
+        OK(cudaStreamCreate(&s));
+        ways[i].run(importer);
+        OK(cudaStreamDestroy(s));
+        return importer ? 0 : child_status();
+    }
+    fprintf(stderr, "%s: no such case\n", argv[0]);
+    return 2;
+}
+
+#endif

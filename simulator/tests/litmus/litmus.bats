@@ -1,0 +1,265 @@
+#!/usr/bin/env bats
+# Litmus tests of the checker: small programs that are correct, and incorrect variants of them.
+#
+# A case is a file NAME.c that includes litmus.h. As it stands it is a correct program, of which
+# nothing may be reported. Compiled with -DWRONG it is NAME_wrong, which must be reported.
+#
+# Its heading says what is ordered and how. After "WRONG:" it says what is incorrect, most often
+# which edge is missing. Lines "KEY: value" speak of the correct program, those after "WRONG:" of
+# the other:
+#   Devices:   how many GPUs both need, if not 1
+#   Schedules: those under which both are run, if not all: a run may cost much
+#   Status:    the exit status, if not 0
+#   Prints:    the output under every schedule
+#   Late:      the output under the schedule late
+#   Kind:      the hazard that must be reported
+#   Also:      another hazard that may be reported
+#   Says:      words that the report must have
+#   Fatal:     why the program is stopped even with SIM_CHECK=off
+# The calls that the report must name, with their lines, are marked by one of these comments, at the
+# end of the line or alone on the line before. Where the marked line has no call, it is the host's
+# own load or store.
+#   access, previous access, allocation, free, access given, access taken
+
+load ../../../tests/suite
+
+export FOLDER=build/check/litmus
+export SCHEDULES="measured late"
+SCHEDULES+=${TEST_LONG:+" instant random:1 random:2 random:3 random:4 random:5"}
+
+# run_program PROGRAM SCHEDULE...: once under each schedule, in make test-all once unchecked, too.
+# What it prints lies in $FOLDER/PROGRAM.SCHEDULE.{out,err}; $FOLDER/PROGRAM.status has a line
+# "SCHEDULE=STATUS" each.
+run_program() {
+    local program=build/simulator/simulator/tests/litmus/$1 at=$FOLDER/$1 schedule statuses=()
+    for schedule in "${@:2}"; do
+        SIM_SCHEDULE=$schedule "$program" >"$at.$schedule.out" 2>"$at.$schedule.err" </dev/null
+        statuses+=("$schedule=$?")
+    done
+    if [ -n "${TEST_LONG:-}" ]; then
+        SIM_CHECK=off "$program" >"$at.unchecked.out" 2>"$at.unchecked.err" </dev/null
+        statuses+=("unchecked=$?")
+    fi
+    printf '%s\n' "${statuses[@]}" >"$at.status"
+}
+
+setup_file() {
+    local program programs schedules
+    CASES=$(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)
+    export CASES
+    read_cases
+    programs=("${correct[@]}" "${incorrect[@]}")
+    rm -rf "$FOLDER"
+    mkdir -p "$FOLDER"
+    unset "${!SIM_@}"
+    make -s -j"$(nproc)" BACKEND=simulator \
+        "${programs[@]/#/build/simulator/simulator/tests/litmus/}" \
+        build/simulator/simulator/tests/litmus/random
+    export -f run_program
+    for program in "${programs[@]}"; do
+        schedules_of "$program"
+        echo "$program $schedules"
+    done |
+        timeout 600 xargs -P "$(nproc)" -d '\n' -n 8 \
+            bash -c 'for line in "$@"; do run_program $line; done 2>/dev/null' run
+}
+
+# ---- reading: thousands of files, without a process for each, nor the DEBUG trap of Bats ----
+
+# read_cases: the heading and marks of each case, into the arrays that it declares
+read_cases() {
+    trap - DEBUG
+    declare -gA heading marks branch
+    declare -g correct=() incorrect=()
+    local file
+    for file in $CASES; do read_case "$file"; done
+}
+
+# heading["PROGRAM KEY"]: the value. marks["CASE"]: lines "CALL:LINE". branch["CASE WHICH"]: how
+# many lines only the correct program has, or only the incorrect one.
+read_case() {
+    local name=${1##*/} program lines line number call variant=both
+    local marked='/\* (access|previous access|allocation|free|access given|access taken) \*/'
+    name=${name%.c} program=$name
+    correct+=("$name")
+    branch["$name correct"]=0 branch["$name incorrect"]=0
+    mapfile -t -O 1 lines <"$1"
+    for number in "${!lines[@]}"; do
+        line=${lines[number]}
+        if [[ $line =~ ^\ \*\ ([A-Za-z]+):\ (.*)$ ]]; then
+            if [ "${BASH_REMATCH[1]}" = WRONG ]; then
+                program=${name}_wrong
+                incorrect+=("$program")
+            fi
+            heading["$program ${BASH_REMATCH[1]}"]=${BASH_REMATCH[2]%' */'}
+        elif [[ $line =~ $marked ]]; then
+            if [[ $line =~ ^\ *$marked ]]; then
+                number=$((number + 1))
+                line=${lines[number]}
+            fi
+            call="a load or store"
+            [[ ! $line =~ (cuda[A-Za-z0-9]+|launch_[a-z]+)'(' ]] || call=${BASH_REMATCH[1]}
+            marks[$name]+=$call:$number$'\n'
+        fi
+        case $line in
+        '#ifdef WRONG') variant=incorrect ;;
+        '#ifndef WRONG') variant=correct ;;
+        '#else') variant=correct ;;
+        '#endif') variant=both ;;
+        *) [ "$variant" = both ] || branch["$name $variant"]=$((branch["$name $variant"] + 1)) ;;
+        esac
+    done
+}
+
+# whole FILE: into $text. By lines: a read to a NUL byte would be one system call for each byte.
+whole() {
+    local lines
+    mapfile -t lines <"$1"
+    text=
+    [ "${#lines[@]}" = 0 ] || printf -v text '%s\n' "${lines[@]}"
+}
+
+schedules_of() { # schedules_of PROGRAM: into $schedules
+    schedules=${heading["${1%_wrong} Schedules"]:-$SCHEDULES}
+}
+
+# statuses_of PROGRAM: the exit statuses, by schedule, into $status_of
+statuses_of() {
+    local line lines
+    declare -gA status_of=()
+    mapfile -t lines <"$FOLDER/$1.status"
+    for line in "${lines[@]}"; do status_of[${line%=*}]=${line##*=}; done
+}
+
+# kinds: the hazards of all reports in $text, into the array found
+kinds() {
+    local rest=$text
+    found=()
+    while [[ $rest == *hazard:* ]]; do
+        rest=${rest#*hazard: }
+        found+=("${rest%%.*}")
+    done
+}
+
+@test "every incorrect variant says what is wrong, and differs in at most three lines" {
+    read_cases
+    local program name
+    for program in "${incorrect[@]}"; do
+        name=${program%_wrong}
+        [ -n "${heading[$program Kind]}" ] || complain "$name: no Kind after WRONG."
+        [ -n "${marks[$name]}" ] || complain "$name: no call is marked."
+        [ $((branch["$name correct"] + branch["$name incorrect"])) != 0 ] ||
+            complain "$name: nothing is under #ifdef WRONG."
+        [ $((branch["$name correct"])) -le 3 ] && [ $((branch["$name incorrect"])) -le 3 ] ||
+            complain "$name: more than three lines are under #ifdef WRONG, or its opposite."
+    done
+    finish
+}
+
+@test "every incorrect program is reported, with its calls and lines, under every schedule" {
+    read_cases
+    local program name schedule schedules kind also says text found wanted one number
+    for program in "${incorrect[@]}"; do
+        name=${program%_wrong}
+        kind=${heading[$program Kind]} also=${heading[$program Also]} says=${heading[$program Says]}
+        wanted=()
+        while IFS=: read -r one number; do
+            [ -z "$one" ] ||
+                wanted+=(" $one, .* at simulator/tests/litmus/$name.c:$number([^0-9]|$)")
+        done <<<"${marks[$name]}"
+        statuses_of "$program"
+        schedules_of "$program"
+        for schedule in $schedules; do
+            whole "$FOLDER/$program.$schedule.err"
+            kinds
+            if [ "${status_of[$schedule]}" != 3 ]; then
+                complain "$program, $schedule: exit status ${status_of[$schedule]}, not 3." "$text"
+                continue
+            fi
+            [ "${found[0]}" = "$kind" ] ||
+                complain "$program, $schedule: the first report is '${found[0]}', not '$kind'."
+            for one in "${found[@]}"; do
+                [ "$one" = "$kind" ] || [ "$one" = "$also" ] ||
+                    complain "$program, $schedule: '$one' is reported, too."
+            done
+            for one in "${wanted[@]}"; do
+                [[ $text =~ $one ]] ||
+                    complain "$program, $schedule: no report has '$one'." "$text"
+            done
+            for one in "$says" "To do: "; do
+                [[ $text == *"$one"* ]] ||
+                    complain "$program, $schedule: no report says '$one'." "$text"
+            done
+        done
+    done
+    finish
+}
+
+@test "no correct program is reported, nor prints anything on stderr, under any schedule" {
+    read_cases
+    local program schedule schedules text wanted
+    for program in "${correct[@]}"; do
+        wanted=${heading[$program Status]:-0}
+        statuses_of "$program"
+        schedules_of "$program"
+        for schedule in $schedules; do
+            [ "${status_of[$schedule]}" = "$wanted" ] ||
+                complain "$program, $schedule: exit status ${status_of[$schedule]}, not $wanted."
+            # A program that is meant to fail prints why.
+            whole "$FOLDER/$program.$schedule.err"
+            if [[ $text == *hazard:* ]] || { [ "$wanted" = 0 ] && [ -n "$text" ]; }; then
+                complain "$program, $schedule: on stderr:" "$text"
+            fi
+        done
+    done
+    finish
+}
+
+@test "a program prints what its heading says, under every schedule or under late" {
+    read_cases
+    local program schedule schedules text wanted checked=0
+    for program in "${correct[@]}" "${incorrect[@]}"; do
+        schedules_of "$program"
+        for schedule in $schedules; do
+            wanted=${heading[$program Prints]}
+            [ "$schedule" != late ] || wanted=${heading[$program Late]:-$wanted}
+            [ -n "$wanted" ] || continue
+            whole "$FOLDER/$program.$schedule.out"
+            checked=$((checked + 1))
+            [ "$text" = "$wanted"$'\n' ] ||
+                complain "$program, $schedule: it prints '$text', not '$wanted'."
+        done
+    done
+    [ "$checked" -gt 25 ] || complain "Only $checked outputs were compared."
+    finish
+}
+
+# bats test_tags=long
+@test "SIM_CHECK=off: nothing is reported" {
+    [ -n "${TEST_LONG:-}" ] || skip "make test-all runs every program unchecked, too"
+    read_cases
+    local program text status
+    for program in "${correct[@]}" "${incorrect[@]}"; do
+        [ -z "${heading[$program Fatal]}" ] || continue
+        whole "$FOLDER/$program.unchecked.err"
+        statuses_of "$program"
+        status=${status_of[unchecked]}
+        [[ $text != *hazard:* ]] && [ "$status" != 3 ] && [ "$status" -lt 124 ] ||
+            complain "$program: exit status $status, on stderr:" "$text"
+    done
+    finish
+}
+
+@test "random programs: reported at the first incorrect call, or silent to the end" {
+    local part count=100 parts=()
+    [ -z "${TEST_LONG:-}" ] || count=1200
+    for part in 0 1 2 3; do
+        build/simulator/simulator/tests/litmus/random $((1 + part * count)) $count \
+            >"$FOLDER/random.$part" 2>&1 &
+        parts+=($!)
+    done
+    for part in 0 1 2 3; do
+        wait "${parts[part]}" || complain "$(cat "$FOLDER/random.$part")"
+    done
+    finish
+}

@@ -1,0 +1,652 @@
+/* Asks again what simulator/tests/facts/one-gpu.txt holds, and prints the results in the same
+ * words, so that a diff shows what differs.
+ *
+ *   facts first      up to "destroying pools": what the first of the two recorded processes printed
+ *   facts second     "pointer attributes" and what follows, in a process of its own
+ *
+ * Left out are the sections "export", "graph memory nodes" and "timing". It also runs on a GPU:
+ * link it with kernels.cu and -lcudart. */
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ask.h"
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+
+static cudaStream_t s, t;
+static volatile int *gate;
+static cudaMemPool_t def;
+
+typedef unsigned long long u64;
+static u64 get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
+{
+    uint64_t v = 0;
+    cudaMemPoolGetAttribute(p, attribute, &v);
+    return v;
+}
+static u64 reserved(cudaMemPool_t p) { return get(p, cudaMemPoolAttrReservedMemCurrent); }
+static u64 used(cudaMemPool_t p) { return get(p, cudaMemPoolAttrUsedMemCurrent); }
+static void set_threshold(cudaMemPool_t p, uint64_t v)
+{
+    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &v);
+}
+
+static void figures(cudaMemPool_t p, const char *when)
+{
+    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, reserved(p),
+           get(p, cudaMemPoolAttrReservedMemHigh), used(p), get(p, cudaMemPoolAttrUsedMemHigh));
+}
+
+static cudaMemPool_t pool_new(uint64_t threshold, size_t max_size)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeDevice,
+                                     .maxSize = max_size};
+    cudaMemPool_t p = NULL;
+    cudaMemPoolCreate(&p, &props);
+    set_threshold(p, threshold);
+    return p;
+}
+
+static void set_policies(cudaMemPool_t p, int events, int opportunistic, int internal)
+{
+    cudaMemPoolSetAttribute(p, cudaMemPoolReuseFollowEventDependencies, &events);
+    cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &opportunistic);
+    cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowInternalDependencies, &internal);
+}
+
+static char *take(cudaMemPool_t p, size_t bytes, cudaStream_t stream)
+{
+    void *a = NULL;
+    cudaMallocFromPoolAsync(&a, bytes, p, stream);
+    return a;
+}
+
+/* Until the stream is idle, without a synchronise. */
+static void idle(cudaStream_t stream)
+{
+    while (cudaStreamQuery(stream) == cudaErrorNotReady)
+        ;
+    cudaGetLastError();
+}
+
+static void hold(void)
+{
+    *gate = 0;
+    launch_hold(gate, s);
+}
+static void open_gate(void) { *gate = 1; }
+static void end_pool(cudaMemPool_t p)
+{
+    open_gate();
+    cudaDeviceSynchronize();
+    cudaMemPoolDestroy(p);
+}
+
+static void attributes(void)
+{
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    printf("driver %d runtime %d\n", driver, runtime);
+#define ATTRIBUTE(name)                                                   \
+    do {                                                                  \
+        int v = 0;                                                        \
+        cudaError_t e = cudaDeviceGetAttribute(&v, cudaDevAttr##name, 0); \
+        printf("attr " #name " = %d (%s)\n", v, cudaGetErrorName(e));     \
+    } while (0)
+    ATTRIBUTE(MemoryPoolsSupported);
+    ATTRIBUTE(MemoryPoolSupportedHandleTypes);
+    ATTRIBUTE(HostNumaMemoryPoolsSupported);
+    ATTRIBUTE(HostMemoryPoolsSupported);
+    ATTRIBUTE(ConcurrentManagedAccess);
+    ATTRIBUTE(IpcEventSupport);
+    ATTRIBUTE(PageableMemoryAccess);
+    cudaMemPool_t current = NULL;
+    cudaDeviceGetMemPool(&current, 0);
+    printf("current is default: %d\n", current == def);
+}
+
+static void defaults(void)
+{
+    int flags[3];
+    puts("\n## default pool attributes");
+    for (int i = 0; i < 3; i++)
+        cudaMemPoolGetAttribute(
+            def, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
+    printf("threshold %llu events %d opportunistic %d internal %d\n",
+           get(def, cudaMemPoolAttrReleaseThreshold), flags[0], flags[1], flags[2]);
+    figures(def, "at start");
+}
+
+static void growth(void)
+{
+    static const size_t sizes[] = {1,        255,          256,          257,         511,
+                                   512,      513,          1024,         4096,        65536,
+                                   MiB,      2 * MiB - 1,  2 * MiB,      2 * MiB + 1, 31 * MiB,
+                                   32 * MiB, 32 * MiB + 1, 33 * MiB,     63 * MiB,    64 * MiB,
+                                   65 * MiB, 100 * MiB,    256 * MiB + 1};
+    puts("\n## growth and used rounding (fresh pool, threshold 0)");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        cudaMemPool_t p = pool_new(0, 0);
+        char *a = take(p, sizes[i], s);
+        u64 r = reserved(p), u = used(p);
+        char *b = take(p, sizes[i], s);
+        size_t align = (uintptr_t)a & -(uintptr_t)a;
+        /* A range may lie on a rounder address by chance. */
+        if (align > 32 * MiB)
+            align = 32 * MiB;
+        printf("  size %10zu: reserved %llu used %llu | after a 2nd: reserved %llu used %llu gap "
+               "%lld align %zu\n",
+               sizes[i], r, u, reserved(p), used(p), (long long)(b - a), align);
+        cudaFreeAsync(a, s);
+        cudaFreeAsync(b, s);
+        end_pool(p);
+    }
+}
+
+static void thresholds(void)
+{
+    static const uint64_t values[] = {0,        1,        16 * MiB,  32 * MiB,
+                                      48 * MiB, 64 * MiB, 100 * MiB, UINT64_MAX};
+    puts("\n## free, then sync, with thresholds");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        cudaMemPool_t p = pool_new(values[i], 0);
+        char *a[4];
+        for (int k = 0; k < 4; k++)
+            a[k] = take(p, 32 * MiB, s);
+        printf("  threshold %llu: alloc %llu | ", (u64)values[i], reserved(p));
+        for (int k = 0; k < 4; k++)
+            cudaFreeAsync(a[k], s);
+        printf("freed: reserved %llu used %llu | ", reserved(p), used(p));
+        cudaStreamSynchronize(s);
+        printf("stream sync: reserved %llu used %llu | ", reserved(p), used(p));
+        cudaDeviceSynchronize();
+        printf("device sync: %llu\n", reserved(p));
+        cudaMemPoolTrimTo(p, 48 * MiB);
+        printf("     trimTo(48 MiB): %llu, ", reserved(p));
+        cudaMemPoolTrimTo(p, 0);
+        printf("trimTo(0): %llu\n", reserved(p));
+        end_pool(p);
+    }
+}
+
+static void going_back(void)
+{
+    cudaMemPool_t p = pool_new(0, 0);
+    cudaEvent_t e;
+    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+#define FREED(bytes)                        \
+    do {                                    \
+        char *block = take(p, bytes, s);    \
+        cudaMemsetAsync(block, 0, 4096, s); \
+        cudaFreeAsync(block, s);            \
+    } while (0)
+    FREED(64 * MiB);
+    idle(s);
+    figures(p, "freed, no sync, idle");
+    cudaEventRecord(e, s);
+    cudaEventSynchronize(e);
+    figures(p, "after event sync");
+    FREED(64 * MiB);
+    idle(s);
+    figures(p, "after stream query = success");
+    cudaEventRecord(e, s);
+    while (cudaEventQuery(e) == cudaErrorNotReady)
+        ;
+    figures(p, "after event query");
+    cudaStreamSynchronize(t);
+    figures(p, "after sync of an unrelated idle stream");
+    cudaStreamSynchronize(s);
+    figures(p, "after its own stream sync");
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = i ? MiB : 32 * MiB;
+        char *a = take(p, bytes, s), *b = take(p, bytes, s);
+        cudaFreeAsync(a, s);
+        cudaStreamSynchronize(s);
+        figures(p, i ? "two 1 MiB, one freed, sync" : "two 32 MiB chunks, one freed, sync");
+        cudaFreeAsync(b, s);
+        cudaStreamSynchronize(s);
+        figures(p, "both freed, sync");
+    }
+    set_threshold(p, UINT64_MAX);
+    FREED(96 * MiB);
+    figures(p, "threshold max, 96 MiB freed");
+    set_threshold(p, 0);
+    figures(p, "lowering the threshold to 0 alone");
+    cudaStreamSynchronize(s);
+    figures(p, "then stream sync");
+    cudaDeviceSynchronize();
+    figures(p, "then device sync");
+    hold();
+    FREED(96 * MiB);
+    cudaMemPoolTrimTo(p, 0);
+    figures(p, "trimTo(0) while the free is pending");
+    open_gate();
+    cudaStreamSynchronize(s);
+    figures(p, "after sync");
+    cudaEventDestroy(e);
+    end_pool(p);
+}
+
+static void watermarks(void)
+{
+    puts("\n## watermarks");
+    cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+    uint64_t z = 0, x = 5;
+    int two = 2, now = 0;
+    cudaFreeAsync(take(p, 96 * MiB, s), s);
+    char *a = take(p, MiB, s);
+    figures(p, "96 MiB freed, 1 MiB live");
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &z));
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &z));
+    figures(p, "reset with 0");
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &x));
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &x));
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemCurrent, &x));
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemCurrent, &z));
+    ASK(cudaMemPoolSetAttribute(p, (enum cudaMemPoolAttr)99, &z));
+    ASK(cudaMemPoolGetAttribute(p, (enum cudaMemPoolAttr)99, &z));
+    ASK(cudaMemPoolGetAttribute(0, cudaMemPoolAttrUsedMemCurrent, &z));
+    ASK(cudaMemPoolGetAttribute(p, cudaMemPoolAttrUsedMemCurrent, 0));
+    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &two));
+    cudaMemPoolGetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &now);
+    printf("  opportunistic now %d\n", now);
+    cudaFreeAsync(a, s);
+    end_pool(p);
+}
+
+static void same_stream(void)
+{
+    puts("\n## reuse: same stream");
+    cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+    hold();
+    char *a = take(p, 64 * MiB, s), *b, *c;
+    cudaFreeAsync(a, s);
+    b = take(p, 64 * MiB, s);
+    printf("  same size, pending work: same pointer %d\n", a == b);
+    figures(p, "");
+    cudaFreeAsync(b, s);
+    b = take(p, 16 * MiB, s);
+    printf("  smaller: within the freed block %d, at its start %d\n",
+           b >= a && b + 16 * MiB <= a + 64 * MiB, a == b);
+    figures(p, "");
+    c = take(p, 65 * MiB, s);
+    figures(p, "65 MiB while 48 MiB of 64 are free (pending)");
+    cudaFreeAsync(b, s);
+    cudaFreeAsync(c, s);
+    end_pool(p);
+
+    char *block[4];
+    p = pool_new(UINT64_MAX, 0);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 8 * MiB, s);
+    figures(p, "4 x 8 MiB");
+    for (int i = 0; i < 4; i++)
+        printf("  offset %zu MiB\n", (size_t)(block[i] - block[0]) / MiB);
+    cudaFreeAsync(block[1], s);
+    cudaFreeAsync(block[2], s);
+    b = take(p, 16 * MiB, s);
+    printf("  16 MiB out of two freed neighbours (coalesced): at offset %zu MiB\n",
+           (size_t)(b - block[0]) / MiB);
+    figures(p, "");
+    cudaFreeAsync(block[0], s);
+    cudaFreeAsync(b, s);
+    cudaFreeAsync(block[3], s);
+    end_pool(p);
+
+    p = pool_new(UINT64_MAX, 0);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 32 * MiB, s);
+    figures(p, "4 x 32 MiB");
+    for (int i = 0; i < 4; i++)
+        cudaFreeAsync(block[i], s);
+    b = take(p, 128 * MiB, s);
+    figures(p, "then 128 MiB after freeing all four");
+    printf("  at first's address %d\n", b == block[0]);
+    cudaFreeAsync(b, s);
+    end_pool(p);
+
+    p = pool_new(UINT64_MAX, 0);
+    for (int i = 0; i < 4; i++)
+        block[i] = take(p, 32 * MiB, s);
+    cudaFreeAsync(block[0], s);
+    cudaFreeAsync(block[2], s);
+    b = take(p, 64 * MiB, s);
+    figures(p, "64 MiB out of two separated 32 MiB holes");
+    cudaFreeAsync(block[1], s);
+    cudaFreeAsync(block[3], s);
+    cudaFreeAsync(b, s);
+    end_pool(p);
+}
+
+static void events(void)
+{
+    cudaEvent_t e;
+    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
+    puts("\n## reuse across streams: follow event dependencies");
+    for (int k = 0; k < 3; k++) { /* on, off, recorded too early */
+        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        set_policies(p, k != 1, 0, 0);
+        hold();
+        char *a = take(p, 64 * MiB, s);
+        if (k == 2)
+            cudaEventRecord(e, s);
+        cudaFreeAsync(a, s);
+        if (k != 2)
+            cudaEventRecord(e, s);
+        cudaStreamWaitEvent(t, e, 0);
+        char *b = take(p, 64 * MiB, t);
+        if (k == 2)
+            printf("  event recorded before the free: reused %d\n", a == b);
+        else
+            printf("  events=%d: reused %d reserved %llu\n", !k, a == b, reserved(p));
+        cudaFreeAsync(b, t);
+        end_pool(p);
+    }
+    cudaEventDestroy(e);
+}
+
+static void opportunistic(void)
+{
+    puts("\n## reuse across streams: opportunistic");
+    for (int k = 0; k < 4; k++) {
+        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        int on = k < 2, finished = k % 2 == 0;
+        set_policies(p, 0, on, 0);
+        if (!finished)
+            hold();
+        char *a = take(p, 64 * MiB, s);
+        cudaMemsetAsync(a, 0, MiB, s);
+        cudaFreeAsync(a, s);
+        if (finished)
+            idle(s);
+        char *b = take(p, 64 * MiB, t);
+        printf("  opportunistic=%d, free finished on the GPU=%d: reused %d reserved %llu\n", on,
+               finished, a == b, reserved(p));
+        cudaFreeAsync(b, t);
+        end_pool(p);
+    }
+    for (int synchronise = 1; synchronise >= 0; synchronise--) {
+        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        set_policies(p, 0, 0, 0);
+        char *a = take(p, 64 * MiB, s);
+        cudaMemsetAsync(a, 0, MiB, s);
+        cudaFreeAsync(a, s);
+        if (synchronise)
+            cudaStreamSynchronize(s);
+        else
+            idle(s);
+        char *b = take(p, 64 * MiB, t);
+        printf(synchronise ? "  all policies off, stream synchronised with the CPU: reused %d\n"
+                           : "  all policies off, stream query said done: reused %d\n",
+               a == b);
+        cudaFreeAsync(b, t);
+        end_pool(p);
+    }
+}
+
+static void internal(void)
+{
+    puts("\n## reuse across streams: internal dependencies (pool capped by maxSize)");
+    for (int k = 0; k < 4; k++) {
+        bool capped = k < 2;
+        cudaMemPool_t p = pool_new(UINT64_MAX, capped ? 64 * MiB : 0);
+        set_policies(p, 0, 0, k % 2 == 0);
+        hold();
+        void *a = take(p, 64 * MiB, s), *b = NULL;
+        cudaFreeAsync(a, s);
+        cudaError_t e = cudaMallocFromPoolAsync(&b, 64 * MiB, p, t);
+        if (capped)
+            printf("  internal=%d: %s reused %d; other stream %s\n", !k, cudaGetErrorName(e),
+                   !e && a == b, cudaGetErrorName(cudaStreamQuery(t)));
+        else
+            printf("  internal=%d, pool not capped, memory plentiful: %s reused %d\n", k == 2,
+                   cudaGetErrorName(e), a == b);
+        cudaGetLastError();
+        cudaFreeAsync(b, t);
+        end_pool(p);
+    }
+}
+
+static void max_size(void)
+{
+    static const size_t sizes[] = {1,        MiB,      2 * MiB,  10 * MiB,
+                                   32 * MiB, 40 * MiB, 64 * MiB, 100 * MiB};
+    puts("\n## maxSize");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        cudaMemPool_t p = pool_new(0, sizes[i]);
+        void *a[1000];
+        int n = 0;
+        cudaError_t e;
+        while (n < 1000 && !(e = cudaMallocFromPoolAsync(&a[n], MiB, p, s)))
+            n++;
+        printf("  maxSize %zu: %d x 1 MiB then %s, reserved %llu\n", sizes[i], n,
+               cudaGetErrorName(e), reserved(p));
+        while (n)
+            cudaFreeAsync(a[--n], s);
+        end_pool(p);
+    }
+}
+
+static void errors(void)
+{
+    puts("\n## errors");
+    void *a = s, *m = NULL, *h = NULL;
+    int x = 0;
+    cudaMemPool_t p, cur;
+    ASK(cudaMallocAsync(&a, 0, s));
+    printf("  pointer %s\n", a ? "not null" : "null");
+    ASK(cudaFreeAsync(0, s));
+    ASK(cudaMallocAsync(0, 64, s));
+    ASK(cudaMallocFromPoolAsync(&a, 64, 0, s));
+    ASK(cudaMallocFromPoolAsync(&a, 0, def, s));
+    ASK(cudaMallocAsync(&a, (size_t)1 << 50, s));
+    ASK(cudaMallocAsync(&a, SIZE_MAX, s));
+    cudaMallocAsync(&a, MiB, s);
+    cudaFreeAsync(a, s);
+    ASK(cudaFreeAsync(a, s));
+    cudaStreamSynchronize(s);
+    ASK(cudaFreeAsync(a, s));
+    ASK(cudaFree(a));
+    ASK(cudaFreeAsync(&x, s));
+    cudaMallocAsync(&a, MiB, s);
+    ASK(cudaFreeAsync((char *)a + 256, s));
+    ASK(cudaFree((char *)a + 256));
+    ASK(cudaFree(a));
+    figures(def, "default after cudaFree of a pool allocation");
+    ASK(cudaStreamSynchronize(s));
+    figures(def, "after sync");
+    cudaMalloc(&m, MiB);
+    ASK(cudaFreeAsync(m, s));
+    cudaStreamSynchronize(s);
+    cudaMalloc(&m, MiB);
+    ASK(cudaFree(m));
+    ASK(cudaFree(0));
+    cudaMallocHost(&h, MiB);
+    ASK(cudaFreeAsync(h, s));
+    ASK(cudaFree(h));
+    ASK(cudaFreeHost(h));
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    ASK(cudaMemsetAsync(a, 0, 1 * MiB, t));
+    ASK(cudaFreeAsync(a, t));
+    ASK(cudaStreamSynchronize(t));
+    ASK(cudaMemPoolTrimTo(0, 0));
+    ASK(cudaMemPoolTrimTo(def, SIZE_MAX));
+    ASK(cudaMemPoolDestroy(def));
+    ASK(cudaMemPoolDestroy(0));
+    ASK(cudaDeviceSetMemPool(0, 0));
+    ASK(cudaDeviceGetDefaultMemPool(&cur, 99));
+    ASK(cudaDeviceSetMemPool(99, def));
+    ASK(cudaDeviceGetMemPool(&cur, -1));
+
+    struct cudaMemPoolProps pr = {0};
+    const struct cudaMemPoolProps good = {.allocType = cudaMemAllocationTypePinned,
+                                          .location.type = cudaMemLocationTypeDevice};
+    ASK(cudaMemPoolCreate(&p, &pr)); /* nothing is set */
+    pr = good;
+    pr.location.type = cudaMemLocationTypeInvalid;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.location.id = 99;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.location.id = -1;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.reserved[0] = 1;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypeWin32;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypeFabric;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHost;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHostNuma;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.location.type = cudaMemLocationTypeHostNumaCurrent;
+    ASK(cudaMemPoolCreate(&p, &pr));
+    pr = good;
+    pr.allocType = cudaMemAllocationTypeManaged;
+    ASK(cudaMemPoolCreate(&p, &pr));
+}
+
+static void destroying(void)
+{
+    puts("\n## destroying pools");
+    cudaMemPool_t p = pool_new(0, 0), cur = NULL;
+    void *a = NULL;
+    ASK(cudaDeviceSetMemPool(0, p));
+    cudaDeviceGetMemPool(&cur, 0);
+    printf("  current is mine %d\n", cur == p);
+    cudaMallocAsync(&a, MiB, s);
+    figures(p, "my pool");
+    ASK(cudaMemPoolDestroy(p));
+    ASK(cudaDeviceGetMemPool(&cur, 0));
+    printf("  current is default after destroy %d\n", cur == def);
+    ASK(cudaMemsetAsync(a, 1, 1 * MiB, s));
+    ASK(cudaStreamSynchronize(s));
+    ASK(cudaFreeAsync(a, s));
+    ASK(cudaStreamSynchronize(s));
+
+    struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
+    struct cudaMemAccessDesc d = {.location = loc, .flags = cudaMemAccessFlagsProtNone};
+    enum cudaMemAccessFlags f = cudaMemAccessFlagsProtNone;
+    ASK(cudaMemPoolGetAccess(&f, def, &loc));
+    printf("  resident access %d\n", (int)f);
+    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    d.flags = cudaMemAccessFlagsProtRead;
+    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    d.flags = cudaMemAccessFlagsProtReadWrite;
+    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    d.location.id = loc.id = 99;
+    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    ASK(cudaMemPoolGetAccess(&f, def, &loc));
+    ASK(cudaMemPoolSetAccess(def, 0, 0));
+    int fd;
+    p = pool_new(0, 0);
+    ASK(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
+    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    cudaMemPoolDestroy(p);
+}
+
+static void pointers(void)
+{
+    puts("\n## pointer attributes and memory info");
+    void *a = NULL;
+    size_t before, after, total;
+    struct cudaPointerAttributes pa;
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    ASK(cudaPointerGetAttributes(&pa, a));
+    printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
+           pa.devicePointer == a, pa.hostPointer ? "set" : "null");
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    set_threshold(def, UINT64_MAX);
+    cudaMemGetInfo(&before, &total);
+    cudaMallocAsync(&a, 256 * MiB, s);
+    cudaMemGetInfo(&after, &total);
+    printf("  free fell by %zu on alloc of 256 MiB, ", before - after);
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    before = after;
+    cudaMemGetInfo(&after, &total);
+    printf("came back %zu on free+sync with threshold max\n", after - before);
+    cudaMemPoolTrimTo(def, 0);
+    cudaMemGetInfo(&after, &total);
+    printf("  came back %zu after trimTo(0)\n", after - before);
+    set_threshold(def, 0);
+}
+
+static void default_streams(void)
+{
+    puts("\n## legacy default stream, destroyed stream, host function");
+    void *a = NULL, *b = NULL;
+    cudaMallocAsync(&a, MiB, cudaStreamLegacy);
+    cudaFreeAsync(a, cudaStreamLegacy);
+    cudaMallocAsync(&b, MiB, cudaStreamPerThread);
+    printf("  legacy then per-thread: reused %d\n", a == b);
+    cudaFreeAsync(b, cudaStreamPerThread);
+    cudaDeviceSynchronize();
+    cudaStream_t u;
+    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
+    cudaMallocAsync(&a, MiB, u);
+    cudaFreeAsync(a, u);
+    cudaStreamDestroy(u);
+    cudaMallocAsync(&b, MiB, t);
+    printf("  freed on a destroyed stream, then another stream: reused %d\n", a == b);
+    cudaFreeAsync(b, t);
+    cudaDeviceSynchronize();
+    figures(def, "default at end");
+}
+
+int main(int argc, char **argv)
+{
+    bool first = argc > 1 && !strcmp(argv[1], "first");
+    if (!first && (argc < 2 || strcmp(argv[1], "second"))) {
+        fprintf(stderr, "facts: expected first or second\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
+    cudaDeviceGetDefaultMemPool(&def, 0);
+    open_gate();
+    launch_hold(gate, s); /* loads the kernel while nothing waits */
+    cudaDeviceSynchronize();
+    if (!first) {
+        pointers();
+        default_streams();
+        return 0;
+    }
+    attributes();
+    defaults();
+    growth();
+    thresholds();
+    going_back();
+    watermarks();
+    same_stream();
+    events();
+    opportunistic();
+    internal();
+    max_size();
+    errors();
+    destroying();
+    return 0;
+}

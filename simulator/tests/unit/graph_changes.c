@@ -1,0 +1,703 @@
+/* Changes to graphs: graph_changes NAME. What a real device was asked is in
+ * simulator/tests/facts/probe-graph-nodes.c ("destroyed_nodes", "updates", "children"). */
+#include "expect.h"
+
+#include <stdbool.h>
+
+#include "kernels.h"
+
+static cudaStream_t s;
+static cudaGraph_t g;
+static int *data; /* 1 MiB */
+
+static void begin(void)
+{
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc((void **)&data, MiB));
+    OK(cudaGraphCreate(&g, 0));
+}
+
+static void end(void)
+{
+    OK(cudaGraphDestroy(g));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFree(data));
+    OK(cudaStreamDestroy(s));
+}
+
+/* ---- lists ---- */
+
+/* A diamond: node 0, then 1 and 2, then 3. */
+static void diamond(cudaGraphNode_t n[4])
+{
+    OK(cudaGraphAddEmptyNode(&n[0], g, NULL, 0));
+    OK(cudaGraphAddEmptyNode(&n[1], g, &n[0], 1));
+    OK(cudaGraphAddEmptyNode(&n[2], g, &n[0], 1));
+    OK(cudaGraphAddEmptyNode(&n[3], g, &n[1], 2));
+}
+
+static void lists(void)
+{
+    cudaGraphNode_t n[4], found[4];
+    cudaGraphEdgeData edges[4];
+    size_t count = 0;
+    begin();
+    diamond(n);
+    OK(cudaGraphGetRootNodes(g, NULL, &count));
+    SAME(1, count);
+    count = 4;
+    OK(cudaGraphGetRootNodes(g, found, &count));
+    SAME(1, count);
+    SAME(1, found[0] == n[0]);
+    SAME(1, found[1] == NULL && found[3] == NULL);
+    OK(cudaGraphNodeGetDependencies(n[3], NULL, NULL, &count));
+    SAME(2, count);
+    memset(edges, 1, sizeof edges);
+    OK(cudaGraphNodeGetDependencies(n[3], found, edges, &count));
+    SAME(1, found[0] == n[1] && found[1] == n[2]);
+    SAME(0, edges[1].from_port | edges[1].to_port | edges[1].type);
+    count = 1;
+    OK(cudaGraphNodeGetDependentNodes(n[0], found, NULL, &count));
+    SAME(1, count);
+    SAME(1, found[0] == n[1]);
+    OK(cudaGraphNodeGetDependentNodes(n[3], NULL, NULL, &count));
+    SAME(0, count);
+    IS(cudaErrorInvalidValue, cudaGraphGetRootNodes(NULL, NULL, &count));
+    IS(cudaErrorInvalidValue, cudaGraphGetRootNodes(g, NULL, NULL));
+    IS(cudaErrorInvalidValue, cudaGraphNodeGetDependencies(NULL, NULL, NULL, &count));
+    IS(cudaErrorInvalidValue, cudaGraphNodeGetDependentNodes(n[0], NULL, NULL, NULL));
+    end();
+}
+
+/* What is taken away is gone, the rest of the graph and its copies stay. */
+static void taken_away(void)
+{
+    cudaGraphNode_t n[4];
+    cudaGraph_t clone;
+    cudaGraphExec_t exec;
+    size_t count = 0;
+    begin();
+    diamond(n);
+    OK(cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
+    IS(cudaErrorInvalidValue, cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
+    OK(cudaGraphNodeGetDependencies(n[3], NULL, NULL, &count));
+    SAME(1, count);
+    /* Edges of other kinds than the ordinary one are for launches that a kernel makes. */
+    cudaGraphEdgeData ordinary = {0}, programmatic = {.type = cudaGraphDependencyTypeProgrammatic};
+    IS(cudaErrorNotSupported, cudaGraphAddDependencies(g, &n[1], &n[3], &programmatic, 1));
+    OK(cudaGraphAddDependencies(g, &n[1], &n[3], &ordinary, 1));
+    OK(cudaGraphRemoveDependencies(g, &n[1], &n[3], &ordinary, 1));
+    OK(cudaGraphDestroyNode(n[0]));
+    OK(cudaGraphGetRootNodes(g, NULL, &count));
+    SAME(2, count);
+    OK(cudaGraphAddEmptyNode(&n[0], g, &n[3], 1));
+    OK(cudaGraphClone(&clone, g));
+    OK(cudaGraphGetNodes(clone, NULL, &count));
+    SAME(4, count);
+    OK(cudaGraphGetEdges(clone, NULL, NULL, NULL, &count));
+    SAME(2, count);
+    OK(cudaGraphInstantiate(&exec, clone, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroyNode(n[0]));
+    OK(cudaGraphDestroyNode(n[3]));
+    OK(cudaGraphDestroyNode(n[1]));
+    OK(cudaGraphDestroyNode(n[2]));
+    OK(cudaGraphGetNodes(g, NULL, &count));
+    SAME(0, count);
+    OK(cudaGraphAddEmptyNode(&n[0], g, NULL, 0));
+    end();
+}
+
+/* ---- parameters ---- */
+
+static int value_at(size_t index)
+{
+    int value;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy(&value, &data[index], sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+}
+
+static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
+{
+    return (struct cudaMemsetParams){
+        .dst = to, .value = value, .elementSize = 4, .width = ints, .height = 1};
+}
+
+/* A change of the executable graph holds for later launches, and one of the graph for later
+ * executable graphs. */
+static void memsets(void)
+{
+    cudaGraphNode_t n, other;
+    cudaGraphExec_t exec, again;
+    struct cudaMemsetParams p,
+        rows = {.dst = NULL, .pitch = 64, .value = 1, .elementSize = 4, .width = 4, .height = 3};
+    begin();
+    p = set_of(data, 1, 16);
+    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    rows.dst = data;
+    OK(cudaGraphAddMemsetNode(&other, g, &n, 1, &rows));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    p = set_of(data + 64, 2, 32);
+    OK(cudaGraphMemsetNodeSetParams(n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(1, value_at(15));
+    p = set_of(data + 128, 3, 8);
+    OK(cudaGraphExecMemsetNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(3, value_at(135));
+    OK(cudaGraphMemsetNodeGetParams(n, &p));
+    SAME(1, p.dst == data + 64 && p.value == 2 && p.width == 32 && p.elementSize == 4);
+    OK(cudaGraphInstantiate(&again, g, 0));
+    OK(cudaGraphLaunch(again, s));
+    SAME(2, value_at(95));
+    /* Of a memset in rows the address and the value may change. */
+    rows.value = 9;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, other, &rows));
+    rows.height = 2;
+    IS(cudaErrorInvalidValue, cudaGraphExecMemsetNodeSetParams(exec, other, &rows));
+    p = set_of(data, 1, MiB);
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, &p));
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, NULL));
+    IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(NULL, &p));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(again));
+    end();
+}
+
+static void copies(void)
+{
+    cudaGraphNode_t n, set;
+    cudaGraphExec_t exec;
+    struct cudaMemcpy3DParms p;
+    struct cudaMemsetParams m;
+    int *pinned;
+    begin();
+    m = set_of(data, 7, 16);
+    OK(cudaMallocHost((void **)&pinned, 4096));
+    memset(pinned, 0, 4096);
+    OK(cudaGraphAddMemsetNode(&set, g, NULL, 0, &m));
+    OK(cudaGraphAddMemcpyNode1D(&n, g, &set, 1, pinned, data, 64, cudaMemcpyDeviceToHost));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphMemcpyNodeGetParams(n, &p));
+    SAME(1, p.srcPtr.ptr == data && p.dstPtr.ptr == pinned && p.extent.width == 64
+                && p.kind == cudaMemcpyDeviceToHost);
+    OK(cudaGraphExecMemcpyNodeSetParams1D(exec, n, pinned + 100, data, 64, cudaMemcpyDefault));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0, pinned[0]);
+    SAME(7, pinned[115]);
+    p.dstPtr.ptr = pinned + 200;
+    OK(cudaGraphExecMemcpyNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(7, pinned[215]);
+    OK(cudaGraphMemcpyNodeSetParams(n, &p));
+    OK(cudaGraphMemcpyNodeSetParams1D(n, pinned, data, 4, cudaMemcpyDeviceToHost));
+    /* A copy to the host stays one. */
+    IS(cudaErrorInvalidValue,
+       cudaGraphExecMemcpyNodeSetParams1D(exec, n, data + 512, data, 64, cudaMemcpyDefault));
+    IS(cudaErrorInvalidValue,
+       cudaGraphExecMemcpyNodeSetParams1D(exec, set, pinned, data, 64, cudaMemcpyDefault));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaFreeHost(pinned));
+    end();
+}
+
+static void add_to(void *number) { ++*(int *)number; }
+
+static void host_functions_and_events(void)
+{
+    int one = 0, two = 0;
+    cudaEvent_t first, second, found;
+    cudaGraphNode_t n, record, wait;
+    cudaGraphExec_t exec;
+    struct cudaHostNodeParams p = {add_to, &one};
+    begin();
+    OK(cudaEventCreate(&first));
+    OK(cudaEventCreate(&second));
+    OK(cudaGraphAddHostNode(&n, g, NULL, 0, &p));
+    OK(cudaGraphAddEventRecordNode(&record, g, &n, 1, first));
+    OK(cudaGraphAddEventWaitNode(&wait, g, &record, 1, first));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    p.userData = &two;
+    OK(cudaGraphExecHostNodeSetParams(exec, n, &p));
+    OK(cudaGraphHostNodeGetParams(n, &p));
+    SAME(1, p.fn == add_to && p.userData == &one);
+    OK(cudaGraphExecEventRecordNodeSetEvent(exec, record, second));
+    OK(cudaGraphExecEventWaitNodeSetEvent(exec, wait, second));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaEventSynchronize(second));
+    SAME(0, one);
+    SAME(1, two);
+    p.userData = &two;
+    OK(cudaGraphHostNodeSetParams(n, &p));
+    p.userData = NULL;
+    OK(cudaGraphHostNodeGetParams(n, &p));
+    SAME(1, p.userData == &two);
+    p.fn = NULL;
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(n, &p));
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(n, NULL));
+    p.fn = add_to;
+    IS(cudaErrorInvalidValue, cudaGraphHostNodeSetParams(wait, &p));
+    OK(cudaGraphEventRecordNodeSetEvent(record, second));
+    OK(cudaGraphEventRecordNodeGetEvent(record, &found));
+    SAME(1, found == second);
+    OK(cudaGraphEventWaitNodeGetEvent(wait, &found));
+    SAME(1, found == first);
+    OK(cudaGraphEventWaitNodeSetEvent(wait, second));
+    IS(cudaErrorInvalidValue, cudaGraphEventWaitNodeSetEvent(record, second));
+    IS(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(exec, wait, &p));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(first));
+    OK(cudaEventDestroy(second));
+    end();
+}
+
+static void disabled(void)
+{
+    cudaGraphNode_t n[2], host;
+    cudaGraphExec_t exec;
+    struct cudaMemsetParams p;
+    struct cudaHostNodeParams h = {add_to, &(int){0}};
+    unsigned enabled = 9;
+    begin();
+    p = set_of(data, 1, 16);
+    OK(cudaGraphAddMemsetNode(&n[0], g, NULL, 0, &p));
+    p.value = 2;
+    OK(cudaGraphAddMemsetNode(&n[1], g, &n[0], 1, &p));
+    OK(cudaGraphAddHostNode(&host, g, &n[1], 1, &h));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphNodeSetEnabled(exec, n[1], 0));
+    OK(cudaGraphNodeGetEnabled(exec, n[1], &enabled));
+    SAME(0, enabled);
+    OK(cudaGraphLaunch(exec, s));
+    SAME(1, value_at(0));
+    OK(cudaGraphNodeSetEnabled(exec, n[1], 1));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(0));
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetEnabled(exec, host, 0));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+/* ---- whole updates ---- */
+
+/* memset, memset, copy inside the device: in a line, or the first two beside each other. */
+static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
+{
+    cudaGraph_t made;
+    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
+    OK(cudaGraphCreate(&made, 0));
+    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
+    OK(cudaGraphAddMemsetNode(&n[1], made, n, in_a_line, &q));
+    OK(cudaGraphAddMemcpyNode1D(&n[2], made, &n[1], 1, data + 128, data + 64, 64,
+                                cudaMemcpyDeviceToDevice));
+    return made;
+}
+
+static void updates(void)
+{
+    cudaGraphExecUpdateResultInfo info;
+    cudaGraphNode_t n[3], m[3], e;
+    cudaGraphExec_t exec;
+    unsigned long long flags = 9;
+    begin();
+    cudaGraph_t first = three(1, true, n), second = three(2, true, m), beside = three(3, false, m);
+    OK(cudaGraphInstantiate(&exec, first, cudaGraphInstantiateFlagUseNodePriority));
+    OK(cudaGraphExecGetFlags(exec, &flags));
+    SAME(cudaGraphInstantiateFlagUseNodePriority, flags);
+    OK(cudaGraphExecUpdate(exec, second, &info));
+    SAME(cudaGraphExecUpdateSuccess, info.result);
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(143));
+
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
+    SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
+    SAME(1, info.errorNode == m[1]);
+    OK(cudaGraphAddEmptyNode(&e, beside, NULL, 0));
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, beside, &info));
+    SAME(cudaGraphExecUpdateErrorTopologyChanged, info.result);
+    SAME(1, !info.errorNode);
+
+    OK(cudaGraphDestroyNode(n[2]));
+    OK(cudaGraphAddEmptyNode(&n[2], first, &n[1], 1));
+    IS(cudaErrorGraphExecUpdateFailure, cudaGraphExecUpdate(exec, first, &info));
+    SAME(cudaGraphExecUpdateErrorNodeTypeChanged, info.result);
+    SAME(1, info.errorNode == n[2]);
+    /* Nothing has changed. */
+    OK(cudaMemset(data, 0, MiB));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(2, value_at(143));
+    IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, NULL, &info));
+    IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, first, NULL));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(first));
+    OK(cudaGraphDestroy(second));
+    OK(cudaGraphDestroy(beside));
+    end();
+}
+
+/* ---- a node of any type ---- */
+
+static struct cudaGraphNodeParams of_type(enum cudaGraphNodeType type)
+{
+    struct cudaGraphNodeParams p;
+    memset(&p, 0, sizeof p);
+    p.type = type;
+    return p;
+}
+
+static cudaGraphNode_t add(cudaGraphNode_t before, struct cudaGraphNodeParams *p)
+{
+    cudaGraphNode_t n = NULL;
+    OK(cudaGraphAddNode(&n, g, &before, NULL, before != NULL, p));
+    return n;
+}
+
+static void any_type(void)
+{
+    int count = 0, value = 5;
+    size_t ints = 16;
+    cudaEvent_t event;
+    cudaGraphExec_t exec;
+    enum cudaGraphNodeType type;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeMemAlloc);
+    begin();
+    OK(cudaEventCreate(&event));
+    p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.alloc.bytesize = 64 * MiB;
+    cudaGraphNode_t n = add(NULL, &p);
+    int *a = p.alloc.dptr;
+    p = of_type(cudaGraphNodeTypeKernel);
+    void *arguments[] = {&a, &value, &ints};
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemset);
+    p.memset = (struct cudaMemsetParamsV2){
+        .dst = a, .value = 6, .elementSize = 4, .width = 4, .height = 1};
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemcpy);
+    p.memcpy.copyParams = (struct cudaMemcpy3DParms){.srcPtr = {a, 64, 64, 1},
+                                                     .dstPtr = {data, 64, 64, 1},
+                                                     .extent = {64, 1, 1},
+                                                     .kind = cudaMemcpyDeviceToDevice};
+    n = add(n, &p);
+    OK(cudaGraphNodeGetType(n, &type));
+    SAME(cudaGraphNodeTypeMemcpy, type);
+    p = of_type(cudaGraphNodeTypeHost);
+    p.host.fn = add_to;
+    p.host.userData = &count;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeEventRecord);
+    p.eventRecord.event = event;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeWaitEvent);
+    p.eventWait.event = event;
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeEmpty);
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemFree);
+    p.free.dptr = a;
+    n = add(n, &p);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(6, value_at(3));
+    SAME(5, value_at(4));
+    SAME(2, count);
+    p = of_type(cudaGraphNodeTypeEmpty);
+    p.reserved2 = 1;
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, NULL));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(event));
+    end();
+}
+
+static void any_parameters(void)
+{
+    cudaGraphNode_t n, kernel;
+    cudaGraphExec_t exec;
+    struct cudaMemsetParams set;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeKernel);
+    int value = 5, *to;
+    size_t ints = 16;
+    void *arguments[] = {&to, &value, &ints};
+    begin();
+    to = data;
+    set = set_of(data + 64, 1, 16);
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    kernel = add(NULL, &p);
+    OK(cudaGraphAddMemsetNode(&n, g, &kernel, 1, &set));
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    value = 8;
+    OK(cudaGraphExecNodeSetParams(exec, kernel, &p));
+    IS(cudaErrorInvalidValue, cudaGraphExecNodeSetParams(exec, n, &p));
+    p = of_type(cudaGraphNodeTypeMemset);
+    p.memset = (struct cudaMemsetParamsV2){
+        .dst = data + 128, .value = 9, .elementSize = 4, .width = 16, .height = 1};
+    OK(cudaGraphExecNodeSetParams(exec, n, &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(8, value_at(0));
+    SAME(9, value_at(143));
+    OK(cudaGraphNodeSetParams(n, &p));
+    OK(cudaGraphMemsetNodeGetParams(n, &set));
+    SAME(9, set.value);
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetParams(kernel, &p));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+static void CUDART_CB add_one(void *number) { ++*(int *)number; }
+
+/* The same for the other types, in a graph that is made executable only then. */
+static void all_parameters(void)
+{
+    cudaGraphNode_t n[4], empty;
+    cudaGraphExec_t exec;
+    cudaEvent_t first, second;
+    int numbers[2] = {0, 0}, back[4] = {0};
+    struct cudaMemcpy3DParms copied = {.extent = {4, 1, 1}, .kind = cudaMemcpyDefault};
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeHost);
+    begin();
+    OK(cudaEventCreate(&first));
+    OK(cudaEventCreate(&second));
+    OK(cudaMemsetAsync(data, 3, MiB, s));
+    OK(cudaStreamSynchronize(s));
+    p.host = (struct cudaHostNodeParamsV2){.fn = add_one, .userData = &numbers[0]};
+    n[0] = add(NULL, &p);
+    OK(cudaGraphAddEventRecordNode(&n[1], g, &n[0], 1, first));
+    OK(cudaGraphAddEventWaitNode(&n[2], g, &n[1], 1, first));
+    OK(cudaGraphAddMemcpyNode1D(&n[3], g, &n[2], 1, &back[0], data, 4, cudaMemcpyDefault));
+    OK(cudaGraphAddEmptyNode(&empty, g, NULL, 0));
+
+    p.host.userData = &numbers[1];
+    OK(cudaGraphNodeSetParams(n[0], &p));
+    IS(cudaErrorInvalidValue, cudaGraphNodeSetParams(empty, &p));
+    p = of_type(cudaGraphNodeTypeEventRecord);
+    p.eventRecord.event = second;
+    OK(cudaGraphNodeSetParams(n[1], &p));
+    p = of_type(cudaGraphNodeTypeWaitEvent);
+    p.eventWait.event = second;
+    OK(cudaGraphNodeSetParams(n[2], &p));
+    p = of_type(cudaGraphNodeTypeMemcpy);
+    copied.srcPtr = (struct cudaPitchedPtr){data, 4, 4, 1};
+    copied.dstPtr = (struct cudaPitchedPtr){&back[2], 4, 4, 1};
+    p.memcpy.copyParams = copied;
+    OK(cudaGraphNodeSetParams(n[3], &p));
+    p = of_type(cudaGraphNodeTypeMemFree);
+    IS(cudaErrorNotSupported, cudaGraphNodeSetParams(n[3], &p));
+
+    cudaEvent_t found;
+    OK(cudaGraphEventRecordNodeGetEvent(n[1], &found));
+    SAME(1, found == second);
+    OK(cudaGraphEventWaitNodeGetEvent(n[2], &found));
+    SAME(1, found == second);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(0, numbers[0]);
+    SAME(1, numbers[1]);
+    SAME(0, back[0]);
+    SAME(0x03030303, back[2]);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaEventDestroy(first));
+    OK(cudaEventDestroy(second));
+    end();
+}
+
+static void no_type(void)
+{
+    cudaGraphNode_t n;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeConditional);
+    begin();
+    IS(cudaErrorNotSupported, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
+    end();
+}
+
+static void dot(void)
+{
+    cudaGraphNode_t n[4], set;
+    struct cudaMemsetParams p;
+    begin();
+    diamond(n);
+    p = set_of(data, 7, 16);
+    OK(cudaGraphAddMemsetNode(&set, g, &n[3], 1, &p));
+    OK(cudaGraphDebugDotPrint(g, "plain.dot", 0));
+    OK(cudaGraphDebugDotPrint(g, "verbose.dot", cudaGraphDebugDotFlagsVerbose));
+    IS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(g, "/nowhere/at/all.dot", 0));
+    IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(g, NULL, 0));
+    IS(cudaErrorInvalidValue, cudaGraphDebugDotPrint(NULL, "plain.dot", 0));
+    end();
+}
+
+/* A node of each type that has parameters, in each.dot. */
+static void dot_of_each(void)
+{
+    cudaGraphNode_t n, freed;
+    cudaEvent_t event;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeHost);
+    int *to, value = 5, number = 0;
+    size_t ints = 16;
+    void *arguments[] = {&to, &value, &ints};
+    begin();
+    to = data;
+    OK(cudaEventCreate(&event));
+    p.host = (struct cudaHostNodeParamsV2){.fn = add_one, .userData = &number};
+    n = add(NULL, &p);
+    OK(cudaGraphAddEventRecordNode(&n, g, &n, 1, event));
+    OK(cudaGraphAddEventWaitNode(&n, g, &n, 1, event));
+    OK(cudaGraphAddMemcpyNode1D(&n, g, &n, 1, &data[16], data, 64, cudaMemcpyDefault));
+    p = of_type(cudaGraphNodeTypeKernel);
+    p.kernel.func = kernel_fill();
+    p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
+    p.kernel.kernelParams = arguments;
+    n = add(n, &p);
+    p.kernel.func = kernel_add();
+    n = add(n, &p);
+    p = of_type(cudaGraphNodeTypeMemAlloc);
+    p.alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.alloc.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.alloc.bytesize = 64;
+    n = add(n, &p);
+    OK(cudaGraphAddMemFreeNode(&freed, g, &n, 1, p.alloc.dptr));
+    OK(cudaGraphDebugDotPrint(g, "each.dot", cudaGraphDebugDotFlagsVerbose));
+    /* What the parameters are is in the addresses, which are other ones each time. */
+    FILE *file = fopen("each.txt", "w");
+    if (!file)
+        exit(2);
+    fprintf(file, "argument %p\nevent %p\nevent %p\n", (void *)&number, (void *)event,
+            (void *)event);
+    fprintf(file, "%p to %p, 1 x 64 bytes\n", (void *)data, (void *)(data + 16));
+    fprintf(file, "fill %p, 5, 16\nadd %p, 5, 16\n%p\n%p\n", (void *)data, (void *)data,
+            p.alloc.dptr, p.alloc.dptr);
+    fclose(file);
+    OK(cudaEventDestroy(event));
+    end();
+}
+
+/* ---- graphs in graphs ---- */
+
+/* A graph that sets, one after the other, two pieces of `data`. */
+static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
+{
+    cudaGraph_t made;
+    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
+    OK(cudaGraphCreate(&made, 0));
+    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
+    OK(cudaGraphAddMemsetNode(&n[1], made, &n[0], 1, &q));
+    return made;
+}
+
+/* The work of a child comes in its node's place: after what that depends on, and before what
+ * depends on it. The checker would report it otherwise. */
+static void children(void)
+{
+    cudaGraphNode_t n[2], in[2], before, c, after, empty, nested;
+    cudaGraph_t child, found, middle;
+    cudaGraphExec_t exec;
+    enum cudaGraphNodeType type;
+    size_t count = 0;
+    struct cudaMemsetParams p;
+    begin();
+    child = setting(5, n);
+    p = set_of(data, 1, 128);
+    OK(cudaGraphAddMemsetNode(&before, g, NULL, 0, &p));
+    OK(cudaGraphCreate(&middle, 0));
+    OK(cudaGraphAddChildGraphNode(&nested, middle, NULL, 0, child));
+    OK(cudaGraphAddChildGraphNode(&c, g, &before, 1, middle));
+    p = set_of(data + 8, 9, 60);
+    OK(cudaGraphAddMemsetNode(&after, g, &c, 1, &p));
+    OK(cudaGraphCreate(&found, 0));
+    OK(cudaGraphAddChildGraphNode(&empty, g, &after, 1, found));
+    OK(cudaGraphDestroy(found));
+    OK(cudaGraphNodeGetType(c, &type));
+    SAME(cudaGraphNodeTypeGraph, type);
+    OK(cudaGraphInstantiate(&exec, g, 0));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(5, value_at(7));
+    SAME(9, value_at(8));
+    SAME(9, value_at(67));
+    SAME(5, value_at(68));
+    SAME(1, value_at(80));
+    /* The node has a copy: what changes in the first one changes nothing there. */
+    p = set_of(data + 64, 6, 16);
+    OK(cudaGraphMemsetNodeSetParams(n[1], &p));
+    OK(cudaGraphChildGraphNodeGetGraph(c, &found));
+    SAME(0, found == middle);
+    count = 1;
+    OK(cudaGraphGetNodes(found, in, &count));
+    OK(cudaGraphChildGraphNodeGetGraph(in[0], &found));
+    count = 2;
+    OK(cudaGraphGetNodes(found, in, &count));
+    OK(cudaGraphMemsetNodeGetParams(in[1], &p));
+    SAME(5, p.value);
+    /* A node of the child is one of the executable graph. */
+    p.value = 7;
+    OK(cudaGraphExecMemsetNodeSetParams(exec, in[1], &p));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(7, value_at(68));
+    IS(cudaErrorInvalidValue, cudaGraphDestroy(found));
+    IS(cudaErrorInvalidValue, cudaGraphChildGraphNodeGetGraph(before, &found));
+    IS(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&c, g, NULL, 0, NULL));
+    OK(cudaGraphDestroyNode(c));
+    OK(cudaGraphDestroy(middle));
+    OK(cudaGraphDestroy(child));
+    OK(cudaGraphExecDestroy(exec));
+    end();
+}
+
+static void moved(void)
+{
+    cudaGraphNode_t n[2], c;
+    cudaGraph_t child, found, clone;
+    cudaGraphExec_t exec;
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeGraph);
+    begin();
+    child = setting(5, n);
+    p.graph.graph = child;
+    p.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    c = add(NULL, &p);
+    OK(cudaGraphChildGraphNodeGetGraph(c, &found));
+    SAME(1, found == child);
+    IS(cudaErrorInvalidValue, cudaGraphDestroy(child));
+    IS(cudaErrorNotSupported, cudaGraphInstantiate(&exec, child, 0));
+    p.graph.graph = g;
+    IS(cudaErrorInvalidValue, cudaGraphAddNode(&c, child, NULL, NULL, 0, &p));
+    OK(cudaGraphClone(&clone, g));
+    OK(cudaGraphInstantiate(&exec, clone, 0));
+    OK(cudaGraphLaunch(exec, s));
+    SAME(5, value_at(64));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(clone));
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct named_case cases[] = {
+        {"lists", lists},
+        {"taken_away", taken_away},
+        {"memsets", memsets},
+        {"copies", copies},
+        {"host_functions_and_events", host_functions_and_events},
+        {"disabled", disabled},
+        {"updates", updates},
+        {"any_type", any_type},
+        {"no_type", no_type},
+        {"dot", dot},
+        {"children", children},
+        {"moved", moved},
+        {"any_parameters", any_parameters},
+        {"all_parameters", all_parameters},
+        {"dot_of_each", dot_of_each}};
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
+}

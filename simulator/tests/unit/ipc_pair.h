@@ -1,0 +1,133 @@
+/* For the programs that test two processes: fork before the first CUDA call, a socket between them,
+ * and strictly one side at a time. */
+#ifndef IPC_PAIR_H
+#define IPC_PAIR_H
+
+#define _GNU_SOURCE
+#include <cuda_runtime_api.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../facts/messages.h"
+#include "kernels.h"
+
+#define MiB ((size_t)1 << 20)
+
+/* The call succeeds, or the process ends with status 4. */
+#define OK(call)           ok(__FILE__, __LINE__, #call, (call))
+#define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
+
+static int child; /* the exporter's: the importer's pid */
+
+static inline void is(const char *file, int line, const char *call, cudaError_t got,
+                      cudaError_t expected)
+{
+    if (got == expected)
+        return;
+    fprintf(stderr, "%s:%d: %s: %s, expected %s\n", file, line, call, cudaGetErrorName(got),
+            cudaGetErrorName(expected));
+    _exit(4);
+}
+
+static inline void ok(const char *file, int line, const char *call, cudaError_t got)
+{
+    is(file, line, call, got, cudaSuccess);
+}
+
+static inline void go(void) { send_bytes("g", 1); }
+static inline void wait_for_go(void)
+{
+    char c;
+    receive_bytes(&c, 1);
+}
+
+/* True in the importer, which is the child. */
+static inline int split(void)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        _exit(5);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    child = fork();
+    if (child < 0)
+        _exit(5);
+    channel = ends[!child];
+    close(ends[!!child]);
+    return !child;
+}
+
+/* The importer's exit status; 128 and more: a signal. */
+static inline int child_status(void)
+{
+    int status;
+    close(channel);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static inline cudaMemPool_t shared_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    uint64_t all = UINT64_MAX;
+    cudaMemPool_t pool;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    return pool;
+}
+
+static inline cudaEvent_t shared_event(void)
+{
+    cudaEvent_t event;
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess));
+    return event;
+}
+
+static inline void send_event(cudaEvent_t event)
+{
+    cudaIpcEventHandle_t handle;
+    OK(cudaIpcGetEventHandle(&handle, event));
+    send_bytes(&handle, sizeof handle);
+}
+
+static inline cudaEvent_t receive_event(void)
+{
+    cudaIpcEventHandle_t handle;
+    cudaEvent_t event;
+    receive_bytes(&handle, sizeof handle);
+    OK(cudaIpcOpenEventHandle(&event, handle));
+    return event;
+}
+
+/* Exports the pool and one block of it. */
+static inline void send_block(cudaMemPool_t pool, void *block)
+{
+    struct cudaMemPoolPtrExportData data;
+    int descriptor;
+    OK(cudaMemPoolExportToShareableHandle(&descriptor, pool, cudaMemHandleTypePosixFileDescriptor,
+                                          0));
+    OK(cudaMemPoolExportPointer(&data, block));
+    send_descriptor(descriptor);
+    close(descriptor);
+    send_bytes(&data, sizeof data);
+}
+
+static inline void *receive_block(cudaMemPool_t *pool)
+{
+    struct cudaMemPoolPtrExportData data;
+    void *block;
+    int descriptor = receive_descriptor();
+    OK(cudaMemPoolImportFromShareableHandle(pool, (void *)(uintptr_t)descriptor,
+                                            cudaMemHandleTypePosixFileDescriptor, 0));
+    close(descriptor);
+    receive_bytes(&data, sizeof data);
+    OK(cudaMemPoolImportPointer(&block, *pool, &data));
+    return block;
+}
+
+#endif

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# Pools in the host's memory, managed pools and memory, pools by location, on the simulated device.
+
+load ../../../tests/suite
+load programs
+
+setup_file() {
+    make -s BACKEND=simulator \
+        build/simulator/simulator/tests/unit/{location_rules,host_access,behaviour}
+}
+
+@test "every rule and every error code, under every schedule" {
+    as_expected location_rules
+}
+
+@test "the same where memory gets no second view by mremap, as under valgrind" {
+    "${CC:-gcc}" -shared -fPIC -o without.so -xc - <<'END'
+#include <errno.h>
+#include <stddef.h>
+void *mremap(void *from, size_t old, size_t new, int flags, ...)
+{
+    (void)from, (void)old, (void)new, (void)flags;
+    errno = EINVAL;
+    return (void *)-1;
+}
+END
+    LD_PRELOAD=./without.so run bounded "$PROGRAMS/location_rules"
+    assert_output "all as expected"
+    LD_PRELOAD=./without.so run bounded "$PROGRAMS/host_access" while_written
+    assert_output --partial \
+        "hazard: host access not ordered after a write. The host touches allocation 1"
+}
+
+@test "the same where a page has 64 KiB, as on some arm64 systems" {
+    "${CC:-gcc}" -shared -fPIC "$ROOT/simulator/tests/unit/page64.c" -ldl -o page64.so
+    LD_PRELOAD=./page64.so run bounded "$PROGRAMS/location_rules"
+    assert_output "all as expected"
+    # A buffer of pinned memory has its pages to itself, however large they are.
+    cat >early.c <<'END'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    int *gap, *buffer, *data;
+    cudaMallocHost((void **)&gap, 4), cudaMallocHost((void **)&buffer, 4);
+    cudaMalloc((void **)&data, 4);
+    cudaMemcpyAsync(data, buffer, 4, cudaMemcpyHostToDevice, 0);
+    *buffer = 2;
+    cudaFree(data), cudaFreeHost(buffer), cudaFreeHost(gap);
+    return 0;
+}
+END
+    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" early.c -o early \
+        "$ROOT/build/simulator/libcudart.so.13" -Wl,-rpath,"$ROOT/build/simulator"
+    LD_PRELOAD=./page64.so run bounded ./early
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: host write not ordered after a read."
+    refute_output --partial "as many mappings as Linux allows"
+}
+
+@test "the host may touch a host pool's allocation, but not after it has gone back" {
+    run bounded "$PROGRAMS/location_rules" touch_freed
+    [ "$status" = 139 ]
+    assert_output --partial "simulated device: the host touched"
+    assert_output --partial "where nothing is allocated"
+}
+
+@test "the host may not touch a device's allocation" {
+    run bounded "$PROGRAMS/location_rules" touch_device
+    [ "$status" = 139 ]
+    assert_output --partial "which is memory of device 0"
+}
+
+@test "a kernel faults on a host pool that its device has no access to" {
+    run bounded "$PROGRAMS/location_rules" no_access
+    [ "$status" = 4 ]
+    assert_output --partial "is in a pool of the host that this device has no access to"
+}
+
+@test "a destroyed pool is not made current for a device" {
+    run bounded "$PROGRAMS/location_rules" destroyed
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \
+destroyed"
+}
+
+@test "what the host touches by itself: of correct programs nothing is reported" {
+    local schedule name
+    for schedule in measured instant late random:3; do
+        for name in waits beside host_function other_thread again managed answer_into_it; do
+            SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] ||
+                complain "host_access $name under SIM_SCHEDULE=$schedule, status $status:" "$output"
+        done
+    done
+    finish
+}
+
+@test "what the host touches by itself: incorrect programs are reported, in the words of the case" {
+    local schedule name words what
+    for schedule in measured instant late random:3; do
+        while read -r name words; do
+            SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/host_access" "$name"
+            what="host_access $name under SIM_SCHEDULE=$schedule"
+            [ "$status" = 3 ] || complain "$what: status $status, not 3." "$output"
+            [[ $output == "hazard: $words"* ]] || complain "$what: not \"$words\":" "$output"
+            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] ||
+                complain "$what: more than one report." "$output"
+        done <<END
+before_allocation host access before allocation. The host touches allocation 1, and has not waited \
+for cudaMallocFromPoolAsync (stream 1), which allocates it.
+while_written host access not ordered after a write. The host touches allocation 1 while \
+launch_fill (stream 1) may still be writing it.
+other_stream_waited host access not ordered after a write.
+host_function_elsewhere host access not ordered after a write.
+while_read host write not ordered after a read. The host writes to allocation 2 while \
+cudaMemcpyAsync (stream 1) may still be reading it.
+after_free host access after free. The host touches allocation 1, which cudaFreeAsync (stream 1) \
+has freed.
+while_managed_is_written host access not ordered after a write.
+END
+    done
+    finish
+}
+
+@test "what the host touches by itself: a report names both places; SIM_CHECK=off says nothing" {
+    run bounded "$PROGRAMS/host_access" while_written
+    assert_output --regexp \
+        'written +launch_fill, stream 1, at simulator/tests/unit/host_access.c:[0-9]+'
+    assert_output --regexp \
+        'touched +a load or store, the host, at simulator/tests/unit/host_access.c:[0-9]+'
+    SIM_CHECK=off run bounded "$PROGRAMS/host_access" while_written
+    assert_success
+    assert_output ''
+}
+
+# bats test_tags=long
+@test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
+    [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
+    export SIM_SCHEDULE=late    # the copies end at the wait
+    run bounded "$PROGRAMS/behaviour" many-copies 30000
+    [ "$status" = 3 ] || miss "Exit status $status, not 3." "$output"
+    assert_output --partial "30000 copies, twice"
+    [ "$(grep -c "limited number of mappings (vm.max_map_count)" <<<"$output")" = 1 ]
+    [ "$(grep -c "^hazard: host access not ordered after a write" <<<"$output")" = 1 ]
+    # That sentence, the report, and the last sentence.
+    [ "$(grep -c "simulated device\|^hazard" <<<"$output")" = 3 ] || miss "It said:" "$output"
+}
+
+# bats test_tags=long
+@test "what the host touches by itself: the sanitizers find nothing in correct programs" {
+    local build name
+    make_sanitized address,undefined simulator/tests/unit/host_access
+    make_sanitized thread simulator/tests/unit/host_access
+    export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
+    for build in simulator-address-undefined simulator-thread; do
+        for name in waits beside host_function other_thread again managed answer_into_it; do
+            LD_LIBRARY_PATH=$ROOT/build/$build run bounded \
+                "$ROOT/build/$build/simulator/tests/unit/host_access" "$name"
+            [ "$status" = 0 ] && [ -z "$output" ] ||
+                complain "$build, $name: status $status" "$output"
+        done
+    done
+    finish
+}

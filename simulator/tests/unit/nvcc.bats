@@ -1,0 +1,343 @@
+#!/usr/bin/env bats
+# Kernels that nvcc built: programs that nvcc compiles here, where it is found, and one that calls
+# by hand what nvcc's code calls.
+
+load ../../../tests/suite
+load programs
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
+    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
+    export NVCC
+}
+
+# compiled FILE.cu [OPTION...]: the program, in ./program
+compiled() {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
+    "$NVCC" -cudart=shared "${@:2}" "$1" -o program
+}
+
+# The program, compiled, finds the simulated device by this alone.
+ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
+
+@test "a launch whose kernel cannot run returns an error, and a sentence names the kernel once" {
+    run "$PROGRAMS/nvcc_by_hand" refused
+    assert_success
+    assert_line "all as expected"
+    assert_equal "$(grep -c '^simulated device: the kernel image::blur ' <<<"$output")" 1
+    assert_output --partial "does not run here: its device code is of a form that is not known here"
+    assert_output --partial "Its launches return cudaErrorNoKernelImageForDevice"
+}
+
+@test "a kernel runs from PTX that a program registers, also where there is no nvcc" {
+    as_expected nvcc_by_hand "$ROOT/simulator/tests/unit/kernels/sums.ptx"
+    # an instruction that is not there is named
+    sed '0,/add.s32/s//frobnicate.s32/' "$ROOT/simulator/tests/unit/kernels/sums.ptx" >wrong.ptx
+    run "$PROGRAMS/nvcc_by_hand" wrong.ptx
+    assert_failure
+    assert_output --partial "the kernel sums was built by nvcc and does not run here:"
+    assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
+}
+
+@test "copies to and from a variable of device code; what a kernel may have of a multiprocessor" {
+    as_expected nvcc_by_hand variables
+    as_expected nvcc_by_hand resources
+}
+
+@test "a __managed__ variable is there before the first call, or the program ends with a sentence" {
+    as_expected nvcc_by_hand managed
+    run bounded "$PROGRAMS/nvcc_by_hand" managed nowhere
+    assert_failure
+    assert_output --partial "the __managed__ variable nowhere is not in the program's device code:"
+}
+
+@test "device code that is compressed, damaged, or in a list" {
+    run bounded "$PROGRAMS/nvcc_by_hand" compressed
+    assert_success
+    assert_line "all as expected"
+    assert_output --partial "its compressed device code is damaged"
+    assert_output --partial "it has no device code"
+}
+
+@test "an instruction of PTX gives what its ISA says: .ftz, rounding, warps, tables of branches" {
+    as_expected instructions values
+}
+
+@test "what a kernel prints is on the program's standard output, and printf counts the values" {
+    "$PROGRAMS/instructions" printf >printed
+    run cat printed
+    assert_output "[-7] [word  ] [  2.5] [fffffffffffffff0] [0x1234] [(null)] [A] 100%
+7 values
+all as expected"
+}
+
+@test "SIM_KERNELS=refuse, or no PTX: a kernel that nvcc compiled gets an error, and no success" {
+    cat >program.cu <<'C'
+#include <cstdio>
+template <class T> __global__ void set(T *a, T value) { a[threadIdx.x] = value; }
+int main()
+{
+    int *a, here = 5;
+    cudaMalloc(&a, sizeof *a);
+    for (int i = 0; i < 2; i++) {
+        set<<<1, 1>>>(a, 7);
+        printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    }
+    cudaMemcpy(&here, a, sizeof here, cudaMemcpyDefault);
+    printf("%d\n", here);
+    cudaFree(a);
+}
+C
+    local refused="cudaErrorNoKernelImageForDevice
+cudaErrorNoKernelImageForDevice
+0"
+    compiled program.cu
+    ran
+    assert_success
+    assert_output "cudaSuccess
+cudaSuccess
+7"
+    SIM_KERNELS=refuse ran
+    assert_success
+    assert_line --partial "the kernel set was built by nvcc and does not run here: SIM_KERNELS is"
+    assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
+    compiled program.cu -gencode arch=compute_90,code=sm_90
+    ran
+    assert_success
+    assert_line --partial "it has code for GPUs alone and no PTX"
+    assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
+}
+
+@test "random kernels give on the simulated device what they give on the host" {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
+    local seed seeds=(1) count=20
+    [ -z "${TEST_LONG:-}" ] || seeds=({2..6}) count=40
+    for seed in "${seeds[@]}"; do
+        python3 "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
+        compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
+            -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
+        ran
+        assert_success
+        assert_output "seed $seed: $count kernels compared, 0 differ"
+    done
+}
+
+# judged CASE KIND WORDS...: order's case under every schedule, as reported() has it
+judged() {
+    local schedule words
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
+            run bounded ./program "$1" correct
+        [ "$status" = 0 ] && [ -z "$output" ] ||
+            miss "$1, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
+        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
+            run bounded ./program "$1" incorrect
+        [ "$status" = 3 ] && [[ $output == *"hazard: $2"* ]] ||
+            miss "$1, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
+                "Expected \"hazard: $2\":" "$output" || return
+        for words in "${@:3}"; do assert_output --partial "$words"; done
+    done
+}
+
+@test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
+    cp "$ROOT/simulator/tests/unit/kernels/order.cu" .
+    compiled order.cu -g -lineinfo
+    judged two_writes "unordered writes" "set, stream 1, at order.cu:" " at order.cu:12, by its"
+    judged write_and_read "read not ordered after a write" ", by its argument 2"
+    judged memset_behind "unordered writes"
+    judged memset_before "unordered writes"
+    judged fields "unordered writes"
+    judged slices "unordered writes"
+    judged atomics "unordered writes"
+    judged by_data "write not ordered after a read"
+    judged freed_behind "free before "
+    judged before_allocation "use before allocation"
+    judged after_free "use after free"
+    judged outside "access outside the allocation" "touches bytes 262244 to 262247"
+    judged captured "unordered writes" "(graph launch 1 in stream 1)"
+}
+
+@test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
+    compiled "$ROOT/simulator/tests/unit/kernels/shapes.cu" -gencode arch=compute_75,code=compute_75
+    ran
+    assert_success
+    assert_output "504 shapes, 0 failed"
+    # One byte more is found each time: once in a report, and then counted.
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
+    assert_equal "$status" 3
+    assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
+    assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
+}
+
+@test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
+    cp "$ROOT/simulator/tests/unit/kernels/features.cu" .
+    compiled features.cu
+    local schedule
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "1 4, 16 bytes, somewhere
+1, 256 threads, factor 2
+12 12
+4 4
+4096 threads in all
+1024 1
+cudaErrorCooperativeLaunchTooLarge
+1024 threads, 0 bytes, 8 blocks
+cudaErrorInvalidValue
+8 8"
+    done
+}
+
+# bats test_tags=long
+@test "halves, managed variables, calls by address and virtual functions, as on a GPU" {
+    cp "$ROOT/simulator/tests/unit/kernels/variety.cu" .
+    compiled variety.cu -gencode arch=compute_90,code=compute_90
+    local schedule
+    for schedule in measured late random:3; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "$(<"$ROOT/simulator/tests/facts/kernels-variety.txt")"
+    done
+}
+
+# bats test_tags=long
+@test "nvcc -rdc=true: functions, variables and addresses of functions of another file" {
+    cat >one.cu <<'C'
+#include <cstdio>
+typedef int (*function)(int);
+extern __device__ int number;
+extern __device__ function table[2];
+__device__ int add_one(int x);
+__global__ void first(int *a) { a[0] = add_one(41); a[1] = table[1](10); number = 5; }
+__global__ void second(int *a);
+int main()
+{
+    int *a, here[3];
+    cudaMalloc(&a, sizeof here);
+    first<<<1, 1>>>(a);
+    second<<<1, 1>>>(a);
+    cudaMemcpy(here, a, sizeof here, cudaMemcpyDefault);
+    printf("%d %d %d\n", here[0], here[1], here[2]);
+    cudaFree(a);
+}
+C
+    cat >two.cu <<'C'
+typedef int (*function)(int);
+__device__ int number;
+__device__ int add_one(int x) { return x + 1; }
+__device__ int twice(int x) { return 2 * x; }
+__device__ function table[2] = {add_one, twice};
+__global__ void second(int *a) { a[2] = number; }
+C
+    compiled one.cu two.cu -rdc=true -arch=compute_90
+    ran
+    assert_success
+    assert_output "42 20 5"
+}
+
+# bats test_tags=long
+@test "lessons with the kernels of kernels.cu print what they print with the library's" {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
+    local lesson solutions=(02_default_pool 03_custom_pool 04_release_threshold)
+    # Not 14_peer_access: a kernel of nvcc is not asked for its rights to the memory of a peer.
+    [ -z "${TEST_LONG:-}" ] || solutions+=(07_statistics 20_graph_memory)
+    "$NVCC" -c -I"$ROOT/lessons" "$ROOT/lessons/kernels.cu" -o kernels.o
+    for lesson in "${solutions[@]}"; do
+        gcc -std=c11 -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" \
+            "$ROOT/solutions/$lesson.c" kernels.o "$ROOT/build/simulator/libcudart.so.13" \
+            -lstdc++ -lm -o program
+        ran
+        assert_success
+        assert_output "$(<"$ROOT/tests/lessons/$lesson/expected/output.txt")"
+    done
+}
+
+# bats test_tags=long
+@test "lesson 09 as a .cu file: right, reported with the calls replaced, and right again" {
+    local programs=$ROOT/docs/programs
+    compiled "$programs/migration_before.cu" -std=c++20 -g -lineinfo -I"$ROOT/lessons"
+    ran
+    assert_success
+    assert_output "6 of 6 frames are correct"
+    sed -E 's/cudaMalloc\(&result, bytes/cudaMallocAsync(\&result, bytes, work/
+        s/cudaMalloc\(&staging, bytes/cudaMallocAsync(\&staging, bytes, load/
+        s/cudaFree\(result/cudaFreeAsync(result, work/
+        s/cudaFree\(staging/cudaFreeAsync(staging, load/' "$programs/migration_before.cu" >mine.cu
+    compiled mine.cu -std=c++20 -g -lineinfo -I"$ROOT/lessons"
+    ran
+    assert_equal "$status" 3
+    # The page "Run your own program" shows it.
+    assert_output "$(<"$ROOT/docs/recorded/migration_replaced.txt")"
+    compiled "$programs/migration.cu" -std=c++20 -I"$ROOT/lessons"
+    for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$SIM_SCHEDULE ran
+        assert_success
+        assert_output "6 of 6 frames are correct"
+    done
+}
+
+# The program of the next two tests, in ./program; its argument says which kernel runs.
+faulty() {
+    cat >program.cu <<'C'
+#include <cassert>
+#include <cstdio>
+#include <cstring>
+__global__ void hold(volatile int *open) { while (!*open) ; }
+__global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
+__global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
+__global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
+__global__ void trap(int *a) { if (a) __trap(); }
+__global__ void asserts(int n) { assert(n == 3 && "three"); }
+__global__ void half(int *a)
+{
+    if (threadIdx.x < 64) __syncthreads();
+    else asm volatile("bar.sync 1;");
+    a[0] = 1;
+}
+int main(int argc, char **argv)
+{
+    int *a, *open;
+    cudaMalloc(&a, 400);
+    cudaMallocHost(&open, sizeof *open);
+    *open = 0;
+    const char *name = argv[1];
+    if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
+    if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
+    if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
+    if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
+    if (!strcmp(name, "trap")) trap<<<1, 1>>>(a);
+    if (!strcmp(name, "asserts")) asserts<<<2, 1>>>(4);
+    if (!strcmp(name, "half")) half<<<1, 128>>>(a);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    fflush(stdout);
+}
+C
+    compiled program.cu -lineinfo
+}
+
+# faulted CASE ERROR WORDS...: what ./program prints
+faulted() {
+    local words
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    assert_line "$2"
+    for words in "${@:3}"; do assert_output --partial "$words"; done
+    assert_output --partial "of the kernel $1 (stream 0)"
+}
+
+@test "what a kernel may not do ends it with a sentence" {
+    faulty
+    faulted wrong_address cudaErrorIllegalAddress "read 4 bytes at 0x40, which is memory of"
+    faulted misaligned cudaErrorMisalignedAddress "which is no multiple of the access's size"
+    faulted shared cudaErrorIllegalAddress "which is beyond the shared memory of its block"
+    faulted trap cudaErrorLaunchFailure "came to a trap"
+    faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
+    faulted half cudaErrorLaunchTimeout "waits at a barrier"
+}
+
+# 400 million instructions pass before it is given up.
+# bats test_tags=long
+@test "a kernel that waits for the host ends with a sentence" {
+    faulty
+    faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# Two simulated devices: who may touch the other's pool, as a machine with two GPUs has it.
+
+load ../../../tests/suite
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{peers,peer_numbers}
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    peers=$ROOT/build/simulator/simulator/tests/unit/peers
+}
+
+@test "two GPUs: the eight recorded runs, each in a process of its own" {
+    local n status
+    for n in 0 1 2 3 4 5 6 7; do
+        status=0
+        echo "== $n"
+        SIM_CHECK=off bounded "$peers" "$n" 2>/dev/null || status=$?
+        echo "rc $status"
+    done >"$BATS_TEST_TMPDIR/returned"
+    run diff -w simulator/tests/facts/p2p.txt "$BATS_TEST_TMPDIR/returned"
+    assert_output ""
+}
+
+@test "the recorded runs are correct programs that leak: no order is reported" {
+    local n
+    for n in 0 1 2 3 4 5 6 7; do
+        run bounded "$peers" "$n"
+        assert_line end
+        ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' ||
+            complain "peers $n: more than leaks is reported:" "$output"
+    done
+    finish
+}
+
+@test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
+    local numbers=$ROOT/build/simulator/simulator/tests/unit/peer_numbers from
+    for from in 0 1; do bounded "$numbers" "$from"; done \
+        >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
+    run diff -w simulator/tests/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/returned"
+    assert_output ""
+    run cat "$BATS_TEST_TMPDIR/words"
+    assert_output ""
+}
+
+@test "SIM_PEERS=off: no device can reach another, and access is not granted" {
+    SIM_PEERS=off run bounded "$peers" 6
+    assert_line "  can 1->0 0"
+    assert_line --regexp \
+        '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
+    assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
+    SIM_PEERS=off run bounded "$peers" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+    assert_line --regexp '^cudaDeviceDisablePeerAccess\(1\) +-> cudaErrorPeerAccessNotEnabled$'
+}
+
+@test "SIM_PEERS=lower: GPU 1 reaches GPU 0, and GPU 0 does not reach GPU 1" {
+    SIM_PEERS=lower run bounded "$peers" 6
+    assert_line "  can 1->0 1"
+    assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaSuccess$'
+    SIM_PEERS=lower run bounded "$peers" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+}

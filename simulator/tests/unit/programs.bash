@@ -1,0 +1,36 @@
+# For tests of the simulated device that run C programs of this folder, which are in $PROGRAMS. Each
+# test has a folder of its own and no settings. "load programs" behind "load ../suite".
+# shellcheck shell=bash disable=SC2034,SC2154  # names here and in the tests are for each other
+
+SCHEDULES=(measured instant late random:3)
+
+PROGRAMS=$ROOT/build/simulator/simulator/tests/unit
+# shellcheck source=simulator/tests/unit/own_folder.bash
+source "${BASH_SOURCE[0]%/*}/own_folder.bash"
+
+# as_expected PROGRAM [ARGUMENT...]: under every schedule it prints that, and nothing else
+as_expected() {
+    local schedule
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" "${@:2}"
+        [ "$status $output" = "0 all as expected" ] ||
+            miss "$* under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
+    done
+}
+
+# reported PROGRAM CASE KIND WORDS...: of the correct case nothing is reported; of the incorrect one
+# this is the first hazard, under every schedule. CASE "": the program has one
+reported() {
+    local schedule words first
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" ${2:+"$2"} correct
+        [ "$status" = 0 ] && [ -z "$output" ] ||
+            miss "$2, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/$1" ${2:+"$2"} incorrect
+        first=$(grep -m 1 '^hazard: ' <<<"$output") || true
+        [ "$status" = 3 ] && [[ $first == "hazard: $3."* ]] ||
+            miss "$2, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
+                "Expected \"hazard: $3\":" "$output" || return
+    done
+    for words in "${@:4}"; do assert_output --partial "$words"; done
+}

@@ -1,0 +1,405 @@
+#!/usr/bin/env bats
+# What a report names, and whom it reaches: lines and variables of C++, files, the last sentence,
+# streams of two devices.
+
+load ../../../tests/suite
+load own_folder
+
+# build COMPILER FILE [OPTION...]: makes ./program of a file in C or C++, or skips the test
+build() {
+    local compiler=$1 file=$2
+    shift 2
+    type -P "$compiler" >/dev/null || skip "$compiler is not installed"
+    "$compiler" -Wall -Wextra "$@" -I"$ROOT/simulator" -isystem "$ROOT/build/cuda/include" "$file" \
+        "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
+}
+
+# reported: runs ./program, which must end with status 3; its stderr is in $errors
+reported() {
+    status=0
+    timeout --kill-after=1 20 ./program >out 2>err || status=$?
+    errors=$(<err)
+    [ "$status" = 3 ] || miss "Exit status $status, not 3. It printed:" "$(cat out err)"
+}
+
+# names TEXT...: $errors has each text
+names() {
+    local text
+    for text in "$@"; do
+        [[ $errors == *"$text"* ]] || complain "$how: no \"$text\" in:" "$errors"
+    done
+}
+
+# lacks TEXT...: $errors has none of the texts
+lacks() {
+    local text
+    for text in "$@"; do
+        [[ $errors != *"$text"* ]] || complain "$how: \"$text\" is in:" "$errors"
+    done
+}
+
+# ---- lines of C++ ----
+
+@test "C++ overloads: reports name the program's line and variable, at -O0 to -O2" {
+    cat >overloads.cpp <<'C'
+#include <cuda_runtime.h>
+int main()
+{
+    cudaStream_t first, second;
+    cudaStreamCreate(&first);
+    cudaStreamCreate(&second);
+    float *data, *other, *third;
+    cudaMallocAsync(&data, 4096, first);
+    cudaMemsetAsync(data, 0, 4096, second);
+    cudaMallocAsync(&other, 4096, first);
+    cudaMallocAsync(&third, 4096, second);
+    cudaDeviceSynchronize();
+    cudaFree(data);
+    return 0;
+}
+C
+    local compiler level how
+    for compiler in g++ clang++; do
+        type -P "$compiler" >/dev/null || continue
+        for level in -O0 -O1 -O2 "-O2 -fno-omit-frame-pointer"; do
+            how="$compiler $level"
+            # shellcheck disable=SC2086
+            build "$compiler" overloads.cpp -g $level
+            reported
+            names "cudaMallocAsync, stream 1 (first), at overloads.cpp:8" \
+                "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:8)" \
+                "cudaMallocAsync, stream 1 (first), at overloads.cpp:10" \
+                "cudaMallocAsync, stream 2 (second), at overloads.cpp:11"
+            lacks cuda_runtime.h "more time"
+            [ "$(grep -c '^hazard: leak' <<<"$errors")" = 2 ] ||
+                complain "$how: not two leaks, of two lines:" "$errors"
+        done
+    done
+    finish
+}
+
+@test "C++ overloads: one line that is reported again and again is reported once, and counted" {
+    cat >again.cpp <<'C'
+#include <cuda_runtime.h>
+int main()
+{
+    float *data;
+    for (int i = 0; i < 50; i++)
+        cudaMallocAsync(&data, 4096, 0);
+    return 0;
+}
+C
+    local how
+    for how in -O0 -O2; do
+        build g++ again.cpp -g $how
+        reported
+        names "found 49 more times: leak, cudaMallocAsync at again.cpp:6."
+        [ "$(grep -c '^hazard' <<<"$errors")" = 1 ] || complain "$how: not one report:" "$errors"
+    done
+    finish
+}
+
+@test "a call that std::invoke makes stands in the program's line, not in C++'s own header" {
+    cat >invoke.cpp <<'C'
+#include <cuda_runtime.h>
+#include <functional>
+int main()
+{
+    char *data = nullptr, *other = nullptr;
+    std::invoke(cudaMallocManaged<char>, &data, 4096, 1u);
+    std::invoke([&] { cudaMalloc(&other, 4096); });
+    return 0;
+}
+C
+    local how
+    for how in -O0 -O1 -O2; do
+        build g++ invoke.cpp -std=c++17 -g $how
+        reported
+        names "at invoke.cpp:6" "at invoke.cpp:7"
+        lacks invoke.h cuda_runtime.h
+    done
+    finish
+}
+
+@test "a launch in a helper stands where the helper is called, when it has the kernel's name" {
+    cat >helper.c <<'C'
+#include "user_kernels.h"
+static void scale(void *const *memory, const void *argument) { (void)memory, (void)argument; }
+#ifdef __OPTIMIZE__
+__attribute__((always_inline)) /* Code that is optimized has no frame pointers. */
+#endif
+static inline cudaError_t launch_scale(float *data, cudaStream_t stream)
+{
+    int a = 0;
+    return sim_launch(stream, "scale", scale, a, sim_read_write(data, 4096));
+}
+int main(void)
+{
+    float *data;
+    cudaStream_t a, b;
+    cudaStreamCreate(&a);
+    cudaStreamCreate(&b);
+    cudaMalloc((void **)&data, 4096);
+    launch_scale(data, a);
+    launch_scale(data, b);
+    cudaDeviceSynchronize();
+    return (int)cudaFree(data);
+}
+C
+    local how
+    for how in -O0 -O2; do
+        build gcc helper.c -g $how
+        reported
+        names "written    scale, stream 1, at helper.c:18" \
+            "written    scale, stream 2, at helper.c:19"
+        lacks helper.c:9
+    done
+    cp helper.c helper.cpp
+    how=g++
+    build g++ helper.cpp -g -O0
+    reported
+    names "at helper.cpp:18" "at helper.cpp:19"
+    finish
+}
+
+@test "without -g a report gives offsets, and the hint to compile with it once" {
+    cat >plain.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    void *data;
+    cudaStream_t s, t;
+    cudaStreamCreate(&s);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaMallocAsync(&data, 4096, s);
+    cudaMemsetAsync(data, 0, 4096, t);
+    return 0;
+}
+C
+    local how=plain
+    build gcc plain.c
+    reported
+    names "at program+0x"
+    [ "$(grep -c '^hazard' <<<"$errors")" = 2 ] || complain "Not two reports:" "$errors"
+    [ "$(grep -c -- -g <<<"$errors")" = 2 ] || complain "Not one hint in each report:" "$errors"
+    build gcc plain.c -g
+    reported
+    lacks "compile with -g"
+    finish
+}
+
+# ---- whom a report reaches ----
+
+# A program that throws its standard error away while it works, as a test runner does for a test
+# that passes.
+captured_program() {
+    cat >captured.c <<'C'
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **arguments)
+{
+    int kept = dup(2), away = open("/dev/null", O_WRONLY);
+    cudaStream_t a, b;
+    void *data;
+    dup2(away, 2);
+    cudaStreamCreate(&a);
+    cudaStreamCreate(&b);
+    for (int i = 0; i < atoi(arguments[count - 1]); i++) {
+        cudaMallocAsync(&data, 4096, a);
+        cudaFreeAsync(data, b);
+    }
+    for (int i = 1; i < atoi(arguments[count - 1]); i++)
+        cudaMallocAsync(&data, 4096, a);
+    cudaDeviceSynchronize();
+    dup2(kept, 2);
+    return 0;
+}
+C
+    build gcc captured.c -g
+}
+
+@test "at the end, one sentence repeats the first report where all else was thrown away" {
+    captured_program
+    local first="free before allocation. cudaFreeAsync (stream 2) frees allocation 1, and nothing"
+    run ./program 1
+    [ "$status" = 3 ]
+    assert_line --partial "simulated device: 1 hazard was reported, so the exit status is 3: $first"
+    [ "${#lines[@]}" = 1 ] || miss "More than a sentence:" "$output"
+    run ./program 2
+    assert_line --partial \
+        "simulated device: 2 hazards were reported, so the exit status is 3. The first: $first"
+    run ./program 0
+    assert_success
+    assert_output ""
+}
+
+@test "SIM_REPORT=FILE: the file has what standard error had, and is empty when that had nothing" {
+    captured_program
+    SIM_REPORT=reports.%p run ./program 2
+    [ "$status" = 3 ]
+    local file
+    file=$(echo reports.*)
+    [[ $file =~ ^reports\.[0-9]+$ ]] || miss "The file is $file."
+    run cat "$file"
+    assert_line --index 0 --partial "hazard: free before allocation."
+    assert_line --partial "freed      cudaFreeAsync, stream 2 (b), at captured.c:15"
+    assert_line --partial "found 1 more time: free before allocation"
+    assert_line --partial "hazard: leak."
+    assert_line --index $((${#lines[@]} - 1)) --partial "2 hazards were reported"
+    SIM_REPORT=none run ./program 0
+    assert_success
+    [ -e none ] && [ ! -s none ] || miss "The file is not there, or not empty."
+}
+
+@test "SIM_REPORT: what ends the program, and what kills it after a report, leaves its reports" {
+    cat >ends.c <<'C'
+#include <cuda_runtime_api.h>
+#include <signal.h>
+#include <stdlib.h>
+int main(int count, char **arguments)
+{
+    cudaStream_t a, b;
+    void *data;
+    cudaStreamCreate(&a);
+    cudaStreamCreate(&b);
+    cudaMallocAsync(&data, 4096, a);
+    cudaFreeAsync(data, b);
+    (void)arguments;
+    if (count == 1)
+        raise(SIGKILL);
+    cudaStreamDestroy(b);
+    return (int)cudaStreamSynchronize(b);
+}
+C
+    build gcc ends.c -g
+    SIM_REPORT=killed run ./program
+    [ "$status" = 137 ]
+    assert_file_contains killed "^hazard: free before allocation"
+    SIM_REPORT=ended run ./program more
+    [ "$status" = 3 ]
+    assert_file_contains ended "^hazard: free before allocation"
+    assert_file_contains ended "^hazard: bad handle. cudaStreamSynchronize was given"
+}
+
+@test "a report that ends the program begins with its kind, as the journal names it" {
+    cat >last.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+int main(int count, char **arguments)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned};
+    struct cudaMemPoolPtrExportData data = {.reserved = {0}};
+    cudaMemPool_t pool;
+    cudaStream_t stream;
+    cudaEvent_t event;
+    void *p;
+    int descriptor;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    if (count > 1 && *arguments[1] == 'f')
+        props.handleTypes |= cudaMemHandleTypeFabric;
+    props.location.type = cudaMemLocationTypeDevice;
+    cudaMemPoolCreate(&pool, &props);
+    cudaStreamCreate(&stream);
+    cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming);
+    cudaMalloc(&p, 4096);
+    switch (*arguments[1]) {
+    case 's': cudaStreamDestroy(stream); return cudaStreamSynchronize(stream);
+    case 'p': cudaMemPoolDestroy(pool); return cudaDeviceSetMemPool(0, pool);
+    case 'i':
+        cudaMemPoolExportToShareableHandle(&descriptor, pool, props.handleTypes, 0);
+        cudaMemPoolImportFromShareableHandle(&pool, (void *)(size_t)descriptor,
+                                             props.handleTypes, 0);
+        cudaMemPoolDestroy(pool);
+        return cudaMemPoolImportPointer(&p, pool, &data);
+    case 'v': return cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, NULL);
+    case 'l': return cudaMemPoolSetAccess(pool, NULL, 1);
+    case 'h': return cudaIpcGetEventHandle(NULL, event);
+    case 'd':
+        return cudaMemPoolImportFromShareableHandle(&pool, (void *)7, cudaMemHandleTypeFabric, 0);
+    case 'f':
+        return cudaMemPoolExportToShareableHandle(&data, pool, cudaMemHandleTypeFabric, 0);
+    case 't': cudaFreeAsync(p, stream); return cudaFreeAsync(p, stream);
+    }
+    return 1;
+}
+C
+    build gcc last.c -g
+    local how check kind of_journal
+    while read -r how kind; do
+        check=on
+        # With the checker, it is the checker that reports this one.
+        [ "$how" != t ] || check=off
+        status=0
+        SIM_CHECK=$check SIM_JOURNAL=journal ./program "$how" >out 2>err || status=$?
+        of_journal=$(sed -n 's/.*"did":"hazard".*"kind":"\([^"]*\)".*/\1/p' journal)
+        [ "$status" = 3 ] || complain "$how: status $status, not 3."
+        [[ $(grep -m 1 "^hazard:" err) == "hazard: $kind. cuda"* ]] ||
+            complain "$how: the report does not begin with '$kind':" "$(<err)"
+        [ "$of_journal" = "$kind" ] || complain "$how: the journal has '$of_journal'."
+        grep -q "^  To do: " err || [ "$how" = t ] || complain "$how: nothing to do:" "$(<err)"
+    done <<'KINDS'
+s bad handle
+p bad handle
+i bad handle
+v null value
+l null list
+h null handle
+d descriptor as fabric handle
+f fabric handle
+t double free
+KINDS
+    finish
+}
+
+# ---- two devices ----
+
+@test "between two devices, a report names the device of each stream and which must be current" {
+    cat >two.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    void *p, *q;
+    cudaStream_t a, b;
+    cudaSetDevice(1);
+    cudaStreamCreate(&a);
+    cudaMallocAsync(&p, 4096, 0);
+    cudaMallocAsync(&q, 4096, a);
+    cudaSetDevice(0);
+    cudaStreamCreate(&b);
+    cudaFreeAsync(p, 0);
+    cudaFreeAsync(q, b);
+    return cudaDeviceSynchronize();
+}
+C
+    local how=two
+    build gcc two.c -g
+    reported
+    names "cudaFreeAsync (the legacy stream of device 0) frees" \
+        "allocates it (the legacy stream of device 1)" \
+        "cudaEventRecord(event, cudaStreamLegacy), with device 1 current, after cudaMallocAsync" \
+        "cudaStreamWaitEvent(cudaStreamLegacy, event, 0), with device 0 current, before" \
+        "cudaSetDevice(1) makes device 1 current." \
+        "If one stream is meant, make device 1" \
+        "stream 2 of device 0 (b) wait for stream 1 of device 1 (a)." \
+        "cudaEventRecord(event, a) after cudaMallocAsync (two.c:9)"
+    finish
+}
+
+@test "the kinds of hazards that tests name are in the one list of them, and each is in use" {
+    cd "$ROOT"
+    local kinds
+    kinds=$(sed -n 's/^HAZARD(\([A-Z_]*\), "\(.*\)",$/\2/p' simulator/base/hazards.def | sort)
+    [ "$(wc -l <<<"$kinds")" -gt 35 ]
+    run diff <(printf '%s\n' "$kinds") <(sort -u <<<"$kinds")
+    assert_output ""
+    run comm -13 <(printf '%s\n' "$kinds") \
+        <(sed -n 's/^ \* Kind: \([^*]*[^* ]\).*/\1/p' simulator/tests/litmus/*.c | sort -u)
+    assert_output ""
+    local id
+    for id in $(sed -n 's/^HAZARD(\([A-Z_]*\),.*/\1/p' simulator/base/hazards.def); do
+        grep -rqw "HAZARD_$id" simulator --include='*.c' || complain "No report is HAZARD_$id."
+    done
+    finish
+}

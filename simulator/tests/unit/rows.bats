@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# Memory in rows, what is known of managed ranges, and numbers on the PCI bus.
+
+load ../../../tests/suite
+load programs
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{rows,uniform_pages}
+}
+
+@test "cudaMallocPitch, cudaMalloc3D: rows with room behind them, and what is refused" {
+    as_expected rows allocations
+}
+@test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
+    as_expected rows bytes
+}
+@test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
+    for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
+}
+@test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
+@test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
+    run bounded "$PROGRAMS/rows" endless
+    [ "$status" = 3 ]
+    assert_output --partial "reach beyond the last address there is. A real driver hangs here."
+}
+@test "a copy of too many rows is refused where an end of it is the device's to check" {
+    as_expected rows endless_copies
+}
+@test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
+    SIM_CHECK=off as_expected rows one_row_more
+    run bounded "$PROGRAMS/rows" one_row_more
+    assert_equal "$status" 3
+    assert_line --partial "hazard: use of memory that is not allocated"
+}
+@test "a copy of rows without end in the host's memory: a sentence and status 3" {
+    local name
+    for name in many_from_pool many_to_pool many_of_host; do
+        run bounded "$PROGRAMS/rows" "$name"
+        assert_equal "$status" 3
+        assert_line --partial "hazard: rows without end. The rows of cudaMemcpy2D"
+        assert_line "  To do: give the pitch and the height of the memory."
+    done
+}
+@test "copies and memsets in rows: what is refused, and what is nothing to do" {
+    as_expected rows refused
+}
+@test "copies and memsets of slices: what lies between rows and slices stays" {
+    as_expected rows slices
+}
+@test "copies and memsets of slices: what is refused, at once" {
+    # A slice that begins behind its memory is reported, too.
+    SIM_CHECK=off as_expected rows slices_refused
+    run bounded "$PROGRAMS/rows" slices_refused
+    assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
+}
+@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
+@test "cudaMemRangeGetAttribute: advice and prefetches of a range, page by page" {
+    as_expected rows ranges
+}
+@test "numbers on the PCI bus: of each device, and the device of each" { as_expected rows numbers; }
+
+@test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
+    local name line case
+    for name in cudaMemcpy2D{_ptds,Async_ptsz} cudaMemset2D{_ptds,Async_ptsz}; do
+        nm -D --defined-only "$ROOT/build/simulator/libcudart.so.13" | grep -q " T $name@" ||
+            complain "There is no $name."
+    done
+    for name in cudaMallocPitch cudaMalloc3D cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
+        case=bytes
+        [[ $name != cudaMalloc* ]] || case=allocations
+        SIM_FAIL=$name:1 run "$PROGRAMS/rows" "$case"
+        [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
+            complain "SIM_FAIL=$name:1, exit status $status:" "$output"
+    done
+    SIM_JOURNAL=journal "$PROGRAMS/rows" bytes >/dev/null
+    line=$(jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal |
+        head -n 1)
+    [ "$line" = '[5000,50,"DeviceToDevice"]' ] || complain "The journal has of a copy: $line"
+    line=$(jq -c 'select(.did == "run" and .op == "memset") | .bytes' journal | sort -u)
+    [[ $line == *5000* ]] || complain "The journal has of memsets that ran: $line"
+    finish
+}

@@ -1,0 +1,506 @@
+/* Memory in rows, what is known of managed ranges, and numbers on the PCI bus: rows NAME. What a
+ * real device was asked is in simulator/tests/facts/probe-pitch.c; here is what the documentation
+ * says,
+ * and that the bytes arrive. */
+#define _GNU_SOURCE
+#include "expect.h"
+
+#include <stdbool.h>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static cudaStream_t s;
+
+/* ---- rows ---- */
+
+/* How many of `height` rows of `pitch` bytes hold `inside` in the columns [from, to) and `between`
+ * elsewhere? */
+static size_t rows_with(const unsigned char *p, size_t pitch, size_t height, size_t from, size_t to,
+                        int inside, int between)
+{
+    size_t rows = 0;
+    for (size_t y = 0; y < height; y++) {
+        size_t good = 0;
+        for (size_t x = 0; x < pitch; x++)
+            good += p[y * pitch + x] == (x >= from && x < to ? inside : between);
+        rows += good == pitch;
+    }
+    return rows;
+}
+
+static void allocations(void)
+{
+    void *p, *q;
+    size_t pitch, other;
+    struct cudaPitchedPtr pitched;
+    OK(cudaMallocPitch(&p, &pitch, 100, 7));
+    OK(cudaMallocPitch(&q, &other, 1025, 7));
+    SAME(0, pitch < 100 || pitch % 32);
+    SAME(0, other < 1025 || other % 32);
+    OK(cudaMemset2D(p, pitch, 1, 100, 7));
+    OK(cudaMemset(p, 1, 7 * pitch));
+    IS(cudaErrorInvalidValue, cudaMemset(p, 1, 7 * pitch + 1));
+    OK(cudaFree(p));
+    OK(cudaFree(q));
+    OK(cudaMalloc3D(&pitched, (struct cudaExtent){100, 7, 3}));
+    SAME(pitch, pitched.pitch);
+    SAME(100, pitched.xsize);
+    SAME(7, pitched.ysize);
+    OK(cudaMemset2D(pitched.ptr, pitched.pitch, 1, 100, 21));
+    IS(cudaErrorInvalidValue, cudaMemset2D(pitched.ptr, pitched.pitch, 1, 100, 22));
+    OK(cudaFree(pitched.ptr));
+    IS(cudaErrorInvalidValue, cudaMallocPitch(NULL, &pitch, 100, 7));
+    IS(cudaErrorInvalidValue, cudaMallocPitch(&p, NULL, 100, 7));
+    IS(cudaErrorInvalidValue, cudaMalloc3D(NULL, (struct cudaExtent){1, 1, 1}));
+    IS(cudaErrorInvalidValue, cudaMallocPitch(&p, &pitch, SIZE_MAX, 1));
+    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&p, &pitch, 1, SIZE_MAX));
+    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&p, &pitch, 1, ((size_t)1 << 55) + 1));
+    SAME(0, p != NULL);
+}
+
+enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };
+
+/* The bytes of every kind of copy and memset arrive, and those between the rows stay. */
+static void bytes(void)
+{
+    unsigned char *d, *e, *pinned, *pageable = malloc(BYTES);
+    OK(cudaMalloc((void **)&d, BYTES));
+    OK(cudaMallocAsync((void **)&e, BYTES, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMallocHost((void **)&pinned, BYTES));
+    memset(pinned, 9, BYTES);
+    memset(pageable, 8, BYTES);
+
+    OK(cudaMemset(d, 7, BYTES));
+    OK(cudaMemset2D(d, PITCH, 3, 100, HEIGHT));
+    OK(cudaMemcpy(pinned, d, BYTES, cudaMemcpyDeviceToHost));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 100, 3, 7));
+
+    OK(cudaMemset2DAsync(d + 50, PITCH, 4, 100, HEIGHT, s));
+    OK(cudaMemcpy2DAsync(e, 100, d + 50, PITCH, 100, HEIGHT, cudaMemcpyDeviceToDevice, s));
+    OK(cudaMemcpy2DAsync(pageable + 200, PITCH, e, 100, 100, HEIGHT, cudaMemcpyDeviceToHost, s));
+    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 200, 300, 4, 8));
+
+    /* A pageable source is taken at the call: what the host writes afterwards is not copied. */
+    memset(pageable, 5, BYTES);
+    OK(cudaMemcpy2DAsync(d, PITCH, pageable + 10, PITCH, 20, HEIGHT, cudaMemcpyHostToDevice, s));
+    memset(pageable, 6, BYTES);
+    OK(cudaMemcpy2D(pinned, 20, d, PITCH, 20, HEIGHT, cudaMemcpyDefault));
+    SAME(HEIGHT, rows_with(pinned, 20, HEIGHT, 0, 20, 5, 0));
+
+    OK(cudaMemcpy2D(pageable, PITCH, pinned, 20, 20, HEIGHT, cudaMemcpyHostToHost));
+    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 0, 20, 5, 6));
+    OK(cudaFreeAsync(e, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(d));
+    free(pageable);
+}
+
+/* The last row may end with the memory. */
+static void ends(void)
+{
+    char *d, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages + 4096, 4096);
+    OK(cudaMalloc((void **)&d, 4096));
+    OK(cudaMemcpy2D(d + 24, 1024, pages + 24, 1024, 1000, 4, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2D(pages + 24, 1024, d + 24, 1024, 1000, 4, cudaMemcpyDeviceToHost));
+    OK(cudaMemset2D(d + 24, 1024, 1, 1000, 4));
+    IS(cudaErrorInvalidValue, cudaMemset2D(d + 25, 1024, 1, 1000, 4));
+    IS(cudaErrorInvalidValue, cudaMemset2D(d, 1024, 1, 1, 5));
+    IS(cudaErrorInvalidValue,
+       cudaMemcpy2D(d + 25, 1024, pages, 1024, 1000, 4, cudaMemcpyHostToDevice));
+    OK(cudaFree(d));
+}
+
+/* Rows that reach round the end of the addresses: this does not return. */
+static void endless(void)
+{
+    char *d;
+    OK(cudaMalloc((void **)&d, 4096));
+    cudaMemset2D(d, 512, 1, 100, SIZE_MAX);
+}
+
+static void refused(void)
+{
+    char *d, *h;
+    OK(cudaMalloc((void **)&d, MiB));
+    OK(cudaMallocHost((void **)&h, MiB));
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy2D(d, 99, h, 512, 100, 4, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy2D(d, 512, h, 99, 100, 4, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidPitchValue,
+       cudaMemcpy2DAsync(d, 99, h, 512, 100, 4, cudaMemcpyHostToDevice, s));
+    IS(cudaErrorInvalidMemcpyDirection,
+       cudaMemcpy2D(d, 512, h, 512, 100, 4, (enum cudaMemcpyKind)77));
+    IS(cudaErrorInvalidValue, cudaMemcpy2D(NULL, 512, h, 512, 100, 4, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidValue, cudaMemset2D(d, 99, 1, 100, 4));
+    OK(cudaMemset2D(d, 99, 1, 100, 1));
+    OK(cudaMemset2D(d, 512, 1, 0, 4));
+    OK(cudaMemset2D(d, 512, 1, 100, 0));
+    OK(cudaMemcpy2D(d, 512, h, 512, 0, 4, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2D(d, 512, h, 512, 100, 0, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidResourceHandle, cudaMemset2DAsync(d, 512, 1, 100, 4, (cudaStream_t)-1));
+    OK(cudaFreeHost(h));
+    OK(cudaFree(d));
+}
+
+/* Rows of a captured copy and memset, and of a memset node with wider elements. */
+static void nodes(void)
+{
+    unsigned char *d, *pinned;
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    cudaGraphNode_t n;
+    OK(cudaMalloc((void **)&d, BYTES));
+    OK(cudaMallocHost((void **)&pinned, BYTES));
+    OK(cudaMemset(d, 7, BYTES));
+    memset(pinned, 9, BYTES);
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMemset2DAsync(d, PITCH, 3, 40, HEIGHT, s));
+    OK(cudaMemcpy2DAsync(pinned + 10, PITCH, d, PITCH, 40, HEIGHT, cudaMemcpyDeviceToHost, s));
+    OK(cudaMemset2DAsync(d, PITCH, 3, 0, HEIGHT, s));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 10, 50, 3, 9));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+
+    struct cudaMemsetParams p = {.dst = d,
+                                 .pitch = PITCH,
+                                 .value = 0x05050505,
+                                 .elementSize = 4,
+                                 .width = 10,
+                                 .height = HEIGHT};
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    p.width = PITCH / 4 + 1;
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaMemcpyAsync(pinned, d, BYTES, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 40, 5, 7));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(d));
+}
+
+/* ---- ranges of managed memory ---- */
+
+static int ask(enum cudaMemRangeAttribute attribute, const void *p, size_t size)
+{
+    int value = 77;
+    OK(cudaMemRangeGetAttribute(&value, sizeof value, attribute, p, size));
+    return value;
+}
+
+static struct cudaMemLocation device(int id)
+{
+    return (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = id};
+}
+
+static void ranges(void)
+{
+    char *p, *plain;
+    int devices[3];
+    struct cudaMemLocation host = {.type = cudaMemLocationTypeHost};
+    OK(cudaMallocManaged((void **)&p, 4 * MiB, cudaMemAttachGlobal));
+    OK(cudaMalloc((void **)&plain, MiB));
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
+    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
+    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, 4 * MiB));
+
+    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetReadMostly, device(0)));
+    OK(cudaMemAdvise(p + MiB, MiB, cudaMemAdviseUnsetReadMostly, device(0)));
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, p, MiB));
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, MiB + 1));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, p + 2 * MiB, 2 * MiB));
+
+    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetPreferredLocation, device(1)));
+    SAME(1, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
+    SAME(cudaMemLocationTypeDevice, ask(cudaMemRangeAttributePreferredLocationType, p, 4 * MiB));
+    SAME(1, ask(cudaMemRangeAttributePreferredLocationId, p, 4 * MiB));
+    OK(cudaMemAdvise(p, MiB, cudaMemAdviseSetPreferredLocation, host));
+    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
+    SAME(cudaCpuDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, MiB));
+    OK(cudaMemAdvise(p, MiB, cudaMemAdviseUnsetPreferredLocation, host));
+    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, MiB));
+
+    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetAccessedBy, device(1)));
+    OK(cudaMemRangeGetAttribute(devices, sizeof devices, cudaMemRangeAttributeAccessedBy, p,
+                                4 * MiB));
+    SAME(1, devices[0]);
+    SAME(cudaInvalidDeviceId, devices[1]);
+    SAME(cudaInvalidDeviceId, devices[2]);
+
+    OK(cudaMemPrefetchAsync(p, 4 * MiB, device(0), 0, s));
+    OK(cudaMemPrefetchAsync(p, MiB, host, 0, s));
+    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, 4 * MiB));
+    SAME(cudaCpuDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, MiB));
+    SAME(0, ask(cudaMemRangeAttributeLastPrefetchLocation, p + MiB, MiB));
+    SAME(cudaMemLocationTypeHost, ask(cudaMemRangeAttributeLastPrefetchLocationType, p, MiB));
+
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(devices, 8, cudaMemRangeAttributeReadMostly, p, MiB));
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(devices, 6, cudaMemRangeAttributeAccessedBy, p, MiB));
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(devices, 4, cudaMemRangeAttributeReadMostly, plain, MiB));
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(devices, 4, cudaMemRangeAttributeReadMostly, p, 5 * MiB));
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, p, MiB));
+    IS(cudaErrorInvalidValue,
+       cudaMemRangeGetAttribute(devices, 4, (enum cudaMemRangeAttribute)99, p, MiB));
+
+    /* Advice ends with its allocation, also where the next one has its address. */
+    char *again;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFree(p));
+    OK(cudaMallocManaged((void **)&again, 4 * MiB, cudaMemAttachGlobal));
+    SAME(1, again == p);
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, again, MiB));
+    OK(cudaMemAdvise(again + MiB, MiB, cudaMemAdviseSetReadMostly, device(0)));
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, again + 2 * MiB, MiB));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, again + MiB, MiB));
+
+    int first = 77, second[2] = {77, 77};
+    void *data[] = {&first, second};
+    size_t sizes[] = {sizeof first, sizeof second};
+    enum cudaMemRangeAttribute which[] = {cudaMemRangeAttributeReadMostly,
+                                          cudaMemRangeAttributeAccessedBy};
+    OK(cudaMemRangeGetAttributes(data, sizes, which, 2, again + MiB, MiB));
+    SAME(1, first);
+    SAME(cudaInvalidDeviceId, second[1]);
+    sizes[1] = 3;
+    IS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(data, sizes, which, 2, again, MiB));
+    OK(cudaFree(again));
+    OK(cudaFree(plain));
+}
+
+/* ---- the PCI bus ---- */
+
+static void numbers(void)
+{
+    struct cudaDeviceProp properties;
+    char text[2][32], expected[32];
+    int found, attribute;
+    for (int d = 0; d < 2; d++) {
+        OK(cudaDeviceGetPCIBusId(text[d], sizeof text[d], d));
+        OK(cudaGetDeviceProperties(&properties, d));
+        OK(cudaDeviceGetAttribute(&attribute, cudaDevAttrPciDeviceId, d));
+        SAME(properties.pciDeviceID, attribute);
+        snprintf(expected, sizeof expected, "%04X:%02X:%02X.0", properties.pciDomainID,
+                 properties.pciBusID, properties.pciDeviceID);
+        SAME(0, strcmp(text[d], expected));
+        OK(cudaDeviceGetByPCIBusId(&found, text[d]));
+        SAME(d, found);
+        snprintf(expected, sizeof expected, "%x:%x:%x", properties.pciDomainID, properties.pciBusID,
+                 properties.pciDeviceID);
+        OK(cudaDeviceGetByPCIBusId(&found, expected));
+        SAME(d, found);
+        snprintf(expected, sizeof expected, "%x:%x.0", properties.pciBusID, properties.pciDeviceID);
+        OK(cudaDeviceGetByPCIBusId(&found, expected));
+        SAME(d, found);
+    }
+    SAME(0, !strcmp(text[0], text[1]));
+    IS(cudaErrorInvalidDevice, cudaDeviceGetByPCIBusId(&found, "ffff:ff:1f.7"));
+    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, "hello"));
+    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, ""));
+    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, NULL));
+    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(NULL, text[0]));
+    IS(cudaErrorInvalidDevice, cudaDeviceGetPCIBusId(text[0], sizeof text[0], 99));
+    IS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(NULL, 32, 0));
+}
+
+/* ---- rows without end ---- */
+
+static char *in_pool, *on_device, *pageable; /* 1 MiB each: 2048 rows */
+static cudaMemPool_t host_pool;
+
+static void make_rows(void)
+{
+    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
+                                                    .location = {.type = cudaMemLocationTypeHost}};
+    alarm(20);
+    pageable = malloc(MiB);
+    OK(cudaMemPoolCreate(&host_pool, &of_host));
+    OK(cudaMallocFromPoolAsync((void **)&in_pool, MiB, host_pool, s));
+    OK(cudaMalloc((void **)&on_device, MiB));
+    OK(cudaStreamSynchronize(s));
+}
+
+static void grant(void)
+{
+    struct cudaMemAccessDesc both = {{.type = cudaMemLocationTypeDevice, .id = 0},
+                                     cudaMemAccessFlagsProtReadWrite};
+    OK(cudaMemPoolSetAccess(host_pool, &both, 1));
+}
+
+static void free_rows(void)
+{
+    OK(cudaFreeAsync(in_pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(host_pool));
+    OK(cudaFree(on_device));
+    free(pageable);
+}
+
+#define ROWS(to, from, height) \
+    cudaMemcpy2DAsync(to, 512, from, 512, 3, height, cudaMemcpyDefault, s)
+
+/* No number of rows keeps the call, which would hold the lock. */
+static void endless_copies(void)
+{
+    static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
+    make_rows();
+    OK(ROWS(on_device, in_pool, 2048));
+    for (int granted = 0; granted < 2; granted++) {
+        for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
+            size_t h = heights[i];
+            IS(cudaErrorInvalidValue, ROWS(on_device, in_pool, h));
+            IS(cudaErrorInvalidValue, ROWS(in_pool, on_device, h));
+            if (!granted)
+                continue;
+            IS(cudaErrorInvalidValue, ROWS(pageable, in_pool, h));
+            IS(cudaErrorInvalidValue, ROWS(in_pool, pageable, h));
+            IS(cudaErrorInvalidValue, cudaMemcpy2D(pageable, 512, in_pool, 512, 3, h, 4));
+        }
+        grant();
+    }
+    OK(ROWS(pageable, pageable, 2048));
+    free_rows();
+}
+
+/* One row beyond an allocation that the device may not touch: the pool's memory goes on there. */
+static void one_row_more(void)
+{
+    make_rows();
+    OK(ROWS(pageable, in_pool, 2049));
+    OK(ROWS(in_pool, pageable, 2049));
+    free_rows();
+}
+
+/* These do not return. */
+static void many_from_pool(void)
+{
+    make_rows();
+    ROWS(pageable, in_pool, (size_t)1 << 32);
+}
+static void many_to_pool(void)
+{
+    make_rows();
+    ROWS(in_pool, pageable, SIZE_MAX);
+}
+static void many_of_host(void)
+{
+    make_rows();
+    cudaMemcpy2D(pageable, 512, pageable, 512, 3, (size_t)1 << 32, cudaMemcpyDefault);
+}
+
+/* ---- slices ---- */
+
+static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
+{
+    return (struct cudaPitchedPtr){p, pitch, pitch, height};
+}
+
+/* Of a box of 8 x 4 x 3 bytes in rows of 16, the middle goes to another place: what lies between
+ * its rows and slices stays. */
+static void slices(void)
+{
+    unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
+    struct cudaExtent all = {16, 6, 4};
+    struct cudaMemcpy3DParms p = {.extent = {8, 4, 3}, .kind = cudaMemcpyDefault};
+    OK(cudaMalloc((void **)&box, sizeof host_box));
+    for (size_t i = 0; i < sizeof host_box; i++)
+        host_box[i] = (unsigned char)i;
+    OK(cudaMemset3D(pitched(box, 16, 6), 0xee, all));
+    p.srcPtr = pitched(host_box, 16, 6);
+    p.srcPos = (struct cudaPos){1, 1, 0};
+    p.dstPtr = pitched(box, 16, 6);
+    p.dstPos = (struct cudaPos){2, 2, 1};
+    OK(cudaMemcpy3DAsync(&p, s));
+    OK(cudaMemset3DAsync(pitched(box, 16, 6), 0x11, (struct cudaExtent){1, 2, 4}, s));
+    OK(cudaMemcpyAsync(got, box, sizeof got, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    size_t copied = 0, set = 0, left = 0;
+    for (size_t z = 0; z < 4; z++)
+        for (size_t y = 0; y < 6; y++)
+            for (size_t x = 0; x < 16; x++) {
+                size_t at = (z * 6 + y) * 16 + x;
+                bool inside = x >= 2 && x < 10 && y >= 2 && z >= 1;
+                if (inside)
+                    copied += got[at] == host_box[((z - 1) * 6 + y - 1) * 16 + x - 1];
+                else if (x == 0 && y < 2)
+                    set += got[at] == 0x11;
+                else
+                    left += got[at] == 0xee;
+            }
+    SAME(8 * 4 * 3, copied);
+    SAME(2 * 4, set);
+    SAME(sizeof got - 8 * 4 * 3 - 2 * 4, left);
+    /* Back, all of it in one. */
+    p = (struct cudaMemcpy3DParms){.extent = all, .kind = cudaMemcpyDeviceToHost};
+    p.srcPtr = pitched(box, 16, 6);
+    p.dstPtr = pitched(host_box, 16, 6);
+    OK(cudaMemcpy3D(&p));
+    SAME(0, memcmp(host_box, got, sizeof got));
+    OK(cudaFree(box));
+}
+
+static void slices_refused(void)
+{
+    unsigned char *d, host_box[4096];
+    struct cudaMemcpy3DParms p = {.extent = {16, 4, 4}, .kind = cudaMemcpyDefault};
+    alarm(20);
+    OK(cudaMalloc((void **)&d, 1024));
+    IS(cudaErrorInvalidValue, cudaMemcpy3D(NULL));
+    p.srcPtr = pitched(host_box, 16, 16);
+    p.dstPtr = pitched(d, 16, 16);
+    OK(cudaMemcpy3D(&p));
+    /* One slice more does not fit. */
+    p.extent.depth = 5;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    IS(cudaErrorInvalidValue, cudaMemset3DAsync(pitched(d, 16, 16), 0, p.extent, s));
+    p.extent.depth = (size_t)1 << 60;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    p.extent = (struct cudaExtent){17, 4, 1};
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 17, 2};
+    IS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 0, 2};
+    OK(cudaMemcpy3D(&p));
+    OK(cudaMemset3D(pitched(d, 16, 16), 0, p.extent));
+    p.extent = (struct cudaExtent){1, 1, (size_t)1 << 40};
+    p.srcPtr = pitched(host_box, (size_t)1 << 32, (size_t)1 << 32);
+    p.dstPtr = p.srcPtr;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    OK(cudaFree(d));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct named_case cases[] = {{"allocations", allocations},
+                                              {"bytes", bytes},
+                                              {"ends", ends},
+                                              {"endless", endless},
+                                              {"refused", refused},
+                                              {"nodes", nodes},
+                                              {"endless_copies", endless_copies},
+                                              {"one_row_more", one_row_more},
+                                              {"many_from_pool", many_from_pool},
+                                              {"many_to_pool", many_to_pool},
+                                              {"many_of_host", many_of_host},
+                                              {"slices", slices},
+                                              {"slices_refused", slices_refused},
+                                              {"ranges", ranges},
+                                              {"numbers", numbers}};
+    OK(cudaStreamCreate(&s));
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# A graded run: SIM_SEAL. What is closed, what stays open, and when a journal counts.
+
+load ../../../tests/suite
+
+setup_file() {
+    make -s -C "$ROOT" BACKEND=simulator build/simulator/simulator/tests/unit/sealed \
+        build/simulator/lessons/08_stream_order
+}
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# sealed PROGRAM [ARGUMENT...]: runs it by run.sh, sealed (CHECK_SEAL), in the folder run, with the
+# settings SIM_ENV
+sealed() {
+    rm -rf run && mkdir run
+    # shellcheck disable=SC2086  # words
+    CHECK_SEAL=${CHECK_SEAL:-1} ${RUN_BY:-} "$BASH" "$ROOT/tests/grading/run.sh" run \
+        LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$PWD/run/journal.jsonl" \
+        "${SIM_ENV[@]}" -- "$ROOT/build/simulator/$1" "${@:2}"
+    status=$(<run/status) ended=''
+    [ ! -s run/ended ] || ended=$(<run/ended)
+}
+case_of() { sealed simulator/tests/unit/sealed "$@"; }
+
+@test "a graded run can write to nothing, start nothing and look into nothing" {
+    local CHECK_SEAL what words before
+    local -A sentence=([create]="opens a file for writing" [fopen]="opens a file for writing"
+        [open-both-ways]="opens a file for writing" [truncate]="opens a file for writing"
+        [exec]="starts another program" [unlink]="removes a file" [rename]="renames a file"
+        [ptrace]="looks into another process" [other-memory]="writes into another process"
+        [executable]="makes memory executable" [executable-map]="makes memory executable"
+        [kill-all]="signals a group of processes" [network]="a connection to a network"
+        [namespace]="makes a namespace" [namespace-clone]="makes a namespace"
+        [filter]="filters system calls" [shared-memory]="leaves memory behind"
+        [map-over]="changes the simulated device" [unmap]="changes the simulated device"
+        [unmap-first]="changes the simulated device"
+        [map-over-from-below]="changes the simulated device" [empty]="changes the simulated device"
+        [move-away]="changes the simulated device" [move-over]="changes the simulated device"
+        [open-library]="changes the simulated device" [open-paths]="changes the simulated device"
+        [map-paths]="changes the simulated device")
+    [ "$(uname -m)" != x86_64 ] || sentence+=([32-bit]="by itself"
+        [x32]="that no lesson needs" [instruction]="makes a system call by itself")
+    for CHECK_SEAL in 1 exec; do
+        # What comes by exec puts a filter of its own on top.
+        [ "$CHECK_SEAL" = 1 ] || unset "sentence["{filter,open-paths,open-library,empty}"]" \
+            "sentence["{map-over,map-over-from-below,unmap,unmap-first,move-away,move-over}"]"
+        for what in "${!sentence[@]}"; do
+            for before in "" call; do
+                case_of "$what" ${before:+"$before"}
+                words=$(<run/stderr)
+                [[ $status = 1 && $words == *"${sentence[$what]}"*"may not while it is graded"* &&
+                    ! -e run/made && ! -s run/stdout ]] ||
+                    complain "$CHECK_SEAL $what${before:+ behind a call}: status $status, $words"
+            done
+        done
+        case_of system
+        [ "$status" = 1 ] || complain "$CHECK_SEAL system: status $status"
+        # The one place of paths that may be opened for writing is read-only.
+        case_of own-path
+        [[ $status = 139 && ! -e run/made ]] || complain "$CHECK_SEAL own-path: status $status"
+    done
+    finish
+}
+
+@test "without SIM_SEAL all of that is allowed" {
+    local what
+    cd "$BATS_TEST_TMPDIR" && : >journal.jsonl
+    for what in create network executable unlink; do
+        run "$ROOT/build/simulator/simulator/tests/unit/sealed" "$what"
+        [ "$status$output" = "0went on" ] || complain "$what: $status $output"
+    done
+    finish
+}
+
+@test "what a lesson needs stays: reading, threads, a second process, the lines of a report" {
+    local what
+    for what in nothing read memory thread two; do
+        case_of "$what"
+        [ "$status$ended" = 0 ] || complain "$what: status $status $ended $(cat run/stderr)"
+    done
+    [ -s run/journal.jsonl ] && [ -s run/journal.jsonl.1 ] ||
+        complain "two processes: $(ls run)"
+    sealed lessons/08_stream_order
+    [ "$status$ended" = 3 ] || complain "lesson 08's starter: status $status $ended"
+    grep -q 'at lessons/08_stream_order.c:[0-9]' run/stderr ||
+        complain "no line in the report:" "$(head -n 4 run/stderr)"
+    finish
+}
+
+@test "a program that may start itself again does so with the settings of its grader" {
+    case_of again
+    [[ $status = 1 && $(<run/stderr) == *"starts another program"* ]] ||
+        complain "It may not: status $status $(cat run/stdout run/stderr)"
+    CHECK_SEAL="exec" case_of again
+    [[ $status$ended = 0 && $(<run/stdout) = "2 devices" && -s run/journal.jsonl ]] ||
+        complain "It may: status $status $ended $(cat run/stdout run/stderr)"
+    # Where each process has its libraries at the same addresses, too.
+    CHECK_SEAL="exec" RUN_BY="setarch -R" case_of again
+    [[ $status$ended = 0 && $(<run/stdout) = "2 devices" ]] ||
+        complain "Without randomized addresses: status $status $(cat run/stdout run/stderr)"
+    finish
+}
+
+@test "a journal that was written over, planted or taken away does not count" {
+    # The program writes to every descriptor that it has.
+    case_of write-journal
+    assert_equal "$ended" journal
+    # It ends without the end of its journal: that is for the check's other sentences.
+    case_of end-early
+    assert_equal "$status$ended" 0
+    # Another process writes beside it: the files of the run are there when it begins.
+    local made
+    for made in 'echo {} >run/journal.jsonl' 'mkfifo run/journal.jsonl.3' \
+        'echo {} >run/journal.jsonl.7' 'truncate -s 1T run/journal.jsonl' \
+        'ln -s /dev/zero run/journal.jsonl'; do
+        rm -rf run && mkdir run
+        eval "$made"
+        CHECK_SEAL=1 bounded "$BASH" "$ROOT/tests/grading/run.sh" run \
+            LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$PWD/run/journal.jsonl" \
+            -- "$ROOT/build/simulator/simulator/tests/unit/sealed" nothing
+        [ -s run/ended ] || complain "$made: the run counts."
+    done
+    finish
+}
+
+@test "the journal and its receipt repeat the settings, and others than the grader's do not count" {
+    local SIM_ENV=(SIM_DEVICES=3 SIM_CHECK=off SIM_CHECK=noleaks SIM_PEERS=) what
+    case_of two
+    assert_equal "$status$ended" 0
+    run head -qn 1 run/journal.jsonl run/journal.jsonl.1
+    assert_line --index 0 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
+    assert_line --index 1 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
+    # Of a process that was started with others, or that says so in its receipt alone.
+    local seal seal_secrets=()
+    # shellcheck source=tests/grading/seal.sh
+    source "$ROOT/tests/grading/seal.sh"
+    holds() { # holds SETTINGS OF THE JOURNAL, OF THE RECEIPT
+        rm -rf forged && mkdir forged && cd forged || return
+        seal_run ../receipts
+        printf '{"n":0,"did":"start"%s}\n' "${1:+,\"settings\":\"$1\"}" >journal.jsonl
+        echo "0 $(cksum <journal.jsonl) ${seal_secrets[0]} $2" >"/proc/self/fd/$seal"
+        seal_holds "${given[@]}"
+        local held=$?
+        cd .. && return $held
+    }
+    given=(LD_LIBRARY_PATH=x SIM_JOURNAL=y SIM_CHECK=on SIM_MEMORY=8G)
+    holds "SIM_MEMORY=8G SIM_CHECK=on" "SIM_CHECK=on SIM_MEMORY=8G" || complain "They agree."
+    for what in "" SIM_CHECK=on "SIM_CHECK=off SIM_MEMORY=8G" "SIM_CHECK=on SIM_MEMORY=8G SIM_X=1"
+    do
+        ! holds "$what" "SIM_CHECK=on SIM_MEMORY=8G" || complain "The journal's line is: $what"
+        ! holds "SIM_CHECK=on SIM_MEMORY=8G" "$what" || complain "The receipt's are: $what"
+    done
+    given=(SIM_JOURNAL=y)
+    holds "" "" || complain "There are none."
+    ! holds SIM_CHECK=off "" || complain "None was given."
+    finish
+}
+
+@test "a graded run's settings are in a page that /proc/self/mem cannot write, either" {
+    # Where a program may start itself again it can open the page of paths, and so this file.
+    CHECK_SEAL="exec" case_of write-settings
+    [[ $status$ended = 0 && $(<run/stdout) = "as they were" ]] ||
+        complain "status $status $ended: $(cat run/stdout run/stderr)"
+    finish
+}
+
+@test "the settings of a graded run cannot be changed in memory, and a bad SIM_SEAL is named" {
+    local program=$ROOT/build/simulator/simulator/tests/unit/sealed
+    run env SIM_SEAL=77 "$program" nothing
+    assert_equal "$status" 1
+    assert_output --partial 'SIM_SEAL is "77"; expected the number of a descriptor'
+    run env SIM_SEAL=here "$program" nothing
+    assert_equal "$status" 1
+    assert_output --partial 'SIM_SEAL is "here"'
+}

@@ -1,0 +1,829 @@
+#!/usr/bin/env bats
+# The simulated device from outside: its symbols, its SIM_ variables, its journal, and what a
+# program may and may not do.
+
+load ../../../tests/suite
+
+setup_file() {
+    local programs=(behaviour per_thread facts host_rules traced functions_at_end functions_meet
+        joined successor interrupted threads_end)
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}"
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    library=build/simulator/libcudart.so.13
+    at=$ROOT/build/simulator/simulator/tests/unit
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# program NAME [ARGUMENT...]: runs it; $output is stdout, $errors stderr, $status the exit status.
+# It has three descriptors, as in a terminal, not those of Bats too: how many there were decides
+# when Linux makes a process wait for room for more.
+program() {
+    local name=$1 open
+    shift
+    status=0
+    output=$(
+        for open in /proc/"$BASHPID"/fd/*; do
+            open=${open##*/}
+            [ "$open" -lt 3 ] || exec {open}>&-
+        done
+        bounded "$at/$name" "$@" 2>errors
+    ) || status=$?
+    errors=$(cat errors)
+}
+
+# printed LINE...: stdout is these lines
+printed() {
+    diff <(printf '%s\n' "$@") <(printf '%s\n' "$output") ||
+        miss "stdout differs (< expected, > here)." "stderr:" "$errors"
+}
+
+names_of() {
+    nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort
+}
+
+# ---- the library ----
+
+@test "the library has every function of libcudart.so.13, the kernels, sim_*, and no more" {
+    cd "$ROOT"
+    run diff <({ cat simulator/api/{libcudart,newer}-symbols.txt
+        printf '%s\n' {kernel,launch}_{add,fill,hold} sim_launch_kernel{,_ptsz} \
+            sim_graph_add_kernel_node sim_calls; } |
+        LC_ALL=C sort) <(names_of "$library")
+    assert_output ""
+}
+
+@test "its name and its symbols' version are libcudart.so.13, there and in what is linked with it" {
+    cd "$ROOT"
+    run readelf -d "$library"
+    assert_output --partial "Library soname: [libcudart.so.13]"
+    run bash -c 'nm -D --defined-only "$1" | grep -v "@@libcudart.so.13\$" | grep -v " A "' - \
+        "$library"
+    assert_output ""
+    run bash -c 'readelf -V "$1" | grep -A 1 "File: libcudart.so.13"' - "$at/behaviour"
+    assert_output --partial "Name: libcudart.so.13"
+}
+
+@test "a program linked with the real library needs the same, and runs on the simulated one" {
+    local real
+    real=$(cd "$ROOT" &&
+        find -H build/cuda /usr/local/cuda/lib{64,} -name libcudart.so.13 2>/dev/null | head -n 1)
+    [ -n "$real" ] || skip "no real libcudart.so.13 is here"
+    cd "$ROOT"
+    cat >"$BATS_TEST_TMPDIR/small.c" <<'END'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+int main(void) { int n = 0; cudaGetDeviceCount(&n); printf("%d devices\n", n); return 0; }
+END
+    "${CC:-gcc}" -isystem build/cuda/include "$BATS_TEST_TMPDIR/small.c" -o \
+        "$BATS_TEST_TMPDIR/real" "$real"
+    "${CC:-gcc}" -isystem build/cuda/include "$BATS_TEST_TMPDIR/small.c" -o \
+        "$BATS_TEST_TMPDIR/simulated" "$library"
+    needs() {
+        readelf -V "$1" | grep -E 'File:|Name:' |
+            sed 's/^.*\(File\|Name\)/\1/; s/ Version:.*//' | LC_ALL=C sort
+    }
+    run diff <(needs "$BATS_TEST_TMPDIR/real") <(needs "$BATS_TEST_TMPDIR/simulated")
+    assert_output ""
+    run "$BATS_TEST_TMPDIR/real"
+    assert_output "2 devices"
+}
+
+@test "each function that is not simulated returns cudaErrorNotSupported, and names itself once" {
+    local names named
+    mapfile -t names < <(sed -n 's/^UNMODELLED(\(.*\))$/\1/p' \
+        "$ROOT/build/simulator/unmodeled.inc")
+    [ "${#names[@]}" -gt 50 ]
+    SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
+    [ "$status" = 0 ]
+    printed "${#names[@]} functions asked, 0 returned something else"
+    run diff <(printf '%s\n' "${names[@]}" | LC_ALL=C sort) \
+        <(sed 's/^simulated device: \([^ ]*\) is not simulated.*/\1/' errors | LC_ALL=C sort)
+    assert_output ""
+    named=$(jq -r 'select(.did == "unsupported").call' journal | LC_ALL=C sort -u | wc -l)
+    [ "$named" = "${#names[@]}" ] || miss "The journal does not name them all."
+}
+
+@test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
+    # Declared here: not every package of the runtime's headers has cuda_profiler_api.h.
+    cat >profiled.c <<'END'
+#include <cuda_runtime_api.h>
+cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
+int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
+END
+    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" profiled.c -o profiled "$ROOT/$library"
+    run ./profiled
+    assert_success
+    assert_output ""
+}
+
+# ---- the SIM_ variables ----
+
+@test "nonsense in a SIM_ variable: one sentence names it, its value and a correct one" {
+    local setting
+    for setting in SIM_DEVICES={abc,0,17,99,-1,' 2',2x,+2,1e1} \
+        SIM_MEMORY={-1,5Q,1,abc,G,99999999999999999999,16777216T,+5G,8GG} \
+        SIM_SCHEDULE={fast,random:,random:x,random:-1,Measured,random} \
+        SIM_FAIL=cudaMalloc{,:,:0,:x,:-1,': 1'} SIM_FAIL={:1,malloc:1,cudaMallocAsnyc:1} \
+        SIM_FAIL={cudaMallocAsync_ptsz:1,cudaGetLastError:1} SIM_EXPLAIN={on,2,true} \
+        SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} \
+        SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd} \
+        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1}; do
+        status=0
+        env "$setting" "$at/behaviour" first >out 2>err || status=$?
+        [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
+        [ ! -s out ] || complain "$setting: the program went on: $(cat out)"
+        [ "$(wc -l <err)" = 1 ] || complain "$setting: stderr has not one line: $(cat err)"
+        grep -qF "simulated device: ${setting%%=*} is \"${setting#*=}\"; " err ||
+            complain "$setting: the sentence does not name it: $(cat err)"
+    done
+    finish
+}
+
+@test "SIM_CHECK=noleaks: what is not freed at the end is not reported, and all else is" {
+    SIM_CHECK=on program behaviour leaks
+    [ "$status" = 3 ]
+    [ "$(grep -c '^hazard: leak' <<<"$errors")" = 4 ] || complain "Not four leaks:" "$errors"
+    SIM_CHECK=noleaks SIM_JOURNAL=journal program behaviour leaks
+    [ "$status$errors" = 0 ] || complain "Exit status $status, and it says:" "$errors"
+    [ "$(jq -r 'select(.did == "exit").live' journal)" = 4 ] ||
+        complain "The journal does not say that four are alive."
+    SIM_CHECK=noleaks program behaviour unordered
+    [ "$status" = 3 ]
+    [[ $errors == *"hazard: unordered writes"* ]] || complain "It says:" "$errors"
+    finish
+}
+
+@test "a journal whose file takes no more: one sentence says so" {
+    SIM_JOURNAL=/dev/full program behaviour first
+    [ "$status" = 0 ]
+    [[ "$errors" == *"the journal (SIM_JOURNAL) is not whole"* ]] || miss "It said: $errors"
+}
+
+@test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long-journal' - "$at"
+    assert_success
+    assert_output --partial "10000 calls"
+    assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ] || miss "It said:" "$output"
+    [ "$(stat -c %s long)" = 65536 ]
+}
+
+@test "opened by dlopen and closed again, once or in a loop: the program goes on and ends well" {
+    # It is not linked with the library.
+    "${CC:-gcc}" -std=c11 -isystem "$ROOT/build/cuda/include" \
+        "$ROOT/simulator/tests/unit/opened.c" -o opened -ldl
+    opened() { # opened CASE STATUS OUTPUT
+        status=0
+        output=$(bounded ./opened "$ROOT/$library" "$1" 2>errors) || status=$?
+        errors=$(cat errors)
+        [ "$status" = "$2" ] && [ "$output" = "$3" ] ||
+            complain "$1: exit status $status, not $2; it printed:" "$output" "$errors"
+    }
+    local schedule
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        opened count 0 "2 devices"
+        opened loop 0 "40 host functions"
+        opened pending 0 "2 devices"$'\n'"it ran"
+    done
+    SIM_SCHEDULE=late opened touch 3 "2 devices"
+    [[ $errors == *"hazard: host access not ordered after a write"* ]] ||
+        complain "touch: the touch is not reported:" "$errors"
+    finish
+}
+
+@test "a SIM_ variable that does not exist: one sentence that names it and those that do" {
+    SIM_PAGE=late program behaviour first
+    [ "$status" = 1 ]
+    [[ "$errors" == *"there is no variable SIM_PAGE; expected SIM_SCHEDULE"* ]] ||
+        miss "It said: $errors"
+}
+
+@test "an empty SIM_ variable is as good as none" {
+    SIM_DEVICES='' SIM_MEMORY='' SIM_SCHEDULE='' SIM_FAIL='' SIM_CHECK='' SIM_JOURNAL='' \
+        program behaviour first
+    [ "$status" = 0 ]
+    printed "devices 2 memory 150109880320"
+}
+
+@test "SIM_DEVICES and SIM_MEMORY are what the program sees" {
+    SIM_DEVICES=5 SIM_MEMORY=3G program behaviour first
+    printed "devices 5 memory 3221225472"
+    SIM_DEVICES=16 SIM_MEMORY=65536K program behaviour first
+    printed "devices 16 memory 67108864"
+}
+
+@test "SIM_SEGMENT is the size of a segment, and 32 MiB when it is not set" {
+    program behaviour segments
+    printed "reserved 32 32 64"
+    SIM_SEGMENT=3 program behaviour segments
+    printed "reserved 3 21 42"
+    SIM_SEGMENT=48 program behaviour segments
+    printed "reserved 48 48 48"
+    SIM_SEGMENT=1024 SIM_MEMORY=64M program behaviour segments
+    printed "reserved 0 0 0"
+}
+
+@test "SIM_POOLS=off: a new driver, a device without pools, and both attributes are 0" {
+    local call='cudaDeviceGetAttribute(&' plain='cudaMalloc(&p, MiB): cudaSuccess'
+    local pools="${call}pools, cudaDevAttrMemoryPoolsSupported, 0)"
+    local types="${call}types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0)"
+    program behaviour support
+    printed "$pools: cudaSuccess" "$types: cudaSuccess" \
+        "driver 13000: pools 1, handle types 9; properties: 1, 9" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaSuccess" "$plain"
+    SIM_POOLS=off program behaviour support
+    printed "$pools: cudaSuccess" "$types: cudaSuccess" \
+        "driver 13000: pools 0, handle types 0; properties: 0, 0" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
+    SIM_DRIVER_VERSION=11010 program behaviour support
+    printed "$pools: cudaErrorInvalidValue" "$types: cudaErrorInvalidValue" \
+        "driver 11010: pools -1, handle types -1; properties: 0, 0" \
+        "cudaMallocAsync(&p, MiB, NULL): cudaErrorNotSupported" "$plain"
+}
+
+@test "a driver before 12.3 has no fabric handles: none is promised, made or imported" {
+    local version call='cudaDeviceGetAttribute(&types, '
+    call+='cudaDevAttrMemoryPoolSupportedHandleTypes, 0)'
+    local descriptors='cudaMemPoolCreate(&descriptors, &props): cudaSuccess'
+    local fabrics='cudaMemPoolCreate(&fabrics, &props)'
+    local import='cudaMemPoolImportFromShareableHandle(&imported, &handle, '
+    import+='cudaMemHandleTypeFabric, 0)'
+    for version in 12030 13000; do
+        SIM_DRIVER_VERSION=$version program behaviour fabric
+        printed "$call: cudaSuccess" "handle types 9" "$descriptors" "$fabrics: cudaSuccess" \
+            "$import: cudaErrorNotSupported"
+    done
+    for version in 11030 12020; do
+        SIM_HANDLE_TYPES=9 SIM_DRIVER_VERSION=$version program behaviour fabric
+        printed "$call: cudaSuccess" "handle types 1" "$descriptors" \
+            "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
+    done
+    SIM_DRIVER_VERSION=11020 program behaviour fabric
+    printed "$call: cudaErrorInvalidValue" "handle types -1" "$descriptors" \
+        "$fabrics: cudaErrorInvalidValue" "$import: cudaErrorInvalidValue"
+}
+
+@test "a wait behind a closed gate ends the program, and the report has its line" {
+    local line
+    line=$(grep -n '/\* the wait \*/' "$ROOT/simulator/tests/unit/behaviour.c")
+    program behaviour closed-gate
+    [ "$status" = 3 ] || complain "Exit status $status, not 3."
+    [[ $errors == *"hazard: waiting forever. cudaStreamSynchronize waits for stream 1,"* ]] ||
+        complain "The wait is not reported:" "$errors"
+    [[ $errors == *$'\n'"  called     at "*"behaviour.c:${line%%:*}"$'\n'"  To do: "* ]] ||
+        complain "The report lacks its line, ${line%%:*}:" "$errors"
+    finish
+}
+
+@test "the journal has how many exported descriptors were left open" {
+    local case
+    for case in "3 0 3" "3 1 2" "3 3 null" "0 0 null"; do
+        # shellcheck disable=SC2086  # words
+        set -- $case
+        SIM_JOURNAL=journal program behaviour exports "$1" "$2"
+        [ "$(jq -r 'select(.did == "exit").descriptors' journal)" = "$3" ] ||
+            complain "Of $1 descriptors $2 were closed, and the journal ends with" \
+                "$(tail -n 1 journal)"
+    done
+    finish
+}
+
+@test "SIM_FAIL=cudaMallocAsync:2 makes the second one fail, and no other" {
+    local wanted=() i
+    for i in cudaSuccess cudaErrorMemoryAllocation cudaSuccess; do
+        wanted+=("cudaMallocAsync(&p, MiB, s): $i" "cudaGetLastError(): $i")
+    done
+    SIM_FAIL=cudaMallocAsync:2 program behaviour fail
+    [ "$status" = 0 ]
+    printed "${wanted[@]}"
+}
+
+# ---- time ----
+
+@test "events time the device: 64 MiB take what an H200 took, and what the schedule makes of it" {
+    program behaviour seconds
+    local us start
+    start=$(lines "cudaEventElapsedTime(&ms, a, b): cudaErrorNotReady" \
+        "cudaEventElapsedTime(&ms, a, b): cudaSuccess" "microseconds ")
+    [[ $output == "$start"* ]] || miss "It printed:" "$output"
+    us=$(sed -n 's/^microseconds //p' <<<"$output")
+    [ "$us" -ge 15 ] && [ "$us" -le 21 ] ||
+        miss "The recorded device took 18.0 us, this one $us us."
+    SIM_SCHEDULE=instant program behaviour seconds
+    [[ $output == *"microseconds 0" ]]
+    SIM_SCHEDULE=late program behaviour seconds
+    us=$(sed -n 's/^microseconds //p' <<<"$output")
+    [ "$us" -ge 1000000 ]
+}
+
+@test "SIM_EXPLAIN=1: a report of a missing edge adds the epoch and the vector clock" {
+    local without
+    program behaviour unordered
+    [ "$status" = 3 ]
+    [ "$(grep -c "^  Missing:" <<<"$errors")" = 1 ] || miss "stderr says:" "$errors"
+    without=$errors
+    SIM_EXPLAIN=0 program behaviour unordered
+    [ "$errors" = "$without" ] || miss "SIM_EXPLAIN=0 changes the report:" "$errors"
+    SIM_EXPLAIN=1 program behaviour unordered
+    run diff <(echo "$without") <(echo "$errors")
+    assert_line ">   Epoch:     cudaMemsetAsync is operation 2 of stream 1."
+    assert_line ">   Acquired:  before cudaMemsetAsync, stream 2 has acquired stream 1 up to 1."
+    [ "$(grep -c "^[<>]" <<<"$output")" = 2 ] || miss "More than two lines differ:" "$output"
+}
+
+# ---- the journal ----
+
+@test "the journal is JSON Lines, numbered from 0, the same bytes in two runs, under any schedule" {
+    local schedule run
+    export SIM_CHECK=off
+    for schedule in measured instant random:4; do
+        for run in 1 2; do
+            SIM_SCHEDULE=$schedule SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err ||
+                complain "$schedule: exit status $?."
+        done
+        cmp -s journal1 journal2 || complain "$schedule: two runs leave different journals:" \
+            "$(diff journal1 journal2 | head -n 4)"
+        jq -e -s 'map(.n) == [range(length)]' journal1 >/dev/null ||
+            complain "$schedule: the lines are not numbered 0, 1, 2, ..., or are no JSON."
+        jq -e -s 'first.did == "start" and last.did == "exit"
+            and all(.[]; has("call") != has("did"))' journal1 >/dev/null ||
+            complain "$schedule: start, exit, or a line that has neither a call nor did."
+        jq -e -s 'all(.[] | select(.call); has("result") and .end >= .t)' journal1 >/dev/null ||
+            complain "$schedule: a call without a result, or one that ends before it begins."
+    done
+    finish
+}
+
+@test "host functions that are pending at the end are run, and two runs leave the same journal" {
+    local run
+    for run in 1 2; do
+        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program functions_at_end
+        [ "$status" = 0 ] || complain "exit status $status." "$errors"
+        [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] ||
+            complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
+    done
+    cmp -s journal1 journal2 || complain "Two runs leave different journals:" \
+        "$(diff journal1 journal2 | head -n 4)"
+    finish
+}
+
+@test "host functions and the host wake and await each other: all runs leave the same journal" {
+    local way run
+    for way in wakes spins dozes waits lags asks; do
+        for run in 1 2 3 4 5 6; do
+            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
+            [ "$status" = 0 ] || {
+                complain "$way: exit status $status." "$errors"
+                break
+            }
+            cmp -s journal1 journal$run || {
+                complain "$way: run $run leaves another journal than the first:" \
+                    "$(diff journal1 journal$run | head -n 4)"
+                break
+            }
+        done
+        # How long the function takes when it goes on changes nothing.
+        [ "$way" != waits ] || mv journal1 waits
+    done
+    SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program functions_meet lags
+    cmp -s waits lags || complain "lags leaves another journal than waits:" \
+        "$(diff waits lags | head -n 4)"
+    finish
+}
+
+# How long that takes depends on what else the machine does.
+@test "a host that waits for another thread to end does not idle" {
+    SIM_SCHEDULE=late program joined
+    printed cudaErrorNotReady
+}
+
+@test "a new stream does not reuse, as its own, what a destroyed stream had freed" {
+    local schedule
+    for schedule in measured late random:1; do
+        SIM_SCHEDULE=$schedule SIM_JOURNAL=journal program successor
+        [ "$status" = 0 ] || complain "$schedule: exit status $status." "$errors"
+        jq -e -s '[.[] | select(.call == "cudaMallocAsync").from]
+            == ["new", "synchronized"]' journal >/dev/null ||
+            complain "$schedule: reused otherwise:" "$(grep cudaMallocAsync journal)"
+    done
+    finish
+}
+
+@test "the journal gives reserved as cudaMemPoolGetAttribute does" {
+    SIM_CHECK=off SIM_JOURNAL=journal "$at/facts" first >out 2>err
+    # what the last allocation or free of the pool said is what a following question gets
+    jq -e -s '
+        reduce .[] as $l ({ok: true, asked: 0};
+            if $l.reserved and $l.pool != null then .reserved[$l.pool | tostring] = $l.reserved
+            elif $l.call == "cudaMemPoolGetAttribute"
+                and $l.attribute == "cudaMemPoolAttrReservedMemCurrent" then
+                .asked += 1 | .ok = (.ok and $l.value == (.reserved[$l.pool | tostring] // 0))
+            else . end) | .ok and .asked > 50' journal
+}
+
+@test "the journal marks the calls in which the host learned that work is over, and no others" {
+    SIM_JOURNAL=journal program behaviour learns
+    [ "$status" = 0 ]
+    run jq -r 'select(.acquired) | .call' journal
+    assert_output "$(lines cudaStreamSynchronize cudaEventSynchronize cudaEventQuery \
+        cudaStreamQuery cudaFree cudaDeviceSynchronize)"
+}
+
+@test "the journal says where in its allocation a kernel, a memset or a copy begins" {
+    SIM_CHECK=off SIM_JOURNAL=journal program behaviour inside
+    run jq -r 'select(.call and (.call | test("launch|Mem(set|cpy)")))
+        | "\(.call) \(.allocation) \(.inner_offset // 0)"' journal
+    assert_output "$(lines "launch_fill 3 4096" "launch_add 3 0" "cudaMemsetAsync 1 500" \
+        "cudaMemcpyAsync 1 512" "cudaMemcpyAsync 1 16" "cudaMemsetAsync 0 0")"
+}
+
+@test "a call that waits keeps its line in the journal while another thread makes calls" {
+    SIM_JOURNAL=journal program behaviour meanwhile
+    [ "$status" = 0 ]
+    jq -e -s '
+        ([.[] | select(.call == "cudaStreamSynchronize")] | length == 1
+            and (first | .stream == 1 and .result == "cudaSuccess" and .thread == null))
+        and ([.[] | select(.call == "cudaMemGetInfo")] | length == 50 and all(.[];
+            .thread != null and .free and .result == "cudaSuccess"))' journal ||
+        miss "The journal has other lines:" \
+            "$(jq -c 'select(.call) | [.call, .thread, .stream, .result]' journal | sort | uniq -c)"
+}
+
+@test "a host that slept was idle; one that was kept waiting, or computed for a moment, was not" {
+    SIM_SCHEDULE=late program behaviour kept
+    [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaSuccess"* ]] ||
+        miss "The streams return otherwise:" "$output"
+    [ "$(grep -c '^hazard: host access not ordered' <<<"$errors")" = 1 ] ||
+        miss "The touch is not reported once:" "$errors"
+    SIM_IDLE=off SIM_SCHEDULE=late program behaviour kept
+    [[ $output == *"kept, seen 0, cudaErrorNotReady"*"slept, cudaErrorNotReady"* ]] ||
+        miss "With SIM_IDLE=off a sleep lets work end:" "$output"
+    SIM_SCHEDULE=late program behaviour computing
+    printed "computed 60 ms, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
+    SIM_SCHEDULE=late program behaviour begun
+    printed "a thread began, cudaErrorNotReady" "cudaStreamSynchronize(s): cudaSuccess"
+}
+
+@test "where a process has few addresses (ulimit -v), an allocation fails with a sentence" {
+    local gib=$((1024 * 1024))
+    run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) "$at"
+    assert_output --partial "simulated device: this process has no "
+    assert_output --partial "SIM_MEMORY=1024M"
+    [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
+    SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) \
+        "$at"
+    assert_success
+    refute_output --partial "simulated device"
+}
+
+@test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
+    SIM_SCHEDULE=instant program behaviour many-pinned 40000
+    [ "$status" = 0 ]
+    printed "40000 allocations of pinned memory, 0 of them not as they should be"
+    [ -z "$errors" ] || miss "It said: $errors"
+}
+
+@test "no mapping is left (vm.max_map_count): pinned memory fails with a sentence, and comes back" {
+    [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
+    program behaviour no-mappings
+    [ "$status" = 0 ]
+    [ "$output" = "cudaMallocHost(&p, 1): cudaSuccess
+cudaFreeHost(p): cudaSuccess
+cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
+cudaMallocHost(&p, 1): cudaErrorMemoryAllocation
+cudaMallocHost(&p, 1): cudaSuccess
+cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
+    [[ $errors == *"there is none for another allocation of pinned memory."* ]]
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+}
+
+@test "no memory is left for the simulation's own records: a sentence, and the program ends" {
+    program behaviour no-memory
+    [ "$status" = 1 ] || miss "Exit status $status:" "$output" || return
+    [[ $errors == *"this machine has no memory left for "*" bytes of the simulation's own"* ]]
+}
+
+@test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
+    export SIM_MEMORY=512G    # each pool takes 32 MiB
+    program behaviour many-pools 10000
+    [ "$status" = 0 ]
+    printed "10000 pools"
+    [ -z "$errors" ] || miss "It said: $errors"
+    program behaviour many-pools 1000 $((10 << 30))
+    printed "more from the last: cudaErrorMemoryAllocation" "1000 pools"
+    [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
+        miss "It said: $errors"
+    [ "$(grep -c "simulated device" <<<"$errors")" = 1 ] || miss "It said: $errors"
+}
+
+@test "a program under strace, which stops it at each system call, comes to its end" {
+    SIM_SCHEDULE=late program traced "$at/behaviour" kept
+    [ "$status" != 77 ] || skip "$output"
+    [ "$status" = 3 ] || miss "Exit status $status, not 3" \
+        "$output" "$errors"
+}
+
+@test "a report names lines of a program whose folder and file have spaces in their names" {
+    mkdir "a folder"
+    cp "$ROOT/simulator/tests/litmus/write_write.c" "a folder/a file.c"
+    "${CC:-gcc}" -g -DWRONG -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" \
+        "$ROOT/$library"
+    run "./a folder/a program"
+    assert_failure 3
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:24$'
+    # A relative path, which the compiler was told to write, stays.
+    cp "a folder/a file.c" top.c
+    "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/simulator/tests/litmus" \
+        -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
+    run ./top
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:19$'
+    # From elsewhere: the last folder and the file. As make compiles, a path from the top.
+    cd /
+    run "$OLDPWD/a folder/a program"
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
+    make -s -C "$ROOT" BACKEND=simulator build/simulator/docs/clinic/01_handed_over_wrong
+    run "$ROOT/build/simulator/docs/clinic/01_handed_over_wrong"
+    assert_line --regexp ', stream 2, at docs/clinic/01_handed_over_wrong\.c:[0-9]+$'
+}
+
+@test "a report names a stream by the program's variable where that is sure, and nowhere else" {
+    cat >named.c <<'END'
+#include "litmus.h"
+#define ADD(data, stream) launch_add(data, 1, 4, stream)
+static void add(int *data, cudaStream_t given) { (void)launch_add(data, 1, 4, given); }
+static int *filled(cudaStream_t first)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, 16));
+    CHECK(launch_fill(data, 1, 4, first));
+    return data;
+}
+int main(void)
+{
+    cudaStream_t first, streams[2], *pointer = streams;
+    CHECK(cudaStreamCreate(&first));
+    CHECK(cudaStreamCreate(&streams[1]));
+    CHECK(launch_add(filled(first), 1, 4, streams[1])); /* element */
+    CHECK(launch_add(filled(first), 1, 4, pointer[1])); /* other name */
+    CHECK(launch_add(filled(first), 1, /* multi-line */
+                     4, streams[1]));
+    CHECK(launch_add(filled(first), 1, 4, *(pointer + 1))); /* expression */
+    /* launch_add(NULL, 1, 4, x) */ CHECK(launch_add(filled(first), 1, 4, streams[1])); /* two */
+    ADD(filled(first), streams[1]); /* macro */
+    add(filled(first), streams[1]);
+    return cudaDeviceSynchronize();
+}
+END
+    "${CC:-gcc}" -g -O0 -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" -Wno-comment \
+        -isystem "$ROOT/build/cuda/include" named.c -o named "$ROOT/$library"
+    SIM_CHECK=noleaks run ./named
+    assert_failure 3
+    local words line name
+    while IFS='|' read -r words name; do
+        line=$(grep -n "/\* $words \*/" named.c | cut -d : -f 1)
+        assert_line --partial "written    launch_add, stream 2$name, at named.c:$line"
+    done <<'END'
+element| (streams[1])
+other name| (pointer[1])
+expression|
+two|
+macro|
+END
+    assert_line --partial "cudaStreamWaitEvent(streams[1], event, 0) before launch_add"
+    assert_line --partial "Missing:   nothing makes stream 2 (given) wait for stream 1 (first)."
+    # The source has been changed since.
+    touch -d '1 hour' named.c
+    SIM_CHECK=noleaks run ./named
+    assert_failure 3
+    refute_output --regexp 'stream [12] \(.*\), at'
+    assert_line --partial "Missing:   nothing makes stream 2 wait for stream 1."
+}
+
+@test "two streams in one variable are not named by it in a report" {
+    cat >parameter.c <<'END'
+#include "litmus.h"
+static void add(int *data, cudaStream_t given) { CHECK(launch_add(data, 1, 4, given)); }
+int main(void)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, 16));
+    add(data, a);
+    add(data, b);
+    CHECK(cudaDeviceSynchronize());
+    return cudaFree(data);
+}
+END
+    "${CC:-gcc}" -g -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
+    run ./parameter
+    assert_failure 3
+    assert_line --partial "cudaEventRecord(event, stream 1) after launch_add"
+    refute_output --partial "(given)"
+}
+
+@test "a hazard on the same two lines is reported once, and counted at the end" {
+    cat >again.c <<'END'
+#include "litmus.h"
+static inline __attribute__((always_inline)) void use(cudaStream_t a, cudaStream_t b)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, 16));
+    CHECK(launch_fill(data, 1, 4, a));
+    CHECK(launch_add(data, 1, 4, b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+int main(int count, char **arguments)
+{
+    cudaStream_t a, b;
+    (void)arguments;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    for (int i = 0; i < count; i++) {
+        use(a, b);
+#ifdef TWICE
+        use(a, b);
+#endif
+    }
+    return 0;
+}
+END
+    local flags repeats
+    # One line, two calls: the second time the function stands inside of main twice.
+    for flags in "-O0:2" "-O2 -DTWICE:5"; do
+        repeats=${flags#*:}
+        # shellcheck disable=SC2086
+        "${CC:-gcc}" -g ${flags%:*} -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
+            -isystem "$ROOT/build/cuda/include" again.c -o again "$ROOT/$library"
+        run ./again two three
+        assert_failure 3
+        assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
+        assert_line --index $((${#lines[@]} - 2)) "simulated device: found $repeats more times: \
+unordered writes, launch_add at again.c:7."
+    done
+    run ./again
+    assert_line "simulated device: found 1 more time: unordered writes, launch_add at again.c:7."
+}
+
+# ---- what a program may and may not do ----
+
+@test "the host touches device memory: a sentence, then death by SIGSEGV as on a device" {
+    local how
+    for how in read write; do
+        program behaviour touch "$how"
+        [ "$status" = 139 ] || complain "$how: exit status $status, not 139."
+        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] &&
+            [[ $errors == *"(allocation 1, 1048576 bytes)"* ]] ||
+            complain "$how: stderr says: $errors"
+    done
+    program behaviour touch freed
+    [ "$status" = 139 ]
+    [[ $errors == *"an address of device 0 where nothing is allocated"* ]] ||
+        complain "freed: stderr says: $errors"
+    finish
+}
+
+@test "a program's own handler of SIGSEGV runs behind the sentence, and may pass the signal on" {
+    local how
+    for how in plain informed; do
+        program behaviour own-handler "$how"
+        [ "$status" = 0 ] || complain "$how: exit status $status, not 0."
+        [ "$(tail -n 3 <<<"$output")" = "the program's handler ran
+also where it was sent
+cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
+        [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] ||
+            complain "$how: stderr says: $errors"
+    done
+    program behaviour own-handler sent
+    [ "$(sed -n 3p <<<"$output")" = "also where it was sent" ] || complain "sent:" "$output"
+    # The signal comes to it once, and then to nobody.
+    SIM_SCHEDULE=late program behaviour own-handler passes-on
+    [ "$status" = 139 ] || complain "passes-on: exit status $status, not 139."
+    [ "$(grep -c '^passed on' <<<"$output")" = 1 ] || complain "passes-on: it prints:" "$output"
+    finish
+}
+
+@test "after a fault nothing more is done, and it is reported once" {
+    SIM_CHECK=off program behaviour after-fault
+    [ "$(grep -c 'behind the fault: 5 5' <<<"$output")" = 1 ] ||
+        complain "Work behind the fault was done:" "$output"
+    [ "$(grep -c '^cudaStreamSynchronize.*cudaErrorIllegalAddress' <<<"$output")" = 2 ] ||
+        complain "The fault does not stay:" "$output"
+    [ "$(grep -c 'illegal address' <<<"$errors")" = 1 ] ||
+        complain "The fault is not reported once:" "$errors"
+    finish
+}
+
+@test "a child of fork gets cudaErrorInitializationError; the parent and its journal go on" {
+    SIM_JOURNAL=journal program behaviour fork
+    [ "$status" = 0 ]
+    printed "child: cudaErrorInitializationError" "child: cudaErrorInitializationError" \
+        "child ended with 0" \
+        "cudaFreeAsync(p, s): cudaSuccess" "cudaStreamSynchronize(s): cudaSuccess"
+    jq -e -s 'map(.n) == [range(length)] and last.did == "exit"
+        and ([.[] | select(.did == "exit")] | length) == 1' journal
+    program behaviour fork-first
+    printed "child ended with 0" "cudaGetDeviceCount(&count): cudaSuccess"
+}
+
+@test "host functions run in order on a thread of their own, may block, and may not call the API" {
+    program behaviour host-function
+    [ "$status" = 0 ]
+    printed "host function 1, number 1, on another thread" \
+        "host function 2, number 2, on another thread" \
+        "host function 3, number 3, on another thread" \
+        "cudaStreamSynchronize(s): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" \
+        "cudaStreamSynchronize(t): cudaSuccess" \
+        "read x" "cudaStreamSynchronize(s): cudaSuccess" \
+        "in a host function, cudaMalloc: cudaErrorNotPermitted" \
+        "cudaStreamSynchronize(s): cudaSuccess" "cudaGetLastError(): cudaSuccess"
+}
+
+@test "the legacy stream and the blocking streams wait for each other; non-blocking ones do not" {
+    local schedule
+    for schedule in measured instant late random:1; do
+        SIM_SCHEDULE=$schedule program behaviour legacy
+        printed "a blocking stream beside a held blocking stream: cudaSuccess" \
+            "the legacy stream behind a held blocking stream: cudaErrorNotReady" \
+            "a blocking stream behind the legacy stream: cudaErrorNotReady" \
+            "a non-blocking stream: cudaSuccess" \
+            "all, after the gate was opened: the blocking stream: cudaSuccess" \
+            "the legacy stream: cudaSuccess"
+    done
+}
+
+# What comes after the reset, is another device's or a pool's, is a leak.
+@test "cudaDeviceReset waits, leaves the pools as they are, and what it drops is no leak" {
+    local before="device 0: threshold set, reserved 32, high 32 MiB, the default pool"
+    local schedule
+    before+=" is not current"
+    for schedule in measured late; do
+        SIM_SCHEDULE=$schedule program behaviour reset
+        [ "$status" = 3 ] || complain "$schedule: exit status $status."
+        assert_equal "$(grep ^hazard <<<"$errors")" \
+            "hazard: leak. allocation 4 is still alive at the end of the program."
+        printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaSuccess" \
+            "$before"
+    done
+    program behaviour reset later
+    [ "$status" = 3 ] || complain "What is left after the reset: exit status $status."
+    assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" \
+        "hazard: leak. allocation 5 hazard: leak. allocation 4"
+    SIM_SCHEDULE=late SIM_DEVICES=2 program behaviour reset other
+    [ "$status" = 3 ] || complain "What another device has left: exit status $status."
+    assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" \
+        "hazard: leak. allocation 2 hazard: leak. allocation 4"
+    printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" \
+        "$before"
+    finish
+}
+
+@test "several threads at once, forks in the midst of calls, sizes that no host has" {
+    local schedule
+    for schedule in measured instant late random:1; do
+        SIM_SCHEDULE=$schedule program host_rules
+        [ "$status" = 0 ] && [ -z "$errors" ] ||
+            complain "host_rules, $schedule: exit status $status" "$output" "$errors"
+    done
+    finish
+}
+
+@test "compiled for per-thread default streams, each thread's stream 0 is its own" {
+    SIM_JOURNAL=journal program per_thread
+    printed "this thread's stream 0 is held: cudaErrorNotReady" \
+        "the same stream by its name: cudaErrorNotReady" \
+        "another thread, its stream 0 synchronised: cudaSuccess, read 0x1010101" \
+        "this thread's stream 0 is still held: cudaErrorNotReady" "opened: cudaSuccess"
+    jq -e -s 'any(.[]; .call == "cudaMallocAsync" and .stream == "per-thread")
+        and all(.[] | select(.call); .stream != "legacy")' journal
+}
+
+@test "a signal in the midst of a call: its handler may end the program, and not make calls" {
+    program interrupted exit
+    [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
+    program interrupted call
+    [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
+    [[ "$errors" == *"handler of the program calls CUDA in the middle of a CUDA call"* ]] ||
+        miss "It said: $errors"
+}
+
+@test "a thread cancelled in a call, a main that leaves by pthread_exit: the program goes on" {
+    local schedule
+    for schedule in measured late; do
+        SIM_SCHEDULE=$schedule program threads_end cancelled
+        [ "$status" = 0 ] || miss "cancelled, $schedule: exit status $status, not 0." "$errors"
+        SIM_SCHEDULE=$schedule program threads_end main
+        [ "$status" = 0 ] || miss "main, $schedule: exit status $status, not 0." "$errors"
+        [ "$output" = 7 ] || miss "main, $schedule: it printed '$output', not 7."
+    done
+}

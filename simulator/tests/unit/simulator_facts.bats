@@ -1,0 +1,428 @@
+#!/usr/bin/env bats
+# The simulated device returns what a real one returned: every line of simulator/tests/facts that it
+# models is asked again.
+
+load ../../../tests/suite
+
+PROGRAMS=(replay facts danger)
+PROBES=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host,threads})
+PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
+PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
+PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
+PROBES+=(probe-{peer-capture,cuda-free})
+
+setup_file() {
+    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/simulator/tests/unit/}" \
+        "${PROBES[@]/#/build/simulator/simulator/tests/facts/}" \
+        build/simulator/solutions/18_pinned_transfers
+}
+
+setup() {
+    unset "${!SIM_@}"
+    export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1
+    at=$ROOT/build/simulator/simulator/tests/unit probes=$ROOT/build/simulator/simulator/tests/facts
+}
+
+# compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With
+# aside=-w spaces do not count: a call is printed as its program writes it, and some programs write
+# it with other spaces than the recorded one did.
+compare() {
+    local name count text why found diff=$BATS_TEST_TMPDIR/diff
+    diff ${aside:-} "${3:-simulator/tests/facts/$1.txt}" "$2" | grep '^[<>]' >"$diff" || true
+    while IFS='|' read -r name count text why; do
+        [ "$name" = "$1" ] || continue
+        found=$(grep '^<' "$diff" | grep -cF -- "$text" || true)
+        [ "$found" = "$count" ] ||
+            complain "differences.txt says that $count lines of $1.txt with \"$text\" differ." \
+                "($why) Now $found do. If that is correct, change differences.txt."
+        grep -vF -- "$text" "$diff" >"$diff.rest" || true
+        mv "$diff.rest" "$diff"
+    done < <(grep -v '^#' simulator/tests/facts/differences.txt)
+    [ ! -s "$diff" ] ||
+        complain "Lines of simulator/tests/facts/$1.txt differ (< recorded, > here):" \
+            "$(head -n 40 "$diff")"
+}
+
+@test "replayed walks: at least nine steps in ten agree in each profile, and no fewer than before" {
+    local reached name agree offset found
+    reached=$(SIM_CHECK=off "$at/replay" \
+        simulator/tests/facts/traces/{capped,large,mixed,one-stream,small}.txt)
+    while read -r name agree offset; do
+        found=$(awk -v name="$name" -v a="$agree" -v o="$offset" \
+            '$1 == name { print ($3 >= 90 && $3 >= a && $4 >= o) ? "yes" : "no" }' <<<"$reached")
+        [ "$found" = yes ] ||
+            complain "$name: expected at least $agree % of the steps, $offset % with their offsets."
+    done <<'END'
+capped 100.0 97.9
+large 96.8 95.2
+mixed 95.8 95.8
+one-stream 100.0 100.0
+small 100.0 100.0
+END
+    # shellcheck disable=SC2154  # suite.bash has it
+    [ "${#complaints[@]}" = 0 ] || complain "The table (replay -v shows each mismatch):" "$reached"
+    finish
+}
+
+@test "replayed walks: the checker changes nothing that the allocator does" {
+    local with without
+    without=$(SIM_CHECK=off "$at/replay" simulator/tests/facts/traces/{capped,mixed}.txt)
+    with=$("$at/replay" simulator/tests/facts/traces/{capped,mixed}.txt 2>/dev/null) ||
+        true   # the walks order nothing: it finds hazards
+    assert_equal "$with" "$without"
+}
+
+@test "one GPU: growth, thresholds, high marks, reuse, maxSize, errors, destroyed pools" {
+    export SIM_CHECK=off                # the questions ask for what a program should not do
+    "$at/facts" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
+    sed '/^## export/,$d' simulator/tests/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
+    local aside=-w
+    compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
+    "$at/facts" second >"$BATS_TEST_TMPDIR/second"
+    sed -n '/^## pointer/,/default at end/p' simulator/tests/facts/one-gpu.txt |
+        diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") ||
+            complain "The second process's lines differ."
+    finish
+}
+
+@test "probe: attributes, pointers, error codes, when memory goes back" {
+    SIM_CHECK=off "$probes/probe-answers" >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
+    compare probe-answers "$BATS_TEST_TMPDIR/answers"
+    finish
+}
+
+@test "probe: pools, events and memory of several processes" {
+    SIM_CHECK=off "$probes/probe-ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
+    # where a driver dies, the simulated device ends with 3; where a wait for a process that was
+    # killed hangs, it ends (ipc.bats)
+    # memory of cudaMalloc is not shared between processes
+    local one='s/^rc 3$/rc 139/
+        /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}
+        /^== memory$/,$d'
+    sed "$one" "$BATS_TEST_TMPDIR/ipc" >"$BATS_TEST_TMPDIR/asked"
+    sed "$one" simulator/tests/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
+    compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
+        complain "Not every way to kill the driver is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: an imported pool and a second GPU" {
+    SIM_CHECK=off SIM_DEVICES=2 "$probes/probe-ipc-peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
+    compare probe-ipc-peers "$BATS_TEST_TMPDIR/peers"
+    finish
+}
+
+@test "probe: pools in other locations, pools by location, managed memory" {
+    SIM_CHECK=off "$probes/probe-pools" >"$BATS_TEST_TMPDIR/pools" 2>"$BATS_TEST_TMPDIR/stderr"
+    compare probe-pools "$BATS_TEST_TMPDIR/pools"
+    finish
+}
+
+@test "probe: graphs, their memory and captures" {
+    local name
+    export SIM_CHECK=off
+    # where a driver dies, the simulated device ends with 3; a graph's addresses begin at some
+    # multiple of 32 MiB
+    local one='s/^rc 3$/rc 139/'
+    local steps='/address alignment/{ if ($NF % 33554432 == 0) $NF = 33554432 } { print }'
+    for name in probe-graphs probe-graph-nodes; do
+        "$probes/$name" 2>"$BATS_TEST_TMPDIR/stderr" | sed "$one" |
+            awk "$steps" >"$BATS_TEST_TMPDIR/asked"
+        sed "$one" "simulator/tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
+        compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    done
+    finish
+}
+
+@test "probe: calls that no program should make, with two GPUs" {
+    # where two threads free the same memory at once, a driver dies; here the second is reported
+    # (simulator/tests/litmus/freed_by_two_threads.c).
+    # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated
+    # device when the copy comes
+    local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
+    SIM_CHECK=off SIM_DEVICES=2 "$probes/probe-misuse" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed "$one" >"$BATS_TEST_TMPDIR/asked"
+    sed "$one" simulator/tests/facts/probe-misuse.txt >"$BATS_TEST_TMPDIR/recorded"
+    compare probe-misuse "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
+        complain "Not every death is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: what other people's programs rely on" {
+    SIM_CHECK=off "$probes/probe-strangers" >"$BATS_TEST_TMPDIR/strangers" \
+        2>"$BATS_TEST_TMPDIR/stderr"
+    # where a driver dies, the simulated device ends with 3 and a sentence
+    sed 's/^exit status 3$/signal 11/' "$BATS_TEST_TMPDIR/strangers" >"$BATS_TEST_TMPDIR/asked"
+    compare probe-strangers "$BATS_TEST_TMPDIR/asked"
+    grep -q 'cudaMallocAsync was given a stream that is destroyed' "$BATS_TEST_TMPDIR/stderr" ||
+        complain "A destroyed stream is not named:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: what outsiders asked: failed allocations, neighbors, memory that goes back, imports" {
+    ask outsiders
+}
+
+@test "probe: what outsiders asked: a stream of the other GPU, lists of access" {
+    SIM_DEVICES=2 ask outsiders-peers
+}
+
+@test "probe: what a call that was refused has queued: nothing" {
+    SIM_DEVICES=2 ask refused
+}
+
+@test "probe: a process whose device fails in front of a record that another one waits for" {
+    ask ipc-fault
+}
+
+@test "probe: memory in rows, ranges of managed memory, numbers on the PCI bus" {
+    SIM_CHECK=off "$probes/probe-pitch" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed 's/^rc 3$/rc 124/' >"$BATS_TEST_TMPDIR/pitch"
+    compare probe-pitch "$BATS_TEST_TMPDIR/pitch"
+    grep -q 'A real driver hangs here' "$BATS_TEST_TMPDIR/stderr" ||
+        complain "The memset that hangs is not reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: stream handles that no call has returned" {
+    SIM_CHECK=off "$probes/probe-handles" 2>/dev/null | sed 's/exit status 3$/signal 11/' \
+        >"$BATS_TEST_TMPDIR/handles"
+    compare probe-handles "$BATS_TEST_TMPDIR/handles"
+    finish
+}
+
+@test "probe: threads that end with work pending; where a driver hangs, exit status 3" {
+    # 64 MiB are as pending as the 256 that the real device filled
+    SIM_CHECK=off bounded "$probes/probe-threads" 64 600 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
+    compare probe-threads "$BATS_TEST_TMPDIR/threads"
+    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = \
+        "$(grep -c hung simulator/tests/facts/probe-threads.txt)" ] ||
+        complain "Not every hang is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
+    finish
+}
+
+@test "probe: which calls wait for pending work" {
+    SIM_CHECK=off "$probes/probe-waits" 5 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
+    compare probe-waits "$BATS_TEST_TMPDIR/waits"
+    finish
+}
+
+@test "probe: which copies and memsets of the host's memory wait; freed pinned memory" {
+    SIM_CHECK=off "$probes/probe-host" 5 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
+    compare probe-host "$BATS_TEST_TMPDIR/host"
+    finish
+}
+
+# ask PROBE [SED]: the probe's answers, without the cases that SED deletes, are the recorded ones.
+ask() {
+    local name=probe-$1 without=${2:-}
+    SIM_CHECK=off bounded "$probes/probe-$1" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed "$without" >"$BATS_TEST_TMPDIR/asked"
+    sed "$without" "simulator/tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
+    compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    finish
+}
+
+@test "probe: how much work a stream takes before the host stops" { ask queue; }
+
+@test "probe: what calls return while the process ends" { ask ending; }
+
+# Where a driver dies, the simulated device ends with 3 and a sentence.
+@test "probe: copies in rows that reach beyond their memory" {
+    SIM_CHECK=off bounded "$probes/probe-endless" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed 's/^rc 3$/rc 139/' >"$BATS_TEST_TMPDIR/endless"
+    compare probe-endless "$BATS_TEST_TMPDIR/endless"
+    assert_equal "$(grep -c 'hazard: rows without end.*dies of SIGSEGV here' \
+        "$BATS_TEST_TMPDIR/stderr")" "$(grep -c '^rc 139' simulator/tests/facts/probe-endless.txt)"
+    finish
+}
+
+# Whether a reader comes too early was chance on the device; the checker reports each, once for all.
+@test "probe: uploads from ordinary memory that are read before they are there: reported" {
+    local status=0
+    SIM_CHECK=noleaks bounded "$probes/probe-uploads" 1 >"$BATS_TEST_TMPDIR/uploads" \
+        2>"$BATS_TEST_TMPDIR/stderr" || status=$?
+    assert_equal "$status" 3
+    run cat "$BATS_TEST_TMPDIR/stderr"
+    assert_line --partial "hazard: read not ordered after a write. cudaMemcpyAsync (stream 2)"
+    assert_line --partial "from pageable memory, cudaMemcpy may return before the bytes"
+    assert_line --partial "found 9 more times: read not ordered after a write"
+    assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/uploads")" \
+        "$(wc -l <simulator/tests/facts/probe-uploads.txt)"
+}
+
+# nvidia-smi is about a device of the machine.
+@test "probe: what cudaMemGetInfo counts" { ask counted 's/, nvidia-smi.*//'; }
+
+@test "probe: locality domains, which CUDA 13.4 added" { ask locality; }
+
+@test "probe: reuse between streams, fragmentation, thresholds, alignment" { ask reuse; }
+
+@test "probe: what stalls whom" { ask stalls; }
+
+@test "probe: a full device gives back what its pools keep" { ask full; }
+
+# What is left of handles and memory is undefined; the simulated device lets it be.
+@test "probe: a reset, with work pending, after a fault, and what stays" {
+    ask reset '/^== old_\(pinned_memory\|stream_used\)/,/^rc/d'
+}
+
+# Conditional nodes are not simulated. The recorded program passes a node that it does not have.
+@test "probe: the second launch of a graph, its nodes on pool memory, the flag external" {
+    ask graph-again '/^== conditional_/,/^rc/d; /^== nodes_on_freed/,/^rc/d
+        /^== nodes_freed_before_launch/,/^rc/{/cudaGraphLaunch/d}'
+}
+
+@test "probe: what an instantiated graph still takes: all but a free of its memory" {
+    ask graph-changed
+}
+
+@test "probe: cudaFree leaves used as it was, and reserves what the threshold allows" {
+    ask cuda-free
+}
+
+@test "probe: a host that reads or writes device memory dies" {
+    ask host-touch
+}
+
+@test "probe: which copies between two GPUs can be captured" {
+    SIM_DEVICES=2 ask peer-capture
+}
+
+@test "probe: copies between two GPUs: what they wait for, and their codes" {
+    SIM_DEVICES=2 ask peer-copies
+}
+
+@test "probe: access between two GPUs, and which calls wait for the other one" {
+    SIM_DEVICES=2 ask peer-calls
+}
+
+# An importer sees the GPUs that its exporter sees: CUDA_VISIBLE_DEVICES is not simulated.
+@test "probe: imported memory that cudaFree frees, an imported pool's attributes" {
+    SIM_DEVICES=2 ask importer '/^== importer_sees_/,$d'
+}
+
+# What a real device returned in a case of danger.txt.
+recorded_case() {
+    awk -v n="$1" '/^== /{ on = $2 == n; next } on' simulator/tests/facts/danger.txt
+}
+
+# near RECORDED ASKED: the asked lines, but as recorded where their times differ by 10 % or less, or
+# by 8 us or less, as two recordings of a small copy do. Of several copies that are alike, "N x",
+# the order of the times does not count: which of them goes first was chance.
+near() {
+    awk '
+        function is_near(a, b) { return a - b <= most(b) && b - a <= most(b) }
+        function most(b) { return b * 0.1 > 8 ? b * 0.1 : 8 }
+        function sort(t, n,    i, j, x) {
+            for (i = 2; i <= n; i++) {
+                x = t[i]
+                for (j = i - 1; j > 0 && t[j] > x; j--) t[j + 1] = t[j]
+                t[j + 1] = x
+            }
+        }
+        function times(line, t,    n, i) {
+            sub(/^.* us: */, "", line)
+            n = split(line, t, " ")
+            for (i = 1; i <= n; i++) t[i] += 0
+            if (label ~ / x /) sort(t, n)
+            return n
+        }
+        FNR == NR { recorded[FNR] = $0; next }
+        {
+            label = $0
+            sub(/ +[0-9.]+ us: .*/, "", label)
+            n = times($0, a)
+            same = index(recorded[FNR], label " ") == 1 && n == times(recorded[FNR], b)
+            for (i = 1; i <= n; i++) same = same && is_near(a[i], b[i])
+            print same ? recorded[FNR] : $0
+        }' "$1" "$2"
+}
+
+# how_long PROBE DEVICES
+how_long() {
+    local name=probe-$1
+    SIM_CHECK=off SIM_DEVICES=$2 "$probes/probe-$1" 1 >"$BATS_TEST_TMPDIR/times" \
+        2>"$BATS_TEST_TMPDIR/stderr"
+    near "simulator/tests/facts/$name.txt" "$BATS_TEST_TMPDIR/times" >"$BATS_TEST_TMPDIR/near"
+    compare "$name" "$BATS_TEST_TMPDIR/near"
+    finish
+}
+
+@test "probe: how long copies take, alone and beside others" { how_long engines 1; }
+
+@test "probe: how long copies between two GPUs take, alone and beside others" {
+    how_long peer-engines 2
+}
+
+@test "lesson 18 takes as long as on the recorded device, within 10 %" {
+    local mib recorded
+    for mib in 64 8; do
+        recorded=tests/lessons/18_pinned_transfers/expected/output.txt
+        [ "$mib" = 64 ] || recorded=${recorded%.txt}.$mib.txt
+        build/simulator/solutions/18_pinned_transfers "$mib" >"$BATS_TEST_TMPDIR/modeled"
+        awk '/^~.* us/ { sub(/^.*[^0-9.]+[0-9]* MiB up, /, "~ "); match($0, /[0-9.]+ us/)
+                         print substr($0, 1, RSTART - 1) "|" substr($0, RSTART) + 0 }
+            ' "$recorded" "$BATS_TEST_TMPDIR/modeled" |
+            awk -F '|' -v mib="$mib" '
+                !($1 in recorded) { recorded[$1] = $2; next }
+                { compared++ }
+                $2 > 1.1 * recorded[$1] || $2 < 0.9 * recorded[$1] {
+                    print mib " MiB, " $1 ": " $2 " us; the recorded device took " recorded[$1]
+                }
+                END { if (compared != 5) print mib " MiB: " compared " times were compared" }
+            ' >"$BATS_TEST_TMPDIR/far"
+        [ ! -s "$BATS_TEST_TMPDIR/far" ] || complain "$(cat "$BATS_TEST_TMPDIR/far")"
+    done
+    finish
+}
+
+@test "calls that may crash: the recorded results; where a driver crashed or hung, status 3" {
+    local n status wanted folder=$BATS_TEST_TMPDIR aside=-w
+    export SIM_CHECK=off                 # what the checker finds is the next test's
+    : >"$folder/recorded"
+    : >"$folder/actual"
+    for n in {0..19}; do
+        status=0
+        bounded "$at/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        recorded_case "$n" | grep -v '^(' >"$folder/case"
+        if grep -qE '^rc (139|124)$' "$folder/case"; then
+            [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
+            [[ $(head -n 1 "$folder/err") == "hazard: "*". "* ]] ||
+                complain "Case $n: stderr does not begin with a sentence after \"hazard:\":" \
+                    "$(head -n 1 "$folder/err")"
+            wanted=$(sed '/^rc/d' "$folder/case")
+            [[ $wanted == "$(cat "$folder/out")"* ]] ||
+                complain "Case $n: it returned:" "$(cat "$folder/out")" "and not:" "$wanted"
+        else
+            cat "$folder/case" >>"$folder/recorded"
+            { cat "$folder/out"; echo "rc $status"; } >>"$folder/actual"
+        fi
+    done
+    compare danger "$folder/actual" "$folder/recorded"
+    finish
+}
+
+@test "calls that may crash: the checker reports the incorrect ones; the results stay" {
+    local n status correct=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
+    for n in {0..19}; do
+        status=0
+        bounded "$at/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        if [[ $correct == *" $n "* ]]; then
+            [ "$status" = 0 ] ||
+                complain "Case $n is correct, but: exit status $status: $(head -n 1 "$folder/err")"
+        else
+            [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
+            grep -q '^hazard: ' "$folder/err" ||
+                complain "Case $n: no line of stderr begins with \"hazard:\"."
+        fi
+        SIM_CHECK=off bounded "$at/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
+            complain "Case $n: the checker changes the results."
+    done
+    finish
+}

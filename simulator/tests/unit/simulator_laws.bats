@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# The laws of the simulated device's insides, after every step of random walks, and what the
+# sanitizers say.
+
+load ../../../tests/suite
+
+setup_file() {
+    make -s BACKEND=simulator \
+        build/simulator/simulator/tests/unit/{inside_fit,inside_clocks,inside_walk,inside_fuzz} \
+        build/simulator/simulator/tests/unit/{behaviour,flat}
+}
+
+setup() { unset "${!SIM_@}"; }
+
+# in_build BUILD PROGRAM [ARGUMENT...]: runs a test program of build/BUILD with that library
+in_build() {
+    local build=$1 program=$2
+    shift 2
+    TSAN_OPTIONS=atexit_sleep_ms=0 LD_LIBRARY_PATH="$ROOT/build/$build" bounded \
+        "$ROOT/build/$build/simulator/tests/unit/$program" "$@"
+}
+
+@test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
+    local sizes
+    for sizes in 2 10 300; do
+        run in_build simulator inside_fit 30000 "$sizes"
+        [ "$status" = 0 ] || complain "inside_fit 30000 $sizes:" "$output"
+    done
+    finish
+}
+
+@test "a vector clock holds what an array would, in trees of one level and of several" {
+    local walk
+    for walk in "200000 40" "30000 640" "10000 40000" "10000 70000"; do
+        # shellcheck disable=SC2086 # two arguments
+        run in_build simulator inside_clocks $walk
+        [ "$status" = 0 ] || complain "inside_clocks $walk:" "$output"
+    done
+    finish
+}
+
+@test "every law holds after each step of random walks" {
+    local seed
+    for seed in ${TEST_LONG:+1 2 3} 4; do
+        run in_build simulator inside_walk 10000 "$seed"
+        [ "$status" = 0 ] || complain "inside_walk 10000 $seed:" "$output"
+    done
+    finish
+}
+
+@test "the walk is rich: allocations fail for lack of memory, blocks are live at the end" {
+    run in_build simulator inside_walk 10000 1
+    assert_success
+    local number='[1-9][0-9]*'
+    assert_output --regexp \
+        "^10000 steps, $number blocks live at the end, $number allocations found no memory\$"
+}
+
+# bats test_tags=long
+@test "on a device with little memory, and under every schedule, the laws hold" {
+    local schedule
+    for schedule in measured instant late random:5; do
+        SIM_MEMORY=256M SIM_SCHEDULE=$schedule run in_build simulator inside_walk 5000 9
+        [ "$status" = 0 ] || complain "inside_walk 5000 9, schedule $schedule:" "$output"
+    done
+    finish
+}
+
+@test "with segments of other sizes the laws hold" {
+    local segment
+    for segment in 2 7 48; do
+        SIM_SEGMENT=$segment run in_build simulator inside_walk 5000 6
+        [ "$status" = 0 ] || complain "inside_walk 5000 6, segments of $segment MiB:" "$output"
+    done
+    finish
+}
+
+@test "the checker breaks no law either" {
+    SIM_CHECK=on run in_build simulator inside_walk 10000 5
+    refute_output --partial "after step"
+    assert_output --partial "10000 steps"
+}
+
+# bats test_tags=long
+@test "random correct programs: every law holds, nothing is reported, each block keeps its value" {
+    make_sanitized address,undefined simulator/tests/unit/inside_fuzz
+    make_sanitized thread simulator/tests/unit/inside_fuzz
+    local schedule
+    for schedule in measured instant late random:5; do
+        SIM_SCHEDULE=$schedule run in_build simulator inside_fuzz 3000 4
+        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, schedule $schedule:" "$output"
+    done
+    head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
+    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 ||
+        complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
+    run in_build simulator inside_fuzz 1000 5 100 4
+    [ "$status" = 0 ] || complain "inside_fuzz 1000 5 100 4:" "$output"
+    run in_build simulator-address-undefined inside_fuzz 5000 6 25
+    [ "$status" = 0 ] || complain "address, undefined: inside_fuzz 5000 6 25:" "$output"
+    run in_build simulator-thread inside_fuzz 500 7 100 4
+    [ "$status" = 0 ] || complain "thread: inside_fuzz 500 7 100 4:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "fuzz.sh: 10000 random programs under the sanitizers" {
+    run simulator/tests/unit/fuzz.sh random 10000
+    assert_success
+}
+
+@test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
+    local case rounds=${TEST_LONG:+300}
+    rounds=${rounds:-60}
+    for case in $(in_build simulator flat); do
+        run in_build simulator flat "$case" "$rounds"
+        [ "$status" = 0 ] || complain "flat $case $rounds: exit status $status:" "$output"
+    done
+    SIM_SCHEDULE=late run in_build simulator flat queried "$rounds"
+    [ "$status" = 0 ] || complain "flat queried $rounds, schedule late:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "address and undefined-behaviour sanitizers find nothing in random and odd programs" {
+    make_sanitized address,undefined simulator/tests/unit/{inside_walk,facts,behaviour,host_rules}
+    local one
+    run in_build simulator-address-undefined inside_walk 2000 6
+    assert_success
+    SIM_CHECK=on run in_build simulator-address-undefined inside_walk 2000 7
+    refute_output --regexp 'after step|Sanitizer|runtime error'
+    assert_output --partial "2000 steps"
+    for one in first second; do
+        SIM_CHECK=off run in_build simulator-address-undefined facts "$one"
+        assert_success
+        refute_output --regexp 'Sanitizer|runtime error'
+    done
+    for one in fail seconds fork host-function legacy threads; do
+        run in_build simulator-address-undefined behaviour "$one"
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    run in_build simulator-address-undefined host_rules
+    [ "$status" = 0 ] || complain "host_rules:" "$output"
+    finish
+}
+
+# bats test_tags=long
+@test "under the address sanitizer a frame pointer may be any number" {
+    make_sanitized address,undefined simulator/tests/unit/inside_frames
+    run in_build simulator-address-undefined inside_frames
+    assert_success
+    assert_output "a site"
+}
+
+# bats test_tags=long
+@test "the thread sanitizer finds nothing in four host threads, in host functions, in a walk" {
+    make_sanitized thread simulator/tests/unit/{inside_walk,behaviour,host_rules}
+    local one
+    for one in "threads 50" host-function legacy; do
+        # shellcheck disable=SC2086  # a case and its argument
+        run in_build simulator-thread behaviour $one
+        [ "$status" = 0 ] || complain "behaviour $one:" "$output"
+    done
+    SIM_MEMORY=4G run in_build simulator-thread host_rules threads
+    [ "$status" = 0 ] || complain "host_rules threads:" "$output"
+    run in_build simulator-thread inside_walk 300 8
+    assert_success
+    finish
+}
+
+@test "four host threads at once: each reads what it wrote" {
+    local schedule
+    for schedule in measured instant random:1 random:2; do
+        SIM_SCHEDULE=$schedule run in_build simulator behaviour threads
+        [ "$status" = 0 ] || complain "schedule $schedule: exit status $status:" "$output"
+        [[ $output == *"wrong values 0"* ]] || complain "schedule $schedule:" "$output"
+    done
+    finish
+}
+
+@test "SIM_CHECK_LAWS=1: a broken law ends the next call with a sentence; correct programs run" {
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_laws
+    local law program programs with
+    for law in segments watermark capped ranges account plain_heap; do
+        SIM_CHECK_LAWS=1 run in_build simulator inside_laws "$law"
+        [[ $status = 1 && $output == *"after cudaGetLastError a law of the simulation"* ]] ||
+            complain "inside_laws $law: exit status $status" "$output"
+        run in_build simulator inside_laws "$law"
+        [[ $status = 0 && $output == returned ]] || complain "$law, not walked: $status" "$output"
+    done
+    SIM_CHECK_LAWS=1 run in_build simulator inside_laws nothing
+    [[ $status = 0 && $output == returned ]] || complain "nothing broken: $status" "$output"
+    SIM_CHECK_LAWS=2 run in_build simulator inside_laws nothing
+    [[ $output == *'SIM_CHECK_LAWS is "2"; expected 1 or 0.'* ]] || complain "2: $output"
+    mapfile -t programs < <(lessons)
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/solutions/}"
+    for program in "${programs[@]}"; do
+        with=$(SIM_CHECK_LAWS=1 bounded "build/simulator/solutions/$program" 2>&1 \
+            >"$BATS_TEST_TMPDIR/out") ||
+            complain "$program with SIM_CHECK_LAWS=1:" "$with"
+        cmp -s <(words "tests/lessons/$program/expected/output.txt") \
+            <(words "$BATS_TEST_TMPDIR/out") ||
+            complain "$program prints something else with SIM_CHECK_LAWS=1."
+    done
+    finish
+}

@@ -1,0 +1,437 @@
+#!/usr/bin/env bats
+# The book: it builds without a warning, and claims nothing that is not so. The environment that
+# builds it is made first when it is not there. What the sources alone show is in pages.bats.
+
+# bats file_tags=long
+
+load ../suite
+
+setup_file() { build_book; }
+setup() { [[ $BATS_TEST_DESCRIPTION == "make docs builds"* ]] || need_book; }
+
+# What the pictures of a page show, as the tables below them: a row a line, a bar between its cells.
+picture_rows() {
+    grep -o '<details class="picture-rows">.*</details>' "$BOOK/$1.html" |
+        sed 's|</tr>|\n|g; s|</t[dh]>|\||g; s|<[^>]*>||g'
+}
+
+@test "make docs builds the book without a warning" {
+    [ -e "$BOOK_FAILED" ] || need_book
+    [ ! -e "$BOOK_FAILED" ] ||
+        miss "$(cat "$BOOK_FAILED")" "${BOOK_LACKS:-$(tail -n 20 "$BOOK_OUTPUT")}"
+    run grep -i warning "$BOOK_OUTPUT"
+    assert_output ""
+    assert_file_exists "$BOOK/index.html"
+}
+
+@test "every page was built, and the index names every lesson's" {
+    local file page
+    for file in docs/*.rst docs/{clinic,rules}/*.rst; do
+        page=${file#docs/}
+        page=${page%.rst}.html
+        [ -s "$BOOK/$page" ] || complain "$page was not built."
+        [[ $page != [0-9][0-9]_* ]] || grep -q "href=\"$page\"" "$BOOK/index.html" ||
+            complain "The index does not name $page."
+    done
+    finish
+}
+
+@test "every page of a lesson has hints, a rule, its solution as a difference, and questions" {
+    local lesson
+    for lesson in $(lessons); do
+        [ "$(grep -c '^\.\. dropdown:: Hint' "docs/$lesson.rst")" -ge 2 ] ||
+            complain "$lesson has fewer than two hints."
+        grep -q "^.*+++ solutions/$lesson.c" <(sed 's/<[^>]*>//g' "$BOOK/$lesson.html") ||
+            complain "$lesson does not show its solution as a difference."
+        grep -q "check-${lesson%%_*}" "$BOOK/$lesson.html" ||
+            complain "$lesson does not say how one knows that it is done."
+        grep -q 'solution-difference' "docs/$lesson.rst" ||
+            complain "$lesson does not show what its solution changes."
+        grep -qE 'data-name="(predict|closing)-' "$BOOK/$lesson.html" ||
+            complain "$lesson asks nothing."
+        ! grep -q 'data-name="closing-' "$BOOK/$lesson.html" ||
+            [ "$(grep -c '^\.\. predict-answers::' "docs/$lesson.rst")" = 1 ] ||
+            complain "$lesson does not answer its closing questions."
+    done
+    finish
+}
+
+# The text of a page of HTML, without its tags.
+text_of() {
+    sed 's/<[^>]*>//g; s/&quot;/"/g; s/&#39;/'"'"'/g; s/&gt;/>/g; s/&lt;/</g; s/&amp;/\&/g' "$@"
+}
+
+# Lesson 08 shows a first report. What a report advises there is the exercise.
+@test "a page shows the first report of its starter without what it advises" {
+    local shown
+    shown=$(sed -n '/<section id="a-day-with-less-luck">/,/<\/section>/p' \
+        "$BOOK/08_stream_order.html" | text_of)
+    [ "$(grep -c '^hazard: ' <<<"$shown")" = 1 ] || complain "Not one report:" "$shown"
+    [[ $shown != *"To do:"* ]] || complain "It shows what is to be done:" "$shown"
+    finish
+}
+
+@test "a line that a report names is a link to that line of the program's listing" {
+    local page file line href shown source links=0
+    while IFS=: read -r page href; do
+        href=${href#*href=\"}
+        href=${href%%\"*}
+        file=$(dirname "$page")/${href%%#*}
+        line=${href##*#L}
+        [ -e "$file" ] || { complain "$page links $href, which was not built."; continue; }
+        shown=$(grep -m 1 "id=\"L$line\"" "$file" | sed 's/.*id="L/<span id="L/' | text_of)
+        source=$(readlink -m "$file")
+        source=${source#"$BOOK/listings/"}
+        source=${source%.html}
+        [ -e "$source" ] || source=$source.c
+        [ -e "$source" ] || source=build/$source
+        [ "$shown" = "$line$(sed -n "${line}p" "$source")" ] ||
+            complain "$file: line $line is not that of $source:" "$shown"
+        links=$((links + 1))
+    done < <(cd "$BOOK" && grep -oE 'class="line-link" href="[^"]*"' [0-9]*.html clinic/*.html |
+        sort -u | sed "s|^|$BOOK/|")
+    [ "$links" -gt 50 ] || complain "Only $links lines are links."
+    # Reports name no other lines.
+    ! grep -hv 'data-question=' "$BOOK"/[0-9]*.html |
+        grep -oE '[^/a-z>](lessons|solutions|docs/[a-z]+)/[0-9a-z_]+\.c:[0-9]+' ||
+        complain "This names a line and is no link."
+    finish
+}
+
+@test "a few lines of a recording are a table that links to their place in it, and many a fold" {
+    local page href file place links=0
+    while IFS=: read -r page href; do
+        file=$(dirname "$page")/${href%%#*}
+        place=${href##*#}
+        grep -q "id=\"$place\"" "$file" || complain "$page links $href, which is not there."
+        links=$((links + 1))
+    done < <(cd "$BOOK" && grep -oE '<p class="recorded">[0-9]+ lines? of <a [^>]*>' \
+        notes/*.html driver_notes.html | sed -E "s|^([^:]*):.* href=\"([^\"]*)\".*|$BOOK/\1:\2|")
+    [ "$links" -gt 50 ] || complain "Only $links tables link to their recording."
+    # Case 1 of danger.txt begins in line 7.
+    [ "$(sed -n 7p simulator/tests/facts/danger.txt)" = "== 1" ]
+    grep -q 'facts/danger.txt.html#L7"' "$BOOK/notes/errors.html" ||
+        complain "The double free links to another line."
+    # No lines are shown twice: a fold has more than a table takes.
+    run awk '/<details class="recorded">/ {
+        match($0, /[0-9]+ lines? of/)
+        if (substr($0, RSTART) + 0 <= 10) print FILENAME ": " $0
+    }' "$BOOK"/notes/*.html
+    assert_output ""
+    finish
+}
+
+@test "the rows of a recording's table are its lines, without how a process ended well" {
+    run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+from workbook.recording import SMALL, in_mib, rows_of, small, split_line
+print(small(["== one", "cudaFree(a)   -> cudaSuccess", "end", "rc 0"]))
+print(small(["== one", "rc 139", "== two", "[import] end", "rc 1"]))
+print(small(["line"] * SMALL) != [], small(["line"] * (SMALL + 1)))
+for line in (
+    "cudaFree(a)      -> cudaSuccess  (last error cudaSuccess)",
+    "cudaFree(a)      does not wait  cudaSuccess",
+    "cudaMalloc of 1 MiB      median      9.986 us, of 20",
+    "67108864 bytes: 3 rounds",
+):
+    print(" | ".join(map(in_mib, split_line(line))))
+print(rows_of(["a: reserved 32 used 1", "b: reserved 64 used 2"]))'
+    assert_success
+    assert_output - <<'END'
+['cudaFree(a)   -> cudaSuccess']
+['== one', 'rc 139', '== two', 'rc 1']
+True []
+cudaFree(a) | cudaSuccess  (last error cudaSuccess)
+cudaFree(a) | does not wait, cudaSuccess
+cudaMalloc of 1 MiB | median 9.986 us, of 20
+64 MiB | 3 rounds
+(['the program', 'reserved', 'used'], [['a', '32', '1'], ['b', '64', '2']])
+END
+}
+
+# field LABEL KIND EXPRESSION RUN...: the answer of a field, or why there is none.
+field() {
+    PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+import sys
+from programbook import predict
+try:
+    print(predict.read_field(*sys.argv[1:4], sys.argv[4:])[0]["answer"])
+except ValueError as error:
+    print("no answer:", str(error).splitlines()[0])' "$@"
+}
+
+@test "the answer of a field is what its run printed, and a field without one ends the build" {
+    local run=solutions/04_release_threshold
+    assert_equal "$(field '' MiB '^ +48 +0 .* (\d+) +\d+$' $run)" 32
+    assert_equal "$(field '' MiB '^ +256 +0 .* (\d+) +\d+$' $run 40)" 64
+    assert_equal "$(field '' 'all=12 of 12 / some' 'predictions +(.*)' $run)" all
+    assert_equal "$(field '' 'a hazard=hazard / nothing=' '^(hazard)' $run)" nothing
+    assert_equal "$(field '' rows '^ +\d+ +128 ' $run)" 2
+    assert_equal "$(field '' calls 'journal call=cudaMemPoolDestroy' $run)" 8
+    assert_equal "$(field '' status '^exit status (\d+)' $run)" 0
+    assert_equal "$(field '' copies 'after (\d+) copies' \
+        tests/lessons/18_pinned_transfers/expected/output.8.txt)" 4
+    assert_equal "$(field '' MiB '^ +49 +0 .* (\d+)$' $run)" \
+        "no answer: make solution-04 printed nothing that is an answer:"
+    assert_equal "$(field '' 'all / some' 'predictions +(.*)' $run)" \
+        'no answer: "12 of 12" is none of the choices'
+    assert_equal "$(field '' MiB 'predictions +(.*)' $run)" 'no answer: "12 of 12" is no number'
+}
+
+# how_many TEXT PART: so many times the part is in the text
+how_many() { grep -o "$2" <<<"$1" | wc -l; }
+
+@test "every picture has its point as title, its forms, and a table with the run's figures" {
+    local lesson figure rows page part pictures paired
+    for lesson in $(lessons); do
+        rows=$(picture_rows "$lesson")
+        [ -n "$rows" ] || complain "$lesson has no picture."
+        page=$(grep -o '<div class="picture.*' "$BOOK/$lesson.html")
+        pictures=$(how_many "$page" '<div class="picture[ "]')
+        paired=$(how_many "$page" 'class="paired"')
+        for part in 'class="wide"' 'class="narrow"'; do
+            [ "$(how_many "$page" "$part")" = $((pictures - paired)) ] ||
+                complain "$lesson has $pictures pictures, and not as many times $part."
+        done
+        [ "$(how_many "$page" 'class="picture-rows"')" = "$pictures" ] ||
+            complain "$lesson has $pictures pictures, and not as many tables."
+        [ "$paired" = $((2 * $(how_many "$page" 'class="picture-pair '))) ] ||
+            complain "$lesson has $paired pictures in pairs."
+        for part in '<title id=' '<desc id=' 'aria-labelledby=' 'aria-describedby='; do
+            [ "$(how_many "$page" "$part")" = $((2 * pictures - paired)) ] ||
+                complain "$lesson: a form of a picture lacks $part."
+        done
+        # Its pictures are of the order, or of a program with other sizes.
+        [[ ! $lesson =~ ^(13_threads|03_custom_pool)$ ]] || continue
+        while read -r figure; do
+            grep -qE "\|${figure}\|([^|]+\|)?$" <<<"$rows" ||
+                complain "No picture of $lesson shows $figure MiB reserved, as it printed."
+        done < <(grep -oE '(reserved|measured) +[0-9]+ MiB' \
+            "tests/lessons/$lesson/expected/output.txt" |
+            awk '$2 { print $2 }' | sort -un)
+    done
+    grep -qF '|257|257|288|288|' <<<"$(picture_rows 07_statistics)" ||
+        complain "The picture of 07_statistics lacks 257 MiB used, 288 reserved."
+    grep -q 'cudaStreamQuery: cudaErrorNotReady' <<<"$(picture_rows 01_first_allocation)" ||
+        complain "The picture of 01_first_allocation lacks the query's result."
+    for page in 18_pinned_transfers 05_cost; do
+        grep -q 'Time runs to the right, to scale.' "$BOOK/$page.html" ||
+            complain "$page has no picture that is to scale."
+    done
+    for page in 10_reuse_events 11_reuse_opportunistic; do
+        grep -q 'class="picture-pair ' "$BOOK/$page.html" ||
+            complain "$page has no pair of pictures side by side."
+    done
+    finish
+}
+
+@test "the page about one's own program shows the report that its program gives" {
+    local line page run
+    page=$(text_of "$BOOK/your_program.html")
+    run=$(LD_LIBRARY_PATH=build/simulator build/simulator/docs/programs/your_program_wrong 2>&1) ||
+        true
+    [ "$(grep -c '^hazard: ' <<<"$run")" = 2 ] || complain "It is not reported twice:" "$run"
+    while IFS= read -r line; do
+        grep -qxF -- "$line" <<<"$page" || complain "The page lacks: $line"
+    done <<<"$run"
+    finish
+}
+
+@test "the pages name no place of this machine and load nothing from elsewhere" {
+    run grep -rlF --include='*.html' "$ROOT/" "$BOOK"
+    assert_output ""
+    run grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' "$BOOK"
+    assert_output ""
+}
+
+@test "a recording that differs from the run ends the build" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    cp -a conf.py docs "$copy"
+    cd "$copy" || return 1
+    rm docs/[0-9][0-9]_[!f]*.rst                 # one page is enough
+    printf '%s\n' Book ==== '' '.. toctree::' '' '   01_first_allocation' >docs/index.rst
+    rm docs/{manual,simulator*,driver_notes,getting_started,clinic}.rst docs/{clinic,notes}/*.rst
+    sed -i '4s/cudaSuccess/cudaErrorNotReady/' tests/lessons/01_first_allocation/expected/output.txt
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
+    assert_failure
+    assert_output --partial "tests/lessons/01_first_allocation/expected/output.txt"
+    assert_output --partial \
+        "-synchronized     42 in 2097152 of 2097152 elements   stream cudaErrorNotReady"
+}
+
+# Each step waits for two lines, of which the first may have been begun before it.
+@test "a build of the book that takes long says how far it is, and a quick one nothing" {
+    local copy=$BATS_TEST_TMPDIR/copy page line
+    mkdir -p "$copy/docs"
+    cd "$copy" || return 1
+    for page in index two three; do printf '%s\n' Page ==== '' >docs/$page.rst; done
+    printf '%s\n' '.. toctree::' '' '   two' '   three' >>docs/index.rst
+    cat >conf.py <<END
+import sys, time
+from pathlib import Path
+sys.path.insert(0, "$ROOT/docs/extensions")
+from programbook import how_far, runs
+how_far.EVERY = 0.05
+extensions = ["programbook.how_far"]
+html_theme = "basic"
+runs.TO_COMPILE = [Path("conf.py"), Path("not_yet"), Path("nor_this")]
+asked, ends = [], time.monotonic() + 60
+what = how_far.OfBook.what
+how_far.OfBook.what = lambda self: (asked.append(1), what(self))[1]
+def wait(*_):
+    enough = len(asked) + 2
+    while len(asked) < enough and time.monotonic() < ends:
+        time.sleep(0.01)
+def setup(app):
+    for event in "env-before-read-docs", "source-read", "doctree-resolved":
+        app.connect(event, wait)
+END
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -c . docs html
+    assert_success
+    for line in "compiling the programs of the pages, 1 of 3 are there" \
+        {reading,writing}" page "{1,2,3}" of 3"; do
+        assert_line --regexp "^  [0-9]+ seconds: $line\$"
+    done
+    sed -i 's/EVERY = .*/EVERY = 600/; /app.connect/s/wait/lambda *_: None/' conf.py
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -n -E -c . docs html
+    assert_success
+    assert_output ""
+}
+
+@test "two builds that make the same run at once have its whole journal each" {
+    local build builds=()
+    for build in 1 2; do
+        PYTHONPATH=docs/extensions build/venv/bin/python3 -B -c '
+from programbook import runs
+for _ in range(10):
+    runs.run_program.cache_clear()
+    run = runs.run_program("solutions/14_peer_access")
+    if not run.journal or run.journal[-1].get("did") != "exit" or not run.printed:
+        print("A run has", len(run.journal), "lines of its journal.")' \
+            >"$BATS_TEST_TMPDIR/$build" 2>&1 &
+        builds+=($!)
+    done
+    wait "${builds[@]}"
+    run cat "$BATS_TEST_TMPDIR"/[12]
+    assert_output ""
+}
+
+@test "what is noted of a program's output changes nothing of it, however long a line is" {
+    local folder=$BATS_TEST_TMPDIR
+    printf '%s\n' '#include <stdio.h>' '#include <string.h>' 'int main(void)' '{' \
+        '    static char text[40001];' '    memset(text, 65, sizeof text - 1);' \
+        '    return puts(text) == EOF || printf("%s", text) < 0;' '}' >"$folder/long.c"
+    cc -o "$folder/long" "$folder/long.c"
+    LD_PRELOAD=$ROOT/build/docs/printed.so PRINTED=$folder/printed "$folder/long" >"$folder/noted"
+    "$folder/long" | cmp - "$folder/noted" || miss "The output is another one."
+}
+
+@test "the book shows a lesson's file as it is delivered, whatever a student made of it" {
+    local copy=$BATS_TEST_TMPDIR/copy lesson=04_release_threshold page
+    workbook_copy "$copy"
+    cp -a conf.py docs "$copy"
+    cd "$copy" || return 1
+    echo "int main(void) { return 0; }" >lessons/$lesson.c
+    run env PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python" -B -c "
+from programbook import runs
+print(runs.delivered('$lesson'))"
+    assert_output "build/starters/$lesson.c"
+    cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
+    find docs -name '*.rst' -delete # one page is enough
+    printf '%s\n' Book ==== '' ".. program-source:: lessons/$lesson" >docs/index.rst
+    run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
+        -D extensions=sphinx_design,programbook docs html
+    run grep -v '^ *[0-9]* seconds: ' <<<"$output" # a busy machine takes a while
+    assert_output ""
+    for page in index listings/lessons/$lesson; do
+        run text_of html/$page.html
+        assert_output --regexp 'YOUR WORK'
+        refute_output --partial 'int main(void) { return 0; }'
+    done
+}
+
+# page_of_lines LINE...: builds a page with these lines, and no other.
+page_of_lines() {
+    mkdir -p "$BATS_TEST_TMPDIR/pages"
+    printf '%s\n' Page ==== '' "$@" >"$BATS_TEST_TMPDIR/pages/index.rst"
+    run build/venv/bin/sphinx-build -q -E -c . -d "$BATS_TEST_TMPDIR/trees" \
+        "$BATS_TEST_TMPDIR/pages" "$BATS_TEST_TMPDIR/html"
+}
+
+@test "code to copy comes from a program that runs, and a part of an output must be there" {
+    page_of_lines '.. snippet:: docs/programs/snippets trim' '' \
+        '.. program-run:: solutions/04_release_threshold' '   :lines: 2-3'
+    assert_success
+    run text_of "$BATS_TEST_TMPDIR/html/index.html"
+    assert_output --partial "CHECK(cudaMemPoolTrimTo(pool, keep));"
+    refute_output --partial "[trim"
+    page_of_lines '.. snippet:: docs/programs/snippets no-such'
+    assert_failure
+    assert_output --partial "docs/programs/snippets.c has no [no-such and no-such]"
+    page_of_lines '.. program-run:: solutions/04_release_threshold' '   :lines: 2-99'
+    assert_failure
+    assert_output --partial "solutions/04_release_threshold prints"
+    page_of_lines 'See :bench:`this <no_such>`.'
+    assert_output --partial 'expected `words <SCRIPT>` with one of'
+    page_of_lines '.. until-answered::'
+    assert_output --partial "until-answered:: has no question with a :why: above it"
+}
+
+# expect_evidence PAGE: what the build does with such a page of a lesson.
+expect_evidence() {
+    run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+import sys
+
+from programbook import evidence
+
+with open(sys.argv[1], encoding="utf-8") as page:
+    evidence.expect_evidence("01_first_allocation", page.read())' "$1"
+}
+
+@test "a rule without its evidence ends the build" {
+    local page=docs/01_first_allocation.rst changed=$BATS_TEST_TMPDIR/page.rst
+    expect_evidence "$page"
+    assert_success
+    sed 's/^\.\. evidence::/.. note::/' "$page" >"$changed"
+    expect_evidence "$changed"
+    assert_failure
+    assert_output --partial "docs/01_first_allocation.rst has a rule without evidence"
+    sed 's/^\*\*The rule\.\*\*//' "$page" >"$changed"
+    expect_evidence "$changed"
+    assert_failure
+    assert_output --partial "docs/01_first_allocation.rst has no rule"
+}
+
+@test "README's two figures of the loop are the recorded ones" {
+    local row figure
+    while IFS='|' read -r _ row figure _; do
+        case $row in
+        *"the same, and a synchronization"* | *"default threshold, and a synch"*)
+            figure=${figure%%(*}
+            grep -qF "**$(sed 's/^ *//; s/ *$//' <<<"$figure")**" README.md ||
+                complain "README.md lacks the recorded figure of$row: $figure" ;;
+        esac
+    done < <(PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
+from workbook import calls
+for cells in calls.costs():
+    print("| " + " | ".join(cells).replace("``", "`") + " |")')
+    finish
+}
+
+# tests/book/answers.txt: each question with its answers, read by a person against the text of
+# the question; the run that gives the answer, and the function whose output it is. Then the line of
+# each run before which the stepper asks it: the run has not shown the answer by then.
+@test "the answers of the questions are those that were read against their questions" {
+    need_book
+    run diff tests/book/answers.txt <(sed 's/, line [0-9]*$//' build/docs/answers.txt)
+    [ "$status" = 0 ] || miss "A question or its answer has changed (<: as it was read; >: now)." \
+        "Read the question again: does its run do what it asks about, and is the line that" \
+        "answers it printed by the function that it names? Then: sed 's/, line [0-9]*\$//'" \
+        "build/docs/answers.txt >tests/book/answers.txt" "$output"
+}
+
+@test "every link and title of the book that has a lesson's number has the right one" {
+    run python3 -B tests/book/lesson_numbers.py "$BOOK"
+    assert_success
+    assert_output ""
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# The pages of the finished book in a real browser: browser.py looks at them once, for all tests
+# here.
+
+# bats file_tags=long
+load ../suite
+
+setup_file() {
+    build_book_and_tools
+    export FAULTS=$BATS_FILE_TMPDIR/faults
+}
+setup() { need_book_and_tools; }
+
+# expect_no CHECK...: none of these checks found a fault in the pass, which the first test makes
+expect_no() {
+    local check found
+    [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser.py "$BOOK" \
+        >"$FAULTS" 2>"$FAULTS.errors" || true
+    [ ! -s "$FAULTS.errors" ] || miss "The pass did not end:" "$(tail -n 3 "$FAULTS.errors")"
+    for check; do
+        found=$(grep "^$check: " "$FAULTS") || continue
+        complain "$(wc -l <<<"$found") faults of $check:" "$(head -n 20 <<<"$found")"
+    done
+    finish
+}
+
+# every_third LINES: one script serves what all these pages have
+every_third() { awk 'NR % 3 == 2' <<<"$1"; }
+
+@test "every page opens without an error, loads nothing from elsewhere, and has at most 400 KB" {
+    expect_no opened console weight
+}
+
+@test "no page scrolls sideways, at 390, 768 and 1400 pixels, light and dark, http and file" {
+    expect_no layout
+}
+
+@test "no picture scrolls sideways; its words and lines are large and dark enough" {
+    expect_no pictures
+}
+
+@test "pictures that are compared are side by side from 768 pixels on, else one below the other" {
+    expect_no pairs
+    run grep -lc 'class="picture-pair ' "$BOOK/03_custom_pool.html" "$BOOK/10_reuse_events.html"
+    assert_success
+}
+
+@test "each step of a run is made by keys, has the journal's figures and line, and moves nothing" {
+    local pages
+    pages=$(cd "$BOOK" && grep -rl 'class="stepper"' --include='*.html' . |
+        sed 's|^./||; s|[.]html||' | sort)
+    [ "$(wc -l <<<"$pages")" = 30 ] || complain "These pages have steps, and not 30:" "$pages"
+    # The data of all runs, and every third page with one.
+    run build/venv/bin/python3 -B tests/book/stepper.py "$BOOK"
+    [[ $status = 0 && ! $output ]] || complain "$output"
+    # shellcheck disable=SC2046 # names of pages
+    run timeout 600 build/venv/bin/python3 -B tests/book/stepper.py "$BOOK" \
+        $(every_third "$pages")
+    [[ $status = 0 && ! $output ]] || complain "$output"
+    finish
+}
+
+@test "a stepper asks the page's questions before their lines, and shares their answers" {
+    local pages
+    pages=$(cd "$BOOK" && grep -l 'class="stepper-asks"' ./*.html | sed 's|^./||; s|[.]html||')
+    [ "$(wc -l <<<"$pages")" = 17 ] || complain "These pages ask, and not 17:" "$pages"
+    # Which question is asked before which line is in answers.txt, for all pages (book.bats).
+    # shellcheck disable=SC2046 # names of pages
+    run timeout 600 build/venv/bin/python3 -B tests/book/asked.py "$BOOK" \
+        $(every_third "$pages")
+    [[ $status = 0 && ! $output ]] || complain "$output"
+    finish
+}
+
+@test "axe finds nothing serious or critical, contrast included" {
+    expect_no axe
+}
+
+@test "the keyboard reaches and leaves everything, shows where it is, and arrows stay on the page" {
+    expect_no keyboard
+}
+
+@test "on paper every fold and tab is open, and nothing is cut off" {
+    expect_no paper
+}
+
+@test "every page has one title, a description, an icon and one viewport" {
+    expect_no head
+}
+
+@test "words of the glossary show their meaning on hover and focus" {
+    expect_no tips
+    grep -q 'aria-describedby="tip-' "$BOOK/04_release_threshold.html" ||
+        miss "04_release_threshold has no word with a meaning."
+}
+
+@test "programs fit from 1152 pixels on, reports name a file once, and a diff has two colors" {
+    expect_no code
+}
+
+@test "rows of the API are cards at 390 pixels" {
+    expect_no cards
+}
+
+@test "each lesson has a box in the table of lessons" {
+    expect_no ticks
+}
+
+@test "the sidebar shows the page's own entry, and nothing scrolls smoothly where less is wanted" {
+    expect_no sidebar motion
+}
+
+@test "the finder has the right place first, leads there by the keyboard, and so does the search" {
+    expect_no finder
+}
+
+@test "the bench runs its scripts, and a lesson's page its solution, also from a file" {
+    local pages
+    expect_no runs
+    pages=$(grep -l 'class="live"' "$BOOK"/*.html | wc -l)
+    [ "$pages" = 12 ] || miss "$pages pages run their lesson, not 12."
+}
+
+@test "the browser's checks report what is wrong" {
+    local folder=$BATS_TEST_TMPDIR/html page expected
+    mkdir "$folder"
+    cp -a "$BOOK/_static" "$folder"
+    cp "$BOOK/index.html" "$folder/04_release_threshold.html"
+    page=$folder/04_release_threshold.html
+    printf '%410000s' '' >"$folder/heavy.js"
+    cat >>"$page" <<'END'
+<script src="heavy.js"></script>
+<style>
+@media print { details.late::details-content { content-visibility: hidden } }
+html { scroll-behavior: smooth !important }
+.tip { width: 60rem; max-width: none !important }
+.highlight-udiff .gi { color: red !important; background: none !important }
+.highlight-udiff .gd { color: red; background: none !important }
+</style>
+<script>
+document.querySelector("article").insertAdjacentHTML("beforeend", `
+    <h1>Second</h1>
+    <div style="width: 2000px">wide</div>
+    <p style="color: #999; background: #fff">pale</p>
+    <img src="missing.png">
+    <button class="unseen" style="outline: none; box-shadow: none">unseen</button>
+    <pre class="stuck" style="white-space: pre; overflow: auto">${"long ".repeat(200)}</pre>
+    <div class="highlight-udiff"><pre><span class="gi">+</span><span class="gd">-</span></pre></div>
+    <pre class="report">lessons/one.c:1\nlessons/one.c:2</pre>
+    <table class="cards"><tr><td style="display: table-cell">cell</td></tr></table>
+    <details class="late"><summary>Fold</summary><p>inside</p></details>
+    <div class="picture-pair" style="display: block"><div class="picture-cell">one</div>
+        <div class="picture-cell">two</div></div>
+    <div class="picture"><svg role="img" width="300" height="40"><title>pale picture</title>
+        <rect width="300" height="40" fill="#fff" /><text y="20" fill="#ccc">pale word</text>
+        <text x="100" y="20" font-size="5" style="font-size: 5px">small</text>
+        <path d="M0 30H200" stroke="#ddd" fill="none" /></svg></div>
+    <a href="#" aria-describedby="tip-none">no meaning</a>`);
+document.querySelector(".sidebar-tree").insertAdjacentHTML("beforeend",
+    "<details><summary>Fold</summary><p class='current-page'><a href='#'>here</a></p></details>");
+document.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowRight") location.hash = "away";
+});
+addEventListener("load", () => { document.querySelector(".stuck").tabIndex = -1; });
+throw new Error("a script fails");
+</script>
+END
+    cp "$page" "$folder/index.html"
+    run as_typed build/venv/bin/python3 -B tests/book/browser.py "$folder" 04_release_threshold
+    assert_failure 1
+    for expected in 'layout: .*1400 px, light, file.*pixels wide' 'layout: .*390 px, dark, file' \
+        'layout: .*768 px, dark, http' 'layout: .*390 px, light, http' 'weight: ' \
+        'axe: .*color-contrast' 'axe: .*image-alt' \
+        'console: .*a script fails' 'console: .*missing.png' 'head: .*2 headings' \
+        'keyboard: .*no outline' 'keyboard: .*the Tab key does not come to it' \
+        'keyboard: .*opens another page' 'paper: .*a fold is not printed' \
+        'pictures: .*words have a contrast' 'pictures: .*words are' \
+        'pictures: .*a line has a contrast' 'tips: .*leaves the column' 'code: .*looks like what' \
+        'code: .*names a file again' 'code: .*do not hang' 'cards: .*no card' 'motion: ' \
+        'sidebar: .*is folded' 'pairs: .*not side by side' 'finder: .*which is not there'; do
+        grep -qE "^$expected" <<<"$output" || complain "Not reported: $expected"
+    done
+    finish
+}

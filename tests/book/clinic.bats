@@ -1,0 +1,332 @@
+#!/usr/bin/env bats
+# The clinic: each broken program comes to what the page says, each repaired one is correct under
+# every schedule, and an H200 printed the same.
+
+load ../suite
+
+FOLDER=build/check/clinic
+# shellcheck disable=SC2206  # two words, or none
+SCHEDULES=(measured late ${TEST_LONG:+instant random:1})
+
+# What a broken program comes to: CASE STATUS KIND. The status holds under every schedule, but for
+# case 10: with an instant device it works. The kind is that of the first hazard ("none": the
+# numbers, or an error code, show it).
+EXPECTED='
+01_handed_over   3 free before the use ends
+02_stash         3 write not ordered after a read
+03_barrier       3 read not ordered after a write
+04_two_threads   3 unordered writes
+05_staging       3 host write not ordered after a read
+06_short_lived   3 bad handle
+07_fork          3 free before the use ends
+08_two_graphs    3 use after free
+09_two_devices   1 none
+10_tight_memory  1 none
+11_grown         3 use before allocation
+'
+
+# Cases that no GPU has run yet: docs/recorded/clinic.txt has nothing of them.
+UNRECORDED=''
+
+setup_file() {
+    local programs=(docs/clinic/*.c) name schedule status
+    programs=("${programs[@]%.c}")
+    rm -rf "$FOLDER"
+    mkdir -p "$FOLDER"
+    unset "${!SIM_@}"
+    know_compiler
+    make -s -j2 BACKEND=simulator "${programs[@]/#/build/simulator/}"
+    for name in "${programs[@]##*/}"; do
+        for schedule in "${SCHEDULES[@]}"; do
+            status=0
+            SIM_SCHEDULE=$schedule bounded "build/simulator/docs/clinic/$name" </dev/null \
+                >"$FOLDER/$name.$schedule.out" 2>"$FOLDER/$name.$schedule.err" || status=$?
+            echo "$status" >"$FOLDER/$name.$schedule.status"
+        done
+    done
+}
+
+cases() { awk 'NF { print $1 }' <<<"$EXPECTED"; }
+expected_status() { awk -v name="$1" '$1 == name { print $2 }' <<<"$EXPECTED"; }
+expected_kind() {
+    awk -v name="$1" '$1 == name { $1 = $2 = ""; sub(/^ +/, ""); print }' <<<"$EXPECTED"
+}
+# recorded PROGRAM: what an H200 printed
+recorded() { awk -v name="$1:" '/^== / { on = $2 == name; next } on' docs/recorded/clinic.txt; }
+recorded_status() {
+    awk -v name="$1:" '/^== / && $2 == name { print $3 }' docs/recorded/clinic.txt
+}
+is_recorded() { ! grep -qxF "$1" <<<"$UNRECORDED"; }
+# expected_lines PROGRAM: what an H200 printed, or without a recording the lines of the first
+# schedule
+expected_lines() {
+    if is_recorded "${1%_*}"; then recorded "$1"; else cat "$FOLDER/$1.${SCHEDULES[0]}.out"; fi
+}
+differs="prints something else than the recorded H200 (<: here, >: recorded)"
+
+# judge_broken PROGRAM CASE and judge_repaired PROGRAM complain about each run that is not what it
+# should be.
+judge_broken() {
+    local program=$1 case=$2 schedule status kind wanted
+    for schedule in "${SCHEDULES[@]}"; do
+        status=$(cat "$FOLDER/$program.$schedule.status")
+        kind=$(sed -n 's/^hazard: \([^.]*\)\..*/\1/p' "$FOLDER/$program.$schedule.err" | head -n 1)
+        wanted=$(expected_status "$case")
+        if [ "$case.$schedule" = 10_tight_memory.instant ]; then wanted=0; fi
+        [ "$status" = "$wanted" ] ||
+            complain "$program, $schedule: exit status $status, not $wanted."
+        [ "${kind:-none}" = "$(expected_kind "$case")" ] ||
+            complain "$program, $schedule: '${kind:-none}', not '$(expected_kind "$case")'."
+    done
+}
+judge_repaired() {
+    local program=$1 schedule status
+    for schedule in "${SCHEDULES[@]}"; do
+        status=$(cat "$FOLDER/$program.$schedule.status")
+        [ "$status" = 0 ] || complain "$program, $schedule: exit status $status."
+        [ ! -s "$FOLDER/$program.$schedule.err" ] ||
+            complain "$program, $schedule: on stderr:" "$(cat "$FOLDER/$program.$schedule.err")"
+        # With an instant device, the memory of case 10 is there when it is allocated.
+        [ "$program.$schedule" = 10_tight_memory_right.instant ] ||
+            diff "$FOLDER/$program.$schedule.out" <(expected_lines "$program") ||
+            complain "$program, $schedule: it $differs."
+    done
+}
+
+@test "eleven cases: two forms a few lines apart, their report, and a page that asks first" {
+    local name page file link lines broken repaired
+    assert_equal "$(cases)" "$(basename -a docs/clinic/*_wrong.c | sed 's/_wrong.c//')"
+    assert_equal "$(cases | wc -l)" 11
+    for name in $(cases); do
+        broken=docs/clinic/${name}_wrong.c
+        repaired=docs/clinic/${name}_right.c
+        page=docs/clinic/$name.rst
+        [ -e "$page" ] || { complain "$page does not exist."; continue; }
+        [ "$(diff "$broken" "$repaired" | grep -c '^[<>]')" -le 12 ] ||
+            complain "$name: its two forms differ in more than a few lines."
+        cmp -s <(sed '/^#include/,$d' "$broken") <(sed '/^#include/,$d' "$repaired") ||
+            complain "$name: its two forms have different headings."
+        for file in "$broken" "$repaired"; do
+            lines=$(wc -l <"$file")
+            [ "$lines" -ge 40 ] && [ "$lines" -le 80 ] || complain "$file has $lines lines."
+            ! grep -nE '.{101}' "$file" || complain "$file has long lines."
+        done
+        sed '/^#include/,$d' "$broken" | grep -oE 'https://github.com/[A-Za-z0-9_./-]+/[0-9]+' \
+            >"$BATS_TEST_TMPDIR/links" || complain "$name names no report."
+        while read -r link; do
+            grep -qF "<$link>" "$page" ||
+                complain "$page does not link $link, which $name names."
+        done <"$BATS_TEST_TMPDIR/links"
+        grep -q "^Case $((10#${name%%_*})):" "$page" ||
+            complain "$page has another number."
+        for file in program-run::\ docs/clinic/"$name"_{wrong,right} \
+            "solution-difference:: docs/clinic/${name}_right" "clinic-case:: $name" \
+            "clinic-desk:: $name" "program-source:: docs/clinic/${name}_wrong" \
+            'dropdown:: The whole program' 'dropdown:: Our repair'; do
+            grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
+        done
+        # Of the run and of the repair nothing stands before the question.
+        sed '/^The report$/,$d' "$page" >"$BATS_TEST_TMPDIR/before"
+        grep -q '^\.\. predict::' "$BATS_TEST_TMPDIR/before" ||
+            complain "$page asks nothing before its report."
+        [ "$(grep -c '^\.\. literalinclude::' "$BATS_TEST_TMPDIR/before")" = 2 ] ||
+            complain "$page does not show its program in two pieces."
+        ! grep -nE '^ *\.\. (program-run|stepper|solution-difference|[a-z]+-picture)::' \
+            "$BATS_TEST_TMPDIR/before" || complain "$page gives its case away."
+        grep -qx "   clinic/$name" docs/clinic.rst ||
+            complain "docs/clinic.rst lacks $name in its toctree."
+    done
+    finish
+}
+
+@test "each page of rules has two cases, and their manifests name its part" {
+    local page part name cases
+    for page in docs/rules/*.rst; do
+        part=$(sed -n 's/^\.\. rules-of:: //p' "$page")
+        cases=$(grep -oE 'clinic/[0-9]{2}_\w+_wrong' "$page" | sed 's/_wrong//')
+        [ "$(wc -w <<<"$cases")" = 2 ] || complain "$page has not two cases:" "$cases"
+        for name in $cases; do
+            grep -qxF "part = $part" "tests/lessons/$name/manifest.ini" ||
+                complain "$page: tests/lessons/$name/manifest.ini has another part than $part."
+        done
+    done
+    finish
+}
+
+@test "each broken program comes to what the page says, under every schedule" {
+    local name
+    for name in $(cases); do judge_broken "${name}_wrong" "$name"; done
+    finish
+}
+
+@test "each repaired program prints what an H200 printed, under every schedule and unreported" {
+    local name
+    for name in $(cases); do
+        judge_repaired "${name}_right"
+        is_recorded "$name" || continue
+        assert_equal "$name: $(recorded_status "${name}_right")" "$name: 0"
+    done
+    finish
+}
+
+@test "the recording has every case, except those listed as unrecorded" {
+    local name
+    for name in $(cases); do
+        if is_recorded "$name"; then
+            [ -n "$(recorded_status "${name}_right")" ] || complain "$name is not recorded."
+        else
+            [ -z "$(recorded_status "${name}_right")" ] ||
+                complain "$name is recorded: take it out of UNRECORDED."
+        fi
+    done
+    finish
+}
+
+@test "a broken program is not taken for a repaired one, nor the other way round" {
+    local name
+    for name in $(cases); do
+        complaints=()
+        judge_repaired "${name}_wrong" >"$BATS_TEST_TMPDIR/differences"
+        [ "${#complaints[@]}" -ge $((${#SCHEDULES[@]} - 1)) ] ||
+            miss "${name}_wrong passes as repaired under some schedule:" "${complaints[@]}"
+        complaints=()
+        judge_broken "${name}_right" "$name"
+        [ "${#complaints[@]}" -ge $((${#SCHEDULES[@]} - 1)) ] ||
+            miss "${name}_right passes as broken under some schedule:" "${complaints[@]}"
+    done
+}
+
+@test "a broken program finds on the simulated device the incorrect numbers that an H200 printed" {
+    local name
+    # How far the device was at the barrier depends on the machine.
+    distance() { sed 's/barrier: [0-9]* /barrier: N /'; }
+    for name in $(cases); do
+        is_recorded "$name" || continue
+        diff <(distance <"$FOLDER/${name}_wrong.measured.out") \
+            <(recorded "${name}_wrong" | distance) ||
+            complain "${name}_wrong $differs."
+        [ "$(recorded_status "${name}_wrong")" != 0 ] ||
+            complain "${name}_wrong ended well on the H200."
+    done
+    grep -q 'found at the barrier: 40 ' <(recorded 03_barrier_right) ||
+        complain "The recording of case 3 is not what it was."
+    ! grep -q 'found at the barrier: 40 ' <(recorded 03_barrier_wrong) \
+        "$FOLDER/03_barrier_wrong.measured.out" ||
+        complain "Case 3 finds all additions at the barrier."
+    finish
+}
+
+@test "the reports name both calls, with their lines" {
+    local name line
+    while read -r name line; do
+        line=$(grep -nF "$line" "docs/clinic/${name}_wrong.c" | head -n 1 | cut -d : -f 1)
+        [ -n "$line" ] && grep -q "${name}_wrong.c:$line\b" "$FOLDER/${name}_wrong.measured.err" ||
+            complain "No report on $name names its line ${line:-?}."
+    done <<'LINES'
+01_handed_over cudaMemcpyAsync(table.data, first.data
+01_handed_over cudaFreeAsync(dropped.data
+02_stash cudaMemcpyAsync(stash, weights
+02_stash launch_fill(activations
+03_barrier launch_add(parts
+03_barrier cudaFreeAsync(parts
+04_two_threads launch_fill(block, 1
+04_two_threads launch_fill(block, 2
+07_fork launch_fill(scratch
+07_fork cudaGraphAddMemFreeNode(
+08_two_graphs launch_fill(workspace
+08_two_graphs cudaFreeAsync(workspace
+11_grown cudaMallocAsync((void **)&taken
+11_grown launch_fill(second
+LINES
+    finish
+}
+
+# judge_repair CASE FILE: what its check says of it, in $output, and $status
+judge_repair() {
+    local folder=build/check/clinic-check/$1-${2##*/}
+    run as_typed CHECK_FOLDER="${folder%.*}" python3 -B tests/grading/judge.py "clinic/$1" "$2" \
+        --only="${3:-}"
+}
+
+# bats test_tags=long
+@test "the checks of the cases: the repaired program passes, the broken one does not" {
+    local name
+    for name in $(cases); do
+        judge_repair "$name" "docs/clinic/${name}_right.c"
+        [ "$status" = 0 ] || complain "$name: its repaired program does not pass." "$output"
+        judge_repair "$name" "docs/clinic/${name}_wrong.c"
+        [ "$status" = 1 ] || complain "$name: its broken program passes." "$output"
+    done
+    finish
+}
+
+@test "the checks of the cases: each incorrect repair fails as its patch says, others pass" {
+    local name patch fails says file
+    local -A judged=()
+    for name in $(cases); do
+        ! [ "$(grep -L '^Fails: nothing' tests/lessons/clinic/"$name"/repairs/*.patch)" = "" ] ||
+            complain "tests/lessons/clinic/$name/repairs has no incorrect repair."
+    done
+    for patch in tests/lessons/clinic/*/repairs/*.patch; do
+        name=$(basename "${patch%/repairs/*}")
+        fails=$(sed -n 's/^Fails: //p' "$patch")
+        says=$(sed -n 's/^Says:  //p' "$patch")
+        file=$BATS_TEST_TMPDIR/${patch##*/}.c
+        python3 -B tools/patched.py "$patch" "docs/clinic/${name}_wrong.c" "$file" || {
+            complain "$patch does not apply."
+            continue
+        }
+        if [ -n "${TEST_LONG:-}" ]; then
+            # No general test sees it: in case 10 that is the second test, in the others the first.
+            if [ "$name" = 10_tight_memory ]; then
+                judge_repair "$name" "$file" "no hazard"
+                [ "$status" = 0 ] || complain "$patch: it is reported." "$output"
+            fi
+            judge_repair "$name" "$file"
+        elif [ "$fails" = nothing ] || [ -n "${judged[$name]:-}" ]; then
+            continue   # make test-all judges each
+        else
+            judge_repair "$name" "$file" "$fails"
+        fi
+        judged[$name]=1
+        if [ "$fails" != nothing ]; then
+            [[ $output == "  MISS  $fails"*"$says"* ]] ||
+                complain "$patch: expected a miss of '$fails' first, that says: $says" "$output"
+        else
+            [ "$status" = 0 ] || complain "$patch does not pass." "$output"
+        fi
+    done
+    finish
+}
+
+@test "make check-clinic-03: which file, a repair, and a case that is not there" {
+    run as_typed make check-clinic-3
+    assert_failure
+    assert_line "    make check-clinic-03 FILE=mine.c"
+    cp docs/clinic/03_barrier_right.c "$BATS_TEST_TMPDIR/mine.c"
+    run as_typed make check-clinic-03 FILE="$BATS_TEST_TMPDIR/mine.c"
+    assert_success
+    assert_line --partial "Case 03 is repaired."
+    run as_typed make clinic-03 FILE="$BATS_TEST_TMPDIR/mine.c" BACKEND=simulator
+    assert_success
+    assert_line --partial "found at the barrier: 40 1 1"
+    for goal in clinic-99 check-clinic-99 repaired-99; do
+        run as_typed make "$goal"
+        assert_failure
+        assert_line "make $goal: there is no such case."
+        assert_line "    03_barrier"
+        refute_output --partial 08_stream_order
+    done
+}
+
+@test "make clinic-03, make clinic-3 and make repaired-03" {
+    run as_typed make BACKEND=simulator clinic-3
+    assert_output --partial "hazard: read not ordered after a write."
+    run as_typed make BACKEND=simulator clinic-03
+    assert_failure
+    assert_output --partial "hazard: read not ordered after a write."
+    assert_output --partial "Error 3"
+    run as_typed make BACKEND=simulator repaired-03
+    assert_success
+    assert_output --partial "found at the barrier: 40 1 1"
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# The example files of docs/course: their form, and those that can run here run. No Docker engine,
+# no service and no Slurm controller is asked for.
+
+load ../suite
+
+# bats test_tags=long
+@test "the workflows of GitHub and GitLab follow the published schemas" {
+    local program
+    tool check-jsonschema
+    run "$program" --builtin-schema vendor.github-workflows docs/course/github*.yml
+    assert_success
+    run "$program" --builtin-schema vendor.gitlab-ci docs/course/gitlab.yml
+    assert_success
+}
+
+@test "every server draws its seed" {
+    local file
+    for file in docs/course/{github.yml,gitlab.yml,gradescope/run_autograder,prairielearn/grade.sh}
+    do
+        # The command may go on in a second line.
+        sed -z 's/\\\n//g' "$file" | grep 'make -C .* grade .*STUDENT=' | grep -qv 'SEED=draw' &&
+            complain "$file grades without SEED=draw."
+    done
+    refute grep -q 'SEED=' docs/course/slurm.sh docs/course/Dockerfile
+    finish
+}
+
+@test "the page of a workflow shows the points, and no sentence of a file is its markup" {
+    local grade=$BATS_TEST_TMPDIR/grade.json
+    jq -n '{points: 2.5, possible: 6, lessons: [{lesson: "04_x", points: 2.5, possible: 6,
+        status: "graded", sentence: "<b>it|is</b> [x](y)\n`z`"}]}' >"$grade"
+    export GITHUB_STEP_SUMMARY=$BATS_TEST_TMPDIR/step GITHUB_OUTPUT=$BATS_TEST_TMPDIR/output
+    run python3 docs/course/summary.py "$grade"
+    assert_equal "$status" 1
+    assert_line '**2.5 of 6 points**'
+    assert_line '| 04_x | 2.5 of 6 | \<b\>it\|is\</b\> \[x\]\(y\) \`z\` |'
+    assert_equal "$(cat "$GITHUB_STEP_SUMMARY")" "$(cat "$BATS_TEST_TMPDIR/summary.md")"
+    assert_equal "$(cat "$GITHUB_OUTPUT")" $'title=2.5 of 6 points\nconclusion=failure'
+    assert_equal "$(cat "$BATS_TEST_TMPDIR/metrics.txt")" $'points 2.5\npossible 6'
+    jq '.lessons[0].status = "ungraded"' "$grade" >"$grade.new" && mv "$grade.new" "$grade"
+    : >"$GITHUB_OUTPUT"
+    run python3 docs/course/summary.py "$grade"
+    assert_equal "$status" 2
+    grep -qx conclusion=neutral "$GITHUB_OUTPUT"
+}
+
+# bats test_tags=long
+@test "hadolint finds nothing in the Dockerfile" {
+    local program
+    tool hadolint
+    run "$program" docs/course/Dockerfile
+    assert_output ""
+}
+
+@test "the image gets neither build/ nor .git, which belong to another machine" {
+    run cat .dockerignore
+    assert_output $'build\n.git'
+}
+
+# bats test_tags=long
+@test "shellcheck finds nothing in the scripts, which Git marks as executable" {
+    local program files
+    files=(docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder)
+    for file in "${files[@]}"; do assert [ -x "$file" ]; done
+    tool shellcheck
+    run "$program" "${files[@]}"
+    assert_output ""
+}
+
+@test "question.sh of PrairieLearn writes for each lesson what the documentation requires" {
+    local name folder ids=()
+    for name in $(lessons); do
+        folder=$BATS_TEST_TMPDIR/$name
+        docs/course/prairielearn/question.sh "${name%%_*}" "$folder"
+        jq -e --arg number "${name%%_*}" '(.uuid |
+                test("^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$"))
+            and .type == "v3" and .gradingMethod == "External"
+            and (.title | startswith("Lesson \($number): ")) and (.topic | type == "string")
+            and (.externalGradingOptions | .enabled == true and (.image | type == "string")
+                and (.timeout | . >= 60 and . <= 600)
+                and .entrypoint == ["/workbook/docs/course/prairielearn/grade.sh", $number])' \
+            "$folder/info.json" >/dev/null || complain "$name:" "$(<"$folder/info.json")"
+        grep -q "<pl-file-upload file-names=\"$name.c\">" "$folder/question.html" ||
+            complain "$name:" "$(<"$folder/question.html")"
+        ids+=("$(jq -r .uuid "$folder/info.json")")
+    done
+    finish
+    assert_equal "$(printf '%s\n' "${ids[@]}" | sort -u | wc -l)" "$(lessons | wc -w)"
+}
+
+@test "question.sh: bad input is a sentence and exit status 2" {
+    local question=docs/course/prairielearn/question.sh lesson
+    for lesson in 99 7 '*' ''; do
+        run $question "$lesson" "$BATS_TEST_TMPDIR/new"
+        assert_failure 2
+        assert_output --partial "There is no lesson \"$lesson\" in lessons/."
+        assert_file_not_exists "$BATS_TEST_TMPDIR/new"
+    done
+    run $question 07
+    assert_failure 2
+    assert_output "Type: question.sh LESSON FOLDER, for example question.sh 07 questions/lesson-07."
+    touch "$BATS_TEST_TMPDIR/info.json"
+    run $question 07 "$BATS_TEST_TMPDIR"
+    assert_failure 2
+    assert_output "$BATS_TEST_TMPDIR/info.json exists. Remove it, or name another folder."
+    run $question 07 "$BATS_TEST_TMPDIR/info.json/folder"
+    assert_failure 2
+    assert_line "Nothing can be written to $BATS_TEST_TMPDIR/info.json/folder."
+}
+
+# mounted FOLDER PATH...: the command prefix under which the folder's entries are found at / too
+mounted() {
+    local entry
+    prefix=(bwrap --die-with-parent --proc /proc)
+    for entry in /*; do
+        if [ -L "$entry" ]; then prefix+=(--symlink "$(readlink "$entry")" "$entry")
+        elif [ "$entry" != /proc ]; then prefix+=(--dev-bind "$entry" "$entry"); fi
+    done
+    for entry in "$1"/*; do prefix+=(--bind "$entry" "/${entry##*/}"); done
+    "${prefix[@]}" true 2>/dev/null || skip "bubblewrap does not work here"
+}
+copy_with_course() {
+    workbook_copy "$1"
+    mkdir -p "$1/docs"
+    cp -a docs/course "$1/docs"
+}
+
+# bats test_tags=long
+@test "Gradescope: run_autograder turns a submission into results.json" {
+    local root=$BATS_TEST_TMPDIR/root prefix
+    mkdir -p "$root/autograder/source" "$root/autograder/submission"
+    copy_with_course "$root/autograder/source/workbook"
+    cp docs/course/gradescope/run_autograder "$root/autograder"
+    # An assignment of one lesson, as the file's heading says.
+    sed -i 's/grade STUDENT=/grade ONLY=06 STUDENT=/' "$root/autograder/run_autograder"
+    cp solutions/06_trim.c "$root/autograder/submission"
+    mounted "$root"
+    run as_typed "${prefix[@]}" --chdir /autograder ./run_autograder
+    assert_success
+    run jq -c '[.score, .tests[0].max_score, .tests[0].name]' \
+        "$root/autograder/results/results.json"
+    assert_output '[5,5,"06_trim"]'
+    # The seed is drawn, and no student's business.
+    run jq -r .output "$root/autograder/results/results.json"
+    assert_output --regexp '^5 of 5 points\. Workbook [0-9a-z]+\.$'
+    assert [ "$(jq .seed "$root/autograder/grade/grade.json")" -gt 1 ]
+}
+
+# bats test_tags=long
+@test "PrairieLearn: grade.sh grades one lesson; a file that does not compile costs no attempt" {
+    local root=$BATS_TEST_TMPDIR/root prefix
+    mkdir -p "$root/grade/student"
+    copy_with_course "$root/workbook"
+    cp solutions/06_trim.c "$root/grade/student"
+    mounted "$root"
+    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 06
+    assert_success
+    run jq -c '[.gradable, .score]' "$root/grade/results/results.json"
+    assert_output '[true,1]'
+    echo 'int main(void) { return absent; }' >"$root/grade/student/06_trim.c"
+    run as_typed "${prefix[@]}" /workbook/docs/course/prairielearn/grade.sh 06
+    assert_success
+    run jq -c '[.gradable, (.format_errors[0] | test("absent")), has("score")]' \
+        "$root/grade/results/results.json"
+    assert_output '[false,true,false]'
+}
+
+# bats test_tags=long
+@test "Slurm: two tasks of the array and the collecting step grade the class of three" {
+    local task
+    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out ONLY=06
+    docs/course/three_students.sh "$CLASS"
+    for task in 3 4; do
+        run as_typed SLURM_ARRAY_TASK_ID=$task SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2 \
+            SLURM_CPUS_PER_TASK=1 docs/course/slurm.sh
+        assert_success
+    done
+    run as_typed COURSE=docs/course/course.ini ROSTER=docs/course/roster.csv \
+        tests/grading/grade_class.sh collect
+    assert_success
+    run jq -c '.[] | [.student, .points, .result]' "$OUT/class.json"
+    assert_output '["ada",5,80]
+["ben",0,0]
+["cleo",0,20]'
+}
+
+# bats test_tags=long
+@test "the notebook runs from its first cell to its last, on a machine without a GPU" {
+    local folder=$BATS_TEST_TMPDIR
+    need_git_clone
+    as_typed tools/setup.sh notebook >"$folder/setup" 2>&1 ||
+        skip "nbclient could not be installed: $(tail -n 1 "$folder/setup")"
+    ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
+    cp docs/course/notebook.ipynb "$folder"
+    cd "$folder" || return 1
+    run as_typed REPOSITORY="$ROOT" HOME="$folder" "$ROOT/build/venv/bin/python3" -B -c '
+import json, nbclient, nbformat
+notebook = nbformat.read("notebook.ipynb", 4)
+nbformat.validate(notebook)
+nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
+print(json.dumps([output for cell in notebook.cells for output in cell.get("outputs", [])]))'
+    assert_success
+    assert_output --partial "There is no GPU here, or no toolkit."
+    assert_output --partial "Backend: simulator (BACKEND=simulator)"
+    assert_output --partial "synchronized     42 in 2097152 of 2097152 elements"
+    assert_output --regexp '[0-9]+ passed, [0-9]+ failed'
+    assert_output --partial '<iframe srcdoc=\"'
+    assert_output --partial 'svg'
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bats
+# Other CUDA headers: the simulated device needs those of CUDA 13, from 13.0 to the newest; a GPU
+# may come with those of CUDA 12.
+
+load ../suite
+
+# bats test_tags=long
+@test "lessons, simulator and tests compile against the headers of CUDA 12.2, 13.0 and 13.5" {
+    run tools/headers.sh
+    [[ $output != *"could not be fetched from PyPI"* ]] ||
+        skip "the headers of CUDA 12.2 and 13.5 could not be fetched from PyPI"
+    assert_success
+    local clean='programs compiled, 0 with an error or a warning\.$'
+    assert_line --regexp "^CUDA 12\.2: [1-9][0-9] $clean"
+    assert_line --regexp "^CUDA 13\.[0-9]+: [1-9][0-9]{2} $clean"
+    assert_line --regexp "^CUDA 13\.5: [1-9][0-9]{2} $clean"
+}
+
+@test "headers that are too old, or none: a sentence" {
+    mkdir "$BATS_TEST_TMPDIR/old"
+    echo '#define CUDART_VERSION  12010' >"$BATS_TEST_TMPDIR/old/cuda_runtime_api.h"
+    for folder in "$BATS_TEST_TMPDIR/old" /nowhere; do
+        run tools/headers.sh "$folder"
+        assert_failure
+        assert_output --partial "$folder: CUDART_VERSION is"
+        assert_output --partial "CUDA 12.2 or later"
+    done
+}

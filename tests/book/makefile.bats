@@ -1,0 +1,655 @@
+#!/usr/bin/env bats
+# The commands of the Makefile, as a person types them. What they set up is in setup.bats, what the
+# checks judge in checks.bats.
+
+# bats file_tags=long
+load ../suite
+
+setup() {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    stub nvidia-smi
+}
+
+# Commands in front of PATH that write each call down and fail.
+stub() {
+    local command folder=$BATS_TEST_TMPDIR
+    for command in "$@"; do
+        printf '#!/bin/sh\necho %s >>%s\nexit 1\n' "$command" "$folder/calls" \
+            >"$folder/bin/$command"
+        chmod +x "$folder/bin/$command"
+    done
+}
+
+# A machine without a GPU, whatever this one has.
+no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
+
+@test "make help names every command of the Makefile" {
+    run as_typed make help
+    assert_success
+    for command in run test test-all coverage 04 solution-04 check-04 hint-04 picture-04 trace-04 \
+        clinic-03 check-clinic-03 repaired-03 watch grade grade-class book list new-lesson format \
+        docs live simulator headers bench scale clean help; do
+        assert_line --regexp "^make $command +[a-z]"
+    done
+    assert_output --partial BACKEND
+    run as_typed make
+    assert_line --partial "make run"
+}
+
+@test "an editor's container has a system and the packages of README, and begins with make book" {
+    local file=.devcontainer/devcontainer.json
+    grep -q 'Debian 11, 12, 13 and sid' README.md && grep -qw network README.md
+    assert_equal "$(jq -r .image $file)" debian:12
+    assert_equal "$(jq -r .onCreateCommand $file)" \
+        "apt-get update && apt-get install -y ca-certificates git make"
+    assert_equal "$(jq -r .postCreateCommand $file)" "make book OPEN="
+}
+
+# bats test_tags=long
+@test "DEBUG=1 builds a lesson and the simulated device for a debugger" {
+    [ -n "$(type -P gdb)" ] || skip "no gdb here: apt-get install gdb"
+    run as_typed make solution-06 DEBUG=1 BACKEND=simulator
+    assert_success
+    run gdb -q -batch -ex "set breakpoint pending on" -ex "break pool_allocate" -ex run \
+        -ex "frame function do_cudaMallocFromPoolAsync" -ex "print bytes" \
+        build/simulator-debug/solutions/06_trim
+    assert_line --regexp '^Breakpoint 1, pool_allocate .* at simulator/mem/pool\.c:[0-9]+$'
+    assert_line --regexp '^\$1 = [1-9][0-9]+$'
+}
+
+@test "make list: the solutions, in order" {
+    run as_typed make list
+    assert_success
+    assert_output "$(basename -s .c solutions/[0-9][0-9]_*.c | sort)"
+}
+
+@test "a lesson that does not exist: the list of lessons" {
+    for goal in 99 check-99 solution-99 hint-99 nonsense; do
+        run as_typed make "$goal"
+        assert_failure
+        assert_line --partial "make $goal: there is no such command"
+        for lesson in $(lessons); do assert_line --partial "$lesson"; done
+    done
+}
+
+@test "make run runs every solution in order, also with -j4, and says the backend first" {
+    run no_gpu make -j4 run
+    assert_success
+    assert_line --index 0 --regexp '^Backend: simulator \((no nvcc|neither nvidia-smi) .*\)$'
+    assert_equal "$(grep '^== ' <<<"$output" | cut -c 4-)" "$(lessons)"
+}
+
+@test "make run goes on behind a lesson that this machine cannot run, and says why" {
+    run no_gpu SIM_DEVICES=1 make run
+    assert_success
+    assert_line --regexp '^skipped: '
+}
+
+@test "make run in a workbook without solutions says so, and fails" {
+    local name
+    mkdir "$BATS_TEST_TMPDIR/students" && cd "$BATS_TEST_TMPDIR/students" || return
+    for name in "$ROOT"/*; do
+        [ "${name##*/}" = solutions ] || ln -s "$name" .
+    done
+    run no_gpu make run
+    assert_failure
+    assert_output --partial "there is no solutions/"
+    refute_output --partial "== "
+}
+
+@test "make 01, make 1, ARGS, make solution-01: the program's own output after the backend" {
+    local lesson number
+    lesson=$(first)
+    number=${lesson%%_*}
+    run no_gpu make "solution-$number" BACKEND=simulator
+    assert_success
+    assert_line --index 0 "Backend: simulator (BACKEND=simulator)"
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
+    assert_equal "$(no_gpu make "solution-${number#0}" BACKEND=simulator)" "$output"
+    run no_gpu make "solution-$number" ARGS=nonsense
+    assert_failure
+    assert_output --partial '"nonsense"'
+    run no_gpu make "$number"
+    assert_line --partial "Backend: simulator"
+    assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" \
+        "$(sed 's/\[.*//' <<<"$output")"
+}
+
+@test "FILE=mine.c takes the place of a lesson's file, wherever it lies" {
+    local lesson number mine=$BATS_TEST_TMPDIR/mine.c
+    lesson=$(first)
+    number=${lesson%%_*}
+    printf '#include <stdio.h>\nint main(void) { puts("my own"); }\n' >"$mine"
+    run no_gpu make "$number" FILE="$mine"
+    assert_success
+    assert_line "my own"
+    run as_typed make "check-$number" FILE="$mine"
+    assert_failure
+    assert_line "        See it yourself: make $number FILE=$mine"
+    cp "solutions/$lesson.c" build/mine.c
+    run no_gpu make "$number" FILE=build/mine.c BACKEND=simulator
+    assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
+    run as_typed make "${number#0}" FILE=nowhere.c
+    assert_failure
+    assert_output --partial "FILE=nowhere.c: there is no such C file"
+}
+
+@test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {
+    local number mine=$BATS_TEST_TMPDIR/mine nvcc
+    nvcc=$(type -P nvcc) || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
+        skip "nvcc is not installed: a .cu file is not compiled here ($nvcc)"
+    number=$(first)
+    number=${number%%_*}
+    printf '#include <stdio.h>\nint main(void) { puts("in C"); }\n' >"$mine.c"
+    cat >"$mine.cu" <<'C'
+#include "workbook.h"
+__global__ void set(int *data) { *data = 42; }
+int main()
+{
+    int *data, here = 0;
+    CHECK(cudaMalloc(&data, sizeof *data));
+    set<<<1, 1>>>(data);
+    CHECK(cudaMemcpy(&here, data, sizeof here, cudaMemcpyDefault));
+    printf("in CUDA C++: %d\n", here);
+    CHECK(cudaFree(data));
+}
+C
+    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
+    assert_success
+    assert_line "in CUDA C++: 42"
+    run no_gpu make "$number" FILE="$mine.c" BACKEND=simulator
+    assert_success
+    assert_line "in C"
+    run as_typed OPEN= make "picture-$number" FILE="$mine.cu"
+    assert_line --partial "build/pictures/mine.html"
+    run as_typed make "check-$number" FILE="$mine.cu"
+    assert_failure
+    assert_output --partial "a check compiles C. \`make $number FILE=$mine.cu\` runs it"
+    sed -i 's/= 42/= forty_two/' "$mine.cu"
+    run no_gpu make "$number" FILE="$mine.cu" BACKEND=simulator
+    assert_failure
+    assert_output --partial "$mine.cu does not compile."
+}
+
+@test "make hint-08: one more a call, HINTS=0 begins again, and so does a lesson that passes" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    mkdir "$copy/docs"
+    cd "$copy" || return 1
+    printf '%s\n' Title ===== '' '.. dropdown:: Hint 1' '   :color: primary' '' \
+        '   :path:`lessons/kernels.h` has ``launch_add``, for the :term:`order <stream>`,' \
+        '   and see `a page <https://example.org>`_.' '' '   - one' '   - *two*' '' \
+        '.. dropdown:: Hint 2' '' '   .. code-block:: c' '' '      if (a)' '          b();' '' \
+        'Check' ----- >docs/08_stream_order.rst
+    run as_typed make hint-08
+    assert_success
+    assert_output "Hint 1 of 2 for lesson 08:
+    lessons/kernels.h has \`launch_add\`, for the order, and see a page
+    (https://example.org).
+
+    - one
+    - two
+One hint is left: make hint-08"
+    run as_typed make hint-8
+    assert_output "Hint 2 of 2 for lesson 08:
+       if (a)
+           b();
+This was the last hint."
+    run as_typed make hint-8
+    assert_success
+    assert_output --partial "you have seen all of them. make hint-08 HINTS=0 begins again."
+    run as_typed make hint-08 HINTS=0
+    assert_line "Hint 1 of 2 for lesson 08:"
+    run as_typed make hint-08 HINTS=all
+    assert_failure
+    assert_output --partial "HINTS=all: give the number"
+    run as_typed make check-08 FILE=solutions/08_stream_order.c
+    assert_success
+    run as_typed make hint-08
+    assert_line "Hint 1 of 2 for lesson 08:"
+}
+
+@test "a hint is the same with every awk that is here" {
+    local awk copy=$BATS_TEST_TMPDIR/copy said
+    mkdir -p "$copy/tools" "$copy/bin"
+    cp tools/hint.sh "$copy/tools"
+    ln -s "$ROOT/docs" "$copy"
+    for awk in mawk gawk original-awk busybox; do
+        type -P $awk >/dev/null || continue
+        ln -sf "$(type -P $awk)" "$copy/bin/awk"
+        run env PATH="$copy/bin:$PATH" "$copy/tools/hint.sh" "$(first)" 0
+        assert_success
+        assert_equal "$output" "${said:=$output}"
+        refute_output --partial warning
+    done
+    # What gawk warns of: a backslash in what awk -v gives.
+    refute grep -rnE "awk[^|']* -v [a-z]+=[^ ]*\\\\" tests docs --include=*.sh --include=*.bats
+}
+
+@test "every hint of the book is plain text in 84 columns" {
+    local lesson number count output copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tools"
+    cp tools/hint.sh "$copy/tools"
+    ln -s "$ROOT/docs" "$copy"
+    for lesson in $(lessons); do
+        count=$(grep -c '^\.\. dropdown:: Hint ' "docs/$lesson.rst")
+        for ((number = 0; number < count; number++)); do
+            output=$("$copy/tools/hint.sh" "$lesson" "$number")
+            [ "$(wc -l <<<"$output")" -ge 3 ] || complain "$lesson, hint $((number + 1)): $output"
+            ! grep -nE '``|:[a-z]+:`|_`|\*\*|^ *\.\. |.{85}' <<<"$output" ||
+                complain "$lesson, hint $((number + 1)) is not plain."
+        done
+    done
+    finish
+}
+
+@test "open.sh: names the page, opens it with OPEN or where a display is" {
+    local copy=$BATS_TEST_TMPDIR/copy page
+    mkdir -p "$copy/tools" "$copy/bin"
+    cp tools/open.sh "$copy/tools"
+    page=$copy/build/docs/html/index.html
+    cd "$copy" || return 1
+    run env -u DISPLAY tools/open.sh index
+    assert_failure
+    assert_output "The book is not built. make book builds and opens it."
+    mkdir -p "${page%/*}"
+    : >"$page"
+    printf '%s\n' '#!/bin/sh' 'echo "$0 $1" >>opened' >bin/browser
+    chmod +x bin/browser
+    cp bin/browser bin/xdg-open
+    opened() {
+        within_reason test -s opened
+        cat opened
+        : >opened
+    }
+    run env -u DISPLAY -u WAYLAND_DISPLAY PATH="$copy/bin:$PATH" tools/open.sh index
+    assert_success
+    assert_output "Open: $page"
+    run env DISPLAY=:0 OPEN= PATH="$copy/bin:$PATH" tools/open.sh index
+    assert_output "Open: $page"
+    assert_file_not_exists opened
+    DISPLAY=:0 PATH="$copy/bin:$PATH" tools/open.sh index 3>&-
+    assert_equal "$(opened)" "$copy/bin/xdg-open $page"
+    OPEN=browser PATH="$copy/bin:$PATH" tools/open.sh index 3>&-
+    assert_equal "$(opened)" "$copy/bin/browser $page"
+    run env OPEN=nothing-of-the-kind tools/open.sh index
+    assert_failure
+    assert_output --partial "OPEN=nothing-of-the-kind: there is no such program."
+}
+
+@test "a path with odd letters serves, and one that cannot is named" {
+    local copy="$BATS_TEST_TMPDIR/Jürgen's CUDA, 1"
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    rm build/simulator/objects/api/call.o
+    run no_gpu make LTO=-fno-lto solution-08
+    assert_success
+    run no_gpu make 08
+    assert_failure
+    assert_output --regexp ' \(lessons/08_stream_order\.c:[0-9]+\)'
+    run as_typed make check-14 FILE=solutions/14_peer_access.c
+    assert_success
+    mv "$copy" "$BATS_TEST_TMPDIR/a \"workbook\""
+    cd "$BATS_TEST_TMPDIR/a \"workbook\"" || return 1
+    run no_gpu make 08
+    assert_failure
+    assert_output --partial "The path of this folder has the character \" in it: $PWD. Rename"
+}
+
+@test "a disk that is full is named, and not the file" {
+    local full=$BATS_TEST_TMPDIR/full compile
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    mkdir "$full"
+    compile=(tools/compile.sh gcc -g -Ilessons -isystem build/cuda/include -S
+        solutions/01_first_allocation.c -o)
+    run as_typed bwrap --dev-bind / / --size 8192 --tmpfs "$full" "${compile[@]}" "$full/program"
+    assert_failure
+    assert_line "The disk is full: nothing more can be written to $full. Make room there."
+    refute_output --partial "does not compile"
+    run as_typed bwrap --dev-bind / / --size 8192 --tmpfs "$full" env TMPDIR="$full" \
+        "${compile[@]/-S/-c}" "$BATS_TEST_TMPDIR/program"
+    assert_line "The disk is full: nothing more can be written to $full. Make room there."
+    run as_typed bwrap --dev-bind / / --ro-bind "$full" "$full" "${compile[@]}" "$full/program"
+    assert_failure
+    assert_output "Nothing can be written to $full. Copy the workbook to a folder of your own."
+}
+
+@test "make grade-class writes nothing outside of the workbook" {
+    local home=$BATS_TEST_TMPDIR/home
+    mkdir -p "$home" "$BATS_TEST_TMPDIR/class/ada"
+    cp "solutions/$(first).c" "$BATS_TEST_TMPDIR/class/ada"
+    run as_typed HOME="$home" XDG_CACHE_HOME='' XDG_CONFIG_HOME='' CLASS="$BATS_TEST_TMPDIR/class" \
+        OUT="$BATS_TEST_TMPDIR/out" ONLY="$(first)" make grade-class
+    assert_success
+    run find "$home" -mindepth 1
+    assert_output ""
+}
+
+@test "a book that could not be built is one miss, and its tests are skipped" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    printf '#!/bin/sh\n' >tools/setup.sh   # it makes no build/venv
+    # Not the book that the other tests have built.
+    run as_typed SUITE_TMPDIR='' bats --tap tests/book/book.bats
+    assert_failure
+    assert_equal "$(grep -c '^not ok' <<<"$output")" 1
+    assert_line "not ok 1 make docs builds the book without a warning"
+    assert_line "# make docs ended with status 2."
+    assert_equal "$(grep -c '^ok .* # skip the book was not built: see' <<<"$output")" \
+        $(($(grep -c '^@test' tests/book/book.bats) - 1))
+}
+
+# A compiler in the place of gcc, which is done at once: what make does is judged, and not what it
+# compiles. Every file that it writes is two lines, "half" and "whole"; it links only whole files.
+# With STUCK=FILE its first call writes half of its files, its process group into FILE, and waits
+# for FILE.go.
+false_compiler() {
+    cat >compiler <<'END'
+#!/bin/bash
+case $1 in -dump*) exec gcc "$1" ;; esac
+for word; do
+    case $before in -o | -MF) files+=("$word") ;; esac
+    case $word in *.o) [ "$(tail -n 1 "$word" 2>/dev/null)" = whole ] || partial+=" $word" ;; esac
+    before=$word
+done
+case " $* " in
+*" -c "*) ;;
+*) [ -z "$partial" ] || { echo "not whole:$partial" >&2; exit 1; } ;;
+esac
+for file in "${files[@]}"; do echo half >"$file"; done
+read -r _ _ _ _ group _ </proc/$$/stat
+if [ -n "$STUCK" ] && (set -o noclobber; echo "$group" >"$STUCK") 2>/dev/null; then
+    for i in {1..6000}; do [ ! -e "$STUCK.go" ] || break; sleep 0.05; done
+fi
+for file in "${files[@]}"; do
+    case $file in *.d) : >"$file" ;; *) echo whole >>"$file" ;; esac
+done
+END
+    chmod +x compiler
+}
+
+@test "who types make in lessons or docs has the same commands, and FILE= is named from there" {
+    local folder list
+    list=$(as_typed make list)
+    for folder in lessons docs; do
+        run as_typed make -C $folder --no-print-directory list
+        assert_success
+        assert_output "$list"
+        run as_typed make -C $folder check-01 FILE=none.c
+        assert_failure
+        assert_output --partial "FILE=$ROOT/$folder/none.c: there is no such C file"
+        run as_typed make -C $folder no-such
+        assert_failure
+        assert_line "make no-such: there is no such command or file. make help lists the commands."
+    done
+}
+
+@test "the first build says what it does, the next one nothing" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    rm -r "$copy/build/simulator"
+    cd "$copy" || return 1
+    false_compiler
+    run as_typed make CC=./compiler simulator
+    assert_line --index 0 "Compiling the simulated device into build/simulator."
+    # Where it takes longer than five seconds it says how far it is.
+    refute_output --regexp $'\n *[^ 0-9]'
+    run as_typed make CC=./compiler simulator
+    assert_output ""
+}
+
+# A make in the background, in a fresh copy, of which one compiler has written half of its files.
+# In $stuck is its process group, and in $first its own number.
+stuck_make() {
+    local copy=$BATS_TEST_TMPDIR/copy half=$BATS_TEST_TMPDIR/half
+    workbook_copy "$copy"
+    rm -r "$copy/build/simulator"
+    cd "$copy" || return 1
+    false_compiler
+    as_typed STUCK="$half" setsid make CC=./compiler simulator >first 2>&1 &
+    first=$!
+    within_reason test -s "$half"
+    stuck=$(<"$half")
+}
+
+@test "two makes at once in a fresh copy both end well" {
+    local stuck first
+    stuck_make
+    run as_typed make CC=./compiler simulator
+    assert_success
+    touch "$BATS_TEST_TMPDIR/half.go"
+    wait "$first" || miss "The first make failed:" "$(<first)"
+    run as_typed make CC=./compiler simulator
+    assert_success
+    assert_output ""
+}
+
+# In the place of Python is a program that writes down when it begins and ends; the first of all
+# waits for a file.
+@test "two books at once are one: one make writes at a time, the other reports why it waits" {
+    local copy=$BATS_TEST_TMPDIR/copy first second
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    printf '#!/bin/sh\n' >tools/setup.sh
+    mkdir -p build/venv/bin build/docs/{html,epub}
+    touch build/venv/docs build/docs/html/index.html
+    cat >build/venv/bin/python3 <<'END'
+#!/bin/bash
+[ -e turns ] || first=1
+echo begin >>turns
+for ((i = 0; i < 6000; i++)); do [ -n "$first" ] && [ ! -e go ] || break; sleep 0.05; done
+case $* in *"-b epub"*) echo book >build/docs/epub/cuda-memory-pools.epub ;; esac
+echo end >>turns
+END
+    chmod +x build/venv/bin/python3
+    as_typed make book OPEN= >first 2>&1 &
+    first=$!
+    within_reason test -s turns
+    as_typed make book OPEN= >second 2>&1 &
+    second=$!
+    within_reason grep -q '^Another make builds the book. This one waits for it.$' second
+    assert_equal "$(<turns)" begin
+    touch go
+    wait "$first" || miss "The first make failed:" "$(<first)"
+    wait "$second" || miss "The second make failed:" "$(<second)"
+    # The pages, the EPUB and the PDF of each.
+    assert_equal "$(<turns)" "$(for _ in {1..6}; do printf '%s\n' begin end; done)"
+    assert_file_not_empty build/docs/cuda-memory-pools.epub
+}
+
+@test "a make that was killed while it compiled is no hindrance to the next" {
+    local stuck first
+    stuck_make
+    kill -KILL -- "-$stuck"
+    wait "$first" || true
+    run as_typed make CC=./compiler simulator
+    assert_success
+}
+
+@test "BACKEND=gpu without a GPU, or a backend that is unknown, is an error" {
+    run no_gpu make run BACKEND=gpu
+    assert_failure
+    assert_output --partial "BACKEND=gpu, but n"
+    for command in run test check-01 01; do
+        run no_gpu make "$command" BACKEND=cpu
+        assert_failure
+        assert_output --partial "BACKEND=cpu is not valid"
+    done
+}
+
+@test "a GPU whose driver is too old, or away: what the error means, and what runs without a GPU" {
+    local folder=$BATS_TEST_TMPDIR
+    type -P nvcc >/dev/null || skip "there is no nvcc here"
+    ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
+    printf '#!/bin/sh\necho "GPU 0: a stub"\n' >"$folder/bin/nvidia-smi"
+    workbook_copy "$folder/copy"
+    cd "$folder/copy" || return 1
+    run no_gpu make solution-01
+    assert_failure
+    assert_line --index 0 "Backend: gpu (a GPU and nvcc were found)"
+    assert_line --regexp "^cudaGetDeviceCount returns cudaError(InsufficientDriver|NoDevice): .*\
+ BACKEND=simulator runs this without a GPU\.$"
+    run no_gpu make solution-01 BACKEND=simulator
+    assert_success
+}
+
+@test "make scale: a row with its figures, and one in which a call fails" {
+    run as_typed make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^[ *] events: make, record, wait +1000( +[0-9.]+){8}$'
+    refute_line --regexp '^[ *] loop'
+    run as_typed SIM_FAIL=cudaEventCreateWithFlags:2000 make scale ARGS="20 events"
+    assert_success
+    assert_line --regexp '^\* events: .* 1000 +[0-9.]+ +- +- .* cudaErrorMemoryAllocation in line'
+}
+
+@test "a CUDA_HOME without headers is an error of make" {
+    run as_typed CUDA_HOME=/not/there make run
+    assert_failure
+    assert_output --partial "CUDA_HOME is /not/there"
+}
+
+@test "after an edit only the lesson is built, in 2 seconds of processor time" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    no_gpu make -s simulator
+    touch -r build/simulator/libcudart.so.13 library
+    sed 's/int main/\n&/' "solutions/$lesson.c" >"lessons/$lesson.c"
+    local TIMEFORMAT='%U %S'
+    { time run no_gpu make "${lesson%%_*}"; } 2>took
+    assert_success
+    [ ! build/simulator/libcudart.so.13 -nt library ] ||
+        miss "The simulated device was linked again."
+    awk '{ exit $1 + $2 > 2 }' took ||
+        miss "It took $(<took) seconds of processor time (user, system)."
+    # An older program that was built from another text must not run in its place.
+    printf '#include <stdio.h>\nint main(void) { puts("new text"); }\n' >"lessons/$lesson.c"
+    run no_gpu make "${lesson%%_*}"
+    assert_line "new text"
+}
+
+@test "a changed header of the simulated device rebuilds what includes it, and only that" {
+    local copy=$BATS_TEST_TMPDIR/copy header users built
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    make -s simulator
+    false_compiler
+    sed -i '/partial/d' compiler   # the other objects are real
+    header=simulator/check/page_guard.h
+    users=$(grep -l " $header" build/simulator/objects/*/*.d | wc -l)
+    [ "$users" -gt 2 ]
+    touch mark
+    touch "$header"
+    run make CC=./compiler simulator
+    assert_success
+    assert_output ""
+    built=$(find build/simulator/objects -name '*.o' -newer mark | wc -l)
+    assert_equal "$built" "$users"
+    assert [ build/simulator/libcudart.so.13 -nt mark ]
+}
+
+@test "with everything present, nothing is fetched or installed" {
+    rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
+    stub apt-get sudo pip pip3 curl wget
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make run
+    assert_success
+    run as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" make "check-$(first | cut -c 1-2)" \
+        FILE="solutions/$(first).c" CHECK_FOLDER=build/check/quiet
+    assert_success
+    assert_file_not_exists "$BATS_TEST_TMPDIR/calls"
+}
+
+@test "make test reports a test as it ends, also into a file, and a failed one in one piece" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tests/some"
+    cp -a tools "$copy/tests"
+    cd "$copy" || return 1
+    printf '%s\n' '@test "first" { true; }' \
+        '@test "second" { for i in $(seq 6000); do [ ! -e end ] || break; sleep 0.1; done; }' \
+        >tests/some/one.bats
+    printf '%s\n' '@test "third" { echo why; false; }' '@test "fourth" { true; }' \
+        >tests/some/two.bats
+    echo '@test "fifth" {' >tests/some/three.bats
+    as_typed tools/test.sh test >log 2>&1 &
+    within_reason grep -q first log
+    within_reason grep -q fourth log
+    within_reason grep -q three.bats log
+    run grep -c second log
+    assert_output 0
+    touch end
+    wait $! && miss "It reports success:" "$(<log)"
+    within_reason grep -q second log
+    assert_equal "$(tail -n 1 log)" "3 passed, 2 failed"
+    grep -A 3 'MISS  third' log | grep -q "        why"
+    # Two files at a time: the words of a test stay with its name.
+    run awk -f tools/one_stream.awk <<<$'a\t1..2\nb\t1..1\na\tnot ok 1 x\nb\tok 1 y
+a\t# words\na\tok 2 z\na\t\nb\t'
+    assert_output $'ok 1 y\nnot ok 1 x\n# words\nok 2 z\n1..3'
+}
+
+@test "make test-all runs what make test has not passed on the same sources, and what is long" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy/tests/some"
+    cp -a tools "$copy/tests"
+    cd "$copy" || return 1
+    # The set-up of test-all is not what this is about.
+    printf '#!/bin/sh\n' | tee tools/setup.sh >./make
+    chmod +x make
+    printf '%s\n' '@test "passes" { true; }' '# bats test_tags=long' '@test "is long" { true; }' \
+        >tests/some/one.bats
+    printf '%s\n' '@test "does more" { [ -z "$TEST_LONG" ] || true; }' >tests/some/two.bats
+    printf '%s\n' '@test "is skipped" { skip "for now"; }' '@test "beside it" { true; }' \
+        >tests/some/three.bats
+    printf '%s\n' '@test "alone" { true; }' >tests/some/four.bats
+    echo build >.gitignore
+    git init -q
+    run as_typed PATH="$PWD:$PATH" tools/test.sh test
+    assert_line "4 passed, 0 failed, 1 skipped"
+    run as_typed PATH="$PWD:$PATH" tools/test.sh test-all
+    assert_line "make test has passed 3 files on these sources: of those, what takes long."
+    refute_line --regexp '(passes|alone)$'
+    assert_line "  ok    is long"
+    assert_line "  ok    does more"
+    assert_line "  ok    beside it"
+    assert_line "3 passed, 0 failed, 1 skipped"
+    # Other sources: everything.
+    echo >>tests/some/four.bats
+    run as_typed PATH="$PWD:$PATH" tools/test.sh test-all
+    assert_line "5 passed, 0 failed, 1 skipped"
+}
+
+@test "a loop that a test starts ends with the test, also when that is killed" {
+    local pid=$BATS_TEST_TMPDIR/pid test
+    runs() { grep -q while "/proc/$(<"$pid")/cmdline" 2>/dev/null; }
+    "$BASH" -c "$(declare -f leashed busy)"'; busy & echo $! >"$1"; sleep 600' test "$pid" 3>&- &
+    test=$!
+    within_reason test -s "$pid"
+    within_reason runs
+    kill -KILL "$test"
+    within_reason eval '! runs'
+}
+
+@test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {
+    report() { run awk -f tools/report.awk <<<"$1"; }
+    report $'1..2\nok 1 one\nok 2 two'
+    assert_success
+    assert_line --index 2 "2 passed, 0 failed"
+    report $'1..3\nok 1 one\nnot ok 2 two\n# why\nok 3 three # skip no GPU'
+    assert_failure
+    assert_line "        why"
+    assert_line "  skip  three: no GPU"
+    assert_equal "$(printf '%s\n' "${lines[@]: -4}")" \
+        $'The failures again:\n  MISS  two\n        why\n1 passed, 1 failed, 1 skipped'
+    assert_equal "${lines[-1]}" "1 passed, 1 failed, 1 skipped"
+    report '1..0'
+    assert_failure
+    assert_line "No test ran."
+    report ''
+    assert_failure
+    report $'1..3\nok 1 one'
+    assert_failure
+    assert_equal "${lines[-1]}" "1 passed, 2 failed"
+}

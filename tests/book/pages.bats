@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# The sources of the book's pages: what can be seen of them without building it. The rest is in
+# book.bats.
+
+load ../suite
+
+@test "every lesson has its page, and every page its lesson" {
+    local lesson page
+    assert_equal "$(basename -s .rst docs/[0-9][0-9]_*.rst)" "$(lessons)"
+    for lesson in $(lessons); do
+        grep -qx "   $lesson" docs/index.rst ||
+            complain "docs/index.rst lacks $lesson in its toctree."
+        page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
+        [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
+    done
+    finish
+}
+
+@test "README.md has the table of the lessons that their manifests give" {
+    diff <(python3 -B tests/grading/manifest.py table) \
+        <(sed '1,/^<!-- the lessons/d; /^<!-- end of the lessons/,$d' README.md) ||
+        miss "Type: python3 tests/grading/manifest.py readme"
+}
+
+@test "every place that names a lesson by its number has the right one" {
+    run python3 -B tests/book/lesson_numbers.py
+    assert_success
+    assert_output ""
+    # A wrong number is found.
+    local copy=$BATS_TEST_TMPDIR/copy
+    mkdir -p "$copy"
+    cp -r README.md docs lessons solutions tests "$copy" 2>/dev/null || true
+    sed -i 's/05 <05_cost>/04 <05_cost>/' "$copy/docs/on_monday.rst"
+    sed -i 's/check-06/check-07/' "$copy/lessons/06_trim.c"
+    cd "$copy"
+    run python3 -B tests/book/lesson_numbers.py
+    assert_failure
+    assert_line "docs/on_monday.rst: 04 links to 05_cost"
+    assert_line --partial "lessons/06_trim.c: its heading names 06, 07"
+}
+
+@test "every file that a page names is there" {
+    local path named='(^|[^/A-Za-z0-9._-])(lessons|solutions|simulator|tests|docs)/'
+    named+='[A-Za-z0-9_./-]*[A-Za-z0-9_]'
+    while read -r path; do
+        [ -e "$path" ] || [ -e "$path.c" ] ||
+            complain "$path is not there: $(grep -lr --include='*.rst' "$path" docs |
+                tr '\n' ' ')names it."
+    done < <(grep -ohrE --include='*.rst' "$named" docs | sed -E 's/^[^a-z]//' | sort -u)
+    finish
+}
+
+# The counts that the page about real devices takes out of the recorded table of litmus programs.
+@test "what is said of compute-sanitizer and of the GPU is what the recorded table has" {
+    run awk -F ' [|] ' '
+        /^## / { correct = /^## Correct/ }
+        NF < 5 || /^[|] (program|-)/ { next }
+        {
+            name = substr($1, 3)
+            sub(/_wrong$/, "", name)
+            noticed = $4 !~ /^nothing/
+            complaint = $4
+            sub(/^stopped after [0-9]+ s; /, "", complaint)   # the same, and the time was up
+        }
+        correct {
+            if (!noticed) next
+            reported++
+            if ($4 ~ /^stopped after [0-9]+ s$/) late++
+            if ($4 ~ /Program hit cudaError/) on_purpose++
+            if (name in found && found[name] == complaint) { same++; of_kind[is[name]]++ }
+            next
+        }
+        {
+            programs++
+            failed += $3 !~ /^nothing/
+            total[$2]++
+            if (noticed) { found[name] = complaint; is[name] = $2; count++; kind[$2]++ }
+        }
+        END {
+            print "On the GPU alone " failed " of the " programs " failed."
+            print "noticed " count "."
+            print kind["use after free"] " of " total["use after free"] " uses after a free"
+            print kind["unordered writes"] " of " total["unordered writes"] " unordered writes"
+            print "about " reported " of the 197 correct"
+            print late ", " on_purpose " and in " same " pairs"
+            print count - same " of the " programs " that it told from their"
+            print kind["unordered writes"] - of_kind["unordered writes"] " of the " \
+                total["unordered writes"] "."
+        }' docs/recorded/litmus.md
+    assert_success
+    assert_line --index 5 "7, 5 and in 17 pairs"
+    local line page
+    page=$(tr -s ' \n' ' ' <docs/real_devices.rst)
+    for line in "${lines[@]}"; do
+        [[ $page == *"${line#7, 5 and }"* ]] || complain "docs/real_devices.rst lacks: $line"
+    done
+    page=$(tr -s ' \n' ' ' <docs/questions.rst)
+    [[ $page == *"11 of the 12 in our tests"*"29 of 197 correct programs"* ]] ||
+        complain "docs/questions.rst has other counts."
+    finish
+}
+
+@test "every attribute of a pool that the simulated device has is in the book's table" {
+    local name names
+    mapfile -t names < <(
+        sed -n 's/^POOL_ATTRIBUTE(\(cuda\w*\),.*/\1/p' simulator/api/pool_attributes.def)
+    [ ${#names[@]} -ge 8 ] || complain "Of eight attributes ${#names[@]} were read."
+    for name in "${names[@]}"; do
+        grep -q "^$name CU_MEMPOOL_ATTR_" docs/calls.txt || complain "docs/calls.txt lacks $name."
+    done
+    finish
+}
+
+@test "every variable of the simulated device is in the book's table, and no other" {
+    local page=docs/simulator_variables.rst
+    diff <(sed -n '/^static const char \*const names/,/;/p' simulator/base/settings.c |
+        grep -o '"SIM_[A-Z_]*"' | tr -d '"' | sort) \
+        <(sed -n 's/^   \* - ``\(SIM_[A-Z_]*\).*/\1/p' "$page" | sort) ||
+        miss "Left: simulator/base/settings.c; right: $page."
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# The recorders of tools/gpu, which record and verify on a GPU: there is one for every recorded
+# line, and each works, with the simulated device in the GPU's place.
+
+load ../suite
+
+# recorder PART [NAME=VALUE...]: its table in $table
+recorder() {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run env "${@:2}" OUT="$BATS_TEST_TMPDIR/out" tools/gpu/stand_in.sh "$folder" \
+        tools/gpu/gpu.sh "$1"
+    table=$BATS_TEST_TMPDIR/out/$1.md
+}
+
+@test "each recorded file has a recorder, and each recorder's file is in the table of facts" {
+    local file name known
+    known=$(tools/gpu/probes.sh "$BATS_TEST_TMPDIR/none.md" nothing 2>&1) && return 1
+    for file in simulator/tests/facts/*.txt; do
+        name=$(basename "$file" .txt)
+        [ "$name" != differences ] || continue   # written by hand
+        # kernels.sh, chance.sh and questions.sh
+        [[ ! $name =~ ^(kernels-.*|chance|questions)$ ]] || known+=" $name"
+        [[ " $known " == *" $name "* ]] || complain "probes.sh does not record $name.txt."
+        grep -q "^|.*\b$name\.txt" simulator/tests/facts/README.md ||
+            complain "simulator/tests/facts/README.md has no row for $name.txt."
+    done
+    for file in simulator/tests/facts/traces/*.txt; do
+        name=$(basename "$file" .txt)
+        grep -q "for name in .*\b$name\b.*; do" tools/gpu/walks.sh ||
+            complain "walks.sh does not record $name."
+    done
+    for file in simulator/tests/facts/*.c; do
+        name=$(basename "$file" .c)
+        [[ $name != walks && $name != pair_times ]] || continue   # of traces and of one-gpu.txt
+        [[ " $known " == *" $name "* ]] || complain "probes.sh does not run $name."
+    done
+    finish
+}
+
+@test "a record that is not there: the names of those that are, and nothing is built" {
+    run tools/gpu/probes.sh "$BATS_TEST_TMPDIR/none.md" one-gpu two-gpus
+    assert_equal "$status" 2
+    assert_output --partial 'probes.sh has no "two-gpus". It records: probe-answers '
+    assert_file_not_exist "$BATS_TEST_TMPDIR/none.d"
+    run tools/gpu/gpu.sh walk
+    assert_equal "$status" 2
+    assert_output --partial "the parts are lessons probes peers walks "
+    run make gpu walk
+    assert_equal "$status" 2
+    assert_output --partial "make gpu has no part 'walk'."
+}
+
+@test "chance: answers are counted, and one that no GPU has given is named" {
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        known=simulator/tests/facts/chance.txt
+        sed -i "/yesterday/!d" $known
+        RUNS=3 tools/gpu/chance.sh || exit 10
+        sed -i "/ 512 /d" $known
+        RUNS=1 tools/gpu/chance.sh && exit 11
+        true'
+    assert_success
+    local answer="sum 28, reserved 64 MiB after round 1, 512 MiB after round 8"
+    assert_line "| docs/programs/yesterday | $answer | 3 |"
+    assert_line "| docs/programs/yesterday | $answer | 1 |"
+    assert_equal "$(tail -n 2 <<<"$output")" \
+        "$(printf '%s\n' "Answers that are not in simulator/tests/facts/chance.txt:" \
+            $'docs/programs/yesterday\t'"$answer")"
+}
+
+@test "questions: a run that ends otherwise on the GPU is named, with its first other line" {
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        rm tests/book && mkdir tests/book
+        grep "; make solution-0[12]\b\|review_memory" "$1" >tests/book/answers.txt
+        tools/gpu/questions.sh || exit 10
+        printf "#!/bin/sh\n" >bin/make   # what is built stays
+        sed -i "2i echo another; exit 4" build/gpu/solutions/02_default_pool
+        sed -i "2i exit 4" build/gpu/mutants/01_first_allocation/event_recorded_too_early
+        tools/gpu/questions.sh && exit 11
+        true' questions "$PWD/tests/book/answers.txt"
+    assert_success
+    assert_line "| docs/programs/review_memory |  | yes |  |  |"
+    assert_line "| solutions/02_default_pool | 33 | yes |  |  |"
+    assert_line --regexp '^\| solutions/02_default_pool \| 33 \| no \| .* \| another \|$'
+    assert_equal "$(tail -n 3 <<<"$output")" \
+        "$(printf '%s\n' \
+            "Runs that differ, without a line in simulator/tests/facts/questions.txt:" \
+            solutions/02_default_pool "solutions/02_default_pool 33")"
+}
+
+# bats test_tags=long
+@test "walks: as many differ as the replay has, and more than two in a profile are reported" {
+    recorder walks
+    assert_success
+    assert_output --partial "| walks | yes |"
+    run cat "$table"
+    assert_line "| small | 20 of 20 | 0 of 20 |  |"
+    assert_line --regexp '^\| large \| 20 of 20 \| 1 of 20 \| 14 from step [0-9]+ \|$'
+    # the same walks, where three recorded ones have another step
+    rm -rf "$BATS_TEST_TMPDIR/workbook"
+    tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        sed -i -E "s/^(# seed (2|9|20) .*)/\1 changed/" simulator/tests/facts/traces/small.txt
+        tools/gpu/walks.sh' >"$BATS_TEST_TMPDIR/table" && return 1
+    grep -q '^| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |$' \
+        "$BATS_TEST_TMPDIR/table"
+}
+
+# bats test_tags=long
+@test "what two GPUs printed: no line differs; with one GPU it is skipped" {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run tools/gpu/stand_in.sh "$folder" tools/gpu/probes.sh build/p.md p2p \
+        peer-numbers ipc
+    assert_success
+    assert_line "| p2p | 0 | 0 of 219 |"
+    assert_line "| peer-numbers | 0 | 0 of 56 |"
+    assert_line "| ipc | 0 | 0 of 79 |"
+    rm -rf "$folder"
+    GPUS=1 run tools/gpu/stand_in.sh "$folder" tools/gpu/probes.sh build/p.md p2p ipc
+    assert_success
+    assert_line "| p2p | skipped: needs 2 GPUs | |"
+    assert_line "| ipc | 0 | 0 of 79 |"
+}
+
+# bats test_tags=long
+@test "one GPU: every section of one-gpu.txt is asked for; a line that differs is reported" {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    run tools/gpu/stand_in.sh "$folder" bash -c '
+        sed -i "s/second allocation in the same capture: same address 1/& changed/" \
+            simulator/tests/facts/one-gpu.txt
+        tools/gpu/probes.sh build/p.md one-gpu && exit 11
+        cat build/p.d/one-gpu.diff'
+    assert_success
+    assert_line "| one-gpu | 0 | 1 of 276 |"
+    assert_line "< secondallocationinthesamecapture:sameaddress1changed"
+}
+
+# bats test_tags=long
+@test "lessons: each runs, is sanitized twice and prints what is expected; late ones are named" {
+    local folder=$BATS_TEST_TMPDIR/workbook
+    # Some of them are enough to try the recorder.
+    run tools/gpu/stand_in.sh "$folder" bash -c '
+        export ONLY="docs/programs/model_events 02 06"
+        OUT=build/whole tools/gpu/gpu.sh lessons || exit 10
+        outputs=$(wc -l <build/record/lessons.d/outputs.txt)
+        SECONDS_ALL=0 OUT=build/late tools/gpu/gpu.sh lessons && exit 11
+        echo "$outputs"
+        grep -c "| 0 | yes | yes | 0 | 0 |$" build/whole/lessons.md
+        grep -c "| not run: no time was left |" build/late/lessons.md'
+    assert_success
+    assert_equal "$(tail -n 3 <<<"$output" | sort -u)" 6
+}
+
+# bats test_tags=long
+@test "lesson 17's starter and each of its mutants are run for ipc-mutants.txt" {
+    local name
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        tools/gpu/probes.sh build/p.md ipc-mutants
+        cat build/p.d/ipc-mutants.txt'
+    for name in "" $(basename -as .patch tests/lessons/17_*/mutants/*.patch | sed 's|^|/|'); do
+        assert_line --partial "== 17_ipc_allocation$name: 20 runs, "
+    done
+    refute_output --partial "No such file"
+}

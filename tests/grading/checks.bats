@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions
+# with one mistake; grader.bats: the starters.)
+
+load ../suite
+
+setup_file() { know_compiler; }
+
+@test "every lesson has its starter, solution, page and a room with all that belongs there" {
+    local lesson file
+    for lesson in $(lessons); do
+        for file in "lessons/$lesson.c" "solutions/$lesson.c" "docs/$lesson.rst" \
+            tests/lessons/"$lesson"/{manifest.ini,check.py,starter.patch,expected/output.txt}; do
+            [ -s "$file" ] || complain "$file is missing or empty."
+        done
+        compgen -G "tests/lessons/$lesson/mutants/*.patch" >/dev/null ||
+            complain "tests/lessons/$lesson/mutants: there is no mutant."
+        compgen -G "tests/lessons/$lesson/styles/*.patch" >/dev/null ||
+            complain "tests/lessons/$lesson/styles: there is no right answer of another style."
+    done
+    [ -n "$(lessons)" ] || complain "There is no lesson."
+    finish
+}
+
+@test "a lesson's file as it is delivered is what its starter.patch makes of the solution" {
+    local lesson
+    for lesson in $(lessons); do
+        tools/mutant.sh "tests/lessons/$lesson/starter.patch" \
+            "$BATS_TEST_TMPDIR/$lesson.c" && cmp -s "$BATS_TEST_TMPDIR/$lesson.c" \
+            "lessons/$lesson.c" ||
+            complain "lessons/$lesson.c or its solution was changed. Type: make starters"
+    done
+    finish
+}
+
+@test "every starter's heading names the kind of its exercise, in the words of its solution" {
+    local lesson yours
+    for lesson in $(lessons); do
+        yours=$(sed -n '/^ \* Yours/,/^ \* Run/p' "lessons/$lesson.c")
+        [[ "$yours" =~ ^\ \*\ Yours\ \ (fill|fix|predict):\  ]] ||
+            complain "lessons/$lesson.c: Yours begins with none of fill:, fix:, predict:."
+        [ "$yours" = "$(sed -n '/^ \* Yours/,/^ \* Run/p' "solutions/$lesson.c")" ] ||
+            complain "lessons/$lesson.c and solutions/$lesson.c differ in what is the student's."
+    done
+    [ "$(grep -l '^ \* Yours  predict: ' lessons/*.c | wc -l)" -ge 2 ] ||
+        complain "Fewer than two lessons are predictions."
+    [ "$(grep -l '^ \* Yours  fix: ' lessons/*.c | wc -l)" -ge 6 ] ||
+        complain "Fewer than six lessons are programs to repair."
+    finish
+}
+
+@test "a check shows the first miss in full, of the others their names, in 100 columns" {
+    local whole
+    check lessons/08_stream_order.c 08_stream_order
+    assert_failure
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
+    assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
+    assert_line "Begin with the first miss. ALL=1 shows all 4 in full."
+    assert_line "        A hint: make hint-08"
+    assert_line --regexp '^        The page: (build/docs/html/08_stream_order.html|make book .*)$'
+    assert_output --partial "2 passed, 4 failed, 1 not judged until that is repaired. Points: 0 of"
+    ALL=1 check lessons/08_stream_order.c 08_stream_order
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
+    refute_line --partial "ALL=1"
+    for whole in lessons/{08,17,22}_*.c; do
+        ALL=1 check "$whole" "$(basename "$whole" .c)"
+        grep -qE '.{101}' <<<"$output" &&
+            complain "$whole:" "$(grep -E '.{101}' <<<"$output")"
+    done
+    finish
+}
+
+@test "lesson 08 holds its advice back until its check misses a second time" {
+    export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
+    check lessons/08_stream_order.c 08_stream_order
+    assert_line --regexp '^ *hazard: '
+    refute_line --partial "To do:"
+    assert_line "        What to do about it is shown when the check misses again."
+    check lessons/08_stream_order.c 08_stream_order
+    assert_line --regexp '^ *To do: '
+    refute_line --partial "What to do about it"
+    check solutions/08_stream_order.c 08_stream_order
+    assert_success
+    assert_file_not_exist "$CHECK_TRIES/08_stream_order"
+}
+
+@test "a function that the check calls, and the file lacks or has otherwise, is named" {
+    sed 's/\bserve(/serve_all(/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "/mine.c has no function serve,"
+    sed 's/requests, size_t bytes)/requests, size_t bytes, int more)/
+        s/REQUESTS, bytes)/REQUESTS, bytes, 0)/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "Happened: where the check calls it: too few arguments to function"
+}
+
+@test "a function that calls itself without end is not taken for device memory alone" {
+    sed 's/^static void serve(.*/static int deep(int n)\n{\n    volatile char room[4096] = {0};\n\
+    return n == -1 ? 0 : deep(n + 1) + room[0];\n}\n\n&/
+        s/^    size_t count = bytes.*/&\n    answers[0] = deep(0);/' solutions/05_cost.c \
+        >"$BATS_TEST_TMPDIR/mine.c"
+    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_failure
+    assert_output --partial "died of signal SIGSEGV"
+    assert_output --partial "a function calls itself without end"
+}
+
+@test "a check needs no Bats, and one that is cut off is no pass" {
+    local bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    printf '#!/bin/sh\necho "bats was called" >&2\nexit 1\n' >"$bin/bats"
+    chmod +x "$bin/bats"
+    PATH=$bin:$PATH check solutions/01_first_allocation.c 01_first_allocation
+    assert_success
+    refute_output --partial "bats was called"
+}
+
+@test "the first miss alone: the rules behind it wait, and the report leaves them out" {
+    local file=lessons/04_release_threshold.c said
+    said=$(as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first \
+        --form=tap) && miss "It passes: $said"
+    assert_equal "$(grep -c '^not ok ' <<<"$said")" 1
+    assert_equal "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok .* # skip a rule before')" \
+        "$(sed -n '/^not ok /,$p' <<<"$said" | grep -c '^ok ')"
+    assert_equal "$(grep -cE '^(not )?ok ' <<<"$said")" "$(sed -n 's/^1\.\.//p' <<<"$said")"
+    run as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first --form=brief
+    assert_failure
+    refute_output --partial wait
+    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
+}
+
+@test "the report folds a long line below the text behind its label, and breaks no word" {
+    local report
+    report=$(python3 -B - <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+from report import wrapped
+lines = ["word " * 30, "  read       " + "ab " * 40, "x" * 120 + " end", "   12 | " + "y " * 60]
+print("\n".join(line for each in lines for line in wrapped("        " + each)))
+PYTHON
+    )
+    assert_equal "$(sed -n 2p <<<"$report" | cut -c 1-14)" "          word"
+    assert_equal "$(sed -n 4p <<<"$report" | cut -c 1-24)" "                     ab "
+    grep -qx " *x\{120\}" <<<"$report" || miss "$report"
+    grep -qE '^ +12 \| .{110}' <<<"$report" || miss "$report"
+}
+
+@test "a check shows what a run wrote to stderr once, and whole reports" {
+    export ALL=1
+    check lessons/17_ipc_allocation.c 17_ipc_allocation
+    [ "$(grep -c 'On stderr it printed:' <<<"$output")" = 1 ] || complain "$output"
+    [ "$(grep -c 'On stderr it printed the same as above' <<<"$output")" = 2 ] || complain "$output"
+    [ "$(grep -c '^ *hazard: ' <<<"$output")" = "$(grep -c '^ *To do: ' <<<"$output")" ] ||
+        complain "A report has lost its advice:" "$output"
+    finish
+}
+
+@test "what a student's function prints beside its answer hides no miss, and is none" {
+    local file=$BATS_TEST_TMPDIR/04_release_threshold.c
+    sed 's/    (void)freed;/    printf("freed = %zu", freed);/
+        s/    return kept < reserved ? kept : reserved;/    printf("x");\n    return kept;/' \
+        solutions/04_release_threshold.c >"$file"
+    CHECK_TEST="predict_synchronized holds" judge "$file" 04_release_threshold
+    assert_failure
+    assert_output --partial "a threshold takes no memory from the device"
+    CHECK_TEST="predict_freed holds" judge "$file" 04_release_threshold
+    assert_success
+}
+
+# earns_nothing LESSON LINE...: a program that begins with these lines, and then prints what is
+# expected, passes no more tests than the starter does
+earns_nothing() {
+    local said fake=$BATS_TEST_TMPDIR/fake.c
+    {
+        printf '%s\n' "${@:2}"
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' "tests/lessons/$1/expected/output.txt"
+        echo '    return 0; }'
+    } >"$fake"
+    said=$(CHECK_FOLDER=build/check/fake-$1 as_typed python3 -B tests/grading/judge.py "$1" \
+        "$fake" --form=report) || true
+    [[ $said != *"does not compile"* && $said == *MISS* ]] || complain "$1:" "$said"
+    [[ $said == *". Points: 0 of "* ]] || complain "$1: printing the lines earns a point:" "$said"
+}
+
+@test "a program that prints the expected lines, and allocates a little, earns no point" {
+    local lesson some=(01_first_allocation 08_stream_order 16_ipc_pool)
+    # shellcheck disable=SC2207  # names
+    [ -z "${TEST_LONG:-}" ] || some=($(lessons))
+    for lesson in "${some[@]}"; do
+        earns_nothing "$lesson" '#include "workbook.h"' 'int main(void) {' \
+            '    void *p; CHECK(cudaMallocAsync(&p, 1 << 20, 0)); CHECK(cudaFreeAsync(p, 0));' \
+            '    CHECK(cudaDeviceSynchronize());'
+    done
+    finish
+}
+
+# bats test_tags=long
+@test "a starter that also prints the expected lines earns no point" {
+    local lesson
+    for lesson in $(lessons); do
+        # What the starter prints goes to a file, and then begins anew.
+        earns_nothing "$lesson" '#define main starter' "#include \"$ROOT/lessons/$lesson.c\"" \
+            '#undef main' '#include <unistd.h>' 'int main(int argc, char **argv) {' \
+            '    int out = dup(1); freopen("mine", "w", stdout); starter(argc, argv);' \
+            '    fflush(stdout); dup2(out, 1);'
+    done
+    finish
+}
+
+# bats test_tags=long
+@test "a lesson that make new-lesson has made passes these tests from the start" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    mkdir "$copy/docs"
+    cp README.md "$copy"
+    cp docs/index.rst "$copy/docs"
+    cd "$copy" || return 1
+    run as_typed make new-lesson NAME=My-topic
+    assert_failure
+    assert_output --partial "give NAME=my_topic, in small letters, digits and underscores."
+    run as_typed make new-lesson NAME=cost
+    assert_failure
+    assert_output --partial "there is a lesson of that name: lessons/05_cost.c"
+    run as_typed make new-lesson NAME=of_a_name_with_25_letters
+    assert_failure
+    assert_output --partial "has 25 characters. The name of a lesson has at most 24."
+    # The end of a lesson's name, but no lesson's name.
+    run as_typed make new-lesson NAME=pool
+    assert_success
+    rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
+    run as_typed make new-lesson NAME=my_topic
+    assert_success
+    assert_line --partial "TEST_LONG=1 bats tests/book/{checks,solutions,decisions}.bats"
+    assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
+   23_my_topic"
+    assert_file_contains README.md 'My topic'
+    # Alone, for the time that the others take.
+    rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_*
+    run as_typed make check-23
+    assert_failure
+    assert_line "        Happened: the calls and streams were [('launch_fill', 1)]."
+    run as_typed make check-23 FILE=solutions/23_my_topic.c
+    assert_line "2 passed, 0 failed. Points: 2 of 2"
+    TEST_LONG=1 run as_typed bats tests/grading/checks.bats -f "every lesson has|prints.* earns no"
+    assert_success
+    assert_line --partial "1..3"
+    TEST_LONG=1 run as_typed bats tests/lessons/mutants.bats -f "every mutant"
+    assert_success
+    TEST_LONG=1 run as_typed bats tests/book/solutions.bats -f "no size|every schedule|byte for"
+    assert_success
+}

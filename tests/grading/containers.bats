@@ -1,0 +1,190 @@
+#!/usr/bin/env bats
+# The examples of docs/course in places without namespaces and without CAP_SYS_ADMIN, which the
+# containers of Gradescope, PrairieLearn, GitLab and Docker are: no sandbox can be made there. What
+# a place does is in its file, and is done as it stands there. No service is asked for.
+#
+# Solutions have all points, hostile files none, and nothing that they want to read is in what a
+# student gets. CONTAINER_LESSONS=all judges the solutions of all lessons.
+
+# bats file_tags=long
+load ../suite
+
+setup_file() {
+    export ONLY="04 06" SECRET=no-student-may-see-this-4711 PLACE=$BATS_FILE_TMPDIR/place
+    [ -z "${CONTAINER_LESSONS:-}" ] || ONLY=
+    mkdir "$PLACE"
+    chmod 755 "$PLACE"
+    LACKS=$(tests/grading/attacks/container.sh "$PLACE" true 2>&1) || true
+    export LACKS
+}
+setup() {
+    [ -z "$LACKS" ] || skip "$LACKS"
+    root=$BATS_TEST_TMPDIR/place
+    # All that leads there may be entered by the user of the programs.
+    mkdir -p "$root/root"
+    chmod 755 "$root"
+    echo "$SECRET" >"$root/root/secret"
+    chmod 600 "$root/root/secret"
+}
+
+# a_workbook FOLDER: as the files of a place copy it, with the folder docs/course; what must not be
+# read has the secret's words
+a_workbook() {
+    local file
+    mkdir -p "$1"
+    grading_copy "$1"
+    mkdir -p "$1/docs" "$1/.git"
+    cp -a docs/course "$1/docs"
+    echo "$SECRET" >"$1/.git/config"
+    for file in "$1"/solutions/*.c; do echo "/* $SECRET */" >>"$file"; done
+}
+
+# hostile FOLDER WORKBOOK OTHER: one student's files, each of which wants what it was not given
+hostile() {
+    local number=0 path names
+    mapfile -t names < <(lessons)
+    mkdir -p "$1"
+    a_file() {
+        printf '%s\n' "${@:2}" >"$1/${names[number]}.c"
+        number=$((number + 1))
+    }
+    for path in "$2/solutions/06_trim.c" ../../solutions/06_trim.c ../solutions/06_trim.c \
+        /root/secret /etc/shadow "$3" "$2/.git/config" /proc/self/environ; do
+        a_file "$1" "#include \"$path\""
+        a_file "$1" '#include "workbook.h"' \
+            "__asm__(\".section .rodata\\nit: .incbin \\\"$path\\\"\\n.byte 0\\n.text\");" \
+            'extern const char it[];' 'int main(void) { puts(it); return cudaDeviceSynchronize(); }'
+    done
+    a_file "$1" "#define PART(a) #a" "#define NAME(a) PART(a)" \
+        "#include NAME($2/solutions/06_trim.c)"
+    a_file "$1" '#include "workbook.h"' 'int system(const char *);' \
+        "int main(void) { return system(\"cat $2/solutions/06_trim.c $3 /root/secret\"); }"
+    a_file "$1" '#include "workbook.h"' \
+        "int main(void) { FILE *f = fopen(\"$3\", \"r\"); char s[99]; fgets(s, 99, f); puts(s);" \
+        'return cudaDeviceSynchronize(); }'
+    [ "$number" = 19 ] && [ "${#names[@]}" -ge 19 ]
+}
+# no_point GRADE: each of the hostile files was judged or refused, and has no point
+no_point() {
+    run jq -c '[([.lessons[] | select(.status != "missing")] | length), .points,
+        ([.lessons[] | select(.status == "ungraded")] | length)]' "$1"
+    assert_output "[19,0,0]"
+}
+
+# in_place COMMAND
+in_place() { run as_typed tests/grading/attacks/container.sh "$root" "$1"; }
+
+# nothing_read FILE...: none of them has the secret, or a line of /etc/shadow
+nothing_read() {
+    local line
+    line=$(grep -m 1 '^root:' /etc/shadow)
+    run grep -rlaF -e "$SECRET" -e "$line" "$@"
+    assert_output ""
+}
+
+@test "such a place makes no namespace, and grading refuses there without SANDBOX=none" {
+    a_workbook "$root/workbook"
+    mkdir "$root/student"
+    cp solutions/06_trim.c "$root/student"
+    in_place 'unshare --user true || unshare --mount true || bwrap --dev-bind / / true'
+    assert_failure
+    in_place 'make -C /workbook grade STUDENT=/student OUT=/grade ONLY=06'
+    assert_equal "$status" 2
+    assert_line --partial "this machine allows no sandbox"
+    # A workbook that is open to others has solutions that could be read.
+    in_place 'make -C /workbook grade STUDENT=/student OUT=/grade ONLY=06 SANDBOX=none'
+    assert_equal "$status" 2
+    assert_line --partial "chmod 700 '/workbook'"
+    assert_file_not_exists "$root/grade/grade.json"
+}
+
+@test "Gradescope: setup.sh and run_autograder" {
+    local results=$root/autograder/results/results.json
+    a_workbook "$root/autograder/source/workbook"
+    cp docs/course/gradescope/{setup.sh,run_autograder} "$root/autograder/source"
+    cp docs/course/gradescope/run_autograder "$root/autograder"
+    in_place "ONLY= bash /autograder/source/setup.sh"
+    assert_success
+    mkdir "$root/autograder/submission"
+    cp solutions/*.c "$root/autograder/submission"
+    in_place "cd /autograder && ./run_autograder"
+    assert_success
+    assert_equal "$(jq -c '.score == ([.tests[].max_score] | add)' "$results")" true
+    rm -rf "$root"/autograder/{submission,results}
+    hostile "$root/autograder/submission" /autograder/source/workbook \
+        /autograder/submission/other.c
+    echo "$SECRET" >"$root/autograder/submission/other.c"
+    ONLY='' in_place "cd /autograder && ./run_autograder"
+    assert_success
+    no_point "$root/autograder/grade/grade.json"
+    assert_equal "$(jq .score "$results")" 0
+    nothing_read "$root/autograder/results" "$root/autograder/grade"
+}
+
+# made_image: does what the Dockerfile does, but for FROM
+made_image() {
+    a_workbook "$root/workbook"
+    sed -zE 's/\\\n//g' docs/course/Dockerfile | sed -nE 's/^RUN //p' >"$root/image.sh"
+    in_place "set -e; ONLY=; . /image.sh"
+    assert_success
+    assert_file_not_exists "$root/workbook/solutions/06_trim.c"
+}
+
+@test "PrairieLearn: grade.sh in the image of the Dockerfile" {
+    local results=$root/grade/results/results.json numbers
+    made_image
+    mkdir -p "$root/grade/student"
+    cp solutions/06_trim.c "$root/grade/student"
+    in_place "/workbook/docs/course/prairielearn/grade.sh 06"
+    assert_success
+    assert_equal "$(jq -c '[.gradable, .score]' "$results")" '[true,1]'
+    rm -rf "$root/grade"
+    hostile "$root/grade/student" /workbook /grade/other.c
+    echo "$SECRET" >"$root/grade/other.c"
+    numbers=$(lessons | cut -c 1-2 | tr '\n' ' ')
+    in_place "/workbook/docs/course/prairielearn/grade.sh '$numbers'"
+    assert_success
+    no_point "$root/tmp/grade/grade.json"
+    assert_equal "$(jq '.score // 0' "$results")" 0
+    nothing_read "$root/grade/results" "$root/tmp/grade"
+}
+
+@test "Docker: a class in the image" {
+    local command
+    made_image
+    command=$(sed -nE 's/^# *(make -C .workbook grade-class.*)/\1/p' docs/course/Dockerfile)
+    mkdir -p "$root/class/ada"
+    cp solutions/*.c "$root/class/ada"
+    echo "/* $SECRET */" >>"$root/class/ada/08_stream_order.c"
+    hostile "$root/class/hostile" /workbook /class/ada/08_stream_order.c
+    ONLY='' in_place "$command"
+    assert_success
+    run jq -c '.[] | select(.student == "ada") | .points == .possible' "$root/grades/class.json"
+    assert_output true
+    no_point "$root/grades/students/hostile/grade.json"
+    nothing_read "$root/grades"
+}
+
+@test "GitLab: the script of the pipeline" {
+    a_workbook "$root/source"
+    mkdir -p "$root/builds"
+    # The lines of the list, a line that goes on being one.
+    sed -nE '/^  script:/,/^  artifacts:/p' docs/course/gitlab.yml |
+        sed -nE '/^ +#/d; s/^    - /\n/p; s/^      / /p' | sed -z 's/\n \+/ /g' >"$root/pipeline.sh"
+    pipeline() {
+        rm -rf "$root/workbook" "$root/builds/student"
+        cp -r "$1" "$root/builds/student"
+        in_place "set -e; cd /builds/student; . /pipeline.sh"
+    }
+    mkdir "$BATS_TEST_TMPDIR/ada"
+    cp solutions/*.c "$BATS_TEST_TMPDIR/ada"
+    pipeline "$BATS_TEST_TMPDIR/ada"
+    assert_success
+    assert_equal "$(jq -c '.points == .possible' "$root/builds/student/grade/grade.json")" true
+    # The pipeline ends below full points. In the student's own repository nothing is a secret.
+    hostile "$BATS_TEST_TMPDIR/hostile" /workbook /builds/student/other.c
+    ONLY='' pipeline "$BATS_TEST_TMPDIR/hostile"
+    assert_equal "$status" 1
+    no_point "$root/builds/student/grade/grade.json"
+    nothing_read "$root/builds/student/grade"
+}

@@ -1,0 +1,550 @@
+#!/usr/bin/env bats
+# The grader: what it gives to correct, incorrect and hostile files, what it writes, and make watch.
+# What a check itself judges is in checks.bats and lessons/mutants.bats. Only one run grades every
+# lesson; the others a few.
+
+# bats file_tags=long
+load ../suite
+
+setup_file() {
+    local lesson
+    export GRADES=$BATS_FILE_TMPDIR STARTERS=$BATS_FILE_TMPDIR/starters
+    export MIXED=$BATS_FILE_TMPDIR/"a \"student's\" \$HOME"
+    lesson=$(first)
+    know_machine
+    as_typed OUT="$STARTERS" make grade >"$GRADES/starters.out" 2>&1 ||
+        echo "make grade ended with status $?." >>"$GRADES/starters.out"
+
+    # One student who did one of everything.
+    mkdir -p "$MIXED/lessons"
+    cp "solutions/$lesson.c" tests/grading/grade.sh "$MIXED/lessons"
+    make -s build/mutants/02_default_pool/extra_segment_on_exact_fit.c
+    cp build/mutants/02_default_pool/extra_segment_on_exact_fit.c "$MIXED/lessons/02_default_pool.c"
+    echo 'int main(void) { return absent; }' >"$MIXED/lessons/03_custom_pool.c"
+    printf 'int main(void) { return 0; }\0' >"$MIXED/lessons/04_release_threshold.c"
+    {
+        printf '%s\n' '#include <stdio.h>' 'int main(void) {'
+        sed 's/[\\"]/\\&/g; s/.*/    puts("&");/' tests/lessons/06_trim/expected/output.txt
+        echo 'return 0; }'
+    } >"$MIXED/lessons/06_trim.c"
+    ln -s "$ROOT/solutions/07_statistics.c" "$MIXED/lessons/07_statistics.c"
+    printf '%s\n' '#include <stdlib.h>' 'int main(void) { return getenv("SIM_JOURNAL") == 0; }' \
+        >"$MIXED/lessons/10_reuse_events.c"
+    find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
+    export CHOSEN="${lesson%%_*} 8 02 03 04 06_trim 07 10"
+    # Other files grade in build/check meanwhile.
+    mkdir -p build/check/mixed
+    as_typed GRADE_FOLDER=build/check/mixed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" \
+        make grade \
+        >"$GRADES/mixed.out" 2>&1 ||
+        echo "make grade ended with status $?." >>"$GRADES/mixed.out"
+}
+
+grade() { run as_typed "$@"; }
+
+# of_lesson NAME JQ: about that lesson of the mixed grade
+of_lesson() {
+    jq -r --arg name "$1" ".lessons[] | select(.lesson == \$name) | $2" "$GRADES/mixed/grade.json"
+}
+
+@test "every starter gets 0 of some points, and meets as many rules as its manifest says" {
+    local lesson
+    refute [ -n "$(grep 'ended with status' "$GRADES/starters.out")" ]
+    assert_equal "$(jq -r '.lessons[].lesson' "$STARTERS/grade.json")" "$(lessons)"
+    assert_equal "$(jq -r '.lessons[]
+        | select(.points != 0 or .possible <= 0 or .status != "graded" or .sentence == null)
+        | .lesson' "$STARTERS/grade.json")" ""
+    assert_equal "$(jq -r '.lessons[]
+        | ([.tests[] | select(.result == "passed")] | length) as $given
+        | "\(.lesson) \(.tests | length) \($given)"' "$STARTERS/grade.json")" \
+        "$(for lesson in $(lessons); do
+            echo "$lesson $(counted "$lesson" rules) $(counted "$lesson" given)"; done)"
+    for lesson in $(lessons); do
+        grep -qE "^$lesson +0 of +[1-9]" "$GRADES/starters.out" ||
+            complain "The table lacks $lesson." "$(cat "$GRADES/starters.out")"
+    done
+    finish
+}
+
+@test "the table has 100 columns, and no sentence is cut: its rows go on below it" {
+    local sentence
+    run grep -E '.{101}|\.\.\.$' "$GRADES/starters.out"
+    assert_output ""
+    sentence=$(jq -r '.lessons[] | select(.lesson == "08_stream_order").sentence
+        | split(" Happened: ")[0]' "$STARTERS/grade.json")
+    assert_equal "$(awk '/^[^ ]/ { on = /^08_/; sub(/^[^ ]+ +[0-9.]+ of +[0-9]+/, "") } on' \
+        "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
+    # A longer one in the file ends with a whole word.
+    run python3 -B -c 'import sys
+sys.path.insert(0, "tests/grading")
+from grade import sentence
+print(sentence([" ".join(f"word{i}" for i in range(90))]))'
+    assert [ "${#output}" -le 400 ]
+    assert_regex "$output" ' word[0-9]+\.\.\.$'
+}
+
+@test "a check and its grade count the same points" {
+    local lesson
+    lesson=$(first)
+    for file in lessons solutions; do
+        run as_typed make "check-${lesson%%_*}" FILE="$file/$lesson.c"
+        points=$(sed -n 's/.*Points: \([0-9.]* of [0-9]*\).*/\1/p' <<<"$output")
+        case $file in
+        lessons) json=$STARTERS/grade.json ;;
+        solutions) json=$GRADES/mixed/grade.json ;;
+        esac
+        assert_equal "$points" "$(jq -r --arg name "$lesson" '.lessons[]
+            | select(.lesson == $name) | "\(.points) of \(.possible)"' "$json")"
+    done
+}
+
+@test "a solution gets all points, a mutant some, who only prints or hands in no program, none" {
+    local lesson
+    lesson=$(first)
+    refute [ -n "$(grep 'ended with status' "$GRADES/mixed.out")" ]
+    run of_lesson "$lesson" '.points == .possible and .possible > 0 and .sentence == null'
+    assert_output true
+    assert_equal "$(of_lesson 02_default_pool '.points > 0 and .points < .possible')" true
+    for lesson in 08_stream_order 03_custom_pool 04_release_threshold 06_trim 07_statistics \
+        10_reuse_events; do
+        run of_lesson $lesson '"\(.lesson): \(.points == 0) \(.possible > 0)"'
+        assert_output "$lesson: true true"
+    done
+    run of_lesson 08_stream_order '.status, .sentence'
+    assert_output $'missing\nlessons/08_stream_order.c does not exist.'
+    run of_lesson 03_custom_pool .sentence
+    assert_output "lessons/03_custom_pool.c:1:25: error: ‘absent’ undeclared \
+(first use in this function)"
+    [[ "$(of_lesson 04_release_threshold .sentence)" == *"NUL byte"* ]]
+    [[ "$(of_lesson 06_trim .sentence)" == *"the program made no CUDA call at all"* ]]
+    [[ "$(of_lesson 07_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
+    [[ "$(of_lesson 10_reuse_events .sentence)" == *getenv* ]]
+}
+
+@test "the student's folder and the workbook are as they were, and nothing is left in build/check" {
+    assert_equal "$(find "$MIXED" -type f -exec sha256sum {} + | sort)" "$(cat "$GRADES/before")"
+    run ls -A build/check/mixed
+    assert_output ""
+    run git status --porcelain
+    refute_output --partial build
+}
+
+@test "grade.json is what docs/teaching.rst says it is" {
+    local file
+    for file in "$STARTERS/grade.json" "$GRADES/mixed/grade.json"; do
+        run jq -e '
+            def text: type == "string";
+            def count: type == "number" and . >= 0 and . == floor;
+            def halves: type == "number" and (. * 2 | count);
+            def sum: type == "string" and test("^[0-9a-f]{64}$");
+            keys == ["folder", "lessons", "not_promised", "points", "possible", "sandbox", "seed",
+                "workbook"] and .folder == "lessons"
+            and (.workbook | keys == ["checks", "commit"] and (.checks | sum) and (.commit | text))
+            and (.sandbox | IN("bubblewrap", "none")) and .seed == 1
+            and all(.not_promised[]; text)
+            and .points == ([.lessons[].points] | add)
+            and .possible == ([.lessons[].possible] | add)
+            and all(.lessons[];
+                keys == ["file", "given", "lesson", "points", "possible", "seed", "sentence",
+                    "status", "tests", "waiting"]
+                and (.lesson | text) and (.points | halves) and (.possible | count)
+                and .points <= .possible and (.given | count)
+                and .waiting == ([.tests[] | select(.result == "skipped")] | length)
+                and (.file == null) == (.seed == null) and (.seed == null or (.seed | count))
+                and (.status | IN("graded", "missing", "refused", "ungraded"))
+                and (.file == null or (.file | sum))
+                and (.sentence == null or (.sentence | text and . != "" and length <= 400))
+                and (.sentence == null) == (.points == .possible)
+                and all(.tests[]; keys == ["lines", "name", "result"] and (.name | text)
+                    and (.result | IN("passed", "failed", "skipped"))
+                    and all(.lines[]; text)))' "$file"
+        assert_output true
+    done
+    run grep -F "$ROOT" "$GRADES/mixed/grade.json"
+    assert_output ""
+    run grep -E 'build/check' "$GRADES/mixed/grade.json"
+    assert_output ""
+}
+
+@test "Gradescope, PrairieLearn and JUnit agree with grade.json" {
+    local points possible tests failures
+    cd "$GRADES/mixed" || return 1
+    points=$(jq .points grade.json)
+    possible=$(jq .possible grade.json)
+    run jq -c '[.score, ([.tests[].score] | add), ([.tests[].max_score] | add),
+        all(.tests[]; .visibility == "visible" and (.name | length > 0)
+            and (.output | type == "string"))]' gradescope/results.json
+    assert_output "[$points,$points,$possible,true]"
+    run jq -c '([.tests[].max_points] | add) as $all
+        | [.gradable, ([.tests[].points] | add), $all,
+            (.score * $all * 2 + 0.5 | floor / 2)]' \
+        prairielearn/results.json
+    assert_output "[true,$points,$possible,$points]"
+    jq -e '.score >= 0 and .score <= 1' prairielearn/results.json
+    tests=$(jq '[.lessons[] | .tests | if . == [] then 1 else length end] | add' grade.json)
+    failures=$(jq '[.lessons[].tests[] | select(.result == "failed")] | length' grade.json)
+    run python3 - <<'END'
+import xml.etree.ElementTree as tree
+root = tree.parse("junit.xml").getroot()
+cases = list(root.iter("testcase"))
+assert root.tag == "testsuites" and all(suite.tag == "testsuite" for suite in root)
+assert int(root.get("tests")) == len(cases) == sum(int(suite.get("tests")) for suite in root)
+assert int(root.get("failures")) == len(list(root.iter("failure"))), root.attrib
+assert int(root.get("errors")) == len(list(root.iter("error")))
+assert sum(int(suite.get("skipped")) for suite in root) == len(list(root.iter("skipped")))
+print(len(cases), root.get("failures"))
+END
+    assert_output "$tests $failures"
+}
+
+@test "starters and other files, graded again beside each other, have the same grades" {
+    local mixed again lesson='.lessons[] | select(.lesson | test("^(01|08|10|16|17|22)"))'
+    # What grades at the same time is the student who did one of everything.
+    as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 8 10 16 17 22" \
+        tests/grading/grade.sh >"$BATS_TEST_TMPDIR/second.txt" 2>&1 &
+    as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$MIXED" OUT="$BATS_TEST_TMPDIR/mixed" \
+        ONLY="$CHOSEN" tests/grading/grade.sh >"$BATS_TEST_TMPDIR/mixed.txt" 2>&1 || mixed=$?
+    wait
+    assert_equal "${mixed:-0}" 0
+    again=$(jq "$lesson" "$BATS_TEST_TMPDIR/second/grade.json")
+    assert_equal "$(jq -s length <<<"$again")" 6
+    assert_equal "$again" "$(jq "$lesson" "$STARTERS/grade.json")"
+    run diff -r "$GRADES/mixed" "$BATS_TEST_TMPDIR/mixed"
+    assert_output ""
+}
+
+@test "the same files get the same grade, two at once too; RESUME=1 does nothing twice" {
+    local lesson one two full before
+    lesson=$(first)
+    export GRADE_PROTECTED=$KNOWN
+    full=$(possible "$lesson")
+    mkdir -p "$BATS_TEST_TMPDIR/correct" "$BATS_TEST_TMPDIR/incorrect"
+    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/correct"
+    cp "lessons/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
+    for one in correct incorrect again; do
+        as_typed STUDENT="$BATS_TEST_TMPDIR/${one/again/incorrect}" \
+            OUT="$BATS_TEST_TMPDIR/$one.out" ONLY="$lesson" JOBS=1 \
+            tests/grading/grade.sh >"$BATS_TEST_TMPDIR/$one.txt" 2>&1 &
+    done
+    wait
+    run jq -c '[.points == .possible, .points]' \
+        "$BATS_TEST_TMPDIR"/{correct,incorrect}.out/grade.json
+    assert_output "[true,$full]"$'\n'"[false,0]"
+    two=$BATS_TEST_TMPDIR/again.out
+    run diff -r "$BATS_TEST_TMPDIR/incorrect.out" "$two"
+    assert_output ""
+    before=$(stat -c '%i %.Y' "$two/grade.json")
+    grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
+        tests/grading/grade.sh
+    assert_success
+    assert_equal "$(stat -c '%i %.Y' "$two/grade.json")" "$before"
+    cp "solutions/$lesson.c" "$BATS_TEST_TMPDIR/incorrect"
+    grade STUDENT="$BATS_TEST_TMPDIR/incorrect" OUT="$two" ONLY="$lesson" RESUME=1 \
+        tests/grading/grade.sh
+    assert_success
+    assert_equal "$(jq '.points == .possible' "$two/grade.json")" true
+}
+
+@test "a check without a rule, with another number, without a manifest: status 2, no points" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    grading_copy "$copy"
+    cd "$copy" || return 1
+    echo 'from check import miss' >"tests/lessons/$lesson/check.py"
+    sed -i 's/^rules = .*/rules = 99/' tests/lessons/06_trim/manifest.ini
+    sed -i '/^given = /d' tests/lessons/03_custom_pool/manifest.ini
+    rm lessons/04*.c
+    grade ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_line --partial "The check of $lesson failed: tests/lessons/$lesson/check.py has no rule."
+    assert_line --regexp "The check of 06_trim has [0-9]+ rules, but its manifest says 99."
+    assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no given."
+    assert_line --regexp "^04_release_threshold +0 of +[1-9]"
+    run jq -r '.lessons[] | select(.status == "ungraded") | .lesson' build/grade/grade.json
+    assert_output "$lesson"$'\n03_custom_pool\n06_trim'
+    run jq -c '[.gradable, (.format_errors | length)]' build/grade/prairielearn/results.json
+    assert_output "[false,3]"
+    run grep -c '<error ' build/grade/junit.xml
+    assert [ "$output" -ge 1 ]
+}
+
+@test "without Python, a compiler or such a lesson: a sentence, no grade, no older one is left" {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    ln -s /usr/bin/* "$BATS_TEST_TMPDIR/bin"
+    rm "$BATS_TEST_TMPDIR"/bin/python3*
+    export OUT=$BATS_TEST_TMPDIR/out
+    grade PATH="$BATS_TEST_TMPDIR/bin" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "python3 is not installed"
+    mkdir -p "$OUT" && echo old >"$OUT/grade.json"
+    grade CC=/not/there tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "A program that is known to be correct could not be compiled"
+    assert_output --partial "/not/there"
+    assert_file_not_exists "$OUT/grade.json"
+    grade ONLY="1 99" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "there is no lesson 99"
+    grade STUDENT=/not/there tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "STUDENT=/not/there: there is no such folder."
+}
+
+@test "files one folder too deep are found, and files under other names are named" {
+    local student=$BATS_TEST_TMPDIR/student deep
+    export ONLY="8 6" STUDENT=$student OUT=$BATS_TEST_TMPDIR/out GRADE_PROTECTED=$KNOWN
+    # handed_in SENTENCE FOLDER: what the table says of lesson 6, and where the files were found
+    handed_in() {
+        grade tests/grading/grade.sh
+        assert_equal "$status" 0
+        [ -z "$3" ] || assert_line "STUDENT=$student: $3"
+        assert_equal "$(jq -r .folder "$OUT/grade.json")" "$2"
+        assert_equal "$(jq -r '.lessons[1].sentence' "$OUT/grade.json")" "$1"
+        assert_equal "$(jq -r '.lessons[0].points' "$OUT/grade.json")" "${4:-5}"
+    }
+    deep=$student/pools-main
+    mkdir -p "$deep"/{lessons,solutions} "$student/__MACOSX/lessons"
+    # An archive of the whole repository has the names twice.
+    cp solutions/08_stream_order.c "$deep/lessons"
+    cp lessons/{08_stream_order,06_trim}.c "$deep/solutions"
+    cp lessons/08_stream_order.c "$student/__MACOSX/lessons"
+    handed_in "lessons/06_trim.c does not exist." pools-main/lessons \
+        "its files are in pools-main/lessons."
+    # An empty lessons/ beside the files.
+    rm -rf "$student" && mkdir -p "$student/lessons"
+    cp solutions/08_stream_order.c "$student"
+    handed_in "lessons/06_trim.c does not exist." . ""
+    before=$(stat -c '%i %.Y' "$OUT/grade.json")
+    RESUME=1 handed_in "lessons/06_trim.c does not exist." . ""
+    assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
+    # A new name is news, though the file does not count.
+    cp solutions/06_trim.c "$student/lessons/06-Trim (1).C"
+    RESUME=1 handed_in \
+        'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . ""
+    rm "$student/08_stream_order.c"
+    cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
+    handed_in 'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
+        "it has no file with a lesson's name." 0
+    # Nobody knows which of two folders is meant.
+    mkdir "$student"/{one,two}
+    cp solutions/08_stream_order.c "$student/one"
+    cp solutions/08_stream_order.c "$student/two"
+    rm -r "$student/lessons"
+    handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
+so none was chosen: one, two." . \
+        "Several folders have files with lessons' names, so none was chosen: one, two." 0
+    # An archive in the place of files.
+    rm -r "${student:?}"/*
+    mkdir "$student/in here"
+    : >"$student/in here/my lessons.ZIP"
+    handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.ZIP": '\
+'unpack it.' . 'There is an archive, "in here/my lessons.ZIP": unpack it.' 0
+}
+
+@test "SEED=draw draws, and that number repeats the grade; each file draws its own; ONLY says so" {
+    local seed
+    export STUDENT=solutions ONLY=2 GRADE_PROTECTED=$KNOWN
+    OUT=$BATS_TEST_TMPDIR/drawn SEED="draw" grade tests/grading/grade.sh
+    assert_success
+    assert_line --regexp "^points .*   for 1 of the [0-9]+ lessons$"
+    seed=$(jq .seed "$BATS_TEST_TMPDIR/drawn/grade.json")
+    # One of a thousand million: another grading draws another.
+    OUT=$BATS_TEST_TMPDIR/other SEED="draw" grade tests/grading/grade.sh
+    refute [ "$seed" = "$(jq .seed "$BATS_TEST_TMPDIR/other/grade.json")" ]
+    OUT=$BATS_TEST_TMPDIR/again SEED=$seed grade tests/grading/grade.sh
+    diff -r "$BATS_TEST_TMPDIR/drawn" "$BATS_TEST_TMPDIR/again"
+    OUT=$BATS_TEST_TMPDIR/plain grade tests/grading/grade.sh
+    assert_equal "$(jq .seed "$BATS_TEST_TMPDIR/plain/grade.json")" 1
+    SEED="dice" grade tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output "SEED=dice: give a whole number with at most nine digits, or draw."
+    # Another file is judged with another seed, so a table of answers is none for the file that
+    # has it.
+    mkdir "$BATS_TEST_TMPDIR"/{table,longer}
+    cp solutions/02_default_pool.c "$BATS_TEST_TMPDIR/longer"
+    echo "/* longer */" >>"$BATS_TEST_TMPDIR/longer/02_default_pool.c"
+    OUT=$BATS_TEST_TMPDIR/longer.out STUDENT=$BATS_TEST_TMPDIR/longer grade tests/grading/grade.sh
+    refute [ "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/longer.out/grade.json")" = \
+        "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")" ]
+    seed=$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")
+    TABLE_SEED=$seed tests/grading/attacks/cheats/cheat.sh table_of_one_seed 02_default_pool \
+        >"$BATS_TEST_TMPDIR/table/02_default_pool.c"
+    OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table grade tests/grading/grade.sh
+    assert_equal "$(jq '.points < .possible' "$BATS_TEST_TMPDIR/table.out/grade.json")" true
+    # With the seed of the table it would be a solution.
+    run as_typed SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -B \
+        tests/grading/judge.py 02_default_pool "$BATS_TEST_TMPDIR/table/02_default_pool.c"
+    assert_success
+    # No student sees a seed.
+    run grep -rlE "\b$seed\b" "$BATS_TEST_TMPDIR/plain" --exclude=grade.json
+    assert_output ""
+}
+
+@test "a program that forges results, forks away and writes where it should not gains nothing" {
+    local lesson student=$BATS_TEST_TMPDIR/student before
+    lesson=$(first)
+    export OUT=$BATS_TEST_TMPDIR/out
+    mkdir -p "$student" "$OUT"
+    : >"$BATS_TEST_TMPDIR/target"
+    cat >"$student/$lesson.c" <<END
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <unistd.h>
+#include <signal.h>
+#include <cuda_runtime_api.h>
+static void put(const char *name)
+{
+    FILE *file = fopen(name, "a");
+    if (file) {
+        fputs("ok 1 forged\n", file);
+        fclose(file);
+    }
+}
+int main(void)
+{
+    cudaDeviceSynchronize();
+    fputs("1..1\nok 1 forged\npoints 9\npossible 9, 0 given\n", stderr);
+    for (int i = 3; i < 100; i++) if (write(i, "ok 1 forged\n", 12) < 0) continue;
+    unlink("stdout");
+    if (symlink("$ROOT/tests/lessons/$lesson/expected/output.txt", "stdout")) put("status");
+    put("$BATS_TEST_TMPDIR/target");
+    put("$ROOT/tests/lessons/forged");
+    if (fork() == 0) { setsid(); for (;;) { put("$OUT/grade.json"); usleep(1000); } }
+    return 0;
+}
+END
+    grade STUDENT="$student" ONLY="$lesson" tests/grading/grade.sh
+    assert_success
+    assert_line --regexp "^$lesson +0 of"
+    before=$(sha256sum <"$OUT/grade.json")
+    run jq '[.lessons[].tests[] | select(.name == "forged")] | length' "$OUT/grade.json"
+    assert_output 0
+    assert_equal "$(jq .possible "$OUT/grade.json")" \
+        "$(possible "$lesson")"
+    sleep 0.2
+    assert_equal "$(sha256sum <"$OUT/grade.json")" "$before"
+    if [ "$(jq -r .sandbox "$OUT/grade.json")" = bubblewrap ]; then
+        [ ! -s "$BATS_TEST_TMPDIR/target" ] || miss "The program wrote into another's file."
+        assert_file_not_exists "$ROOT/tests/lessons/forged"
+    fi
+    rm -f "$ROOT/tests/lessons/forged"
+}
+
+@test "a grading that is stopped leaves nothing behind and writes no grade" {
+    local lesson student=$BATS_TEST_TMPDIR/student grading
+    lesson=$(first)
+    mkdir -p "$student"
+    cat >"$student/$lesson.c" <<'END'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+    cudaDeviceSynchronize();
+    puts("runs");
+    fflush(stdout);
+    for (;;)
+        sleep(1);
+}
+END
+    as_typed CHECK_SECONDS=60 STUDENT="$student" OUT="$BATS_TEST_TMPDIR/out" ONLY="$lesson" \
+        bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade.sh' >"$BATS_TEST_TMPDIR/log" 2>&1 &
+    grading=$!
+    runs() {
+        find build/check/grade.*/"$lesson" -name stdout -size +0 \
+            >"$BATS_TEST_TMPDIR/runs" 2>/dev/null || true
+        [ -s "$BATS_TEST_TMPDIR/runs" ]
+    }
+    within_reason runs
+    kill -TERM "$(cat "$BATS_TEST_TMPDIR/out.pid")"
+    wait "$grading" || true
+    assert_file_not_exists "$BATS_TEST_TMPDIR/out/grade.json"
+    assert_file_not_exists "$(cat "$BATS_TEST_TMPDIR/runs")"
+    run grep -ls "$(cut -d / -f 1-3 "$BATS_TEST_TMPDIR/runs")" /proc/[0-9]*/cmdline
+    assert_output ""
+}
+
+# In a copy of the workbook.
+few_lessons() {
+    local name
+    for name in $(lessons | sed -n '4,$p'); do   # three are enough
+        rm -r "lessons/$name.c" "solutions/$name.c" "tests/lessons/$name"
+    done
+}
+
+@test "make watch: what is missing, what passes after a save, what is next; it ends by a signal" {
+    local lesson second copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log watch
+    lesson=$(first)
+    second=$(lessons | sed -n 2p)
+    grading_copy "$copy"
+    cd "$copy" || return 1
+    few_lessons
+    wait_for_words() {
+        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
+    }
+    as_typed TERM=dumb setsid --fork --wait env --default-signal=INT \
+        bash -c 'echo $$ >pid; exec timeout 3600 make watch' >"$log" 2>&1 3>&- &
+    watch=$!
+    wait_for_words "Waiting for a file"
+    wait_for_words "== $lesson"
+    wait_for_words "Next: lessons/$lesson.c"
+    wait_for_words "(0 of 3 pass)"
+    grep -q MISS "$log"
+    : >"$log"
+    echo 'int main(void) { return absent; }' >"lessons/$second.c"
+    wait_for_words "lessons/$second.c does not compile"
+    wait_for_words "Next: lessons/$second.c"
+    wait_for_words "Waiting for a file"
+    : >"$log"
+    cp "solutions/$lesson.c" new && mv new "lessons/$lesson.c"   # as editors save
+    wait_for_words "$lesson passes. (1 of 3)"
+    wait_for_words "Next: lessons/$second.c"
+    wait_for_words "Waiting for a file"
+    run grep -c $'\e' "$log"
+    assert_output 0
+    kill -INT -- "-$(cat pid)"
+    wait "$watch" || true
+    wait_for_words "Stopped."
+    cd "$ROOT" || return 1
+    assert_equal "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$copy" 2>/dev/null)" ""
+    # What was built before the copy was made serves there: nothing is compiled for a second time.
+    refute [ "$copy/build/simulator/libcudart.so.13" -nt build/simulator/libcudart.so.13 ]
+}
+
+@test "make watch at a terminal: h, n, p and q; at the end it names the clinic" {
+    [ -z "${COVERAGE:-}" ] || skip "a device that counts grades nothing, and this waits for a grade"
+    local second third copy=$BATS_TEST_TMPDIR/copy log=$BATS_TEST_TMPDIR/log
+    type -P script >/dev/null || skip "script (util-linux) is not installed"
+    second=$(lessons | sed -n 2p)
+    third=$(lessons | sed -n 3p)
+    grading_copy "$copy"
+    cp -a docs "$copy"
+    cd "$copy" || return 1
+    few_lessons
+    cp "solutions/$(first).c" lessons
+    wait_for_words() {
+        within_reason grep -qF "$1" "$log" || miss "make watch did not print: $1" "$(cat "$log")"
+    }
+    # says WORDS KEY: when the words are there, the key is pressed
+    says() { wait_for_words "$1" >&2 && : >"$log" && printf '%s' "$2"; }
+    at_terminal() {
+        as_typed TERM=dumb SHELL=/bin/sh timeout 600 script -qefc "make watch" -a "$log" \
+            >/dev/null 2>&1 3>&-
+    }
+    : >"$log"
+    {
+        says "Keys: h hint, n next lesson, p its page, q quit." h
+        says "Hint 1 of" n
+        says "Next: lessons/$third.c" p
+        says "The book is not built. make book builds and opens it." q
+        wait_for_words "Stopped." >&2
+    } | at_terminal
+    : >"$log"
+    {
+        says "Keys: h" ""
+        cp "solutions/$second.c" "solutions/$third.c" lessons
+        wait_for_words "Every lesson passes." >&2
+    } | at_terminal
+    grep -q "(3 of 3)" "$log" || miss "$(cat "$log")"
+    grep -q "make clinic-01" "$log" || miss "$(cat "$log")"
+}

@@ -1,0 +1,599 @@
+#!/usr/bin/env bats
+# What a student's program and its compiler can see, write and use up while they are graded, and
+# what another student's program changes in a grade: nothing. tests/grading/attacks/hostile has the
+# programs.
+
+load ../suite
+
+setup_file() {
+    # shellcheck source=tests/grading/protect.sh
+    source tests/grading/protect.sh
+    mkdir -p build/check
+    # Few processes for a fork bomb: 64 that spin would leave the other tests no processor.
+    export WORK OWN_SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
+    WORK=$(mktemp -d build/check/sandbox.XXXXXX)
+    chmod 755 "$WORK"
+    protect "$WORK"
+    # shellcheck disable=SC2154   # protect sets it
+    OWN_SANDBOX=$sandbox
+    [ -z "$not_protected" ] || miss "$not_protected"
+    know_machine
+}
+
+teardown_file() { rm -rf "$WORK"; }
+
+# Each test has a folder of its own there, as each lesson of a grading has, for its user.
+setup() {
+    # shellcheck source=tests/grading/protect.sh
+    source tests/grading/protect.sh
+    ALL=$WORK
+    WORK+=/$BATS_TEST_NUMBER
+    mkdir "$WORK"
+}
+
+need_sandbox() {
+    [ "$OWN_SANDBOX" = bubblewrap ] || skip "bubblewrap is not installed or may not work here: \
+neither root nor an ordinary user can make namespaces"
+}
+
+# The user and the cgroup of one lesson, as lessons.py gives them; end_lesson ends the cgroup.
+protect_lesson() {
+    [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP"
+    [ -z "$PROTECT_USER" ] || export CHECK_USER=$((61200 + BASHPID % 800))
+}
+
+# attack NAME [ARGUMENT...]: compiles attacks/hostile/NAME.c or $WORK/NAME.c and runs it as a grader
+# does, in $FOLDER. Sets status and ended.
+attack() {
+    local file=tests/grading/attacks/hostile/$1.c
+    [ -e "$file" ] || file=$WORK/$1.c
+    FOLDER=$WORK/$1.run
+    mkdir "$FOLDER"
+    protect_lesson
+    tests/grading/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
+    CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) \
+        on_one_core tests/grading/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
+        SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
+    end_lesson
+    read -r status <"$FOLDER/status"
+    ended=
+    [ ! -e "$FOLDER/ended" ] || read -r ended <"$FOLDER/ended"
+}
+
+# No process of a program of this test is left. A cgroup with one could not be removed.
+nothing_left() {
+    run grep -ls "sandbox[.]${WORK##*sandbox.}/" /proc/[0-9]*/cmdline
+    assert_output ""
+    [ -z "$PROTECT_CGROUP" ] || assert_equal \
+        "$(find "$PROTECT_CGROUP" -maxdepth 1 -name "workbook.$BASHPID")" ""
+}
+
+# A copy of the workbook that an ordinary user may read and write.
+users_copy() {
+    copy=$(mktemp -d /tmp/workbook.XXXXXX)
+    chmod 755 "$copy"
+    grading_copy "$copy"
+    if ! as_user test -r "$copy/build/cuda/include/cuda_runtime_api.h"; then
+        rm -rf "$copy/build/cuda/include" "$copy/build/cuda/wheel"
+        cp -rL build/cuda/include "$copy/build/cuda/include"
+    fi
+    [ "$(id -u)" != 0 ] || chown -R 1000:1000 "$copy"
+}
+# no_bwrap FOLDER: a bubblewrap that may not work here. (That it is not there at all is tried once.)
+no_bwrap() {
+    mkdir "$1"
+    printf '#!/bin/sh\nexit 1\n' >"$1/bwrap"
+    chmod 755 "$1/bwrap"
+}
+as_another() { setpriv --reuid=61200 --regid=61200 --clear-groups "$@"; }
+as_user() {
+    local user=()
+    [ "$(id -u)" != 0 ] || user=(setpriv --reuid=1000 --regid=1000 --clear-groups)
+    "${user[@]}" env HOME=/nonexistent "$@"
+}
+
+@test "a program sees its libraries, itself and an empty folder, and no other process" {
+    need_sandbox
+    cat >"$WORK/look.c" <<'END'
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **files)
+{
+    int processes = 0;
+    DIR *folder = opendir("/proc");
+    for (struct dirent *entry; folder && (entry = readdir(folder));)
+        processes += atoi(entry->d_name) > 0;
+    printf("processes: %d\n", processes);
+    FILE *first = fopen("/proc/1/environ", "r");
+    for (int c; first && (c = fgetc(first)) != EOF;)
+        putchar(c ? c : '\n');
+    for (int i = 1; i < count; i++)
+        if (!access(files[i], F_OK))
+            printf("seen: %s\n", files[i]);
+    return 0;
+}
+END
+    local folder others=()
+    for folder in /home /root /sys /run /var; do
+        # The folders above the workbook are there, with nothing else in them.
+        [[ $ROOT == "$folder"/* ]] || others+=("$folder")
+    done
+    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons,tests/lessons} \
+        "$ROOT/tests/grading" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd "${others[@]}" \
+        /usr/bin/gcc /usr/include /dev/zero /dev/tty "$BATS_FILE_TMPDIR" "$ROOT/$WORK/look"
+    # Where root made the sandbox its first process shows nothing at all.
+    assert_equal "$(grep -v "^PATH=" "$FOLDER/stdout")" "processes: 2"$'\n'"seen: $ROOT/$WORK/look"
+    assert_equal "$status $ended" "0 "
+}
+
+@test "the compiler sees no solution, no check and no neighbor, however the file names them" {
+    need_sandbox
+    local name file
+    name=$(first)
+    protect_lesson
+    cp "solutions/$name.c" "$WORK/neighbor.c"
+    for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
+        "$ROOT/tests/lessons/$name/check.py" "$ROOT/docs/index.rst" /etc/passwd; do
+        echo "#include \"$file\"" >"$WORK/steal.c"
+        run tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
+        assert_equal "$status" 1
+        assert_output --partial "No such file"
+    done
+    # Without the sandbox who owns the workbook sees it: the test would notice. The user of the
+    # programs may not even reach the headers, where those are in root's own folder.
+    echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
+    CHECK_SANDBOX='' CHECK_USER='' tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
+    end_lesson
+}
+
+@test "there is no network" {
+    need_sandbox
+    cat >"$WORK/connect.c" <<'END'
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+int main(int count, char **words)
+{
+    struct sockaddr_in there = {.sin_family = AF_INET,
+                                .sin_port = htons(atoi(words[count - 1])),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    puts(connect(socket(AF_INET, SOCK_STREAM, 0), (void *)&there, sizeof there) ? "no" : "yes");
+    return 0;
+}
+END
+    local port server
+    leashed python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(3600)' >"$WORK/port" &
+    server=$!
+    until [ -s "$WORK/port" ]; do sleep 0.05; done
+    port=$(cat "$WORK/port")
+    attack connect "$port"
+    assert_equal "$(cat "$FOLDER/stdout")" no
+    run "$WORK/connect" "$port"
+    kill "$server"
+    assert_output yes
+}
+
+@test "what a program leaves is gone but for its journal, and it does not write its results" {
+    need_sandbox
+    ls -A /tmp /dev/shm >"$WORK/before"
+    echo '#include <sys/stat.h>' >"$WORK/shut.c"
+    echo 'int main(void) { return chmod(".", 0); }' >>"$WORK/shut.c"
+    attack shut
+    assert_equal "$status $ended" "0 "
+    # Where no user can make namespaces, root makes them.
+    if [ "$(id -u)" = 0 ] && bwrap --unshare-pid --dev-bind / / true; then
+        cp "$WORK/shut.c" "$WORK/shut_again.c"
+        CHECK_SANDBOX=root attack shut_again
+        assert_equal "$status $ended" "0 "
+    fi
+    attack odd_files
+    assert_equal "$(ls -A "$FOLDER")" $'status\nstderr\nstdout'
+    assert_equal "$status $ended" "0 "
+    attack fill_tmp
+    assert_equal "$(ls "$FOLDER")" $'journal.jsonl\nstatus\nstderr\nstdout'
+    run find /tmp /dev/shm -maxdepth 1 -name filler
+    assert_output ""
+    attack journal_pipe
+    assert_file_not_exists "$FOLDER/journal.jsonl"
+    attack journal_link
+    assert_file_not_exists "$FOLDER/journal.jsonl"
+    nothing_left
+}
+
+@test "output and files are bounded, and all that a program starts ends" {
+    need_sandbox
+    local name
+    for name in flood_stdout fill_folder stdout_sparse journal_sparse; do
+        attack $name
+        assert_equal "$name: $ended" "$name: flood"
+    done
+    for name in left_behind left_forking namespaces kill_all stop_all; do attack $name; done
+    nothing_left
+}
+
+# bats test_tags=long
+@test "processes, time and memory are bounded" {
+    need_sandbox
+    local name
+    for name in fork_bomb spinning_sessions threads; do
+        attack $name
+        assert_equal "$name: $ended" "$name: time"
+    done
+    nothing_left
+    [ -n "$PROTECT_CGROUP" ] || skip "memory: this machine allows this user no cgroup"
+    export CHECK_SECONDS=10   # memory is what ends them
+    attack touch_3_gib
+    assert_equal "$ended" memory
+    # The limit is seen above; with less of it what belongs to no process is counted as soon.
+    # shellcheck disable=SC2034  # protect_lesson reads it
+    memory=268435456
+    attack touch_3_gib_shared
+    assert_equal "$ended" memory
+}
+
+# bats test_tags=long
+@test "a program that sleeps runs again alone; a compiler that is stopped has status 124" {
+    local before=$SECONDS
+    # Nor is the machine slow, as long as it compiles and runs a solution in these seconds.
+    export CHECK_SECONDS=4
+    attack reserve_100_gib
+    assert_equal "$ended" "time"
+    assert [ $((SECONDS - before)) -ge 32 ]   # twice four times these seconds
+    export CHECK_SECONDS=1
+    for name in large_array macro_chain; do
+        run tests/grading/program.sh "tests/grading/attacks/hostile/$name.c" "$WORK/$name"
+        assert_equal "$name: $status" "$name: 124"
+    done
+    # Nor is it the student's to know what a crash of the compiler means.
+    export CHECK_SECONDS=20
+    python3 -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
+    run tests/grading/program.sh "$WORK/deep.c" "$WORK/deep"
+    assert_equal "$status" 124
+    assert_output --partial "internal compiler error"
+}
+
+# bats test_tags=long
+@test "where the solution is slow too, a lesson is ungraded, and the next call repeats it" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    grading_copy "$copy"
+    cd "$copy" || return 1
+    printf '#include <unistd.h>\nint main(void) { return (int)sleep(3600); }\n' \
+        >"solutions/$lesson.c"
+    export ONLY=$lesson STUDENT=solutions
+    run as_typed CHECK_SECONDS=1 tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "this machine was so busy that the solution was slow too"
+    assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
+    cp "$ROOT/solutions/$lesson.c" solutions
+    run as_typed RESUME=1 tests/grading/grade.sh
+    assert_success
+    assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
+}
+
+@test "where a sandbox cannot be made a lesson is ungraded, for the compiler and for a run" {
+    need_sandbox
+    local lesson call
+    lesson=$(first)
+    mkdir "$WORK/bin"
+    # The first call is for the compiler, as long as nothing tries the machine before. What fails
+    # once is done again.
+    [ -n "$KNOWN" ] || skip "no other user can enter this folder"
+    for call in 1:1 2:2 1:2 2:3 3:4; do
+        echo 0 >"$WORK/calls"
+        chmod 666 "$WORK/calls"
+        cat >"$WORK/bin/bwrap" <<END
+#!/bin/bash
+read -r calls <"$ROOT/$WORK/calls"
+echo \$((++calls)) >"$ROOT/$WORK/calls"
+if [ \$calls -ge ${call%:*} ] && [ \$calls -le ${call#*:} ]; then
+    echo "bwrap: No room for a namespace" >&2
+    exit 1
+fi
+exec $(type -P bwrap) "\$@"
+END
+        chmod 755 "$WORK/bin/bwrap"
+        run as_typed PATH="$ROOT/$WORK/bin:$PATH" OUT="$BATS_TEST_TMPDIR" STUDENT=solutions \
+            GRADE_PROTECTED="$KNOWN" ONLY="$lesson" tests/grading/grade.sh
+        if [ "${call%:*}" = "${call#*:}" ]; then
+            assert_equal "$call: $status" "$call: 0"
+            assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
+            continue
+        fi
+        assert_equal "$call: $status" "$call: 2"
+        assert_output --partial "The sandbox could not be made: bwrap: No room for a namespace"
+        assert_equal "$(jq -r '.lessons[].status' "$BATS_TEST_TMPDIR/grade.json")" ungraded
+    done
+}
+
+@test "what bubblewrap reports is read whole, however slowly it comes" {
+    need_sandbox
+    mkdir "$WORK/bin"
+    # Its lines for run.sh, in pieces. A read that waits for their end gives up in between.
+    cat >"$WORK/bin/bwrap" <<END
+#!/bin/bash
+for ((i = 1; i <= \$#; i++)); do [ "\${!i}" != --json-status-fd ] || break; done
+next=\$((i + 1))
+exec {slow}> >(exec {pipe}>&"\${!next}" && while IFS= read -r -n 12 part; do
+    printf '%s' "\$part" >&"\$pipe"; [ \${#part} = 12 ] || echo >&"\$pipe"; sleep 0.25; done)
+exec $(type -P bwrap) "\${@:1:i}" "\$slow" "\${@:next+1}"
+END
+    chmod 755 "$WORK/bin/bwrap"
+    PATH=$ROOT/$WORK/bin:$PATH CHECK_SECONDS=60 attack odd_files
+    assert_equal "$status $ended" "0 "
+    # And where the sandbox says nothing at all, the sentence says so.
+    printf '#!/bin/bash\nexit 1\n' >"$WORK/bin/bwrap"
+    cp tests/grading/attacks/hostile/odd_files.c "$WORK/again.c"
+    tests/grading/program.sh "$WORK/again.c" "$WORK/again"
+    rm -rf "$WORK/again.run" && mkdir "$WORK/again.run"
+    PATH=$ROOT/$WORK/bin:$PATH CHECK_UNGRADED=$ROOT/$WORK/ungraded \
+        tests/grading/run.sh "$WORK/again.run" -- "$ROOT/$WORK/again"
+    assert_equal "$(<"$WORK/again.run/ended")" machine
+    assert_equal "$(<"$WORK/ungraded")" "The sandbox could not be made, and nothing said why: was \
+the machine very busy, or a process of it killed? Grade again."
+}
+
+@test "no file makes its own lesson ungraded, by its size, its journal or its words" {
+    local lesson lessons name names student=$BATS_TEST_TMPDIR/student out=$BATS_TEST_TMPDIR/out
+    local -A sentence=([big_text]="more than 4 MiB" [sections]="more than 4 MiB"
+        [long_symbol]="more than 4 MiB" [fake_end]="/as: out of memory:1:"
+        [long_journal]="The most frequent is cudaMemGetInfo, ")
+    mkdir "$student"
+    # Each as another lesson of one student, and one twice.
+    names=("${!sentence[@]}" long_journal)
+    mapfile -t lessons < <(lessons | sed -n "1,${#names[@]}p")
+    [ "$OWN_SANDBOX" = bubblewrap ] || export SANDBOX=none
+    for lesson in "${!lessons[@]}"; do
+        cp "tests/grading/attacks/hostile/${names[lesson]}.c" "$student/${lessons[lesson]}.c"
+    done
+    run as_typed CHECK_SECONDS=5 OUT="$out" STUDENT="$student" ONLY="${lessons[*]}" \
+        GRADE_PROTECTED="$KNOWN" tests/grading/grade.sh
+    [ -e "$out/grade.json" ] || miss "There is no grade.json: $output"
+    for lesson in "${!lessons[@]}"; do
+        name=${names[lesson]}
+        run jq -r ".lessons[$lesson] | \"\(.status) \(.points) \(.sentence)\"" "$out/grade.json"
+        [[ $output == "graded 0 "*"${sentence[$name]}"* ]] || complain "$name: $output"
+    done
+    # A journal that was cut is counted the same each time.
+    run jq -r '[.lessons[].sentence | select(contains("The most frequent is"))]
+        | length, (unique | length)' "$out/grade.json"
+    assert_output $'2\n1'
+    finish
+}
+
+@test "a check that a signal ends is ungraded, and so is one that ends without a word" {
+    local lesson copy=$BATS_TEST_TMPDIR/copy
+    lesson=$(first)
+    grading_copy "$copy"
+    cd "$copy" || return 1
+    sed -i '0,/^def test_/s/^def test_/import os; os.kill(os.getpid(), 9)\n&/' \
+        "tests/lessons/$lesson/check.py"
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson was ended by a signal"
+    sed -i 's/os.kill(os.getpid(), 9)/os._exit(0)/' "tests/lessons/$lesson/check.py"
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson failed: it printed nothing."
+    sed -i 's/os._exit(0)/1 + None/' "tests/lessons/$lesson/check.py"
+    run as_typed ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "The check of $lesson failed: TypeError: "
+    assert_equal "$(jq -c '[.points, .possible]' build/grade/grade.json)" \
+        "[0,$(possible "$lesson")]"
+}
+
+@test "without bubblewrap a student is refused, or the grade names what is not promised" {
+    local lesson
+    lesson=$(first)
+    users_copy
+    cd "$copy" || return 1
+    mkdir bin
+    ln -s /usr/bin/* bin
+    rm -f bin/bwrap
+    run as_user PATH="$copy/bin" STUDENT=solutions ONLY="$lesson" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output "Nothing was graded: this machine allows no sandbox, so students' programs would \
+reach what their user reaches. SANDBOX=none grades nevertheless."
+    assert_file_not_exists build/grade/grade.json
+    run as_user PATH="$copy/bin" SANDBOX=none STUDENT=solutions ONLY="$lesson" \
+        tests/grading/grade.sh
+    cp build/grade/grade.json "$BATS_TEST_TMPDIR" || true
+    rm -rf "$copy"
+    assert_success
+    assert_line --index 0 --partial "Sandbox: none. Not promised here: hidden files, a cl"
+    assert_equal "$(jq -r '.sandbox, .not_promised[0]' "$BATS_TEST_TMPDIR/grade.json")" \
+        $'none\nhidden files'
+    assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade.json")" true
+}
+
+# bats test_tags=long
+@test "root grades in a folder that no other user can enter, with and without a sandbox" {
+    [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
+    local lesson path copy=$BATS_TEST_TMPDIR/copy class=$BATS_TEST_TMPDIR/class temporary
+    lesson=$(first)
+    grading_copy "$copy"
+    chmod 700 "$copy"
+    mkdir -p "$class/ada"
+    cp "solutions/$lesson.c" "$class/ada"
+    temporary=$(mktemp -d /tmp/workbook.XXXXXX)
+    chmod 755 "$temporary"
+    cd "$copy" || return 1
+    no_bwrap "$temporary/bin"
+    umask 077   # as some set it for root
+    # Without a sandbox another user must not be able to read the checks.
+    chmod 755 "$copy"
+    run as_typed PATH="$temporary/bin:$PATH" TMPDIR="$temporary" STUDENT="$class/ada" \
+        ONLY="$lesson" SANDBOX=none tests/grading/grade.sh
+    if as_another test -r "$copy/build/simulator/libcudart.so.13"; then
+        assert_equal "$status" 2
+        assert_output --partial "Keep others out, and grade again: chmod 700 $copy"
+        assert_file_not_exists build/grade/grade.json
+    fi
+    chmod 700 "$copy"
+    for path in "$PATH" "$temporary/bin:$PATH"; do
+        run as_typed PATH="$path" TMPDIR="$temporary" STUDENT="$class/ada" ONLY="$lesson" \
+            SANDBOX=none tests/grading/grade.sh
+        assert_success
+        assert_line "The whole grade: build/grade/grade.json"
+        assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
+        # Its programs ran as another user: only then their processes could be counted.
+        run jq -r '.not_promised[]' build/grade/grade.json
+        refute_output --partial "a limit of processes"
+        run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
+            SEED=1 SANDBOX=none tests/grading/grade_class.sh
+        assert_success
+        assert_output --partial "The table: class/class.csv, "
+        assert_equal "$(jq '.points == .possible' class/students/ada/grade.json)" true
+        assert_equal "$(ls "$temporary")" bin
+        rm -rf class build/grade solutions   # a student's workbook has no solutions
+    done
+    rm -rf "$temporary"
+}
+
+@test "where root can become no other user, only the grader's own files are graded" {
+    local lesson alone=(unshare --user --map-root-user)
+    "${alone[@]}" true 2>/dev/null || skip "this machine makes no user namespace"
+    lesson=$(first)
+    export OUT=$BATS_TEST_TMPDIR/out ONLY=$lesson
+    run as_typed STUDENT=solutions "${alone[@]}" tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "the student's programs would run as root"
+    run as_typed STUDENT=solutions GRADE_OWN=1 "${alone[@]}" tests/grading/grade.sh
+    assert_success
+    assert_equal "$(jq '.points == .possible' "$OUT/grade.json")" true
+}
+
+# bats test_tags=long
+@test "a disk that is full ungrades a lesson, and is named" {
+    local lesson full=$BATS_TEST_TMPDIR/full path
+    bwrap --dev-bind / / true 2>/dev/null || skip "bubblewrap does not work here"
+    lesson=$(first)
+    users_copy
+    mkdir "$full"
+    cd "$copy" || return 1
+    no_bwrap bin
+    # What is graded lies on a disk of 4 MiB, which this prints full.
+    printf '#include <stdio.h>\nint main(void)\n{\n    for (int i = 0; i < 1000000; i++)
+        puts("what nobody needs");\n    return 0;\n}\n' >"lessons/$lesson.c"
+    on_small_disk() {
+        run as_typed bwrap --dev-bind / / --perms 0755 --size 4194304 --tmpfs "$copy/build/check" \
+            --chdir "$copy" env "$@" ONLY="$lesson" tests/grading/grade.sh
+    }
+    for path in "$PATH" "$copy/bin:$PATH"; do
+        on_small_disk PATH="$path"
+        assert_equal "$status" 2
+        assert_line --regexp "^The disk is full: nothing more can be written to .*/run\. Make room"
+        assert_equal "$(jq -r '.lessons[].status' build/grade/grade.json)" ungraded
+    done
+    cp "solutions/$lesson.c" lessons
+    on_small_disk PATH="$PATH"
+    assert_success
+    chmod 700 "$copy"
+    rm -rf "$copy/build/grade"
+    if [ "$(id -u)" = 0 ]; then
+        run as_typed bwrap --dev-bind / / --size 12288 --tmpfs "$full" --chdir "$copy" \
+            env TMPDIR="$full" ONLY="$lesson" tests/grading/grade.sh
+        assert_equal "$status" 2
+        assert_output --regexp "^The workbook could not be copied to $full: .*No space left"
+    fi
+    cd "$ROOT" || return 1
+    rm -rf "$copy"
+}
+
+# The hostile files as the lessons of some students, 20 each, graded beside an honest one.
+beside_hostile() { # beside_hostile WORKBOOK FILES COMMAND...: COMMAND stands before each command
+    local folder=$1 chosen=$2 names files i hostile
+    mapfile -t names < <(lessons)
+    mapfile -t files < <(basename -s .c tests/grading/attacks/hostile/*.c)
+    shift 2
+    cd "$folder" || return 1
+    "$@" mkdir -p class
+    for i in "${!files[@]}"; do
+        [[ $'\n'$chosen$'\n' == *$'\n'"${files[i]}"$'\n'* ]] || continue
+        # Always the same lesson: fork_bomb is that of one which may call fork.
+        hostile=class/hostile$((i / ${#names[@]}))
+        "$@" mkdir -p "$hostile"
+        "$@" cp "$ROOT/tests/grading/attacks/hostile/${files[i]}.c" \
+            "$hostile/${names[i % ${#names[@]}]}.c"
+    done
+    "$@" mkdir class/honest
+    "$@" cp solutions/06_trim.c class/honest
+    "$@" cp "solutions/${names[0]}.c" class/honest
+    export CHECK_SECONDS=5 ONLY="${names[0]} 06"
+    "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
+    for hostile in class/hostile*; do
+        on_one_core "$@" env CHECK_SECONDS=1 ONLY= STUDENT="$hostile" OUT="${hostile#class/}" \
+            JOBS=2 tests/grading/grade.sh >"${hostile#class/}.txt" 2>&1 &
+        "$@" env STUDENT=class/honest OUT=beside tests/grading/grade.sh >beside.txt
+        diff -r alone beside
+        wait "$!" || true   # 2: a machine that is too busy for one of them
+        run jq -r '.lessons[] | select(.points != 0).lesson' "${hostile#class/}/grade.json"
+        assert_output ""
+    done
+    assert_equal "$(jq '.points == .possible' beside/grade.json)" true
+    run find build -path 'build/check/*' -name 'grade.*'
+    assert_output ""
+}
+
+# bats test_tags=long
+@test "hostile files get no point and change no byte of a neighbor's grade, as root" {
+    need_sandbox
+    [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
+    grading_copy "$BATS_TEST_TMPDIR/copy"
+    # But those that do nothing but compute, or write memory, until they are stopped: macro_chain
+    # and message_flood are enough here. The others are tried alone above, and two of them below.
+    beside_hostile "$BATS_TEST_TMPDIR/copy" "$(basename -s .c tests/grading/attacks/hostile/*.c |
+        grep -vxE 'spinning_sessions|threads|fork_bomb|large_array|touch_3_gib')" env
+}
+
+# What depends on who grades, of the files whose programs are run: how many processes they may make
+# and signal, what they print and how much memory they may have; and two that the compiler is to
+# read. The rest are refused when they are compiled, whoever grades.
+AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes include_pipe \
+    include_terminal touch_3_gib)
+# bats test_tags=long
+@test "hostile files get no point and change no byte of a neighbor's grade, as an ordinary user" {
+    need_sandbox
+    local chosen=$AS_USER
+    # Where root does not grade them all above, they are graded here.
+    [ "$(id -u)" = 0 ] || chosen=$(basename -s .c tests/grading/attacks/hostile/*.c)
+    users_copy
+    beside_hostile "$copy" "$chosen" as_user
+    assert_equal "$(jq -r .sandbox beside/grade.json)" bubblewrap
+    cd "$ROOT" || return 1
+    rm -rf "$copy"
+}
+
+# bats test_tags=long
+@test "the same files get the same bytes, however busy the machine is" {
+    local loops=() student=$BATS_TEST_TMPDIR/student
+    mkdir "$student"
+    make -s build/mutants/17_ipc_allocation/exporter_frees_first.c
+    cp build/mutants/17_ipc_allocation/exporter_frees_first.c "$student/17_ipc_allocation.c"
+    cp solutions/01_first_allocation.c lessons/06_trim.c "$student"
+    # This one is reported with an address.
+    sed 's/launch_add(to,/launch_add((int *)((char *)to + 1),/' \
+        solutions/21_own_arena.c >"$student/21_own_arena.c"
+    export CHECK_SECONDS=5 ONLY="1 6 17 21" STUDENT=$student GRADE_PROTECTED=$KNOWN
+    OUT=$BATS_TEST_TMPDIR/1 as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/1.txt" || true
+    # Each second of it costs one of each processor: one grading is enough. That quiet ones agree is
+    # in grader.bats.
+    for _ in $(seq $((2 * $(nproc)))); do
+        busy &
+        loops+=($!)
+    done
+    OUT=$BATS_TEST_TMPDIR/2 as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/2.txt" || true
+    kill "${loops[@]}"
+    diff -r "$BATS_TEST_TMPDIR/1" "$BATS_TEST_TMPDIR/2" || miss "The grading on a busy one differs."
+    run jq -r '.lessons[2].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
+    assert_output --partial "process 1"
+    run jq -r '.lessons[3].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
+    assert_output --partial "used 0x..., which is no multiple of 4"
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The report of a check: check.sh NN_name [FILE.c] for a lesson, or check.sh clinic/NN_name FILE.c
+# for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
+# with its first hint (tools/hint.sh). build/tries/NN_name remembers how often the check
+# has missed in a row: a check may hold back advice from the first run (CHECK_TRY is 1).
+name=$1 number=${1#*/}
+number=${number%%_*}
+export SEED=${SEED:-$RANDOM}
+LESSON=${2:-lessons/$name.c}
+if [[ $name == clinic/* && -z ${2:-} ]]; then
+    echo "Copy the broken program, repair the copy, and name it:"
+    echo "    cp docs/${name}_wrong.c mine.c"
+    echo "    make check-clinic-$number FILE=mine.c"
+    exit 2
+fi
+tries=${CHECK_TRIES:-build/tries}/$name
+CHECK_TRY=$(cat "$tries" 2>/dev/null)
+[[ $CHECK_TRY =~ ^[0-9]{1,6}$ ]] || CHECK_TRY=0
+export CHECK_TRY=$((10#$CHECK_TRY + 1))
+# What the book's table of lessons shows is about lessons/, not about another file.
+progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tools/progress.sh "$name" "$1"; }
+mkdir -p build/check   # make watch may be checking the same lesson
+flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \
+    --form=report </dev/null || {
+    status=$?
+    progress begun
+    mkdir -p "${tries%/*}"
+    echo "$CHECK_TRY" >"$tries"
+    exit $status
+}
+rm -f "$tries"
+progress passed
+[[ $name != clinic/* ]] ||
+    echo "Case $number is repaired. make repaired-$number runs the book's repair."
+rm -f "build/hints/$name"

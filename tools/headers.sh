@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Compiles against other CUDA headers every lesson and solution; and, where they are of CUDA 13, the
+# simulated device and the programs of the tests too: headers.sh [INCLUDE...]
+#
+# INCLUDE is a folder with cuda_runtime_api.h, version 12.2 or later. Without one it is three: the
+# headers of CUDA 12.2 and of 13.5, fetched once from PyPI (4 MB) into build/cuda-headers, and those
+# that the simulated device is built with (13.0, unless a toolkit is there). The wheel of 12.2 lacks
+# crt/host_defines.h, which is in another one of 20 MB. That file names attributes for compilers and
+# no part of CUDA; if a folder lacks it, that of build/cuda is used. Any message of the compiler is
+# a failure. Exit status 0: there was none.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+compiler=${CC:-gcc} failed=0 fetched=build/cuda-headers
+
+fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
+    local python=python3 arriving=$fetched/arriving.$$
+    [ ! -e "$fetched/$1" ] || return 0
+    python3 -m pip --version >/dev/null 2>&1 || python=build/venv/bin/python3
+    mkdir -p "$fetched"
+    echo "Fetching the CUDA $1 headers from PyPI into $fetched."
+    "$python" -m pip install --no-cache-dir --retries 1 --timeout 20 --no-deps --only-binary :all: \
+        --platform "$2" --require-hashes --target "$arriving" \
+        --requirement "tools/cuda-headers-$1.txt" >"$fetched/pip.log" 2>&1 || {
+        rm -rf "$arriving"
+        echo "They could not be fetched from PyPI (the whole log: $fetched/pip.log)." \
+            "Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" >&2
+        exit 1
+    }
+    mv "$arriving" "$fetched/$1"
+}
+
+# compile ARGUMENT...: against the headers in $include; on stdout comes what the compiler prints
+compile() {
+    "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
+        -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
+}
+
+# count_messages ARGUMENT... -- PROGRAM...: adds to words how many programs have an error or a
+# warning, and prints these on stderr. One compiler gets all programs; only when it has something to
+# print, it gets them one by one.
+count_messages() {
+    local arguments=() program said
+    while [ "$1" != -- ]; do
+        arguments+=("$1")
+        shift
+    done
+    shift
+    said=$(compile -fsyntax-only "${arguments[@]}" "$@") && [ -z "$said" ] && return
+    for program; do
+        said=$(compile -fsyntax-only "${arguments[@]}" "$program") && [ -z "$said" ] && continue
+        words=$((words + 1))
+        printf '%s\n' "${said:-$program: the compiler failed without a word}" >&2
+    done
+}
+
+# against INCLUDE: how many programs compile without a message
+against() {
+    local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
+    local once=$fetched/litmus.$$
+    version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
+        "$1/cuda_runtime_api.h" 2>/dev/null)
+    [ "${version:-0}" -ge 12020 ] || {
+        echo "$1: CUDART_VERSION is ${version:-missing};" \
+            "give a folder with cuda_runtime_api.h of CUDA 12.2 or later." >&2
+        return 1
+    }
+    if [ "$version" -ge 13000 ]; then
+        make -s build/simulator/unmodeled.inc || return
+        programs+=(simulator/*/*.c simulator/tests/{unit,facts,facts/sanitizer}/*.c)
+        programs+=(docs/programs/*.c docs/clinic/*.c)
+        # The tests compile these with the headers of build/cuda, where a warning is an error.
+        if [ "$1" != build/cuda/include ]; then
+            mapfile -t litmus < <(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)
+            mapfile -t -O "${#programs[@]}" programs < <(grep -L '^#include "litmus.h"' \
+                simulator/tests/litmus/*.c)
+        fi
+    fi
+    mkdir -p "$fetched/crt"
+    ln -sfn "$(realpath build/cuda/include/crt)" "$fetched/crt/crt"
+    count_messages -- "${programs[@]}"
+    # They share a header, which is compiled once.
+    if [ "${#litmus[@]}" != 0 ]; then
+        mkdir "$once"
+        cp simulator/tests/litmus/litmus.h "$once"
+        count_messages -x c-header -- "$once/litmus.h"
+        compile -x c-header "$once/litmus.h" -o "$once/litmus.h.gch" >/dev/null
+        count_messages -include "$once/litmus.h" -- "${litmus[@]}"
+        rm -rf "$once"
+    fi
+    echo "CUDA $((version / 1000)).$((version % 1000 / 10)):" \
+        "$((${#programs[@]} + ${#litmus[@]})) programs compiled, $words with an error or a warning."
+    [ "$words" = 0 ]
+}
+
+[ -e build/cuda/include/crt/host_defines.h ] || bash tools/setup.sh build || exit 1
+if [ $# = 0 ]; then
+    fetch 12.2 manylinux1_x86_64
+    fetch 13.5 manylinux2014_x86_64
+    set -- "$fetched/12.2/nvidia/cuda_runtime/include" build/cuda/include \
+        "$fetched/13.5/nvidia/cu13/include"
+fi
+for folder in "$@"; do against "$folder" || failed=1; done
+exit "$failed"

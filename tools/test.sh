@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Runs the test suite: test.sh test, or test.sh test-all with the tests that take long, which are
+# those with the tag "long". A test is reported as it ends, also into a file.
+#
+# test notes in build/tested which files of tests had nothing to report, and of which sources.
+# test-all, of the same sources, runs only the long tests of these; but all of a file that reads
+# TEST_LONG, whose tests do more there.
+#
+# Each file is run by a Bats of its own, test.sh file FILE: one Bats for all files reports them in
+# their order, and none before the first of them has ended.
+set -o pipefail
+
+# file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line. long:FILE: of its
+# long tests.
+if [ "$1" = file ]; then
+    [ "$2" = "${2#long:}" ] || set -- file "${2#long:}" --filter-tags long
+    planned=
+    while IFS= read -r line; do
+        [[ ! $line =~ ^1\.\.[0-9]+$ ]] || planned=1
+        printf '%s\t%s\n' "$2" "$line"
+    done < <(bats --tap "${@:3}" "$2" 2>&1 </dev/null)
+    [ -n "$planned" ] || printf '%s\tnot ok 0 Bats cannot run %s\n' "$2" "$2"
+    printf '%s\t\n' "$2"
+    exit
+fi
+
+# --filter-tags came with 1.8.
+version=$(bats --version 2>/dev/null)
+[ "$(printf '%s\n' "Bats 1.8" "$version" | sort -V | head -n 1)" = "Bats 1.8" ] || {
+    echo "The suite needs Bats 1.8 or later; bats here is ${version:-of no version}." >&2
+    exit 1
+}
+mkdir -p build
+exec 9>build/test.lock
+flock -n 9 || { echo "Another make test runs in this folder. This one waits for it." && flock 9; }
+# What the test files share, such as the book, which is built once.
+SUITE_TMPDIR=$(mktemp -d) || exit
+trap 'rm -rf "$SUITE_TMPDIR"' EXIT
+export SUITE_TMPDIR
+
+# A number for all sources, tracked or new, or nothing where git does not know them.
+sources() {
+    git rev-parse --is-inside-work-tree >/dev/null 2>&1 || return 0
+    git ls-files -coz --exclude-standard | sort -z | xargs -0 sha256sum 2>&1 | sha256sum
+}
+
+filter=() clean=()
+if [ "$1" = test ]; then
+    filter=(--filter-tags '!long')
+    rm -f build/tested
+    sources=$(sources)
+else
+    [ -z "$(sources)" ] || [ "$(head -n 1 build/tested 2>/dev/null)" != "$(sources)" ] ||
+        mapfile -t clean < <(tail -n +2 build/tested)
+    export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
+    # Here once: several test files would build it at the same time. With jobs of their own, since
+    # those of the make that called this are not passed on.
+    for sanitizer in address,undefined thread; do
+        env -u MAKEFLAGS make --no-print-directory SANITIZE=$sanitizer simulator
+    done &
+    # Named before it is installed; without it the tests that need it are skipped.
+    bash tools/setup.sh book || true
+    wait "$!"
+fi
+
+# The longest first, so that no processor is idle at the end.
+first=(book/browser book/book litmus/litmus grading/sandbox unit/simulator_facts book/clinic
+    book/solutions lessons/mutants unit/nvcc unit/simulator book/live litmus/ipc book/decisions
+    grading/checks grading/class unit/simulator_laws grading/cheats grading/grader book/editions
+    book/headers book/questions book/makefile book/recorders book/pictures unit/hostile
+    book/examples book/format)
+files=()
+for name in "${first[@]}"; do
+    for file in {,simulator/}tests/"$name.bats"; do
+        [ ! -e "$file" ] || files+=("$file")
+    done
+done
+# The checks of the lessons, each rule a test, judge the solutions.
+[ ! -d tests/lessons ] ||
+    make -s list | sed 's|.*|build/rules/&.bats|' | xargs make -s || exit
+for file in build/rules/*.bats {,simulator/}tests/*/*.bats; do
+    [ -e "$file" ] && [[ " ${files[*]} " != *" $file "* ]] && files+=("$file")
+done
+
+kept=()
+for file in "${files[@]}"; do
+    if [[ " ${clean[*]} " != *" $file "* ]] || grep -q TEST_LONG "$file"; then
+        kept+=("$file")
+    elif grep -qE '^# bats (file|test)_tags=.*long' "$file"; then
+        kept+=("long:$file")
+    fi
+done
+[ ${#clean[@]} = 0 ] ||
+    echo "make test has passed ${#clean[@]} files on these sources: of those, what takes long."
+
+# mawk reads a pipe a block at a time, unless it is told that somebody waits for each line.
+awk=(awk)
+[ -n "$(awk -W interactive 'BEGIN {}' 2>&1)" ] || awk+=(-W interactive)
+
+# Two files for each processor: what sleeps, or waits for a process, leaves it to another.
+printf '%s\0' "${kept[@]}" |
+    xargs -0 -I{} -P "$((2 * $(nproc)))" \
+        bash tools/test.sh file {} "${filter[@]}" 2>&1 9>&- |
+    tee "$SUITE_TMPDIR/printed" |
+    "${awk[@]}" -f tools/one_stream.awk | "${awk[@]}" -f tools/report.awk
+status=$?
+# A file that had nothing to report: something passed, and nothing failed or was skipped.
+if [ "$1" = test ] && [ -n "$sources" ] && [ "$sources" = "$(sources)" ]; then
+    awk -F '\t' '$2 ~ /^not ok / || $2 ~ /^ok .* # skip/ { bad[$1] }
+        $2 ~ /^ok / { passed[$1] }
+        END { for (file in passed) if (!(file in bad)) print file }' "$SUITE_TMPDIR/printed" |
+        sort | { echo "$sources" && cat; } >build/tested
+fi
+exit $status

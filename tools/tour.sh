@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs every program given, in order: make run. 77 is the exit status of a lesson that this machine
+# cannot run.
+if [ $# = 0 ]; then
+    echo "make run runs the solutions, and this workbook has none: there is no solutions/." \
+        "make 01 runs a lesson." >&2
+    exit 1
+fi
+failed=
+for program; do
+    printf '\n== %s\n' "${program##*/}"
+    on=()
+    [[ $program != build/gpu/* ]] || on=(bash tools/on_gpu.sh)
+    "${on[@]}" "$program" || [ $? = 77 ] || failed="$failed $program"
+done
+[ -z "$failed" ] || {
+    echo "These programs did not end with exit status 0:$failed" >&2
+    exit 1
+}
