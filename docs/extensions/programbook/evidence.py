@@ -25,7 +25,10 @@ SHOWN = {
 }
 LINK = {
     "documented": (r"<https?://|:doc:|:ref:", "an address, :doc: or :ref:"),
-    "measured": (r":ref:`[^`]*note-|:path:`tests/", "a :ref: to a note, or :path:`tests/...`"),
+    "measured": (
+        r":ref:`[^`]*note-|:path:`(simulator/)?tests/",
+        "a :ref: to a note, or :path:`simulator/tests/...`",
+    ),
 }
 RULE = re.compile(r"^(?:\*\*The rule\.\*\*|\.\. dropdown:: The rule$)", re.M)
 HEADING = re.compile(r"^-{3,}$", re.M)

@@ -85,7 +85,7 @@ def read_run(words):
     ):
         expect_recorded(program, arguments, run)
     printed = f"{run.output}{run.errors}exit status {run.status}\n"
-    if program.startswith("tests/"):
+    if program.startswith("simulator/tests/"):
         return printed, run.journal, program
     command = command_of(program, arguments, environment)[2:].replace("\n$ ", " && ")
     return printed, run.journal, command
@@ -345,7 +345,7 @@ class Predict(BookDirective):
         self.depend("docs/extensions/programbook/predict.py")
         if program.endswith(".txt"):
             self.depend(program)
-        elif program.startswith("tests/"):
+        elif program.startswith("simulator/tests/"):
             self.depend(f"{program.removesuffix('_wrong')}.c")
         else:
             self.depend_on_program(program)
