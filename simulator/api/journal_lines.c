@@ -12,11 +12,11 @@ void line_stream(struct journal_line *line, const struct stream *s)
     if (!to)
         return;
     if (s->kind == STREAM_LEGACY)
-        FIELD_STEADY_TEXT(to, "stream", "legacy");
+        to = field_text(to, "stream", "legacy");
     else if (s->kind == STREAM_PER_THREAD)
-        FIELD_STEADY_TEXT(to, "stream", "per-thread");
+        to = field_text(to, "stream", "per-thread");
     else
-        FIELD_STEADY(to, "stream", (uint64_t)s->id);
+        to = field_number(to, "stream", (uint64_t)s->id);
     line->end = to;
 }
 

@@ -17,17 +17,17 @@ static void line_pool(struct journal_line *line, const struct pool *p)
     char *to = p ? line_room(line, 1) : NULL;
     if (!to)
         return;
-    FIELD_STEADY(to, "pool", (uint64_t)p->id);
+    to = field_number(to, "pool", (uint64_t)p->id);
     line->end = to;
 }
 
 /* Writes them to `to` and returns their end. */
-LINE_INLINE char *field_figures(char *to, const struct pool *p)
+static inline char *field_figures(char *to, const struct pool *p)
 {
     /* The figures of an imported pool are its exporter's. */
     if (p->imported)
         return to;
-    FIELD_STEADY(to, "reserved", pool_reserved(p));
+    to = field_number(to, "reserved", pool_reserved(p));
     return field_number(to, "used", p->used);
 }
 
@@ -44,14 +44,13 @@ static void line_figures(struct journal_line *line, const struct pool *p)
 static void line_allocated(struct journal_line *line, const struct pool *p, const struct range *r,
                            enum reuse rung)
 {
-    static struct counter last = COUNTER_ZERO;
     char *to = line_room(line, 5);
     if (!to)
         return;
     if (r) {
-        to = field_counted(to, "allocation", &last, r->id);
+        to = field_number(to, "allocation", r->id);
         to = field_number(to, "offset", r->offset);
-        FIELD_STEADY_TEXT(to, "from", reuse_name(rung));
+        to = field_text(to, "from", reuse_name(rung));
     }
     line->end = field_figures(to, p);
 }
@@ -61,7 +60,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
 {
     char *to = line_room(&call->line, 2);
     if (to) {
-        FIELD_STEADY(to, "pool", (uint64_t)p->id);
+        to = field_number(to, "pool", (uint64_t)p->id);
         call->line.end = field_number(to, "bytes", bytes);
     }
     *pointer = NULL;

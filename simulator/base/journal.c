@@ -34,7 +34,27 @@ static struct {
     char buffer[BUFFER_SIZE];
 } journal;
 
-/* ---- texts ---- */
+/* ---- numbers and texts ---- */
+
+/* Writes two digits at a time. */
+char *put_number(char *to, uint64_t value)
+{
+    static const char pairs[] = "000102030405060708091011121314151617181920212223242526272829303132"
+                                "33343536373839404142434445"
+                                "464748495051525354555657585960616263646566676869707172737475767778"
+                                "79808182838485868788899091"
+                                "9293949596979899";
+    char digits[20], *first = digits + sizeof digits;
+    for (; value >= 100; value /= 100)
+        memcpy(first -= 2, &pairs[2 * (value % 100)], 2);
+    if (value >= 10)
+        memcpy(first -= 2, &pairs[2 * value], 2);
+    else
+        *--first = (char)('0' + value);
+    size_t length = (size_t)(digits + sizeof digits - first);
+    memcpy(to, first, length);
+    return to + length;
+}
 
 /* Copies whole blocks: up to JOURNAL_BLOCK - 1 bytes more are read and written. Returns the text's
  * end. */
@@ -43,28 +63,6 @@ static inline char *put_blocks(char *to, const char *from, size_t length)
     for (size_t i = 0; i < length; i += JOURNAL_BLOCK)
         memcpy(to + i, from + i, JOURNAL_BLOCK);
     return to + length;
-}
-
-void journal_ready_number(struct ready_field *ready, size_t key, uint64_t value)
-{
-    NEEDS_LOCK();
-    char text[JOURNAL_READY];
-    size_t digits = (size_t)(put_number(text, value) - text);
-    memcpy(ready->text + key, text, digits);
-    ready->length = key + digits;
-    ready->value = value;
-}
-
-void journal_ready_text(struct ready_field *ready, size_t key, const char *value)
-{
-    NEEDS_LOCK();
-    size_t bytes = strlen(value), room = JOURNAL_READY - key - 1;
-    if (bytes > room)
-        bytes = room;
-    memcpy(ready->text + key, value, bytes);
-    ready->text[key + bytes] = '"';
-    ready->length = key + bytes + 1;
-    ready->value = (uintptr_t)value;
 }
 
 void line_put_text(struct journal_line *line, char *to, const char *value)
@@ -80,7 +78,7 @@ void line_put_text(struct journal_line *line, char *to, const char *value)
 }
 
 /* Moves the line that is being made out of the buffer. */
-static JOURNAL_RARE void set_aside(void)
+static void set_aside(void)
 {
     struct journal_line *line = journal.open;
     size_t length = (size_t)(line->end - line->fields);
@@ -114,7 +112,7 @@ void journal_flush(bool look_up)
 }
 
 /* Makes room for a line. */
-static JOURNAL_RARE void make_room(void)
+static void make_room(void)
 {
     if (journal.site_count) {
         journal_flush(true);
@@ -125,7 +123,7 @@ static JOURNAL_RARE void make_room(void)
     memmove(journal.buffer, journal.buffer + written, journal.used);
 }
 
-static JOURNAL_RARE void note_site(const char *to, size_t from, struct journal_site *site)
+static void note_site(const char *to, size_t from, struct journal_site *site)
 {
     journal.sites[journal.site_count].at = (size_t)(to - journal.buffer);
     journal.sites[journal.site_count].from = from;
@@ -156,9 +154,8 @@ static inline char *place_line(void)
 /* Writes what comes before a line's fields. */
 static inline char *put_number_of_line(char *to)
 {
-    static struct counter last = COUNTER_ZERO;
     memcpy(to, "{\"n\":", 5);
-    return put_next(to + 5, &last, journal.lines);
+    return put_number(to + 5, journal.lines);
 }
 
 /* Opens a line with its time. Returns the end of that. */
@@ -169,7 +166,7 @@ static inline char *put_begin(struct journal_line *line, time_ns when)
     line->fields = to;
     line->stop = to + JOURNAL_FIELDS;
     memcpy(to, ",\"t\":", 5);
-    return put_time(to + 5, when);
+    return put_number(to + 5, when);
 }
 
 void line_begin(struct journal_line *line, time_ns when, const char *key, const char *value)
@@ -184,8 +181,8 @@ void line_begin(struct journal_line *line, time_ns when, const char *key, const 
 }
 
 /* A pointer to a function: another call was made there first. */
-static JOURNAL_RARE void begin_other_call(struct journal_line *line, time_ns when, const char *call,
-                                          uint64_t number)
+static void begin_other_call(struct journal_line *line, time_ns when, const char *call,
+                             uint64_t number)
 {
     line->end = put_begin(line, when);
     line_text(line, "call", call);
@@ -197,7 +194,6 @@ void line_begin_call(struct journal_line *line, time_ns when, void *site, const 
 {
     NEEDS_LOCK();
     /* The number of the last call that had a line. */
-    static struct counter last = COUNTER_ZERO;
     struct journal_site *known = journal_site(site, call);
     line->site = known;
     if (known->call != call) {
@@ -205,7 +201,7 @@ void line_begin_call(struct journal_line *line, time_ns when, void *site, const 
         return;
     }
     char *to = put_blocks(put_begin(line, when), known->head, known->head_length);
-    line->end = put_next(to, &last, number);
+    line->end = put_number(to, number);
 }
 
 void line_drop(struct journal_line *line)
@@ -217,7 +213,7 @@ void line_drop(struct journal_line *line)
 }
 
 /* Puts a line that was set aside behind those that came before its end. */
-static JOURNAL_RARE void put_back(struct journal_line *line)
+static void put_back(struct journal_line *line)
 {
     char *to = put_number_of_line(place_line());
     line->end = put_blocks(to, line->fields, (size_t)(line->end - line->fields));

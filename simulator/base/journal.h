@@ -12,7 +12,8 @@
 #ifndef SIM_BASE_JOURNAL_H
 #define SIM_BASE_JOURNAL_H
 
-#include "base/journal_digits.h"
+#include <string.h>
+
 #include "base/types.h"
 
 /* Room for the fields of a line. Texts are copied in blocks: so many bytes may be read and written
@@ -64,21 +65,23 @@ void line_write_call(struct journal_line *line, time_ns end, const char *error);
 
 /* ---- fields ---- */
 
-/* Room for a field with the longest number, or in a struct ready_field, and what is written behind
- * it. */
+/* Writes a number to `to` and returns its end. */
+char *put_number(char *to, uint64_t value);
+
+/* Room for a field with the longest number or the longest word. */
 #define JOURNAL_FIELD 64
 
 /* Returns where the next `count` fields of a line go, which field_... write; whoever asks sets
  * line->end behind the last of them. So it is in a register between them, and not in memory. NULL
  * when the line is closed or has no room: the fields are left out. */
-LINE_INLINE char *line_room(const struct journal_line *line, size_t count)
+static inline char *line_room(const struct journal_line *line, size_t count)
 {
     return (size_t)(line->stop - line->end) < count * JOURNAL_FIELD ? NULL : line->end;
 }
 
 /* Write a field and return its end. A key or a text is a name or a word of ours: it holds nothing
  * that JSON would have to escape. */
-LINE_INLINE char *field_key(char *to, const char *key)
+static inline char *field_key(char *to, const char *key)
 {
     size_t length = strlen(key);
     memcpy(to, ",\"", 2);
@@ -87,83 +90,37 @@ LINE_INLINE char *field_key(char *to, const char *key)
     return to + length + 4;
 }
 
-LINE_INLINE char *field_number(char *to, const char *key, uint64_t value)
+static inline char *field_number(char *to, const char *key, uint64_t value)
 {
     return put_number(field_key(to, key), value);
 }
 
-LINE_INLINE char *field_time(char *to, const char *key, time_ns value)
+static inline char *field_text(char *to, const char *key, const char *value)
 {
-    return put_time(field_key(to, key), value);
+    size_t length = strlen(value);
+    to = field_key(to, key);
+    *to++ = '"';
+    memcpy(to, value, length);
+    to[length] = '"';
+    return to + length + 1;
 }
-
-/* The same for a number that is mostly one more than the one before, at this place; it comes again
- * later. */
-LINE_INLINE char *field_counted(char *to, const char *key, struct counter *c, uint64_t value)
-{
-    to = put_next(field_key(to, key), c, value);
-    struct digits *recent = recent_digits(value);
-    recent->value = value;
-    recent->count = c->digits.count;
-    recent->text = c->digits.text;
-    return to;
-}
-
-/* A field as a text, as it was written last at one place of the source. */
-#define JOURNAL_READY 32
-struct ready_field {
-    /* A number, or the address of a text. */
-    uint64_t value;
-    size_t length;
-    char text[JOURNAL_READY + 1];
-};
-
-/* Make the text again for another value; its first `key` bytes stay. */
-JOURNAL_RARE void journal_ready_number(struct ready_field *ready, size_t key, uint64_t value);
-JOURNAL_RARE void journal_ready_text(struct ready_field *ready, size_t key, const char *value);
-
-LINE_INLINE char *put_ready(char *to, const struct ready_field *ready)
-{
-    memcpy(to, ready->text, JOURNAL_READY);
-    return to + ready->length;
-}
-
-/* Writes to `to`, which is then its end, a field that has mostly the value that it had at this
- * place before. The key has at most eight characters, it and the text at most 26. */
-#define FIELD_STEADY(to, key, number)                                                   \
-    do {                                                                                \
-        static struct ready_field ready = {UINT64_MAX, sizeof ",\"" key "\":" - 1 + 20, \
-                                           ",\"" key "\":18446744073709551615"};        \
-        uint64_t value_now = (number);                                                  \
-        if (ready.value != value_now)                                                   \
-            journal_ready_number(&ready, sizeof ",\"" key "\":" - 1, value_now);        \
-        (to) = put_ready(to, &ready);                                                   \
-    } while (0)
-#define FIELD_STEADY_TEXT(to, key, words)                                        \
-    do {                                                                         \
-        static struct ready_field ready = {0, 0, ",\"" key "\":\""};             \
-        const char *words_now = (words);                                         \
-        if (ready.value != (uintptr_t)words_now)                                 \
-            journal_ready_text(&ready, sizeof ",\"" key "\":\"" - 1, words_now); \
-        (to) = put_ready(to, &ready);                                            \
-    } while (0)
 
 /* Add one field to a line. */
-LINE_INLINE void line_number(struct journal_line *line, const char *key, uint64_t value)
+static inline void line_number(struct journal_line *line, const char *key, uint64_t value)
 {
     char *to = line_room(line, 1);
     if (to)
         line->end = field_number(to, key, value);
 }
 
-LINE_INLINE void line_time(struct journal_line *line, const char *key, time_ns value)
+static inline void line_time(struct journal_line *line, const char *key, time_ns value)
 {
     char *to = line_room(line, 1);
     if (to)
-        line->end = field_time(to, key, value);
+        line->end = field_number(to, key, value);
 }
 
-LINE_INLINE void line_signed(struct journal_line *line, const char *key, int64_t value)
+static inline void line_signed(struct journal_line *line, const char *key, int64_t value)
 {
     char *to = line_room(line, 1);
     if (!to)
@@ -177,7 +134,7 @@ LINE_INLINE void line_signed(struct journal_line *line, const char *key, int64_t
 /* Ends a field that field_key has begun. */
 void line_put_text(struct journal_line *line, char *to, const char *value);
 
-LINE_INLINE void line_text(struct journal_line *line, const char *key, const char *value)
+static inline void line_text(struct journal_line *line, const char *key, const char *value)
 {
     char *to = line_room(line, 1);
     if (to)

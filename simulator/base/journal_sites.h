@@ -44,7 +44,7 @@ static inline size_t journal_site_hash(const void *site)
 }
 
 /* The same as journal_site, for a site that is new or not at its hash. */
-JOURNAL_RARE struct journal_site *journal_site_search(void *site, const char *call);
+struct journal_site *journal_site_search(void *site, const char *call);
 
 /* Returns what stands for a site (os_call_site), at which a call of this name was made first. It
  * lives as long as the process. */
