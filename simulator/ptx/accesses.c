@@ -201,15 +201,15 @@ static INLINE bool is_row_u32(const lane_u32 *r, const struct addresses *a)
 static INLINE void set_each(struct addresses *a, const struct warp *w, const struct instruction *i,
                             unsigned n, uint32_t lanes)
 {
-    const uint64_t added = (uint64_t)i->immediate;
+    const uint64_t offset = (uint64_t)i->immediate;
     if (i->wide & 128) {
         const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
         for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = (uint32_t)(r[l] + (uint32_t)added);
+            a->at[l] = (uint32_t)(r[l] + (uint32_t)offset);
     } else {
         const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
         for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = r[l] + added;
+            a->at[l] = r[l] + offset;
     }
     const uint64_t begin = a->begin;
     if (lanes != ALL_LANES)
@@ -221,7 +221,7 @@ static INLINE void set_each(struct addresses *a, const struct warp *w, const str
 static INLINE void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
                                 uint32_t lanes, struct addresses *a)
 {
-    const uint64_t added = (uint64_t)i->immediate;
+    const uint64_t offset = (uint64_t)i->immediate;
     const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
     const uint32_t row = lanes >> first;
     a->first = first;
@@ -230,14 +230,14 @@ static INLINE void addresses_of(const struct warp *w, const struct instruction *
     a->is_affine = !(row & (row + 1));
     if (i->wide & 128) {
         const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
-        a->begin = (uint32_t)(r[first] + (uint32_t)added);
+        a->begin = (uint32_t)(r[first] + (uint32_t)offset);
         if (a->is_affine && a->count > 1)
             a->stride = (uint32_t)(r[first + 1] - r[first]);
         a->is_affine =
             a->is_affine && is_row_u32(r, a) && a->begin + a->stride * (a->count - 1) <= UINT32_MAX;
     } else {
         const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
-        a->begin = r[first] + added;
+        a->begin = r[first] + offset;
         if (a->is_affine && a->count > 1)
             a->stride = r[first + 1] - r[first];
         a->is_affine = a->is_affine && a->stride <= STRIDE_MAX && is_row_u64(r, a);
