@@ -89,7 +89,7 @@ PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@bash tools/compile.sh $(CC) $(FLAGS) $(SANITIZER) -isystem build/cuda/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
@@ -107,7 +107,7 @@ NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
 $(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
 	@bash tools/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
 		arch=compute_90,code=compute_90 -c $< -o $@.o
-	@$(CC) $@.o -o $@.$$$$ $(SANITIZER) $(LIBRARY) -lstdc++ -lm -pthread \
+	@$(CC) $@.o -o $@.$$$$ $(SANITIZED) $(LIBRARY) -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)" && mv $@.$$$$ $@
 

@@ -14,8 +14,8 @@ OBJECTS := $(patsubst simulator/%.c,$(SIMULATOR)/objects/%.o,$(wildcard simulato
 # in a folder of its own with -O3 and link-time optimization, after which an allocation and a free
 # take about two thirds of the time (make bench). Clang here has no linker for its own.
 LTO := $(if $(RELEASE),$(if $(findstring clang,$(CC)),,-flto=auto))
-SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
-SANITIZER += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
+SANITIZED := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
+SANITIZED += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
 OPTIMIZED := $(if $(DEBUG),-O0 -g3,$(if $(COVERAGE),-O1,$(if $(RELEASE),-O3,-O2))) -fno-plt
 OPTIMIZED += $(if $(SANITIZE),,$(if $(COVERAGE),--coverage -fprofile-update=atomic -DCOVERAGE))
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(LTO) \
@@ -37,14 +37,14 @@ SAY_HOW_MANY = [ -z "$$($(SAID))" ] || { touch $(SIMULATOR)/objects/said && \
 
 # A compiler without its link-time optimizer links the same objects without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZER) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
+	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
 		-o $@.$$$$; }; \
 	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@ && \
 	rm -f $(SIMULATOR)/objects/said
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZER) -isystem build/cuda/include \
+	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
 -include $(wildcard $(OBJECTS:.o=.d))

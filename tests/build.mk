@@ -1,6 +1,6 @@
 # How the programs are built that only the tests run. Part of the Makefile.
 
-FOR_SIMULATOR := $(FLAGS) $(SANITIZER) -isystem build/cuda/include
+FOR_SIMULATOR := $(FLAGS) $(SANITIZED) -isystem build/cuda/include
 
 # A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
 # build/mutants/NN_name/MISTAKE.c, and `make solution-04 MUTANT=MISTAKE` runs one. They

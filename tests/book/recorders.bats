@@ -87,6 +87,19 @@ recorder() {
             solutions/02_default_pool "solutions/02_default_pool 33")"
 }
 
+@test "SANITIZER is another compute-sanitizer: tables name its version; a wrong one is an error" {
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+        sed "s/Version none/Version 2026.4.0.0 (build 1)/" bin/compute-sanitizer >other
+        chmod +x other
+        SANITIZER=./other tools/gpu/sanitizer.sh build/sanitizer.md 1'
+    assert_line --partial "- compute-sanitizer: Version 2026.4.0.0 (build 1); "
+    assert_output --partial "| alone | compute-sanitizer 2026.4.0.0, leaks | "
+    assert_line "| pools | 4 | 1 times ended | 1 times 0 errors | 1 times 0 errors |"
+    run env SANITIZER=/bin/true make gpu litmus
+    assert_failure
+    assert_output --partial "SANITIZER=/bin/true is no compute-sanitizer that says its version."
+}
+
 # bats test_tags=long
 @test "walks: as many differ as the replay has, and more than two in a profile are reported" {
     recorder walks

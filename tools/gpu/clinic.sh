@@ -73,7 +73,7 @@ simulated() { # simulated OUT: the same, and what the simulated device reported
 
 rows() { # rows wrong|right
     local name out
-    echo "| program | the GPU alone | compute-sanitizer | simulated device |"
+    echo "| program | the GPU alone | $TOOL | simulated device |"
     echo "|---|---|---|---|"
     for name in "${names[@]}"; do
         [[ $name == *_"$1" ]] || continue

@@ -8,7 +8,7 @@
 # after SECONDS_PART (540), with the table as far as it came. The folder OUT (by
 # default build/gpu-record) receives gpu.md, which says of each part whether it matches what is
 # recorded; the table of each part, PART.md; clinic.txt; and record.tar.gz, all that was printed.
-# Exit status 0: all of it matches.
+# SANITIZER=PATH: another compute-sanitizer than the toolkit's. Exit status 0: all of it matches.
 set -u
 out=$(realpath -m "${OUT:-build/gpu-record}")
 cd "$(dirname "$0")/../.." || exit 1

@@ -194,19 +194,19 @@ counted() {
     echo
     echo "## Incorrect programs"
     echo
-    echo "| program | what is wrong | the GPU alone | compute-sanitizer | simulated device |"
+    echo "| program | what is wrong | the GPU alone | $TOOL | simulated device |"
     echo "|---|---|---|---|---|"
     rows "${incorrect[@]}"
     echo
     echo "## Correct programs"
     echo
-    echo "| program | | the GPU alone | compute-sanitizer | simulated device |"
+    echo "| program | | the GPU alone | $TOOL | simulated device |"
     echo "|---|---|---|---|---|"
     rows "${correct[@]}"
     echo
     echo "## Counts"
     echo
-    echo "| | the GPU alone | compute-sanitizer | simulated device |"
+    echo "| | the GPU alone | $TOOL | simulated device |"
     echo "|---|---|---|---|"
     echo "| incorrect programs noticed | $(counted 4 "${incorrect[@]}") |" \
         "$(counted 5 "${incorrect[@]}") | $(counted 6 "${incorrect[@]}") |"

@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
 # What the recorders of this folder have in common; they source it from the top of the workbook.
 # RECORDER.sh FILE.md writes a table, and all that was printed into FILE.d.
-SANITIZER=$(type -P compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
+# SANITIZER=PATH is another compute-sanitizer than the toolkit's. Each table says whose it is.
+given=${SANITIZER:-} VERSION=
+SANITIZER=$(type -P "${given:-compute-sanitizer}" /usr/local/cuda/bin/compute-sanitizer | head -n 1)
+[ -z "$SANITIZER" ] || VERSION=$("$SANITIZER" --version | sed -n 's/^Version //p')
+if [ -n "$given" ] && { [ -z "$VERSION" ] || [ "$SANITIZER" != "$(type -P "$given")" ]; }; then
+    echo "SANITIZER=$given is no compute-sanitizer that says its version. Give the path of one," \
+        "or leave it out for the toolkit's." >&2
+    exit 2
+fi
 GPUS=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
-export SANITIZER GPUS
+TOOL="compute-sanitizer${VERSION:+ ${VERSION%% *}}" # the heading of its column
+export SANITIZER TOOL GPUS
 unset "${!SIM_@}" MAKEFLAGS MAKELEVEL
 
 # build gpu|simulator LOG PROGRAM...: as many at a time as there are processors. LOG, and stderr,
@@ -33,7 +42,7 @@ is_late() { [ "$(date +%s)" -ge "$DEADLINE" ]; } # nothing is begun any more
 # first_error FILE: the first line in which compute-sanitizer names an error
 first_error() {
     local kinds='Invalid|Misaligned|Program hit|Leaked|Race|Warning|Error|Memory|Stream|Potential'
-    kinds+='|Malloc/Free|Address|Uninit|Unused|Use'
+    kinds+='|CUDA API Error|Malloc/Free|Address|Uninit|Unused|Use'
     sed -n 's/^=========  *//p' "$1" | grep -m 1 -E "^($kinds)" |
         sed 's/|/\//g; s/0x[0-9a-f]*/ADDRESS/g' | cut -c 1-120
 }
@@ -84,8 +93,6 @@ about() {
 }
 
 about_sanitizer() { # about_sanitizer OPTIONS
-    local version="not there"
-    [ -z "$SANITIZER" ] || version=$("$SANITIZER" --version | grep -i version | tail -n 1)
-    echo "- compute-sanitizer: $version; $1"
+    echo "- compute-sanitizer: Version ${VERSION:-unknown}; $1"
 }
 export -f bounded was_stopped is_late first_error sanitized reported_kind

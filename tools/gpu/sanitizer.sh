@@ -63,7 +63,7 @@ mine=--target-processes=application-only all=--target-processes=all
     about
     about_sanitizer "--tool memcheck"
     echo
-    echo "| program | arguments | alone | memcheck, leaks | stream-ordered races |"
+    echo "| program | arguments | alone | $TOOL, leaks | its stream-ordered races |"
     echo "|---|---|---|---|---|"
     row $leaks $races hold memset
     row $leaks $races hold kernel
@@ -74,7 +74,7 @@ mine=--target-processes=application-only all=--target-processes=all
         row $leaks $races pools "$allocations" kernel
     done
     echo
-    echo "| program | arguments | alone | this process | all processes |"
+    echo "| program | arguments | alone | $TOOL, this process | all processes |"
     echo "|---|---|---|---|---|"
     row $mine $all faults exec
     row $mine $all faults fork
