@@ -287,7 +287,7 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured (facts/traces/capped.txt): a growth that the cap stops has raised the watermark to
+    /* Measured (walks.txt.gz, capped): a growth that the cap stops has raised the watermark to
      * the cap. */
     size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
     if (p->reserved_high < high)

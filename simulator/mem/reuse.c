@@ -1,5 +1,5 @@
 /* The reuse ladder, one rung a function, in the order in which the driver tries them. Worked out
- * from 100 recorded walks (simulator/tests/facts/traces, driver 580.159.04);
+ * from 100 recorded walks (simulator/tests/facts/walks.txt.gz, driver 580.159.04);
  * simulator/tests/facts/README.md says how well it meets them.
  *
  * A free range is in the list of the stream that freed it, with its free sequence: the epoch of the

@@ -308,7 +308,7 @@ void stream_follow_devices(struct stream *s, unsigned devices);
 /* What they get from now on waits for what `s` has so far, also in streams that are made later. */
 void stream_precede_devices(struct stream *s, unsigned devices);
 /* The stream waits for this work of another, but nothing is released to it: the allocator's own
- * doing never orders a program (measured: facts/traces/capped.txt; such a wait does not count as an
+ * doing never orders a program (measured: walks.txt.gz, capped; such a wait does not count as an
  * event dependency either). */
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
 /* The stream waits for a record (its own or another stream's). */

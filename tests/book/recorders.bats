@@ -24,14 +24,9 @@ recorder() {
         grep -q "^|.*\b$name\.txt" simulator/tests/facts/README.md ||
             complain "simulator/tests/facts/README.md has no row for $name.txt."
     done
-    for file in simulator/tests/facts/traces/*.txt; do
-        name=$(basename "$file" .txt)
-        grep -q "for name in .*\b$name\b.*; do" tools/gpu/walks.sh ||
-            complain "walks.sh does not record $name."
-    done
     for file in simulator/tests/facts/*.c; do
         name=$(basename "$file" .c)
-        [[ $name != walks && $name != pair_times ]] || continue   # of traces and of one-gpu.txt
+        [[ $name != walks && $name != pair_times ]] || continue   # of walks.txt.gz and one-gpu.txt
         [[ " $known " == *" $name "* ]] || complain "probes.sh does not run $name."
     done
     finish
@@ -111,7 +106,10 @@ recorder() {
     # the same walks, where three recorded ones have another step
     rm -rf "$BATS_TEST_TMPDIR/workbook"
     tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
-        sed -i -E "s/^(# seed (2|9|20) .*)/\1 changed/" simulator/tests/facts/traces/small.txt
+        walks=simulator/tests/facts/walks.txt
+        gzip -d $walks.gz
+        sed -i -E "s/^(# seed (2|9|20) profile 1 .*)/\1 changed/" $walks
+        gzip $walks
         tools/gpu/walks.sh' >"$BATS_TEST_TMPDIR/table" && return 1
     grep -q '^| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |$' \
         "$BATS_TEST_TMPDIR/table"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records anew on a GPU what facts/ has, but for facts/traces (walks.sh): probes.sh [FILE.md
+# Records anew on a GPU what facts/ has, but for the walks (walks.sh): probes.sh [FILE.md
 # [NAME...]], by default build/probes.md and everything. NAME is a file of facts/ without .txt, or
 # of-one-gpu or of-two-gpus: all that is about so many.
 #

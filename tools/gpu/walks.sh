@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Takes again on a GPU the random walks that facts/traces holds: walks.sh [FILE.md], by default
+# Takes again on a GPU the random walks of facts/walks.txt.gz: walks.sh [FILE.md], by default
 # build/walks.md.
 #
 # For a machine with a GPU, a CUDA toolkit, gcc and make. A walk may take SECONDS_EACH (20) seconds,
 # and one that has not begun after SECONDS_ALL (480) is not taken. They come one after the other,
-# since a walk is about what the device has finished when. FILE.md receives the table; FILE.d each
-# file under the name that it has in facts/traces. Exit status 0: no profile has more walks that
+# since a walk is about what the device has finished when. FILE.md receives the table; FILE.d the
+# walks of each profile. Exit status 0: no profile has more walks that
 # differ than CHANCE (2) of its 20. Where a free is reached just as the next call is made, a race
 # decides (facts/README.md), and from there on the walk is another one.
 set -u
 file=$(realpath -m "${1:-build/walks.md}")
 cd "$(dirname "$0")/../.." || exit 1
 . tools/gpu/record.sh
-folder=${file%.md}.d facts=simulator/tests/facts/traces different=0
+folder=${file%.md}.d different=0
 DEADLINE=$(($(date +%s) + ${SECONDS_ALL:-480}))
 rm -rf "$folder"
 mkdir -p "$folder" || exit 1
@@ -45,7 +45,8 @@ row() { # row NUMBER NAME: a profile's 20 walks, one line of the table
         [ "$(cat "$folder/walk.status")" != 0 ] || ended=$((ended + 1))
     done
     touch "$folder/$2.txt"
-    differing "$facts/$2.txt" "$folder/$2.txt" >"$folder/$2.diff"
+    differing <(gzip -dc simulator/tests/facts/walks.txt.gz |
+        awk -v number="$1" '/^# / { on = $5 == number } on') "$folder/$2.txt" >"$folder/$2.diff"
     count=$(wc -l <"$folder/$2.diff")
     [ "$count" -le "${CHANCE:-2}" ] || different=1
     all=$(awk '{ printf "%s%s from step %s", sep, $1, $2; sep = ", " }' "$folder/$2.diff")

@@ -14,7 +14,7 @@ EXPECTED = re.compile(r"(tests/lessons/\w+|docs/programs)/expected/")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.S)
 # The schedule of that name is no claim.
 CLAIM = re.compile(r"\bmeasured\b(?!,? instant)", re.I)
-RECORDING = re.compile(r"[\w/-]+\.txt|\bfacts/traces\b|\bmake (?:bench|scale)\b")
+RECORDING = re.compile(r"[\w/-]+\.txt(?:\.gz)?|\bmake (?:bench|scale)\b")
 # A heading speaks for its whole file in these words.
 FOR_ALL = re.compile(r"\bMeasured, where nothing else is named: (.*)", re.S)
 

@@ -1,9 +1,11 @@
-/* Replays the random walks of simulator/tests/facts/traces against the simulated device and counts
- * how far each agrees with the real one.
+/* Replays recorded random walks against the simulated device and counts how far each agrees with
+ * the real one. It reads them from its standard input:
  *
- *   replay FILE...        a table: for each file, the share of steps before the first mismatch
- *   replay -v FILE...     also, for each walk that does not agree to its end, the step, what was
- *                         expected and what happened
+ *   zcat simulator/tests/facts/walks.txt.gz | replay [-v] [PROFILE...]
+ *
+ * prints a table: for each profile, or for those that are named, the share of steps before the
+ * first mismatch. With -v it also prints, for each walk that does not agree to its end, the step,
+ * what was expected and what happened.
  *
  * A step agrees when the error code, reserved, its high mark, used and its high mark are the
  * recorded ones; "and offset": and the new block lies where it lay. The walks were printed by
@@ -19,7 +21,15 @@
 #define STREAMS 3
 #define BLOCKS  400
 
+/* As walks.c numbers them. */
+static const char *const profiles[] = {"mixed", "small", "large", "capped", "one-stream"};
+enum { PROFILES = sizeof profiles / sizeof *profiles };
+
 static bool verbose;
+static struct {
+    bool left_out;
+    unsigned steps, agreed, with_offset, walks, whole;
+} counts[PROFILES];
 static cudaMemPool_t pool;
 static cudaStream_t streams[STREAMS];
 static cudaEvent_t events[STREAMS];
@@ -48,19 +58,24 @@ static void settle(void)
             ;
 }
 
-static void begin_walk(const char *head)
+/* Returns the number of its profile. One that is left out is not begun. */
+static unsigned begin_walk(const char *head)
 {
+    unsigned profile;
     size_t max_size;
     int flags[3];
     uint64_t threshold;
     if (sscanf(head,
-               "# seed %*d profile %*d maxSize %zu events %d opportunistic %d internal %d "
+               "# seed %*d profile %u maxSize %zu events %d opportunistic %d internal %d "
                "threshold %" SCNu64,
-               &max_size, &flags[0], &flags[1], &flags[2], &threshold)
-        != 5) {
+               &profile, &max_size, &flags[0], &flags[1], &flags[2], &threshold)
+            != 6
+        || profile >= PROFILES) {
         fprintf(stderr, "replay: this is no head of a walk: %s\n", head);
         exit(2);
     }
+    if (counts[profile].left_out)
+        return profile;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeDevice,
                                      .maxSize = max_size};
@@ -78,6 +93,7 @@ static void begin_walk(const char *head)
     }
     memset(blocks, 0, sizeof blocks);
     base = NULL;
+    return profile;
 }
 
 static void end_walk(void)
@@ -170,36 +186,31 @@ static void recorded(const char *line, char *error, struct figures *f)
     }
 }
 
-static void replay(const char *path)
+static void replay(void)
 {
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        fprintf(stderr, "replay: %s cannot be read\n", path);
-        exit(2);
-    }
     char line[512], head[512] = "", error[80];
-    unsigned steps = 0, agreed = 0, with_offset = 0, walks = 0, whole = 0, number = 0;
+    unsigned profile = 0, number = 0;
     bool in_walk = false, figures_agree = false, offsets_agree = false;
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, stdin)) {
         line[strcspn(line, "\n")] = '\0';
         if (*line == '#') {
             strcpy(head, line);
-            begin_walk(head);
-            walks++;
+            profile = begin_walk(head);
+            in_walk = figures_agree = offsets_agree = !counts[profile].left_out;
+            counts[profile].walks++;
             number = 0;
-            in_walk = figures_agree = offsets_agree = true;
             continue;
         }
         if (!strncmp(line, "end", 3)) {
             if (in_walk)
                 end_walk();
-            whole += figures_agree;
+            counts[profile].whole += figures_agree;
             in_walk = false;
             continue;
         }
         if (!in_walk)
             continue;
-        steps++;
+        counts[profile].steps++;
         number++;
         if (!figures_agree)
             continue;
@@ -213,35 +224,50 @@ static void replay(const char *path)
                                get(cudaMemPoolAttrUsedMemCurrent), get(cudaMemPoolAttrUsedMemHigh)};
         figures_agree = !strcmp(error, cudaGetErrorName(e)) && !memcmp(&want, &have, sizeof want);
         offsets_agree = offsets_agree && figures_agree && !moved;
-        agreed += figures_agree;
-        with_offset += offsets_agree;
+        counts[profile].agreed += figures_agree;
+        counts[profile].with_offset += offsets_agree;
         if (verbose && (!figures_agree || (moved && !offsets_agree)))
             printf("%.20s step %u: %s\n    here: %s R %" PRIu64 " %" PRIu64 " U %" PRIu64
                    " %" PRIu64 "%s\n",
                    head + 2, number, line, cudaGetErrorName(e), have.reserved, have.reserved_high,
                    have.used, have.used_high, moved ? ", at another offset" : "");
     }
-    fclose(file);
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    printf("%-14.*s %6u %8.1f %12.1f %8u/%u\n", (int)strcspn(name, "."), name, steps,
-           100.0 * agreed / steps, 100.0 * with_offset / steps, whole, walks);
+}
+
+/* The profiles that are named are replayed, or all. */
+static void choose(char **names, int count)
+{
+    for (int k = 0; k < PROFILES; k++)
+        counts[k].left_out = count > 0;
+    for (int i = 0; i < count; i++) {
+        int k = 0;
+        while (k < PROFILES && strcmp(names[i], profiles[k]))
+            k++;
+        if (k == PROFILES) {
+            fprintf(stderr,
+                    "replay: \"%s\" is no profile: mixed, small, large, capped, one-stream\n",
+                    names[i]);
+            exit(2);
+        }
+        counts[k].left_out = false;
+    }
 }
 
 int main(int argc, char **argv)
 {
-    int first = argc > 1 && !strcmp(argv[1], "-v") ? 2 : 1;
-    verbose = first == 2;
-    if (first >= argc) {
-        fprintf(stderr, "replay: expected one or more files of walks, for example "
-                        "simulator/tests/facts/traces/mixed.txt\n");
-        return 2;
-    }
+    verbose = argc > 1 && !strcmp(argv[1], "-v");
+    choose(argv + 1 + verbose, argc - 1 - verbose);
     if (cudaHostAlloc((void **)&gates, STREAMS * sizeof *gates, cudaHostAllocMapped))
         return 2;
+    replay();
     printf("%-14s %6s %8s %12s %10s\n", "profile", "steps", "agree %", "and offset %",
            "walks whole");
-    for (int i = first; i < argc; i++)
-        replay(argv[i]);
+    for (int k = 0; k < PROFILES; k++)
+        if (counts[k].steps)
+            printf("%-14s %6u %8.1f %12.1f %8u/%u\n", profiles[k], counts[k].steps,
+                   100.0 * counts[k].agreed / counts[k].steps,
+                   100.0 * counts[k].with_offset / counts[k].steps, counts[k].whole,
+                   counts[k].walks);
     cudaFreeHost((void *)gates);
     return 0;
 }
