@@ -100,6 +100,55 @@ load ../suite
     finish
 }
 
+# The loop with a kernel in each round, which is the loop that a reader has.
+@test "what the pages say of a loop's rounds is what was recorded" {
+    local page words text facts=simulator/tests/facts
+    while IFS='|' read -r page words; do
+        text=$(tr -s ' \n' ' ' <"$page")
+        [[ $text == *"$words"* ]] || complain "$page lacks: $words"
+    done < <(awk '
+        function us(value) { return sprintf("%.0f", value) }
+        FILENAME ~ /corner/ && /, synchronizes,/ {
+            match($0, /: +[0-9.]+ us/)
+            time = substr($0, RSTART + 1) + 0
+            size = $1
+            if (/keeps all/ && (!least || time < least)) least = time
+            if (/keeps all/ && time > most) most = time
+            if (!/a kernel/) next
+            if (/keeps all/) { keeps[size] = time; next }
+            factor[size] = sprintf("%.1f", time / keeps[size])
+            saved[size] = us(time - keeps[size])
+            slow[size] = time
+        }
+        FILENAME ~ /one-gpu/ && /async, threshold max, sync each/ {
+            time = $8 + 0
+            if (time > most) most = time
+        }
+        END {
+            k = 1024; m = k * k; g = k * m
+            print "docs/notes/cost.rst|" factor[k] " times faster for 1 KiB, " factor[m] \
+                " times for 1 MiB, " factor[64 * m] " times for 64 MiB, and " us(factor[g]) \
+                " times for 1 GiB"
+            print "docs/notes/cost.rst|saved " saved[k] " µs a round for 1 KiB, " saved[m] \
+                " µs for 1 MiB, " saved[64 * m] " µs for 64 MiB, and " \
+                sprintf("%.1f", saved[g] / 1000) " ms for 1 GiB"
+            print "docs/05_cost.rst|" us(factor[k]) " to " us(factor[64 * m]) \
+                " times faster for up to 64 MiB, and " us(factor[g]) " times for 1 GiB"
+            print "docs/05_cost.rst|a round took " us(least) " to " us(most) " µs"
+            print "docs/model.rst|a round took " us(slow[m]) " µs, and :ref:`can take " \
+                us(keeps[m])
+            print "docs/04_release_threshold.rst|:ref:`took " us(slow[m]) " µs <note-cost-kernel>`"
+            print "docs/04_release_threshold.rst|a round now took " us(keeps[m]) " µs"
+            print "docs/cheat_sheet.rst|" us(keeps[m]) \
+                " µs with a short kernel and a synchronization"
+            print "docs/cheat_sheet.rst|" us(slow[m]) " µs with both (1 GiB: " \
+                sprintf("%.1f", slow[g] / 1000) " ms)"
+            print "README.md|**" us(slow[m]) " µs** a round"
+            print "README.md|**" us(keeps[m]) " µs**"
+        }' $facts/probe-corner.txt $facts/one-gpu.txt)
+    finish
+}
+
 @test "every attribute of a pool that the simulated device has is in the book's table" {
     local name names
     mapfile -t names < <(

@@ -9,8 +9,6 @@
     the rules of the lessons of that part, with their evidence, as the lessons' pages have them
 .. call-table:: pools
     the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
-.. cost-table::
-    what an allocation and its free cost on the recorded device
 .. call-index::
     every CUDA call, and the pages that show it
 """
@@ -145,15 +143,6 @@ class CallTable(BookDirective):
         return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
 
 
-class CostTable(CallTable):
-    """What an allocation and its free cost, as it was recorded."""
-
-    required_arguments = 0
-
-    def table(self):
-        return calls.cost_table()
-
-
 class CallIndex(CallTable):
     """Every CUDA call, and the pages that show it."""
 
@@ -170,5 +159,4 @@ def setup(app):
     app.add_directive("lessons-table", LessonsTable)
     app.add_directive("call-table", CallTable)
     app.add_directive("call-index", CallIndex)
-    app.add_directive("cost-table", CostTable)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -60,6 +60,11 @@ mixed 95.8 95.8
 one-stream 100.0 100.0
 small 100.0 100.0
 END
+    found=$(awk '{ split($5, whole, "/"); agree += whole[1]; all += whole[2] }
+        END { print agree " of " all }' <<<"$reached")
+    [ "$found" = "97 of 100" ] ||
+        complain "$found walks agree to their end. README.md and docs/{index,simulator}.rst say" \
+            "97 of 100: change both, or neither."
     # shellcheck disable=SC2154  # suite.bash has it
     [ "${#complaints[@]}" = 0 ] || complain "The table (replay -v shows each mismatch):" "$reached"
     finish
