@@ -14,6 +14,13 @@ load ../suite
     assert_line --regexp "^CUDA 12\.2: [1-9][0-9] $clean"
     assert_line --regexp "^CUDA 13\.[0-9]+: [1-9][0-9]{2} $clean"
     assert_line --regexp "^CUDA 13\.5: [1-9][0-9]{2} $clean"
+    # What docs/api.rst says of the header of 13.5.
+    local header=build/cuda-headers/13.5/nvidia/cu13/include/cuda_runtime_api.h calls
+    calls=$(grep -c 'This function will be deprecated' "$header")
+    grep -q "announces that $calls calls about graph nodes will be deprecated" docs/api.rst ||
+        miss "docs/api.rst lacks that $calls calls about graph nodes will be deprecated."
+    run grep -nE '^ *cudaErrorOutOfMemory' "${header%/*}/driver_types.h"
+    assert_output ""
 }
 
 @test "headers that are too old, or none: a sentence" {
