@@ -1,5 +1,30 @@
-# Every command that a reader, a student or a teacher needs. `make help` prints the lines here that
-# begin with ##.
+# Commands for readers, students, teachers and maintainers. `make help` prints the lines that begin
+# with ##.
+#
+## LESSONS      make 01            build and run lesson 01; ARGS="64" passes an argument
+##              make check-01      say what is wrong first, and where to read; ALL=1 says all
+##              make hint-01       one more hint each time; HINTS=0 starts over
+##              make solution-01   run the solution; MUTANT=NAME puts a known mistake into it
+##              make picture-01    draw the run; make trace-01: for https://ui.perfetto.dev
+##              make watch         check the lesson at work each time that it is saved
+##              make run           the tour: run every solution; make list: the lessons
+## CLINIC       make clinic-03     run a broken program; make repaired-03: the repaired one
+##              make check-clinic-03 FILE=my.c     judge your repair
+## YOUR CODE    make mine FILE=my.cu     compile it, run it on the simulated device, and report
+##                                 what is luck; FLAGS="-Iinclude -lm" ARGS="64"
+## BOOK         make book          build pages, EPUB and PDF, and open them; OPEN= opens none
+##              make docs          the pages alone; make epub, make pdf: one edition
+## TEACHING     make grade         points and reasons; STUDENT=FOLDER ONLY="1 6"
+##              make grade-class   the same for each folder in CLASS=FOLDER, with one table
+##              make new-lesson    the files of a new lesson: NAME=my_topic
+## UPKEEP       make test          the quick tests; make test-all: all of them
+##              make simulator     the simulated device alone; make clean: remove build/
+##              make bench         what a call costs; make scale: as a program grows
+##              make gpu           record and compare on a GPU; make gpu lessons: one part
+##              make coverage      which lines the tests run; make headers: other CUDA headers
+##              make live          compile the device for pages; make format: C and Python
+## WORDS        BACKEND=simulator or gpu (default: a GPU if there is one), DEBUG=1,
+##              FILE=my.c in place of a lesson's file
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -59,7 +84,7 @@ $(info Backend: $(BACKEND_AND_WHY))
 endif
 
 # FILE=mine.c takes the place of a lesson's file, or of a case of the clinic; mine.cu is for nvcc.
-ifneq ($(FILE),)
+ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
 ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
 $(error FILE=$(FILE): there is no such C file)
 endif
@@ -79,8 +104,8 @@ endif
 # begin in a header (binutils PR 30783); those of DWARF 4 it reads right.
 # Since CUDA 13.3 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
 # pair of braces is missing.
-FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
-FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
+C_FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
+C_FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk simulator/web.mk tests/build.mk
 # Where programs run: SANITIZE and DEBUG have a simulated device of their own.
@@ -89,13 +114,13 @@ PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 # For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
 # a sentence what is odd about a file that cannot be compiled.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
-	@bash tools/compile.sh $(CC) $(FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/..:$$ORIGIN/../..:$$ORIGIN/../../..':"$$PWD/$(SIMULATOR)"
 
 build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
-	@bash tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(C_FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
@@ -142,31 +167,16 @@ ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
 
-## make run           the tour: every lesson's solution, in order
 .PHONY: run
 run: $(SOLUTIONS:%=$(PROGRAMS)/%)
 	@bash tools/tour.sh $^
 
-## make test          the test suite
-## make test-all      the same, the book, and what takes long: sanitizers and more
-## make coverage      test-all in a copy: which lines of the simulated device ran
 .PHONY: test test-all coverage
 test test-all: $(LIBRARY)
 	@bash tools/test.sh $@
 coverage: build/cuda/found
 	@bash tools/coverage.sh
 
-## make 04            build and run lessons/04_*.c; ARGS="64" gives it an argument
-## make solution-04   the same for its solution; MUTANT=threshold_in_mib puts one
-##                    mistake into it
-## make check-04      check lesson 04: what to do first, where to read;
-##                    ALL=1 shows every miss
-## make hint-04       one more hint for lesson 04; HINTS=0 begins again
-## make picture-04    draw the run of lesson 04, memory and order
-## make trace-04      the same run as a trace for https://ui.perfetto.dev
-## DEBUG=1            make 04 DEBUG=1: built for a debugger, as is the device
-## FILE=mine.c        in the place of lessons/04_*.c: make check-04 FILE=mine.c
-## FILE=mine.cu       nvcc compiles it, and its kernels run on the device, too
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
@@ -183,10 +193,6 @@ endef
 $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_lesson,$(goal),$(name)))))
 
-## make clinic-03     build and run case 03 of the clinic, a broken program,
-##                    or FILE=mine.c
-## make check-clinic-03   judge your repair of case 03: FILE=mine.c
-## make repaired-03   the same program, repaired
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
@@ -199,35 +205,26 @@ endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
-## make watch         check the lesson at work each time that it is saved
-## make grade         points and a sentence for each miss, in build/grade;
-##                    STUDENT=FOLDER ONLY="1 6"
-## make grade-class   the same for each folder in CLASS=FOLDER, with one table,
-##                    in build/class
+.PHONY: mine
+mine: $(LIBRARY) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
+	@bash tools/mine.sh $(LIBRARY) "$(FILE)" "$(FLAGS)" "$(ARGS)"
+
 .PHONY: watch grade grade-class
 watch: $(LIBRARY)
 	@bash tools/watch.sh
 grade grade-class: $(LIBRARY)
 	@bash tests/grading/$(subst -,_,$@).sh
 
-## make list          the lessons
 .PHONY: list
 list:
 	@printf '%s\n' $(LESSONS)
 
-## make new-lesson    the files of a lesson that begins here: NAME=my_topic
-## make format        put C and Python into the workbook's form
 .PHONY: new-lesson format
 new-lesson:
 	@bash tools/new_lesson.sh "$(NAME)"
 format:
 	@bash tools/format.sh
 
-## make book          build the book, the same as one EPUB and, if Chromium is
-##                    there, one PDF, in build/docs, and open it;
-##                    OPEN= opens nothing, OPEN=firefox with that
-## make docs          the pages alone, in build/docs/html
-## make epub          the EPUB alone; make pdf: the PDF alone
 SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
 # One make at a time writes the book.
 BOOK_LOCK := exec 9>build/book.lock && { flock -n 9 || \
@@ -253,23 +250,15 @@ epub: pages
 pdf: pages
 	@$(PDF)
 
-## make live          compile docs/live/live.wasm again, which the pages run
-## make simulator     the simulated device alone: build/simulator/libcudart.so.13
-## make bench         what one call costs on the simulated device
-## make scale         what a call costs there when a program grows
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
 bench scale: %: $(SIMULATOR)/simulator/tests/unit/%
 	@$< $(ARGS)
 
-## make headers       compile against CUDA 12.2, 13.0 and 13.5, or
-##                    CUDA_HEADERS="FOLDER..."
 .PHONY: headers
 headers:
 	@bash tools/headers.sh $(CUDA_HEADERS)
 
-## make gpu           record and verify everything on this machine's GPU, in
-##                    build/gpu-record; make gpu lessons probes: these parts alone
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
 gpu:
@@ -284,16 +273,13 @@ $(GPU_PARTS): gpu
 	@:
 endif
 
-## make clean         remove all that was built or fetched: build/
 .PHONY: clean
 clean:
 	rm -rf build
 
-## make help          these lines
 .PHONY: help
 help:
 	@sed -n 's/^## //p' Makefile
-	@echo 'BACKEND=simulator  or BACKEND=gpu; left out: a GPU, if one is there'
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
 	@bash tools/unknown.sh $@ "$(LESSONS)" "$(CASES)"

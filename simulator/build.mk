@@ -44,7 +44,7 @@ $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
-	@$(CC) $(FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
+	@$(CC) $(C_FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
 -include $(wildcard $(OBJECTS:.o=.d))

@@ -1,6 +1,6 @@
 # How the programs are built that only the tests run. Part of the Makefile.
 
-FOR_SIMULATOR := $(FLAGS) $(SANITIZED) -isystem build/cuda/include
+FOR_SIMULATOR := $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include
 
 # A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
 # build/mutants/NN_name/MISTAKE.c, and `make solution-04 MUTANT=MISTAKE` runs one. They
@@ -88,6 +88,6 @@ grader:
 
 # On a GPU.
 build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
-	@bash tools/compile.sh $(CC) $(FLAGS) -isystem build/gpu/include $< -o $@ \
+	@bash tools/compile.sh $(CC) $(C_FLAGS) -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
 		-Wl,-rpath,'$$ORIGIN/../../lib'

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Compiles a program of your own, runs it on the simulated device, and ends with its exit status.
+#
+#   mine.sh LIBRARY "FILE..." "FLAG..." "ARGUMENT..."
+#
+# make mine calls it. The files are .cu, .c, .cpp and .cc sources of one program, or a single
+# program that is built already. Flags that begin with -l, -L or -Wl, go to the linker, and so do
+# libraries; the others go to each compiler. build/mine keeps the objects and the program.
+set -u
+cd "${0%/*}/.." || exit 1
+library=$1
+read -ra files <<<"$2"
+read -ra flags <<<"$3"
+read -ra arguments <<<"$4"
+
+refuse() {
+    printf '%s\n' "$@" >&2
+    exit 2
+}
+
+[ "${#files[@]}" != 0 ] || refuse \
+    'make mine: name the files of your program, for example:' \
+    '    make mine FILE=pipeline.cu' \
+    '    make mine FILE="main.cu util.c" FLAGS="-Iinclude -O2 -lm" ARGS="64 fast"' \
+    '    make mine FILE=./pipeline        # built already, with: nvcc -cudart shared'
+for file in "${files[@]}"; do
+    [ -e "$file" ] || refuse "make mine: there is no file $file. FILE names files from $PWD."
+    [ ! -d "$file" ] || refuse "make mine: $file is a folder. FILE names the files of one program."
+done
+
+# A program that is built already must find the simulated device by the name of NVIDIA's library.
+check_built() {
+    local needs
+    needs=$(LC_ALL=C readelf -d "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib.*\)\]$/\1/p')
+    case $needs in
+    *libcudart.so.13*) ;;
+    *libcudart.so.*)
+        refuse "make mine: $1 is linked with $(grep -m 1 libcudart <<<"$needs"), and the simulated" \
+            "device stands in for libcudart.so.13. Build $1 with a CUDA toolkit of version 13." ;;
+    *)
+        refuse "make mine: $1 does not load libcudart.so.13, so no simulated device can take its" \
+            "place. nvcc links the runtime statically unless it is told otherwise. Build $1 again" \
+            "with: nvcc -cudart shared -g -lineinfo (in CMake: CUDA_RUNTIME_LIBRARY Shared)." ;;
+    esac
+}
+
+# Splits the flags: -I FOLDER and -L FOLDER may be two words.
+to_compile=() to_link=()
+for ((i = 0; i < ${#flags[@]}; i++)); do
+    case ${flags[i]} in
+    -L | -l | -Xlinker) to_link+=("${flags[i]}" "${flags[i + 1]-}") && i=$((i + 1)) ;;
+    -L* | -l* | -Wl,* | *.a | *.so | *.so.*) to_link+=("${flags[i]}") ;;
+    *) to_compile+=("${flags[i]}") ;;
+    esac
+done
+
+compile() { # compile FILE OBJECT
+    local debug=(-g -gdwarf-4)
+    case $1 in
+    *.cu)
+        "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4 -Isimulator -Ilessons \
+            -gencode arch=compute_90,code=compute_90 "${to_compile[@]}" -c "$1" -o "$2" ;;
+    *.c)
+        "${CC:-gcc}" "${debug[@]}" -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
+            -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
+    *.cpp | *.cc | *.cxx)
+        "${CXX:-g++}" "${debug[@]}" -fno-omit-frame-pointer -isystem build/cuda/include \
+            -Isimulator -Ilessons "${to_compile[@]}" -c "$1" -o "$2" ;;
+    *) refuse "make mine: $1 is neither a source (.cu, .c, .cpp, .cc) nor a program." ;;
+    esac
+}
+
+if [ "${#files[@]}" = 1 ] && [ -x "${files[0]}" ] &&
+    [ "$(head -c 4 "${files[0]}" | tail -c 3)" = ELF ]; then
+    program=${files[0]}
+    check_built "$program"
+else
+    name=$(basename "${files[0]}")
+    program=build/mine/${name%.*} objects=()
+    mkdir -p "$program.objects" || exit 1
+    for file in "${files[@]}"; do
+        object=$program.objects/${#objects[@]}-$(basename "$file").o
+        compile "$file" "$object" || {
+            echo "make mine: $file does not compile. Begin with the first error above." >&2
+            exit 1
+        }
+        objects+=("$object")
+    done
+    "${CC:-gcc}" "${objects[@]}" "$library" "${to_link[@]}" -lstdc++ -lm -pthread \
+        -o "$program" || {
+        echo "make mine: the program cannot be linked. A library goes into FLAGS, as -lNAME." >&2
+        exit 1
+    }
+fi
+[[ $program == */* ]] || program=./$program
+export LD_LIBRARY_PATH=$PWD/${library%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+exec "$program" "${arguments[@]}"
