@@ -80,7 +80,7 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
     expect_no keyboard
 }
 
-@test "on paper every fold and tab is open, and nothing is cut off" {
+@test "on paper every fold and tab is open, and nothing is cut off or left out of a picture" {
     expect_no paper
 }
 
@@ -132,6 +132,8 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
 <script src="heavy.js"></script>
 <style>
 @media print { details.late::details-content { content-visibility: hidden } }
+@media print { .arrowhead { display: none } }
+.back-to-top { left: 50% !important }
 html { scroll-behavior: smooth !important }
 .tip { width: 60rem; max-width: none !important }
 .highlight-udiff .gi { color: red !important; background: none !important }
@@ -154,6 +156,7 @@ document.querySelector("article").insertAdjacentHTML("beforeend", `
     <div class="picture"><svg role="img" width="300" height="40"><title>pale picture</title>
         <rect width="300" height="40" fill="#fff" /><text y="20" fill="#ccc">pale word</text>
         <text x="100" y="20" font-size="5" style="font-size: 5px">small</text>
+        <polygon class="arrowhead" points="0,0 4,4 0,4" />
         <path d="M0 30H200" stroke="#ddd" fill="none" /></svg></div>
     <a href="#" aria-describedby="tip-none">no meaning</a>`);
 document.querySelector(".sidebar-tree").insertAdjacentHTML("beforeend",

@@ -56,7 +56,7 @@ window.checks = (() => {
     // What is painted below a point (of the window) of a drawing by the shapes before an element.
     function below(svg, element, x, y) {
         let color = pageColor(svg);
-        for (const shape of all("rect, path, circle, ellipse, polygon:not(.tip)", svg)) {
+        for (const shape of all("rect, path, circle, ellipse, polygon:not(.arrowhead)", svg)) {
             const order = shape.compareDocumentPosition(element);
             if (shape === element || order & Node.DOCUMENT_POSITION_PRECEDING) break;
             const fill = getComputedStyle(shape).fill;
@@ -188,6 +188,9 @@ window.checks = (() => {
         for (const tab of all("article .sd-tab-content")) {
             if (!shown(tab)) faults.push(`a tab is not printed: ${tab.textContent.slice(0, 40)}`);
         }
+        const lost = all("article .picture svg *").find(
+            (part) => getComputedStyle(part).display === "none" && !part.closest("defs"));
+        if (lost) faults.push(`a part of a picture is not printed: ${describe(lost)}`);
         for (const block of all("article pre, article .picture, article .table-wrapper")) {
             if (block.scrollWidth > block.clientWidth + 1 && shown(block)) {
                 faults.push(`cut off on paper (${block.scrollWidth} pixels in ` +

@@ -142,7 +142,7 @@ class Canvas:
         self.reach(max(y for _, y in points))
 
     def arrow(self, kind, *points, behind=False):
-        """A line whose last point has a tip."""
+        """A line whose last point has an arrowhead."""
         self.line(kind, *points, behind=behind)
         (from_x, from_y), (x, y) = points[-2:]
         length = ((x - from_x) ** 2 + (y - from_y) ** 2) ** 0.5 or 1
@@ -153,7 +153,7 @@ class Canvas:
             (x - 8 * along + 4 * across, y - 8 * across - 4 * along),
         ]
         path = " ".join(f"{short(a)},{short(b)}" for a, b in corners)
-        self.put(f'<polygon class="tip {kind}" points="{path}"/>', behind)
+        self.put(f'<polygon class="arrowhead {kind}" points="{path}"/>', behind)
 
     # ---- words ----
 
