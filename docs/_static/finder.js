@@ -18,6 +18,13 @@ window.workbookFinder = (() => {
     const wordsOf = (text) => text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()
         .split(/[^a-z0-9]+/).filter(Boolean);
 
+    // A name such as cudaMemPoolTrimTo by its words, and by what begins with one of them: "pool",
+    // "mempool", "cudamempooltrimto".
+    const namesOf = (text) => text.split(/[^A-Za-z0-9]+/).flatMap((name) => {
+        const words = wordsOf(name);
+        return words.flatMap((word, at) => [word, words.slice(at).join("")]);
+    });
+
     // Other words for what the book says, as stems of both.
     const ALSO = {
         p2p: "peer", multithread: "thread", wsl: "wsl2", wddm: "windows", oom: "memory",
@@ -39,8 +46,8 @@ window.workbookFinder = (() => {
             const [, name, sentence, , more] = place;
             return {
                 place,
-                name: wordsOf(name).map(stem),
-                rest: wordsOf(`${sentence} ${more}`).map(stem),
+                name: namesOf(name).map(stem),
+                rest: namesOf(`${sentence} ${more}`).map(stem),
                 written: `${name} ${more}`.toLowerCase(),
             };
         });
@@ -73,7 +80,7 @@ window.workbookFinder = (() => {
         const words = all.filter((word) => !COMMON.has(word)).map(stem);
         if (!all.length || !places) return [];
         return places.map((each) => [worth(each, query, words), each.place])
-            .filter(([value]) => value > 2)
+            .filter(([value]) => value > 1)
             .sort((one, other) => other[0] - one[0])
             .slice(0, MOST).map(([, place]) => place);
     }

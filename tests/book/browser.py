@@ -191,6 +191,12 @@ FOUND = {
     "synchronise": "api.html#call-cudaStreamSynchronize",
     "fork": "16_ipc_pool.html#where-others-fell-in",
     "double free": "notes/errors.html#note-second-free",
+    "pytorch": "frameworks.html#pytorch",
+    "tensorflow": "frameworks.html#jax",
+    "cudf": "questions.html#",
+    "cudamallocasync": "api.html#call-cudaMallocAsync",
+    "mempooltrimto": "api.html#call-cudaMemPoolTrimTo",
+    "cudastreamcreate": "glossary.html#",
 }
 
 

@@ -126,12 +126,14 @@ def question_places(env, page, doctree):
 
 
 def heading_places(doctree):
-    """The headings that ask, each with the first paragraph of its answer."""
+    """The headings that ask, each with the first paragraph of its answer, and found by the links
+    of it, which name projects and their issues."""
     for section in doctree.findall(nodes.section):
         name = text_of(section[0])
         answer = next(iter(section.findall(nodes.paragraph)), None)
         if name.endswith("?") and answer:
-            yield ["question", name, text_of(answer), ("questions", section["ids"][0]), ""]
+            links = " ".join(map(text_of, section.findall(nodes.reference)))
+            yield ["question", name, text_of(answer), ("questions", section["ids"][0]), links]
 
 
 def word_places(doctree):
