@@ -284,6 +284,7 @@
         if (text) shown.push(message("bad", heading, text));
         if (output) shown.push(message("", "The program prints", output.trim()));
         messages.replaceChildren(...shown);
+        messages.tabIndex = shown.length ? 0 : -1;
     }
 
     // The step of a line, or of the last one above it.
@@ -305,8 +306,8 @@
             const result = await bench("run", MOST_LINES, text);
             if (mine !== running) return;
             const run = runOf(result, text);
+            showMessages(result); // first: the script's line is scrolled to in what is left
             view.show(run, stepOf(run.steps, lines));
-            showMessages(result);
             const source = await bench("c", text);
             program.textContent = source.output || source.errors;
             root.dataset.state = "shown";
@@ -391,7 +392,7 @@
         },
     });
     root.prepend(row(labelled("Ready script", scripts), labelled("Schedule", schedules), said));
-    root.querySelector(".stepper-state").append(messages);
+    root.querySelector(".stepper-run").append(messages);
     root.append(
         fold("Add a call", { className: "tools", open: true },
             row(

@@ -74,9 +74,9 @@
             parts.push(middle(yOf((kept + SIZE) / 2) - 2, `↑ ${SIZE - kept}`, "back"));
         if (phase === 3 && kept) parts.push(middle(yOf(kept / 2) + 4, `${kept} kept`));
         const y = yOf(threshold);
-        parts.push(`<g class="handle"><path d="M31 ${y}H100"/><circle class="knob" cx="100" ` +
-            `cy="${y}" r="7"/><circle class="reach" cx="100" cy="${y}" r="20"/></g>`);
-        parts.push(text(111, y + 4, `${threshold} MiB`, "threshold"));
+        parts.push(`<g class="handle"><path d="M31 ${y}H97"/><circle class="knob" cx="97" ` +
+            `cy="${y}" r="7"/><circle class="reach" cx="97" cy="${y}" r="20"/></g>`);
+        parts.push(text(106, y + 4, `${threshold} MiB`, "threshold"));
         svg.innerHTML = parts.join("");
         for (const line of place.querySelectorAll("[data-call]"))
             line.classList.toggle("now", Number(line.dataset.call) === phase);

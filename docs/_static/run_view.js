@@ -38,7 +38,7 @@ const runView = (() => {
     const SEGMENT = 32 * MIB;
     const WIDTH = 320; // of the pool's picture, and the least of the order's
     const LEFT = 44; // of the pool
-    const POOL = 176; // its width
+    const POOL = 160; // its width
     const ROW = 25; // the height of a row of the order
     const ROWS = 6; // so many are shown at least
     const LARGE = 12; // in the teacher's view

@@ -220,6 +220,22 @@ window.checks = (() => {
         return faults;
     }
 
+    // Whether a reader sees these words there, without scrolling.
+    function seen(place, words) {
+        const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            const at = texts.currentNode.data.indexOf(words);
+            if (at < 0) continue;
+            const range = document.createRange();
+            range.setStart(texts.currentNode, at);
+            range.setEnd(texts.currentNode, at + words.length);
+            const { left, right, top, bottom } = range.getBoundingClientRect();
+            return [left + 1, right - 1].every((x) =>
+                place.contains(document.elementFromPoint(x, (top + bottom) / 2)));
+        }
+        return false;
+    }
+
     function sidebar() {
         const here = document.querySelector(".sidebar-tree .current-page > a");
         const [link, list] = [here, here.closest(".sidebar-scroll")]
@@ -398,7 +414,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, axe: runAxe, tip, sidebar, code, cards, pairs,
+        unfold, layout, pictures, head, paper, axe: runAxe, tip, seen, sidebar, code, cards, pairs,
         startKeyboard, endKeyboard, focusScrolling,
     };
 })();

@@ -243,12 +243,31 @@ def use_finder(page, report):
         report("finder", "the place of cudaMemPoolTrimTo is not there")
 
 
+@feature(".dial-live")
+def dial(page, report):
+    """Its frame cuts no word, whatever the threshold."""
+    for row in range(1 + int(page.get_attribute("#dial-threshold", "max"))):
+        page.locator("#dial-threshold").fill(str(row))
+        words_of_pictures(page, report, f"row {row} of the dial")
+
+
+# A bench's script with two reports, and the screens on which what they say is seen.
+RACE = """cudaMallocAsync(a, 64 MiB, s1)
+launch_fill(a, s1)
+launch_fill(a, s2)
+cudaFreeAsync(a, s1)
+cudaStreamSynchronize(s1)
+"""
+SEEN = "(place, words) => checks.seen(place, words)"
+SCREENS = [(1024, 768), (1152, 800), (1280, 720), (1280, 800), (1440, 900)]
+
+
 @feature("#pool-bench")
 def bench(page, report):
     """Each ready script runs and is drawn. A step back changes what is shown, and a step on
-    restores it. It opens at a pool with memory in use. On a screen of 1280 by 720 pixels script,
-    pictures and the calls' buttons are seen together. A threshold that the script has set changes
-    in its line."""
+    restores it. It opens at a pool with memory in use. On the screens of laptops script, pictures,
+    report and the calls' buttons are seen together, beside the sidebar. A threshold that the script
+    has set changes in its line."""
     look = """(place) => [...place.querySelectorAll(".line.now, .stepper-state")].map(
         (part) => part.outerHTML)"""
 
@@ -265,23 +284,31 @@ def bench(page, report):
         report("runs", "the bench opens at a pool without memory in use")
     size = page.viewport_size
     if size["width"] > 1000:
-        page.set_viewport_size({"width": 1280, "height": 720})
+        page.locator("#pool-bench textarea").fill(RACE)
+        page.locator(".bench-messages", has_text="Missing:").wait_for()
+    for width, height in SCREENS if size["width"] > 1000 else ():
+        page.set_viewport_size({"width": width, "height": height})
         page.evaluate("document.querySelector('#pool-bench').scrollIntoView()")
-        script, state, calls = (
-            page.locator(f"#pool-bench {part}").first.bounding_box()
-            for part in (".stepper-run > pre", ".stepper-state", ".bench-calls")
+        script, state, calls, beside = (
+            page.locator(part).first.bounding_box()
+            for part in (".stepper-run > pre", ".stepper-state", ".bench-calls", SIDEBAR)
         )
-        beside = script["x"] + script["width"] <= state["x"]
-        if not beside or script["y"] < 0 or calls["y"] + calls["height"] > 720:
-            report("runs", f"script, pictures and calls are not on one screen: {script}, {calls}")
-        page.set_viewport_size(size)
+        if (
+            script["x"] < beside["x"] + beside["width"]
+            or script["x"] + script["width"] > state["x"]
+            or script["y"] < 0
+            or calls["y"] + calls["height"] > height
+        ):
+            report("runs", f"script, pictures and calls are not on a screen of {width}: {script}")
+        for words in ("Missing:", "To do:"):
+            if not page.eval_on_selector(".bench-messages", SEEN, words):
+                report("runs", f"{words} is not seen on a screen of {width} by {height}")
+    page.set_viewport_size(size)
     scripts = page.get_by_label("Ready script")
     for number in range(scripts.locator("option[value]:not([value=''])").count()):
         scripts.select_option(str(number))
         whole = drawn()
-        boxes = page.evaluate(BOXES)
-        if not boxes.endswith(": nothing wrong"):
-            report("pictures", f"script {number} of the bench: {boxes}")
+        words_of_pictures(page, report, f"script {number} of the bench")
         page.get_by_role("button", name="Back", exact=False).first.click()
         before = drawn()
         page.get_by_role("button", name="Step").click()
@@ -373,6 +400,14 @@ def layout(page, report):
 def pictures(page, report):
     for fault in page.evaluate("checks.pictures()"):
         report("pictures", fault)
+    if page.viewport_size["width"] >= WIDE:
+        words_of_pictures(page, report, "the page")
+
+
+def words_of_pictures(page, report, what):
+    boxes = page.evaluate(BOXES)
+    if not boxes.endswith(": nothing wrong"):
+        report("pictures", f"{what}: {boxes}")
 
 
 def paper(page, report):

@@ -1,13 +1,13 @@
-// An expression that measures every text of the pictures on a page in a real browser. Its value has
-// how many there were, and what is wrong: a text that leaves its picture, lies on another or
-// touches it, or is smaller than 12 pixels. pictures.bats and browser.py use it.
+// An expression that measures every text of the pictures on a page, and of the dial, in a real
+// browser. Its value has how many there were, and what is wrong: a text that leaves its picture,
+// lies on another or touches it, or is smaller than 12 pixels. pictures.bats and browser.py use it.
 (() => {
     const wrong = [];
     let measured = 0;
-    for (const picture of document.querySelectorAll(".picture svg")) {
+    for (const picture of document.querySelectorAll(".picture svg, .dial svg")) {
         const frame = picture.getBoundingClientRect();
         if (!frame.width) continue;
-        const title = picture.querySelector("title")?.textContent || picture.ariaLabel;
+        const title = picture.querySelector("title")?.textContent || picture.ariaLabel || "dial";
         const name = title.slice(0, 40);
         const texts = [...picture.querySelectorAll("text")].map((text) => ({
             words: text.textContent,
