@@ -140,10 +140,13 @@ html { scroll-behavior: smooth !important }
 .highlight-udiff .gd { color: red; background: none !important }
 </style>
 <script>
+document.querySelector("meta[name='description']").content = "About an hour";
 document.querySelector("article").insertAdjacentHTML("beforeend", `
+    <p><em>About an hour</em></p>
     <h1>Second</h1>
     <div style="width: 2000px">wide</div>
     <p style="color: #999; background: #fff">pale</p>
+    <p style="max-width: none">${"a long line ".repeat(20)}</p>
     <img src="missing.png">
     <button class="unseen" style="outline: none; box-shadow: none">unseen</button>
     <pre class="stuck" style="white-space: pre; overflow: auto">${"long ".repeat(200)}</pre>
@@ -177,6 +180,8 @@ END
         'console: .*a script fails' 'console: .*missing.png' 'head: .*2 headings' \
         'keyboard: .*no outline' 'keyboard: .*the Tab key does not come to it' \
         'keyboard: .*opens another page' 'paper: .*a fold is not printed' \
+        'paper: .*part of a picture is not' 'layout: .*a line of text' 'layout: .*covers the text' \
+        'head: .*not of the page' \
         'pictures: .*words have a contrast' 'pictures: .*words are' \
         'pictures: .*a line has a contrast' 'tips: .*leaves the column' 'code: .*looks like what' \
         'code: .*names a file again' 'code: .*do not hang' 'cards: .*no card' 'motion: ' \

@@ -106,6 +106,37 @@ window.checks = (() => {
     }
 
     function layout() {
+        return [...tooWide(), ...longLines(), ...inTheWay()];
+    }
+
+    // A text has lines of 66 zeros, each about 0.56 of its size.
+    function longLines() {
+        const faults = [];
+        for (const text of all("article :is(p:not(.picture-title), li, dd, blockquote)")) {
+            if (!shown(text) || text.closest("table, .stepper, .dial, .picture-pair, .picture-rows")) continue;
+            const range = document.createRange();
+            range.selectNodeContents(text);
+            const longest = Math.max(0, ...[...range.getClientRects()].map((box) => box.width));
+            if (longest > 40 * parseFloat(getComputedStyle(text).fontSize)) {
+                faults.push(`a line of text has ${Math.round(longest)} pixels: ${describe(text)}`);
+            }
+        }
+        return faults.slice(0, 3);
+    }
+
+    // Who scrolls back gets a link to the top, which stands beside the text where there is room.
+    function inTheWay() {
+        const link = document.querySelector(".back-to-top");
+        const text = document.querySelector(".content");
+        if (!link || !text || innerWidth < 1300) return [];
+        document.documentElement.classList.add("show-back-to-top");
+        const [top, column] = [link, text].map((each) => each.getBoundingClientRect());
+        document.documentElement.classList.remove("show-back-to-top");
+        return top.width && top.left >= column.right ? []
+            : [`${describe(link)} covers the text, or is not there`];
+    }
+
+    function tooWide() {
         const root = document.documentElement;
         const text = document.querySelector(".content");
         // A stepper may stand over the list of contents.
@@ -174,6 +205,12 @@ window.checks = (() => {
         expect(1, "head meta[name='viewport']", "meta elements for the viewport");
         expect(1, "head meta[name='description'][content]", "descriptions");
         expect(1, "head link[rel~='icon']", "icons");
+        // What begins in italics is said about the page: how long it takes, or what it is from.
+        const about = document.querySelector("head meta[name='description']")?.content;
+        const notes = all("article p").filter((p) => p.firstChild?.localName === "em");
+        if (notes.some((note) => about?.startsWith(note.textContent.trim().slice(0, 40)))) {
+            faults.push(`the description is not of the page's text: ${about}`);
+        }
         return faults;
     }
 

@@ -70,8 +70,11 @@ def add_tips(app, doctree, page):
 
 
 def description(doctree):
-    """The first sentences of a page, as much as other sites show."""
-    first = next(iter(doctree.findall(nodes.paragraph)), None)
+    """The first sentences of a page, as much as other sites show. A paragraph that begins in
+    italics is not the page's text: it says how long a lesson takes, or what the page is from."""
+    paragraphs = doctree.findall(nodes.paragraph)
+    own = (one for one in paragraphs if not isinstance(one.next_node(), nodes.emphasis))
+    first = next(own, None)
     words = " ".join(first.astext().split()) if first else ""
     if len(words) <= DESCRIPTION_LENGTH:
         return words
