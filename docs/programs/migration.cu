@@ -1,7 +1,7 @@
 /* docs/programs/migration_before.cu, brought to a pool: the calls, the order that cudaFree had
  * given, and the threshold.
  *
- *     make 09 FILE=docs/programs/migration.cu */
+ *     make mine FILE=docs/programs/migration.cu */
 #include "workbook.h"
 
 enum { FRAMES = 6, COUNT = 1 << 18 };

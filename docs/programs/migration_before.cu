@@ -1,7 +1,7 @@
 /* Lesson 09 as a .cu file: a program with kernels of its own that has always worked, with
  * cudaMalloc and cudaFree in its loop.
  *
- *     make 09 FILE=docs/programs/migration_before.cu
+ *     make mine FILE=docs/programs/migration_before.cu
  *
  * Replace the calls in a copy of it, and run that: the reports name the kernels and their lines. */
 #include "workbook.h"

@@ -1,34 +1,23 @@
 #!/usr/bin/env bats
-# Lessons and solutions compiled by hand, with the commands of README.md and of the book's page
-# "Getting started".
+# Lessons and solutions compiled by hand, with the commands of the book's page "Getting started".
 
 load ../suite
 
-# command COMPILER: the command in README.md, in one line, up to where its program is run
+# command_of COMPILER: that page's command, in one line
 command_of() {
-    sed -n "/^    $1 /{:a; /\\\\$/{N; ba}; s/\\\\\n//g; s/ && .*//; s/  */ /g; s/^ //; p}" README.md
+    tr -s ' \n' ' ' <docs/getting_started.rst |
+        grep -oE "\b$1 -[^\$:]* lessons/01_first_allocation.c [^\$:]* -o [a-z/]*01" | head -n 1
 }
 
 # each_file COMMAND: compiles every lesson and solution by that command in the place of lesson 01's
 each_file() {
     local file command
-    [[ $1 == *" lessons/01_first_allocation.c "*" -o 01" ]] ||
-        miss "README.md has no such command: $1"
+    [[ $1 == *" lessons/01_first_allocation.c "*" -o "*01 ]] ||
+        miss "getting_started.rst has no such command: $1"
     for file in lessons/[0-9]*.c solutions/[0-9]*.c; do
         command=${1/lessons\/01_first_allocation.c/$file}
-        run bash -c "${command/ -o 01/ -o $BATS_TEST_TMPDIR/program}"
+        run bash -c "${command% -o *} -o $BATS_TEST_TMPDIR/program"
         [ "$status" = 0 ] && [ -z "$output" ] || complain "$file: $command" "$output"
-    done
-    finish
-}
-
-@test "README and the book's first page name the same commands" {
-    local command text
-    text=$(tr -s ' \n' ' ' <docs/getting_started.rst)
-    for command in gcc nvcc; do
-        command=$(command_of $command)
-        [ -n "$command" ] || complain "README.md has no command of $command."
-        [[ $text == *"${command% -o 01}"* ]] || complain "getting_started lacks: $command"
     done
     finish
 }
@@ -52,13 +41,6 @@ each_file() {
     each_file "${command/lessons\/kernels.cu/$kernels}"
 }
 
-@test "README has at most 70 lines, and its first command within the first 20" {
-    [ "$(wc -l <README.md)" -le 70 ] || complain "README.md has $(wc -l <README.md) lines."
-    [ "$(grep -nm 1 '^    make ' README.md | cut -d: -f1)" -le 20 ] ||
-        complain "README.md names its first command too late."
-    finish
-}
-
 # By snippet:: and literalinclude:: the pages have C that was compiled and ran.
 @test "no page of the book has C of its own, which nothing would have compiled" {
     run grep -rnE '\.\. (code-block|code|sourcecode|highlight):: *(c|c\+\+|cpp|cuda)?$' \
@@ -67,12 +49,11 @@ each_file() {
 }
 
 # What a reader copies is compiled, in docs/programs/snippets.c; CHECK is the workbook's.
-@test "the lines of the threshold are the compiled ones, in README and where the book has them" {
+@test "the lines of the threshold are the compiled ones where the book has them" {
     local page lines
     lines=$(sed -n '/\[threshold /,/threshold\] /{//d; s/CHECK(\(.*\));/\1;/; s/ //g; p}' \
         docs/programs/snippets.c | tr -d '\n')
     [ -n "$lines" ] || complain "docs/programs/snippets.c has no lines of the threshold."
-    [[ $(tr -d ' \n' <README.md) == *"$lines"* ]] || complain "README.md lacks: $lines"
     for page in index 04_release_threshold 05_cost; do
         grep -qx ' *\.\. snippet:: docs/programs/snippets threshold' "docs/$page.rst" ||
             complain "docs/$page.rst lacks the lines."

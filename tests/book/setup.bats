@@ -70,14 +70,14 @@ set_up() { # set_up [NAME=VALUE...] COMMAND
 
 INSTALL="apt-get install -y --no-install-recommends"
 
-# The line to type that a README has, without the ends of its lines.
-line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *//' | xargs; }
+# The line to type that the book has, without the ends of its lines.
+line_in() { sed -n '/apt-get update/,/[^\\]$/p' "$1" | sed 's/ *\\$//; s/^ *\($ \)*//' | xargs; }
 
-@test "nothing there, no rights: the line to type has what the suite needs, as README has it" {
+@test "nothing there, no rights: the line to type has what the suite needs, as the book has it" {
     local line
     stub apt-get ''
     stub sudo 'exit 1'
-    line=$(line_in README.md)
+    line=$(line_in docs/getting_started.rst)
     [[ $line == "sudo apt-get update && sudo $INSTALL "* ]]
     set_up suite
     assert_failure

@@ -18,18 +18,6 @@ load ../suite
     finish
 }
 
-@test "what a file at the top leads to is there" {
-    local file link
-    for file in README.md CONTRIBUTING.md SECURITY.md; do
-        while read -r link; do
-            [ -e "$link" ] || complain "$file leads to $link, which is not there."
-        done < <(grep -oE '\]\([^):]+\)' "$file" | tr -d '])(')
-    done
-    grep -q "^What is protected, and what not$" docs/teaching.rst ||
-        complain "SECURITY.md names a section of docs/teaching.rst that is not there."
-    finish
-}
-
 @test "actions are named by hash, and only the job that publishes may write" {
     run grep -hnE '^ *-? *uses:' .github/workflows/*.yml
     assert_success

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# README.md is the workbook's door: each of its commands is typed here, and each output that it
+# shows is compared. A line "..." in README stands for any lines.
+
+load ../suite
+
+# A README's command does not depend on the machine's GPU.
+setup() {
+    printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/nvidia-smi"
+    chmod +x "$BATS_TEST_TMPDIR/nvidia-smi"
+}
+
+# The commands of the blocks "console", one in a line without its comment, and below each what it
+# prints.
+console() {
+    awk '/^```console$/ { on = 1; next } /^```$/ { on = 0 }
+        on { if (/^\$ /) sub(/ +# .*/, ""); print }' README.md
+}
+
+# matches EXPECTED: does $output have these lines, any lines where "..." stands, and any end where a
+# line ends with "..."?
+matches() {
+    python3 -B - "$1" "$output" <<'PY'
+import re, sys
+pattern = ""
+for line in sys.argv[1].splitlines():
+    if line == "...":
+        pattern += r"(?:.*\n)*?"
+    else:
+        ends = line.endswith("...")
+        pattern += re.escape(line.removesuffix("...")) + (r".*\n" if ends else r"\n")
+sys.exit(not re.fullmatch(pattern, sys.argv[2] + "\n"))
+PY
+}
+
+# try COMMAND EXPECTED: types it. What make says of an exit status, and of the device that it chose,
+# is not shown in README.
+try() {
+    local words
+    [ -n "$1" ] || return 0
+    words=${1/CLASS=FOLDER/CLASS=$BATS_TEST_TMPDIR/class ONLY=1 OUT=$BATS_TEST_TMPDIR/out}
+    run as_typed PATH="$BATS_TEST_TMPDIR:$PATH" stdbuf -oL bash -c "exec 2>&1; $words"
+    output=$(grep -vE '^(make(\[[0-9]+\])?: \*\*\*|Backend: )' <<<"$output") || true
+    [[ $words == "$1" && -n $2 ]] || return 0
+    matches "$2" || complain "README's \"$1\" printed:" "$output" "README has:" "$2"
+}
+
+# bats test_tags=long
+@test "each command of README works, and prints what README shows" {
+    local line command='' expected=''
+    mkdir -p "$BATS_TEST_TMPDIR/class/ada"
+    cp solutions/01_first_allocation.c "$BATS_TEST_TMPDIR/class/ada"
+    type -P nvcc >/dev/null || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
+        skip "nvcc is not installed: README's program is a .cu file"
+    git diff --quiet -- lessons/01_first_allocation.c || skip "lesson 01 has been edited here"
+    while IFS= read -r line; do
+        if [[ $line == '$ '* ]]; then
+            try "$command" "$expected"
+            command=${line#\$ } expected=''
+        else
+            expected+=${expected:+$'\n'}$line
+        fi
+    done < <(console)
+    try "$command" "$expected"
+    [ -n "$command" ] || complain "README has no commands."
+    finish
+}
+
+# bats test_tags=long
+@test "the report in README is what the program there gets" {
+    type -P nvcc >/dev/null || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
+        skip "nvcc is not installed: README's program is a .cu file"
+    run as_typed make mine FILE=docs/programs/brighten.cu
+    assert_equal "$(grep -vE '^(make|simulated device|1$)' <<<"$output")" \
+        "$(sed -n '/^```text$/,/^```$/{/^```/d;p}' README.md)"
+    # the lines of code, at the places that are named
+    sed -n '/^```cuda$/,/^```$/{/^```/d;p}' README.md | while IFS= read -r line; do
+        assert_equal "$(sed -n "${line##* line }p" docs/programs/brighten.cu | sed 's/^ *//')" \
+            "$(sed 's| *// line.*||' <<<"$line")"
+    done
+}
+
+@test "README's counts of litmus programs are those of the recorded table" {
+    local counts
+    counts=$(sed -n 's/^| incorrect programs noticed | \([0-9]*\) of \([0-9]*\) .*/\2 \1/p' \
+        docs/recorded/litmus.md)
+    grep -qF "We wrote ${counts% *} incorrect programs. On a GPU alone, ${counts#* } of them" \
+        README.md
+    counts=$(sed -n 's/^| correct programs reported | 0 of \([0-9]*\) .*| 0 of .*/\1/p' \
+        docs/recorded/litmus.md)
+    grep -qF "none of the $counts correct ones" README.md
+}
+
+@test "what a file at the top leads to is there" {
+    local file link
+    for file in README.md CONTRIBUTING.md SECURITY.md CHANGES.md; do
+        while read -r link; do
+            [ -e "$link" ] || complain "$file leads to $link, which is not there."
+        done < <(tr '\n' ' ' <"$file" | grep -oE '\]\([^):]+\)' | tr -d '])(')
+    done
+    finish
+}
