@@ -8,6 +8,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "ptx/fat_binary.h"
+#include "ptx/warp.h"
 
 #define BUCKETS 1024
 
@@ -145,6 +146,9 @@ struct function *registry_function(struct registered_kernel *k, const char **why
     *why = NULL;
     if (settings.refuse_kernels)
         *why = "SIM_KERNELS is refuse";
+    else if (!HOT_RUNS)
+        *why = "the simulated device was built on a machine whose processor has AVX2, which this "
+               "one lacks (type make clean, and build it here)";
     else if (!k->function && modules_of(k->binary))
         k->function = module_function(k->binary->modules, k->symbol);
     if (!*why && !k->function)

@@ -39,6 +39,23 @@ ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
     assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
 }
 
+@test "built for a processor with AVX2, run on one without: a kernel is refused with the reason" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
+    (cd "$ROOT" && workbook_copy "$copy")
+    # The processor that is asked has none. Nothing else is compiled again.
+    cp -p "$copy/simulator/ptx/warp.h" warp.h
+    sed -i 's/__builtin_cpu_supports(.*)/false/' "$copy/simulator/ptx/warp.h"
+    touch -r warp.h "$copy/simulator/ptx/warp.h"
+    touch "$copy/simulator/ptx/registry.c"
+    make -s -C "$copy" BACKEND=simulator simulator
+    LD_LIBRARY_PATH=$copy/build/simulator run bounded "$PROGRAMS/nvcc_by_hand" \
+        "$ROOT/simulator/tests/unit/kernels/sums.ptx"
+    assert_failure
+    assert_output --partial "the kernel sums was built by nvcc and does not run here: the \
+simulated device was built on a machine whose processor has AVX2, which this one lacks (type make"
+}
+
 @test "copies to and from a variable of device code; what a kernel may have of a multiprocessor" {
     as_expected nvcc_by_hand variables
     as_expected nvcc_by_hand resources
