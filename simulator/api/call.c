@@ -71,20 +71,31 @@ static __attribute__((noinline)) void begin_line(struct call *call)
         line_number(&call->line, "thread", (uint64_t)thread);
 }
 
+/* A thread that asks again, from the same place in the program as in its last call, seems to wait
+ * for what a host function does. */
+static void notice_asking(void *site, bool asks)
+{
+    static _Thread_local void *last_site;
+    host_functions.awaited = asks && site == last_site;
+    last_site = site;
+}
+
 /* Takes the lock and brings the device up to date. A call of a host function, which is on a thread
  * of ours, or of a forked child, which has no other, says nothing of whether the host is idle. */
 static void begin(struct call *call, const char *name, time_ns cost, void *address,
-                  void *const *frame, bool per_thread)
+                  void *const *frame, bool per_thread, bool asks)
 {
     if (host_idle_left_busy && !process.forked)
         host_idle_call_arrives();
     lock_acquire();
     if (!process.started)
         process_start();
+    void *site = os_call_site(address, frame);
+    if (host_functions.queued)
+        notice_asking(site, asks);
     if (!in_host_function && !process.forked)
         host_idle_call_begins_unlocking();
-    call->origin = (struct origin){
-        .call = name, .site = os_call_site(address, frame), .number = last_number + 1};
+    call->origin = (struct origin){.call = name, .site = site, .number = last_number + 1};
     __atomic_store_n(&last_number, call->origin.number, __ATOMIC_RELAXED);
     fatal_site = call->origin.site;
     call->per_thread = per_thread;
@@ -98,6 +109,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     /* The work that is pending is the parent's to do, also to memory that both share. */
     if (process.forked)
         return;
+    if (host_acquired.functions_begun)
+        host_learns_of_functions();
     if (engine_status.busy_streams)
         engine_catch_up_unlocking();
     if (page_guard_paused)
@@ -154,7 +167,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     call->forgets_error = flags & ALWAYS;
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
-    begin(call, calls[id].name, cost, address, frame, per_thread);
+    begin(call, calls[id].name, cost, address, frame, per_thread, flags & ASKS);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)
@@ -176,7 +189,7 @@ cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *addr
     call->forgets_error = false;
     if (in_host_function)
         return begin_in_host_function(call);
-    begin(call, name, 0, address, frame, false);
+    begin(call, name, 0, address, frame, false, false);
     if (process.forked)
         return cudaErrorInitializationError;
     if (process.unloading)

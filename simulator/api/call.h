@@ -51,6 +51,8 @@ enum call_flags {
     /* Answers also when the runtime has ended, while the process ends (measured:
      * probe-ending.txt). */
     AT_END = 64,
+    /* A host that waits for something without a wait makes it again and again. */
+    ASKS = 128,
 };
 
 enum call_id {

@@ -115,7 +115,7 @@ __attribute__((destructor)) static void at_end(void)
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error || process.freed_too_late ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
-    report_repeats();
+    report_at_end();
     struct journal_line line;
     line_begin(&line, virtual_now, "did", "exit");
     line_number(&line, "live", live);

@@ -98,6 +98,31 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
         || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }
 
+/* The same, and it is noted when nothing but a host function orders the two, of which nothing says
+ * that the host looked at what it did. */
+static bool is_ordered(const struct origin *earlier, const struct origin *later,
+                       const struct stream *s)
+{
+    if (!happens_before(earlier, s, later->seq))
+        return false;
+    if (host_is_unsure() && earlier->slot != HOST_SLOT && (!s || earlier->slot != s->slot)
+        && !vc_includes(host_sure_clock(), earlier->slot, earlier->seq)
+        && (!s || !vc_includes(&s->ordering.device_order, earlier->slot, earlier->seq)))
+        report_unseen(earlier, later);
+    return true;
+}
+
+/* The same for a launch that runs. */
+static bool is_before_launch(const struct origin *earlier, const struct late_launch *l)
+{
+    if (!late_comes_after(l, earlier))
+        return false;
+    if (l->is_unsure && earlier->slot != HOST_SLOT && earlier->slot != l->origin.slot
+        && !vc_includes(&l->sure, earlier->slot, earlier->seq))
+        report_unseen(earlier, &l->origin);
+    return true;
+}
+
 /* ---- accesses ---- */
 
 /* A launch that has not run may be unordered with it. */
@@ -112,7 +137,7 @@ static void drop_acquired(struct shadow *shadow)
     struct access_list *all = &checker.near;
     access_tree_find(shadow, 0, SIZE_MAX, true, all);
     for (size_t i = 0; i < all->count; i++)
-        if (vc_includes(host_vector_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq)
+        if (vc_includes(host_sure_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq)
             && !is_needed(shadow, all->items[i]))
             access_tree_remove(shadow, all->items[i]);
     /* So each access pays for two that are looked at. */
@@ -434,7 +459,7 @@ static unsigned check_near(struct conflict *c, bool keep)
         const struct access *a = checker.near.items[i];
         if (c->kind == CONFLICT_ACCESSES && !is_conflict(a, later))
             continue;
-        if (happens_before(&a->origin, c->s, later->origin.seq))
+        if (is_ordered(&a->origin, &later->origin, c->s))
             continue;
         c->earlier = *a;
         c->held = conflict_held(c);
@@ -462,7 +487,7 @@ static bool check_order(struct shadow_ref ref, const struct access *later, const
         .kind = free ? CONFLICT_FREE : CONFLICT_ACCESSES, .ref = ref, .later = *later, .s = s};
     unsigned found = checker.near.count ? check_near(&c, false) : FOUND_NOTHING;
     bool early =
-        !(found & FOUND_HAZARD) && !happens_before(&ref.shadow->allocated_by, s, later->origin.seq);
+        !(found & FOUND_HAZARD) && !is_ordered(&ref.shadow->allocated_by, &later->origin, s);
     if (!early && !(found & FOUND_HELD))
         return false;
     struct conflict of_allocation = c;
@@ -715,8 +740,8 @@ static bool check_before_launch(const struct late_launch *l, struct shadow_ref r
     uint32_t reported_slot = HOST_SLOT;
     for (size_t i = 0; i < checker.near.count; i++) {
         const struct access *a = checker.near.items[i];
-        if (!is_conflict(a, later) || late_comes_after(l, &a->origin)
-            || (!a->is_late && a->number > l->number) || a->origin.slot == reported_slot)
+        if (!is_conflict(a, later) || (!a->is_late && a->number > l->number)
+            || a->origin.slot == reported_slot || is_before_launch(&a->origin, l))
             continue;
         struct conflict c = {
             .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *later, .s = l->s};
@@ -796,7 +821,7 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
         access_tree_find(ref.shadow, later.from, later.to, later.write, &checker.near);
     bool any = check_before_launch(l, ref, &later);
     any |= check_after_launch(l, ref, &later);
-    if (!any && !late_comes_after(l, &ref.shadow->allocated_by)) {
+    if (!any && !is_before_launch(&ref.shadow->allocated_by, l)) {
         struct conflict c = {.kind = CONFLICT_ALLOCATION,
                              .ref = ref,
                              .earlier.origin = ref.shadow->allocated_by,

@@ -9,9 +9,9 @@
  * No correct program is reported. So where it cannot see, it decides for the program (assumed):
  * - All host threads count as one: what one of them has waited for comes before what any of them
  *   queues from then on.
- * - When a host function begins, the host acquires what comes before it in its stream, whether or
- *   not the host looks at what it did. So a program that does not look is reported only where the
- *   function begins late (SIM_SCHEDULE=late).
+ * - The host's first call after a host function has begun comes after what precedes the function,
+ *   whether or not the host looks at what it did (sched/happens_before.h says which calls those
+ *   are). Where nothing says that it looked, the last words of the program do.
  * - Work behind a closed gate or a host function is judged when that is over, by what the host has
  *   acquired until then (check/conflict.h), whether or not the function has waited for it.
  * - By a query that returns cudaSuccess the host acquires as much as by waiting, whether or not the

@@ -117,7 +117,7 @@ void conflict_postpone(const struct conflict *c)
 
 static bool is_acquired(const struct origin *origin)
 {
-    return host_has_acquired(origin->slot, origin->seq);
+    return host_code_has_acquired(origin->slot, origin->seq);
 }
 
 static bool is_ordered(struct conflict *c)

@@ -23,7 +23,7 @@ static void host_acquired_something(void)
 {
     for (struct late_launch *l = late_launches; l; l = l->next)
         if (l->obstacle.op && host_bound_is_pending(l->obstacle))
-            vc_join(&l->before, host_vector_clock());
+            vc_join(&l->before, host_code_clock());
 }
 
 struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,
@@ -34,6 +34,11 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
     l->origin = *origin;
     l->s = s;
     vc_join(&l->before, &s->ordering.happens_before);
+    if (host_is_unsure()) {
+        vc_join(&l->sure, &s->ordering.device_order);
+        vc_join(&l->sure, host_sure_clock());
+        l->is_unsure = true;
+    }
     l->obstacle = stream_find_host_bound(s, origin->seq, UINT64_MAX);
     l->number = late_next_number();
     l->newest_allocation = newest_allocation;
@@ -73,6 +78,7 @@ void late_launch_end(struct late_launch *l)
         os_free(a);
     }
     vc_clear(&l->before);
+    vc_clear(&l->sure);
     os_free(l);
     forget_freed();
 }

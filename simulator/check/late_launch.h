@@ -33,6 +33,10 @@ struct late_launch {
     const struct stream *s;
     /* What comes before it. */
     struct vector_clock before;
+    /* When `is_unsure`: the same without what host functions may not have told the host
+     * (host_is_unsure). */
+    struct vector_clock sure;
+    bool is_unsure;
     /* What held it up: until that is over, what the host acquires comes before it, too. */
     struct host_bound obstacle;
     /* Its number among all accesses and launches; the newest allocation of then. */

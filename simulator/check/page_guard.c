@@ -239,14 +239,14 @@ static void release_pages(const char *from, const char *to)
 /* Returns whether the host did it, or has acquired it. */
 static bool is_acquired(const struct origin *origin)
 {
-    return origin->slot == HOST_SLOT || host_has_acquired(origin->slot, origin->seq);
+    return origin->slot == HOST_SLOT || host_code_has_acquired(origin->slot, origin->seq);
 }
 
 /* Takes one range of this slot out that the host has acquired; NULL: there is none. */
 static struct protection *take_acquired(uint64_t slot)
 {
     struct protection *p = of_origin_node(
-        tree_first(&guard.pending, slot, vc_epoch(host_vector_clock(), (uint32_t)slot)));
+        tree_first(&guard.pending, slot, vc_epoch(host_code_clock(), (uint32_t)slot)));
     if (!p || p->by_origin.key != slot)
         return NULL;
     unlink_protection(p);

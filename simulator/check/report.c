@@ -78,6 +78,11 @@ static struct {
     unsigned named_count;
     struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
+    /* How many pairs of calls report_unseen was given, and the first. */
+    struct {
+        unsigned count;
+        struct origin earlier, later;
+    } unseen;
 } report;
 
 unsigned report_count(void) { return report.count; }
@@ -309,9 +314,33 @@ bool report_begin(enum hazard kind, const struct origin *earlier, const struct o
     return true;
 }
 
-void report_repeats(void)
+void report_unseen(const struct origin *earlier, const struct origin *later)
 {
     NEEDS_LOCK();
+    if (report.unseen.count++)
+        return;
+    report.unseen.earlier = *earlier;
+    report.unseen.later = *later;
+}
+
+/* Names the first. */
+static void print_unseen(void)
+{
+    const struct origin *earlier = &report.unseen.earlier, *later = &report.unseen.later;
+    struct phrase first = phrase("%s at %s", earlier->call, source_line(earlier));
+    struct phrase second = phrase("%s at %s", later->call, source_line(later));
+    diag("%s (%s) comes after %s (%s) only because a host function had begun meanwhile%s. Nothing "
+         "shows that the host looked at what the function did. If it did not, a wait is missing "
+         "there; SIM_SCHEDULE=late may report it.",
+         second.text, report_stream(later).text, first.text, report_stream(earlier).text,
+         report.unseen.count > 1 ? ", and so do others" : "");
+}
+
+void report_at_end(void)
+{
+    NEEDS_LOCK();
+    if (report.unseen.count)
+        print_unseen();
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
@@ -511,7 +540,7 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
     void *site = NULL;
     enum event_wait_fault fault = event_waits_find(earlier, later, &site);
     uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
-    uint64_t host_epoch = vc_epoch(host_vector_clock(), earlier->slot);
+    uint64_t host_epoch = vc_epoch(&host_acquired.clock, earlier->slot);
     bool waits_for_part = event_epoch > host_epoch && event_epoch < earlier->seq;
     /* Elsewhere it may be there for something else. */
     if (fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
@@ -580,7 +609,7 @@ static struct phrase slot_name(uint32_t slot)
 static void explain(const struct origin *earlier, const struct origin *later,
                     const struct stream *s)
 {
-    const struct vector_clock *vc = host_vector_clock();
+    const struct vector_clock *vc = &host_acquired.clock;
     if (s && vc_includes(&s->ordering.happens_before, earlier->slot, earlier->seq))
         s = NULL;
     if (s)

@@ -39,8 +39,13 @@ void report_end(uint32_t id);
 /* Returns "stream 2", "the legacy stream", "the host", "graph launch 1 in stream 2". */
 struct phrase report_stream(const struct origin *origin);
 
-/* The program ends: prints how many more times each hazard was found. */
-void report_repeats(void);
+/* The later call comes after the earlier one because a host function had begun, and nothing says
+ * that the host looked at what it did. */
+void report_unseen(const struct origin *earlier, const struct origin *later);
+
+/* The program ends: prints how many more times each hazard was found, and what host functions alone
+ * have ordered. */
+void report_at_end(void);
 
 /* Returns how many reports there were so far. */
 unsigned report_count(void);

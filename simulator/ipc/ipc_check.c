@@ -48,7 +48,7 @@ static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const
     const struct stream *s = later->s;
     if (s && clock == process_clock_own() && slot == s->slot)
         return later->seq - 1;
-    const struct vector_clock *vc = s ? &s->ordering.happens_before : host_vector_clock();
+    const struct vector_clock *vc = s ? &s->ordering.happens_before : &host_acquired.clock;
     uint64_t by_order = remote_clock_epoch(vc, clock, slot),
              by_host = process_clock_acquired(clock, slot);
     return by_order > by_host ? by_order : by_host;

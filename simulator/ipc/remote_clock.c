@@ -90,7 +90,7 @@ uint64_t remote_clock_epoch(const struct vector_clock *vc, struct process_clock 
 /* The host has acquired something. */
 static void raise_all(void)
 {
-    const struct vector_clock *host = host_vector_clock();
+    const struct vector_clock *host = host_code_clock();
     uint32_t local = vc_next_beyond(host, &remote.raised, 0);
     for (; local != CLOCK_END; local = vc_next_beyond(host, &remote.raised, local + 1)) {
         struct owner owner = owner_of(local);
@@ -122,7 +122,7 @@ bool remote_clock_start(void)
 
 struct remote_epochs remote_clock_export(const struct vector_clock *vc)
 {
-    const struct vector_clock *host = host_vector_clock();
+    const struct vector_clock *host = &host_acquired.clock;
     uint32_t count = 0, local = vc_next_beyond(vc, host, 0);
     for (; local != CLOCK_END; local = vc_next_beyond(vc, host, local + 1)) {
         struct owner owner = owner_of(local);

@@ -13,6 +13,15 @@ bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
  * it acquires by queries too. Needs the lock. */
 static struct vector_clock synchronized_clock;
 
+/* Needs the lock. `begun` is the host's clock with what host functions have that have begun since
+ * the last call; empty: none has. `sure`, when `unsure`, is the host's clock without what it has
+ * from functions of which nothing says that it looked. `looked`: at what began it seems to have
+ * looked. */
+static struct {
+    struct vector_clock begun, sure;
+    bool looked, unsure;
+} functions;
+
 /* Needs the lock. The first `count` are set, and all are different: the remote clocks,
  * the page guard, the checker. */
 static struct {
@@ -20,10 +29,29 @@ static struct {
     unsigned count;
 } listeners;
 
-const struct vector_clock *host_vector_clock(void)
+const struct vector_clock *host_code_clock(void)
 {
     NEEDS_LOCK();
-    return &host_acquired.clock;
+    return host_acquired.functions_begun ? &functions.begun : &host_acquired.clock;
+}
+
+bool host_code_has_acquired(uint32_t slot, uint64_t seq)
+{
+    NEEDS_LOCK();
+    return host_has_acquired(slot, seq)
+        || (host_acquired.functions_begun && vc_includes(&functions.begun, slot, seq));
+}
+
+bool host_is_unsure(void)
+{
+    NEEDS_LOCK();
+    return functions.unsure;
+}
+
+const struct vector_clock *host_sure_clock(void)
+{
+    NEEDS_LOCK();
+    return functions.unsure ? &functions.sure : &host_acquired.clock;
 }
 
 void host_on_acquire(void (*listener)(void))
@@ -44,10 +72,24 @@ static void notify_listeners(void)
         listeners.all[i]();
 }
 
-static void acquire(const struct vector_clock *from, uint32_t slot, uint64_t seq)
+/* Joins it into the host's clock, and those that were made of that. */
+static void join(const struct vector_clock *from)
 {
     vc_join(&host_acquired.clock, from);
+    if (host_acquired.functions_begun)
+        vc_join(&functions.begun, from);
+    if (functions.unsure)
+        vc_join(&functions.sure, from);
+}
+
+static void acquire(const struct vector_clock *from, uint32_t slot, uint64_t seq)
+{
+    join(from);
     vc_set(&host_acquired.clock, slot, seq);
+    if (host_acquired.functions_begun)
+        vc_set(&functions.begun, slot, seq);
+    if (functions.unsure)
+        vc_set(&functions.sure, slot, seq);
     notify_listeners();
 }
 
@@ -111,7 +153,7 @@ void host_acquire_gathered(struct vector_clock *gathered)
 {
     if (vc_is_empty(gathered))
         return;
-    vc_join(&host_acquired.clock, gathered);
+    join(gathered);
     vc_clear(gathered);
     notify_listeners();
 }
@@ -127,6 +169,41 @@ void host_acquire_before_record(struct record *r)
 void host_acquire_remote(const struct vector_clock *remote)
 {
     NEEDS_LOCK();
-    vc_join(&host_acquired.clock, remote);
+    join(remote);
+    notify_listeners();
+}
+
+/* ---- what host functions tell ---- */
+
+/* The function itself, and others that wait for it, have acquired that now. */
+void host_function_begins(struct record *r, bool looks)
+{
+    NEEDS_LOCK();
+    if (!host_acquired.functions_begun)
+        vc_join(&functions.begun, &host_acquired.clock);
+    host_acquired.functions_begun = true;
+    functions.looked = looks;
+    vc_join(&functions.begun, &r->ordering.happens_before);
+    vc_set(&functions.begun, r->stream->slot, r->seq);
+    notify_listeners();
+}
+
+void host_slept_again(void)
+{
+    NEEDS_LOCK();
+    functions.looked = true;
+}
+
+void host_learns_of_functions(void)
+{
+    NEEDS_LOCK();
+    if (!functions.unsure && !functions.looked)
+        vc_join(&functions.sure, &host_acquired.clock);
+    functions.unsure |= !functions.looked;
+    vc_join(&host_acquired.clock, &functions.begun);
+    if (functions.unsure && functions.looked)
+        vc_join(&functions.sure, &functions.begun);
+    vc_clear(&functions.begun);
+    host_acquired.functions_begun = false;
     notify_listeners();
 }

@@ -1,6 +1,23 @@
 /* What the host has acquired: its vector clock. One clock stands for all threads of the program:
  * how they order themselves is not seen, and a program is never reported for a lock that we do not
- * see (assumed). All of these need the lock. */
+ * see (assumed).
+ *
+ * What a host function tells the host is not seen either: it may set a flag that the host reads,
+ * and then what comes before the function comes before the host's next call; or it tells nothing,
+ * and then nothing does. What is seen is when the function began (assumed, so that no correct
+ * program is reported):
+ * - A call that the host had made by then cannot come from what the function did. So the host
+ *   acquires what comes before a function at the first call that begins after it.
+ * - The function begins late: up to FUNCTION_LATENESS (sched/cost.h) after its time, unless the
+ *   host waits or rests. A host that makes its calls one after the other meanwhile finds no flag
+ *   set, so it has read nothing.
+ * - From then on a look at a flag, which takes a nanosecond, and none are the same to us. The host
+ *   is taken to have looked. Where nothing points to that, the last words of the program name what
+ *   is ordered by this alone (report_unseen in check/report.h). It points to a look if the host
+ *   asks again and again from one place in the program until the function begins, computes for
+ *   long, waits for something that is no sleep, or sleeps again and again.
+ *
+ * All of these need the lock. */
 #ifndef SIM_SCHED_HAPPENS_BEFORE_H
 #define SIM_SCHED_HAPPENS_BEFORE_H
 
@@ -11,6 +28,8 @@ extern struct host_acquired {
     struct vector_clock clock;
     /* Grows with the clock: struct stream says with host_version how much of it is in there. */
     uint64_t version;
+    /* Host functions have begun since the last call did. */
+    bool functions_begun;
 } host_acquired;
 
 /* Returns whether the host of any process that shares memory or events with this one has acquired
@@ -18,15 +37,19 @@ extern struct host_acquired {
  * shared. */
 extern bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
 
-/* Does the work come before what the host does now? */
+/* Does the work come before the present call of the host? */
 static inline bool host_has_acquired(uint32_t slot, uint64_t seq)
 {
     return vc_includes(&host_acquired.clock, slot, seq)
         || (host_acquired_elsewhere && host_acquired_elsewhere(slot, seq));
 }
 
-/* The host's vector clock, which lives as long as the process. */
-const struct vector_clock *host_vector_clock(void);
+/* What has been acquired by any code of the host: by its calls, and by host functions that have
+ * begun since the last call did. It lives as long as the process. */
+const struct vector_clock *host_code_clock(void);
+/* Does the work come before what some code of the host does now: a load, a store, or letting a host
+ * function go on? */
+bool host_code_has_acquired(uint32_t slot, uint64_t seq);
 
 /* Returns up to where, to the pools, the host has waited for the stream's work. */
 uint64_t host_synchronized_seq(const struct stream *s);
@@ -46,6 +69,17 @@ void host_acquire_gathered(struct vector_clock *gathered);
 /* The host acquires what comes before work `r->seq` + 1 of its stream, where the record was made
  * when that work was queued. */
 void host_acquire_before_record(struct record *r);
+/* The host function that is work `r->seq` + 1 of its stream begins. `looks`: the host seems to wait
+ * for it. */
+void host_function_begins(struct record *r, bool looks);
+/* A call begins: the host may know what host functions have told it. */
+void host_learns_of_functions(void);
+/* The host has slept again and again since the last call, as one does that looks for a flag. */
+void host_slept_again(void);
+/* Has the host acquired something by a host function of which nothing says that it looked? */
+bool host_is_unsure(void);
+/* What it has acquired without such functions. */
+const struct vector_clock *host_sure_clock(void);
 /* The host acquires what another process released. */
 void host_acquire_remote(const struct vector_clock *remote);
 /* Calls `listener` each time when the host has acquired something. A listener may register again;

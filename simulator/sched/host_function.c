@@ -93,9 +93,7 @@ static struct worker *take_worker(struct op *op)
 void host_function_run_unlocking(struct op *op)
 {
     op->started = true;
-    /* Whatever the program's threads now do may come from this function (assumed: see
-     * check/checker.h). */
-    host_acquire_before_record(op->record);
+    host_function_begins(op->record, host_functions.awaited);
     struct worker *w = take_worker(op);
     /* Once the function has returned, another thread may end the op, and its memory serves
      * again. */

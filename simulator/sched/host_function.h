@@ -17,6 +17,9 @@ extern struct host_functions {
     bool queued;
     /* How many threads wait for a host function that may return at any moment. */
     unsigned waiters;
+    /* The host seems to wait for what the next function does. Who lets the engine run without a
+     * wait sets it. */
+    bool awaited;
 } host_functions;
 
 /* Starts the function of an OP_HOST. Returns when it has returned, or when it waits for the host;

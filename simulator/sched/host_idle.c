@@ -23,6 +23,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 #include "sched/host_function.h"
 
 /* In microseconds: how often the watchdog looks; how often it does when it sleeps and the program's
@@ -113,8 +114,18 @@ static void sleep_unlocking(void)
     host.watchdog.asleep = false;
 }
 
+/* A thread that computes, or waits in anything but a sleep, may wait for a host function. */
+static bool waits_for_function(void)
+{
+    for (struct caller *c = host.callers; c; c = c->next)
+        if (!os_thread_in_nanosleep(c->thread))
+            return true;
+    return false;
+}
+
 static void run_work_unlocking(void)
 {
+    host_functions.awaited = host_functions.queued && waits_for_function();
     host.watchdog.runs_work = true;
     engine_run_all_unlocking();
     host.watchdog.runs_work = false;
@@ -206,6 +217,8 @@ void host_idle_call_begins_unlocking(void)
     if (!host_idle_left_busy)
         return;
     host_idle_left_busy = false;
+    if (host_acquired.functions_begun && os_waits() > this_caller->rest.waits + 1)
+        host_slept_again();
     if (engine_status.busy_streams && this_caller->was_idle && idleness_counts()
         && this_caller->threads_ended == host.threads_ended)
         engine_run_all_unlocking();

@@ -4,10 +4,11 @@
  *                                      first LISTED (10) that do not end as they should
  *
  * Each seed makes a program of 6 to 600 calls. Where two pieces of work must be ordered, it adds an
- * event, a synchronization, a poll, or a host function for which the host waits; in some programs
- * one such edge is left out, or a call is made that no order repairs. What is incorrect is decided
- * by a graph (random_model.h), while the program runs: the checker must report the first call that
- * is incorrect, for that hazard, and be silent before. It must be silent to the end, and name each
+ * event, a synchronization, a poll, or a host function for whose flag the host waits, in sleeps or
+ * in queries; in some programs one such edge is left out, or a host function that merely runs is
+ * put in its place, or a call is made that no order repairs. What is incorrect is decided by a
+ * graph (random_model.h), while the program runs: the checker must report the first call that is
+ * incorrect, for that hazard, and be silent before. It must be silent to the end, and name each
  * leak there, where nothing is incorrect. From the simulated device come only the answers of
  * queries, whether a host function has begun, whether a device had memory left, and what was
  * written on stderr.
@@ -119,7 +120,9 @@ static void order_before(struct program *p, int n, int stream)
         if (roll(4))
             break;
         emit(p, (struct op){.kind = FUNCTION, .stream = from});
-        emit(p, (struct op){.kind = AWAIT, .event = p->function_count - 1});
+        emit(p, (struct op){.kind = ONE_OF(AWAIT, AWAIT_ASKING),
+                            .stream = from,
+                            .event = p->function_count - 1});
         break;
     case 6:
     case 7: {
@@ -159,6 +162,18 @@ static bool is_over;
 /* The program often has host functions and gates between uses of the same memory. */
 static bool is_held_often;
 
+/* What orders nothing, in the place of an edge: behind node `n` a host function that nobody waits
+ * for, and sometimes calls that do not wait either. */
+static void order_by_nothing(struct program *p, int n)
+{
+    int from = n < 0 ? -1 : stream_behind(n);
+    if (from < 0)
+        return;
+    emit(p, (struct op){.kind = FUNCTION, .stream = from});
+    for (unsigned calls = roll(8); calls; calls--)
+        emit_record(p, from);
+}
+
 static void emit_ordered(struct program *p, struct op op)
 {
     if (!is_possible(p, &op))
@@ -166,6 +181,8 @@ static void emit_ordered(struct program *p, struct op op)
     for (int tries = 0; is_risky(p, &op); tries++) {
         bool is_lost = g.first < 0 || tries == 8;
         if (roll(100) < careless) {
+            if (roll(2))
+                order_by_nothing(p, g.first);
             emit(p, op);
             is_over = g.hazards;
             return;
@@ -752,6 +769,18 @@ static bool is_of_stream(const struct op *op)
     }
 }
 
+/* Bits of the functions that have begun since the model was told. */
+static uint64_t new_functions(void)
+{
+    uint64_t bits = 0;
+    for (int f = 0; f < g.function_count; f++)
+        if (begun[g.functions[f].flag] >= g.functions[f].at && !g.functions[f].begun)
+            bits |= (uint64_t)1 << f;
+    return bits;
+}
+/* Those that had begun when the op's own call was made. */
+static uint64_t begun_at_call;
+
 /* So long that all work is over that can be. */
 static void be_idle(void) { usleep(600); }
 
@@ -766,6 +795,7 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     cudaError_t answer;
     float ms;
     CHECK(cudaSetDevice(is_of_stream(op) ? slots[op->stream].device : op->device));
+    begun_at_call = new_functions();
     switch (op->kind) {
     case ALLOCATE:
     case ALLOCATE_DEVICE:
@@ -824,6 +854,10 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     case AWAIT:
         while (!begun[op->event])
             be_idle();
+        return cudaSuccess;
+    case AWAIT_ASKING:
+        while (!begun[op->event])
+            (void)cudaStreamQuery(s);
         return cudaSuccess;
     case QUERY_STREAM: return cudaStreamQuery(s);
     case QUERY_EVENT: return cudaEventQuery(*e);
@@ -902,8 +936,9 @@ static int stderr_file;
 /* What the model has to go through again, when a function turns out to have begun before an op. */
 static struct {
     bool was_left_out, has_succeeded;
-    /* Bits of the functions that have begun. */
-    uint64_t begun_before, begun_after;
+    /* Bits of the functions that have begun: before the call, of which the host may know at the
+     * call; when the call began; and at its end. */
+    uint64_t begun_before, begun_during, begun_after;
 } history[OPS];
 
 static void begin_functions(uint64_t bits)
@@ -916,20 +951,13 @@ static void begin_functions(uint64_t bits)
 static void model_op(const struct program *p, int i)
 {
     begin_functions(history[i].begun_before);
+    learn_of_functions();
+    begin_functions(history[i].begun_during);
     if (!history[i].was_left_out)
         advance(p, &p->ops[i]);
     if (history[i].has_succeeded)
         query_succeeded(&p->ops[i]);
     begin_functions(history[i].begun_after);
-}
-
-static uint64_t new_functions(void)
-{
-    uint64_t bits = 0;
-    for (int f = 0; f < g.function_count; f++)
-        if (begun[g.functions[f].flag] >= g.functions[f].at && !g.functions[f].begun)
-            bits |= (uint64_t)1 << f;
-    return bits;
 }
 
 /* Is the address of what was freed another allocation's now? */
@@ -1073,10 +1101,11 @@ static void compare(const struct program *p, int i, off_t before, int postponed)
 }
 
 /* Functions that have begun during a call that queues work and waits for nothing began before
- * that. */
+ * that, and the host made the call before. */
 static void model_again(const struct program *p, int i, uint64_t functions)
 {
-    history[i].begun_before |= functions;
+    history[i].begun_before |= functions & begun_at_call;
+    history[i].begun_during |= functions & ~begun_at_call;
     model_start();
     for (int k = 0; k <= i; k++)
         model_op(p, k);
@@ -1095,6 +1124,7 @@ static void run_op(const struct program *p, int i)
     outcome->stopped = i;
     history[i].begun_before = new_functions();
     begin_functions(history[i].begun_before);
+    learn_of_functions();
     history[i].was_left_out = !is_possible(p, op) || is_excused(p, op);
     if (history[i].was_left_out) {
         outcome->left_out++;
@@ -1329,6 +1359,7 @@ static void list_op(const struct program *p, const struct op *op)
     case POLL_EVENT: printf("cudaEventQuery(event %d.%d) until it is ready\n", d, e); break;
     case POLL_TIME: printf("cudaEventElapsedTime(event %d.%d) until it is ready\n", d, e); break;
     case AWAIT: printf("the host waits for flag %d of a host function\n", e); break;
+    case AWAIT_ASKING: printf("the host asks until flag %d of a host function is set\n", e); break;
     case QUERY_STREAM: printf("cudaStreamQuery(%s)\n", s); break;
     case QUERY_EVENT: printf("cudaEventQuery(event %d.%d)\n", d, e); break;
     }

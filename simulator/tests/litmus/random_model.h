@@ -87,7 +87,8 @@ enum kind {
     POLL_STREAM,
     POLL_EVENT,
     POLL_TIME,
-    AWAIT, /* of the host function with flag `event` */
+    AWAIT,        /* of the host function with flag `event`, in sleeps */
+    AWAIT_ASKING, /* the same, in queries of another stream */
     QUERY_STREAM,
     QUERY_EVENT
 };
@@ -200,8 +201,9 @@ struct state {
         int last, slot;
     } instances[INSTANCES];
     int instance_of[STREAMS];
-    /* What happens before the next thing that the host does. */
-    struct set host;
+    /* What happens before the next call of the host; and with what host functions have told it that
+     * began in its last call, before what any code of the host does. */
+    struct set host, host_code;
     /* The node with which all further work of the device is serialized, or -1. */
     int serialized[DEVICES];
     /* The node of each event's record, or -1. */
@@ -557,7 +559,8 @@ static bool awaited(const struct op *op, struct set *s)
     case POLL_EVENT:
     case POLL_TIME: with_node(s, g.record[op->device][op->event]); return true;
     case SYNC_DEVICE: *s = all_of_device(op->device); return true;
-    case AWAIT: with_node(s, g.functions[function_of_flag(op->event)].node); return true;
+    case AWAIT:
+    case AWAIT_ASKING: with_node(s, g.functions[function_of_flag(op->event)].node); return true;
     default: return false;
     }
 }
@@ -654,6 +657,7 @@ static bool is_possible(const struct program *p, const struct op *op)
             return false;
         break;
     case AWAIT:
+    case AWAIT_ASKING:
         if (function_of_flag(op->event) < 0)
             return false;
         break;
@@ -826,6 +830,7 @@ static void release(int node)
 static bool judge_postponed(void)
 {
     bool hazard = false;
+    unite(&g.host_code, &g.host);
     for (int i = 0; i < g.postponed_count; i++) {
         struct postponed *c = &g.postponed[i];
         if (c->settled || is_held(c->second) || (c->either && is_held(c->first)))
@@ -834,17 +839,21 @@ static bool judge_postponed(void)
         if (!has(&befores[c->second], c->first)
             && !(c->either && has(&befores[c->first], c->second))
             && !(c->by_function
-                 && (has(&g.host, c->first) || (c->either && has(&g.host, c->second)))))
+                 && (has(&g.host_code, c->first) || (c->either && has(&g.host_code, c->second)))))
             hazard = true;
     }
     return hazard;
 }
 
+/* Its flag may be read from the next call on. */
 static void function_has_begun(int function)
 {
     g.functions[function].begun = true;
-    with_node(&g.host, g.functions[function].node);
+    with_node(&g.host_code, g.functions[function].node);
 }
+
+/* The host makes a call: it may have read the flags. */
+static void learn_of_functions(void) { unite(&g.host, &g.host_code); }
 
 /* A query has found it ready. */
 static void query_succeeded(const struct op *op)
@@ -933,7 +942,11 @@ static void advance(const struct program *p, const struct op *op)
         awaited(op, &s);
         unite(&g.host, &s);
         break;
-    case AWAIT: function_has_begun(function_of_flag(op->event)); break;
+    case AWAIT:
+    case AWAIT_ASKING:
+        function_has_begun(function_of_flag(op->event));
+        learn_of_functions();
+        break;
     case TRIM:
     case QUERY_STREAM:
     case QUERY_EVENT: break;

@@ -403,3 +403,69 @@ C
     done
     finish
 }
+
+# ---- what nobody can see ----
+
+@test "where a host function alone orders two calls, the last words say so, or the report does" {
+    cat >unseen.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+static atomic_int flag;
+static void set_flag(void *unused) { (void)unused; flag = 1; }
+int main(int argc, char **argv)
+{
+    int *data, *other, how = argc > 1 ? atoi(argv[1]) : 0;
+    cudaStream_t a, b, c;
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking);
+    cudaMalloc((void **)&data, 4096);
+    cudaMalloc((void **)&other, 4096);
+    cudaMemsetAsync(data, 1, 4096, a);
+    cudaLaunchHostFunc(a, set_flag, NULL);
+    switch (how) {
+    case 0: break;
+    case 1: cudaStreamSynchronize(c); break;
+    case 2: cudaGetLastError(); break;
+    case 3: usleep(2000); break;
+    case 4: usleep(100000); break;
+    case 5: for (int i = 0; i < 1000; i++) cudaMemsetAsync(other, i, 4096, c); break;
+    case 6: while (!flag) cudaMemsetAsync(other, 1, 4096, c); break;
+    case 7: while (!flag) usleep(1000); break;
+    case 8: while (!flag) cudaStreamQuery(c); break;
+    case 9: while (!flag) ; break;
+    }
+    cudaMemsetAsync(data, 2, 4096, b);
+    cudaDeviceSynchronize();
+    cudaFree(data);
+    cudaFree(other);
+}
+C
+    build gcc unseen.c -g
+    local how schedule
+    for schedule in measured instant; do
+        for how in 0 1 2; do
+            SIM_SCHEDULE=$schedule run bounded ./program $how
+            assert_equal "$how $status" "$how 3"
+            assert_output --partial "hazard: unordered writes."
+            refute_output --partial "only because a host function"
+        done
+        # It has slept once, or made calls for longer than a function takes to begin.
+        for how in 3 4 5 6; do
+            SIM_SCHEDULE=$schedule run bounded ./program $how
+            assert_equal "$how $status" "$how 0"
+            assert_output "simulated device: cudaMemsetAsync at unseen.c:30 (stream 2) comes after \
+cudaMemsetAsync at unseen.c:16 (stream 1) only because a host function had begun meanwhile. \
+Nothing shows that the host looked at what the function did. If it did not, a wait is missing \
+there; SIM_SCHEDULE=late may report it."
+        done
+        # It looks for the flag again and again.
+        for how in 7 8 9; do
+            SIM_SCHEDULE=$schedule run bounded ./program $how
+            assert_equal "$how $status" "$how 0"
+            assert_output ""
+        done
+    done
+}
