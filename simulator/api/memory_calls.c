@@ -518,6 +518,16 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
         attributes->hostPointer = NULL;
 }
 
+/* Since CUDA 13.4 there is an int behind hostPointer, localityDomainOrdinal, where older headers
+ * have the first of `reserved`. Documented: -1 for memory that is in no locality domain, as all is
+ * here. */
+static void set_no_domain(struct cudaPointerAttributes *attributes)
+{
+    const int none = -1;
+    size_t at = offsetof(struct cudaPointerAttributes, hostPointer) + sizeof(void *);
+    memcpy((char *)attributes + at, &none, sizeof none);
+}
+
 /* The device of memory that is not CUDA's is -2 (measured: probe-answers.txt, "memory"). */
 cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAttributes *attributes,
                                         const void *pointer)
@@ -528,6 +538,7 @@ cudaError_t do_cudaPointerGetAttributes(struct call *call, struct cudaPointerAtt
     line_number(&call->line, "allocation", memory_allocation_id(&a));
     *attributes = (struct cudaPointerAttributes){
         .type = cudaMemoryTypeUnregistered, .device = -2, .hostPointer = (void *)pointer};
+    set_no_domain(attributes);
     if (a.kind == ADDRESS_ALLOCATED)
         describe_allocation(attributes, &a);
     if (a.kind == ADDRESS_PINNED) {

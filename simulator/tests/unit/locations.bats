@@ -162,3 +162,52 @@ END
     done
     finish
 }
+
+# Headers since CUDA 13.4 have it where older ones have the first of `reserved`.
+@test "cudaPointerGetAttributes: no memory is in a locality domain, which is -1 and not domain 0" {
+    cat >domain.c <<'C'
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct attributes {
+    int type, device;
+    void *device_pointer, *host_pointer;
+    union { int domain; long unused; };
+    long reserved[7];
+};
+int cudaMalloc(void **, size_t);
+int cudaMallocAsync(void **, size_t, void *);
+int cudaMallocHost(void **, size_t);
+int cudaMallocManaged(void **, size_t, unsigned);
+int cudaFree(void *);
+int cudaFreeHost(void *);
+int cudaPointerGetAttributes(struct attributes *, const void *);
+static void ask(const void *p)
+{
+    struct attributes a;
+    memset(&a, 0x55, sizeof a);
+    int e = cudaPointerGetAttributes(&a, p);
+    printf("%d: type %d, domain %d, reserved %ld %ld, %zu bytes\n", e, a.type, a.domain,
+           a.reserved[0], a.reserved[6], sizeof a);
+}
+int main(void)
+{
+    void *device, *pool, *host, *managed;
+    cudaMalloc(&device, 64);
+    cudaMallocAsync(&pool, 64, NULL);
+    cudaMallocHost(&host, 64);
+    cudaMallocManaged(&managed, 64, 1);
+    ask(device), ask(pool), ask(host), ask(managed), ask(&device);
+    cudaFree(device), cudaFree(pool), cudaFree(managed), cudaFreeHost(host);
+}
+C
+    gcc -Wall domain.c "$ROOT/build/simulator/libcudart.so.13" -o domain
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./domain
+    assert_success
+    assert_output "0: type 2, domain -1, reserved 0 0, 88 bytes
+0: type 2, domain -1, reserved 0 0, 88 bytes
+0: type 1, domain -1, reserved 0 0, 88 bytes
+0: type 3, domain -1, reserved 0 0, 88 bytes
+0: type 0, domain -1, reserved 0 0, 88 bytes"
+}
