@@ -4,6 +4,7 @@
 #include "api/call.h"
 #include "api/graph_handle.h"
 #include "api/graph_tasks.h"
+#include "base/hazards.h"
 #include "check/checker.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
@@ -400,6 +401,7 @@ static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGr
         diag("cudaGraphAddNode: a node of this type (%d) is not simulated: the call returns "
              "cudaErrorNotSupported.",
              (int)p->type);
+        hazards_gave_up("a node of a graph was refused");
         return cudaErrorNotSupported;
     }
 }

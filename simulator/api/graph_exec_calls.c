@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "api/graph_handle.h"
+#include "base/hazards.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"
 #include "graph/kernel_node.h"
@@ -27,6 +28,7 @@ static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGra
             return cudaErrorInvalidValue;
         diag("launches from the device are not simulated: instantiating for them returns "
              "cudaErrorNotSupported.");
+        hazards_gave_up("a graph for launches from the device was refused");
         return cudaErrorNotSupported;
     }
     if (flags & ~valid_flags || g->capturing)

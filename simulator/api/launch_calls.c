@@ -27,7 +27,7 @@ static cudaError_t launch(struct call *call, const struct launch *l)
     const char *why;
     const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
     if (!code)
-        return nvcc_kernel_refuse(k, why);
+        return nvcc_kernel_refuse_launch(k, why);
     cudaError_t e = nvcc_kernel_check(k, code, l->grid, l->block, l->shared_bytes, l->cooperative);
     if (e)
         return e;

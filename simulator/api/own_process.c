@@ -125,11 +125,12 @@ __attribute__((destructor)) static void at_end(void)
         line_number(&line, "descriptors", descriptors);
     line_write(&line);
     journal_close();
+    bool given_up = !exit_status && !report_count() && hazards_end_given_up();
     if (report_count())
         hazards_end(report_count());
     hazards_close();
-    if (report_count())
-        os_exit(3);
+    if (report_count() || given_up)
+        os_exit(given_up ? 4 : 3);
     lock_release();
 }
 

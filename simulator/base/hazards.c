@@ -11,10 +11,11 @@
 #include "os/os.h"
 
 /* `file` is NULL when there is none. `first` is the first line of the first report, without its
- * first word; empty: there was none. Needs the lock. */
+ * first word, `given_up` what was given up first; empty: there was none. Needs the lock. */
 static struct {
     os_file *file;
     char first[512];
+    char given_up[512];
 } hazards;
 
 const char *hazard_name(enum hazard kind)
@@ -77,6 +78,28 @@ void hazards_end(unsigned count)
     else
         hazards_diag("%u hazards were reported, so the exit status is 3. The first: %s", count,
                      hazards.first);
+}
+
+void hazards_gave_up(const char *format, ...)
+{
+    NEEDS_LOCK();
+    va_list arguments;
+    if (hazards.given_up[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(hazards.given_up, sizeof hazards.given_up, format, arguments);
+    va_end(arguments);
+}
+
+bool hazards_end_given_up(void)
+{
+    NEEDS_LOCK();
+    if (!hazards.given_up[0] || settings.any_status)
+        return false;
+    hazards_diag("%s, and the program ends as if all had run, so the exit status is 4. To leave "
+                 "the status to the program: SIM_KERNELS=%s:allow",
+                 hazards.given_up, settings.refuse_kernels ? "refuse" : "run");
+    return true;
 }
 
 void hazards_close(void)

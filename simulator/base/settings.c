@@ -67,6 +67,23 @@ static bool read_yes_or_no(const char *name, bool fallback, const char *no, cons
     os_fatal("%s is \"%s\"; expected %s or %s.", name, text, yes, no);
 }
 
+static void read_kernels(void)
+{
+    const char *text = os_environment("SIM_KERNELS");
+    size_t length = text ? strcspn(text, ":") : 0;
+    if (!text)
+        return;
+    settings.refuse_kernels = length == strlen("refuse") && !strncmp(text, "refuse", length);
+    settings.any_status = !strcmp(text + length, ":allow");
+    bool runs = length == strlen("run") && !strncmp(text, "run", length);
+    if ((!settings.refuse_kernels && !runs) || (text[length] && !settings.any_status))
+        os_fatal("SIM_KERNELS is \"%s\"; expected run, refuse, run:allow or refuse:allow: the "
+                 "kernels that nvcc built run, or none does. Where one does not, or a fault ends "
+                 "it, a program that ends with status 0 ends with 4, or with :allow "
+                 "with its own status.",
+                 text);
+}
+
 static void read_check(void)
 {
     const char *text = os_environment("SIM_CHECK");
@@ -210,7 +227,7 @@ void settings_read(void)
     read_check();
     settings.idle = read_yes_or_no("SIM_IDLE", true, "off", "on");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
-    settings.refuse_kernels = read_yes_or_no("SIM_KERNELS", false, "run", "refuse");
+    read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.journal = os_environment("SIM_JOURNAL");
     settings.report = os_environment("SIM_REPORT");

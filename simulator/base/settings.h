@@ -44,6 +44,7 @@ struct __attribute__((aligned(4096))) settings {
     /* ... and with strict an asynchronous copy to or from ordinary memory orders nothing. */
     bool strict;
     bool refuse_kernels; /* SIM_KERNELS: refuse runs no kernel that nvcc built; default run */
+    bool any_status;     /* SIM_KERNELS=...:allow: a kernel that did not run changes no status */
     bool explain;        /* SIM_EXPLAIN: 1 prints the vector clocks that a report goes by */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
     const char *report;  /* SIM_REPORT: the file that gets the reports, too, or NULL */

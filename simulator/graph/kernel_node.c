@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/device_state.h"
+#include "base/hazards.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -25,6 +26,14 @@ void *kernel_function(enum task_kind kind)
     return &functions[kind];
 }
 
+static cudaError_t refuse_extra(void)
+{
+    diag("kernel nodes with arguments in `extra` are not simulated: the call returns "
+         "cudaErrorNotSupported.");
+    hazards_gave_up("a kernel node was refused");
+    return cudaErrorNotSupported;
+}
+
 static bool is_empty(dim3 d) { return !d.x || !d.y || !d.z; }
 
 static cudaError_t check_params(const struct cudaKernelNodeParams *p)
@@ -33,11 +42,8 @@ static cudaError_t check_params(const struct cudaKernelNodeParams *p)
      * arguments, so none at all is an error too. */
     if (!p->kernelParams == !p->extra)
         return cudaErrorInvalidValue;
-    if (p->extra) {
-        diag("kernel nodes with arguments in `extra` are not simulated: the call returns "
-             "cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
+    if (p->extra)
+        return refuse_extra();
     /* Assumed: as documented for cudaLaunchKernel's driver counterpart. Whatever its size, the
      * kernels of kernels.cu do the same. */
     return is_empty(p->gridDim) || is_empty(p->blockDim) ? cudaErrorInvalidValue : cudaSuccess;
@@ -50,12 +56,9 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
     const char *why;
     const struct kernel_code *code = registry_code(k, t->device, device_variable_address, &why);
     if (!code)
-        return nvcc_kernel_refuse(k, why);
-    if (p->extra) {
-        diag("kernel nodes with arguments in `extra` are not simulated: the call returns "
-             "cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
+        return nvcc_kernel_refuse_launch(k, why);
+    if (p->extra)
+        return refuse_extra();
     if (!p->kernelParams && code->entry->function->parameters.count)
         return cudaErrorInvalidValue;
     cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/device_state.h"
+#include "base/hazards.h"
 #include "base/settings.h"
 #include "check/checker.h"
 #include "mem/address_map.h"
@@ -31,6 +32,14 @@ cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why)
              k->name, why);
     k->refusal_said = true;
     return cudaErrorNoKernelImageForDevice;
+}
+
+cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why)
+{
+    NEEDS_LOCK();
+    cudaError_t e = nvcc_kernel_refuse(k, why);
+    hazards_gave_up("a launch of the kernel %s was refused", k->name);
+    return e;
 }
 
 static size_t figure(enum cudaDeviceAttr attribute)
@@ -420,6 +429,7 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
          e == cudaErrorIllegalAddress ? "illegal address" : "launch failure", t[0], t[1], t[2],
          b[0], b[1], b[2], r->op->name, r->op->stream->id,
          line_of(f->code, f->instruction, line, sizeof line), what);
+    hazards_gave_up("a fault ended the kernel %s", r->op->name);
     device_fault(e);
 }
 

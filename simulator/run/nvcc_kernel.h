@@ -27,6 +27,8 @@ struct nvcc_kernel {
 
 /* Says once of a kernel why it does not run (the end of a sentence). Returns the error. */
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
+/* The same for a launch of it, or a node: then the program's exit status says so, too. */
+cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
 /* Returns the error of a launch of this shape, or cudaSuccess. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);

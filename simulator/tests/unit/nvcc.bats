@@ -20,9 +20,18 @@ compiled() {
 # The program, compiled, finds the simulated device by this alone.
 ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
 
+# gave_up WHAT [SETTING]: what ran last ended with 0, but for this
+gave_up() {
+    assert_equal "$status" 4
+    assert_line "simulated device: $1, and the program ends as if all had run, so \
+the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:allow"
+}
+
 @test "a launch whose kernel cannot run returns an error, and a sentence names the kernel once" {
-    run "$PROGRAMS/nvcc_by_hand" refused
+    SIM_KERNELS=run:allow run "$PROGRAMS/nvcc_by_hand" refused
     assert_success
+    run "$PROGRAMS/nvcc_by_hand" refused
+    gave_up "a launch of the kernel image::blur was refused"
     assert_line "all as expected"
     assert_equal "$(grep -c '^simulated device: the kernel image::blur ' <<<"$output")" 1
     assert_output --partial "does not run here: its device code is of a form that is not known here"
@@ -69,7 +78,7 @@ simulated device was built on a machine whose processor has AVX2, which this one
 }
 
 @test "device code that is compressed, damaged, or in a list" {
-    run bounded "$PROGRAMS/nvcc_by_hand" compressed
+    SIM_KERNELS=run:allow run bounded "$PROGRAMS/nvcc_by_hand" compressed
     assert_success
     assert_line "all as expected"
     assert_output --partial "its compressed device code is damaged"
@@ -115,12 +124,15 @@ cudaErrorNoKernelImageForDevice
 cudaSuccess
 7"
     SIM_KERNELS=refuse ran
-    assert_success
+    gave_up "a launch of the kernel set was refused" refuse
     assert_line --partial "the kernel set was built by nvcc and does not run here: SIM_KERNELS is"
+    assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
+    SIM_KERNELS=refuse:allow ran
+    assert_success
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
     compiled program.cu -gencode arch=compute_90,code=sm_90
     ran
-    assert_success
+    gave_up "a launch of the kernel set was refused"
     assert_line --partial "it has code for GPUs alone and no PTX"
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
 }
@@ -340,6 +352,9 @@ faulted() {
     assert_line "$2"
     for words in "${@:3}"; do assert_output --partial "$words"; done
     assert_output --partial "of the kernel $1 (stream 0)"
+    gave_up "a fault ended the kernel $1"
+    SIM_KERNELS=run:allow LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    assert_success
 }
 
 @test "what a kernel may not do ends it with a sentence" {
@@ -350,6 +365,69 @@ faulted() {
     faulted trap cudaErrorLaunchFailure "came to a trap"
     faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
     faulted half cudaErrorLaunchTimeout "waits at a barrier"
+}
+
+@test "a kernel that did not run changes a status of 0 alone, also where a graph has it" {
+    cat >program.cu <<'C'
+#include <cstdio>
+#include <cstdlib>
+__global__ void clusters(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
+__global__ void grids(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
+__global__ void good(int *a) { *a = 1; }
+int main(int argc, char **argv)
+{
+    int *a, how = atoi(argv[1]), status = argc > 2 ? atoi(argv[2]) : 0;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaStream_t s;
+    cudaMalloc(&a, 4);
+    cudaStreamCreate(&s);
+    cudaGraphCreate(&graph, 0);
+    void *arguments[] = {&a};
+    cudaKernelNodeParams p = {};
+    p.func = (void *)(how == 2 ? good : grids);
+    p.gridDim = p.blockDim = dim3(1);
+    p.kernelParams = how == 2 ? nullptr : arguments;
+    void *extra[] = {nullptr};
+    if (how == 2) p.extra = extra;
+    switch (how) {
+    case 0: clusters<<<1, 1>>>(a); break;
+    case 1:
+    case 2: cudaGraphAddKernelNode(&node, graph, nullptr, 0, &p); break;
+    case 3:
+        cudaGraphDestroy(graph);
+        cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
+        grids<<<1, 1, 0, s>>>(a);
+        cudaStreamEndCapture(s, &graph);
+        break;
+    case 4: cudaLaunchCooperativeKernel((void *)grids, 1, 1, arguments, 0, s); break;
+    case 5: cudaMemsetAsync(a, 1, 4, s); good<<<1, 1>>>(a); break;
+    case 6: good<<<1, 2000>>>(a); break;
+    }
+    if (how != 3 || graph) cudaGraphDestroy(graph);
+    cudaStreamDestroy(s);
+    cudaFree(a);
+    return status;
+}
+C
+    compiled program.cu -arch=compute_90
+    local how kernel=clusters
+    for how in 0 1 3 4; do
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
+        gave_up "a launch of the kernel $kernel was refused"
+        kernel=grids
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how 7
+        assert_equal "$status" 7
+        refute_output --partial "exit status"
+    done
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 2
+    gave_up "a kernel node was refused"
+    # What ran is not concerned, and neither is what a GPU refuses, too.
+    for how in 5 6; do
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
+        assert_success
+        assert_output ""
+    done
 }
 
 # 400 million instructions pass before it is given up.
