@@ -17,6 +17,7 @@
 ## TEACHING     make grade         points and reasons; STUDENT=FOLDER ONLY="1 6"
 ##              make grade-class   the same for each folder in CLASS=FOLDER, with one table
 ##              make new-lesson    the files of a new lesson: NAME=my_topic
+##              make mutant        add a mistake to a lesson: LESSON=06 NAME=it FILE=my.c
 ## UPKEEP       make test          the quick tests; make test-all: all of them
 ##              make simulator     the simulated device alone; make clean: remove build/
 ##              make bench         what a call costs; make scale: as a program grows
@@ -199,7 +200,7 @@ clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
 	@$(ON_DEVICE)$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
 	@bash tools/check.sh clinic/$(2) "$(FILE)"
-repaired-$(1): $(PROGRAMS)/docs/clinic/$(2)_right
+repaired-$(1): $(PROGRAMS)/repairs/$(2)
 	@$(ON_DEVICE)$$< $(ARGS)
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
@@ -219,9 +220,11 @@ grade grade-class: $(LIBRARY)
 list:
 	@printf '%s\n' $(LESSONS)
 
-.PHONY: new-lesson format
+.PHONY: new-lesson mutant format
 new-lesson:
 	@bash tools/new_lesson.sh "$(NAME)"
+mutant: $(LIBRARY)
+	@python3 -B tools/variants.py new "$(LESSON)" "$(or $(KIND),mutant)" "$(NAME)" "$(FILE)"
 format:
 	@bash tools/format.sh
 

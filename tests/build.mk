@@ -2,39 +2,46 @@
 
 FOR_SIMULATOR := $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include
 
-# A mutant is a solution with one mistake: tests/lessons/NN_name/mutants/MISTAKE.patch makes
-# build/mutants/NN_name/MISTAKE.c, and `make solution-04 MUTANT=MISTAKE` runs one. They
-# are kept: reports name their lines.
-define mutants_of_a_lesson
+# tests/lessons/*/variants.txt says how a variant differs from a solution, or from a case of the
+# clinic. `make solution-04 MUTANT=NAME` runs a mutant, which has one mistake; a starter is a
+# lesson's file as it is delivered; `make repaired-03` runs a repair. These files are kept, because
+# reports name their lines.
+VARIANT = @python3 -B tools/variants.py make $@
+define mutants_of_a_room
 .PRECIOUS: build/mutants/$(1)/%.c
-build/mutants/$(1)/%.c: tests/lessons/$(1)/mutants/%.patch solutions/$(1).c
-	@bash tools/mutant.sh $$< $$@
-build/mutants/$(1)/%.c:
-	@bash tools/mutant.sh tests/lessons/$(1)/mutants/$$*.patch
+build/mutants/$(1)/%.c: tests/lessons/$(1)/variants.txt $(2) tools/variants.py
+	$$(VARIANT)
 endef
-$(foreach name,$(LESSONS),$(eval $(call mutants_of_a_lesson,$(name))))
+$(foreach name,$(LESSONS),$(eval $(call mutants_of_a_room,$(name),solutions/$(name).c)))
+$(foreach name,$(CASES),$(eval $(call mutants_of_a_room,clinic/$(name),\
+	docs/clinic/$(name)_wrong.c)))
 
-# A lesson's file as it is delivered, which the book shows whatever a student has made of it. The
-# patch is made anew by: make starters
-build/starters/%.c: tests/lessons/%/starter.patch solutions/%.c
-	@tools/mutant.sh $< $@
-.PRECIOUS: build/starters/%.c
+.PRECIOUS: build/starters/%.c build/repairs/%.c
+build/starters/%.c: tests/lessons/%/variants.txt solutions/%.c tools/variants.py
+	$(VARIANT)
+build/repairs/%.c: tests/lessons/clinic/%/variants.txt docs/clinic/%_wrong.c tools/variants.py
+	$(VARIANT)
+
+# Writes the starters in variants.txt again, after a lesson's file or its solution was changed.
 .PHONY: starters
 starters:
-	@$(foreach name,$(LESSONS),tools/starter.sh $(name) && ) true
+	@python3 -B tools/variants.py starters
+
+# A warning is an error here: a test would not see that of a program built before.
+define programs_of_variants
+$$(SIMULATOR)/$(1)/%: build/$(1)/%.c $$(SHARED) $$(LIBRARY)
+	@bash tools/compile.sh $$(CC) $$(FOR_SIMULATOR) -g1 -Werror -Wno-unused-function $$< -o $$@ \
+		$$(LIBRARY) -lm -pthread -Wl,-rpath,'$$$$ORIGIN/..:$$$$ORIGIN/../..:$$$$ORIGIN/../../..'
+build/gpu/$(1)/%: build/$(1)/%.c $$(SHARED) build/gpu/kernels.o
+	@bash tools/compile.sh $$(CC) $$(C_FLAGS) -isystem build/gpu/include $$< -o $$@ \
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
+		-Wl,-rpath,'$$$$ORIGIN/../lib:$$$$ORIGIN/../../lib:$$$$ORIGIN/../../../lib'
+endef
+$(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kind))))
 
 # The rules of each lesson's check as tests for Bats.
 build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
 	@bash tests/grading/rules.sh $* $@
-
-# A warning is an error here: a test would not see that of a program built before.
-$(SIMULATOR)/mutants/%: build/mutants/%.c $(SHARED) $(LIBRARY)
-	@bash tools/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
-		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -pthread -Wl,-rpath,'$$ORIGIN/../..'
-
-$(SIMULATOR)/starters/%: build/starters/%.c $(SHARED) $(LIBRARY)
-	@tools/compile.sh $(CC) $(FOR_SIMULATOR) -g1 -Werror \
-		-Wno-unused-function $< -o $@ $(LIBRARY) -lm -Wl,-rpath,'$$ORIGIN/..'
 
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
 # headers are compiled once, nothing is optimized, and a new library does not build them again.
@@ -85,9 +92,3 @@ program:
 grader:
 	@printf 'lesson %s\n' $(LESSONS)
 	@printf 'compiler %s\n' $(CC) $(FOR_CHECKS)
-
-# On a GPU.
-build/gpu/mutants/%: build/mutants/%.c $(SHARED) build/gpu/kernels.o
-	@bash tools/compile.sh $(CC) $(C_FLAGS) -isystem build/gpu/include $< -o $@ \
-		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -lm -pthread \
-		-Wl,-rpath,'$$ORIGIN/../../lib'

@@ -145,7 +145,6 @@ grading_copy() {
     cp -a Makefile lessons solutions simulator tools "$1"
     cp -a tests/{grading,build.mk} "$1/tests"
     cp -a tests/lessons/[0-9]*_* "$1/tests/lessons"
-    rm -rf "$1"/tests/lessons/*/{mutants,styles}
     copy_built "$1"
 }
 

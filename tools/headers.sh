@@ -56,7 +56,7 @@ count_messages() {
 # against INCLUDE: how many programs compile without a message
 against() {
     local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
-    local once=$fetched/litmus.$$
+    local once=$fetched/litmus.$$ repairs=()
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
         "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
@@ -65,9 +65,11 @@ against() {
         return 1
     }
     if [ "$version" -ge 13000 ]; then
-        make -s build/simulator/unmodeled.inc || return
+        mapfile -t repairs < <(basename -as _wrong.c docs/clinic/*_wrong.c)
+        repairs=("${repairs[@]/%/.c}")
+        make -s build/simulator/unmodeled.inc "${repairs[@]/#/build/repairs/}" || return
         programs+=(simulator/*/*.c simulator/tests/{unit,facts,facts/sanitizer}/*.c)
-        programs+=(docs/programs/*.c docs/clinic/*.c)
+        programs+=(docs/programs/*.c docs/clinic/*.c "${repairs[@]/#/build/repairs/}")
         # The tests compile these with the headers of build/cuda, where a warning is an error.
         if [ "$1" != build/cuda/include ]; then
             mapfile -t litmus < <(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)

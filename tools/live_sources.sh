@@ -1,19 +1,17 @@
 #!/usr/bin/env bash
 # One number for what docs/live/live.wasm is compiled from (simulator/web.mk), without comments and
-# blanks: live_sources.sh. `make live` keeps it in docs/live/sources.txt. A mutant is what its patch
-# changes.
+# blanks: live_sources.sh. `make live` keeps it in docs/live/sources.txt.
 set -eu
 cd "$(dirname "$0")/.."
+tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | xargs make -s
 {
     find simulator \( -path simulator/ptx -o -path 'simulator/os/*.c' \) -prune -o \
         -name '*.[ch]' -print -o -name '*.def' -print
     echo simulator/os/common.c
     find simulator/os/web -name '*.[ch]'
     printf '%s\n' lessons/*.h docs/live/*.c
-    tools/live_programs.sh |
-        sed 's|^build/mutants/\(.*\)/\(.*\)|tests/lessons/\1/mutants/\2.patch|; t; s|$|.c|'
+    tools/live_programs.sh | sed 's|$|.c|'
 } | sort -u | while read -r file; do
     echo "$file"
-    [[ $file != *.patch ]] || { grep '^[-+]' "$file" && continue; }
     "${CC:-gcc}" -fpreprocessed -dD -E -P -x c "$file" 2>&1 | tr -d ' \n'
 done | sha256sum | cut -d ' ' -f 1

@@ -60,7 +60,7 @@ program "" >"lessons/$name.c"
 program "$added" >"solutions/$name.c"
 
 room=tests/lessons/$name
-mkdir -p "$room"/{expected,mutants,styles}
+mkdir -p "$room/expected"
 cat >"$room/manifest.ini" <<END
 # What the workbook knows of this lesson; tests/grading/manifest.py says what each word means.
 [lesson]
@@ -99,22 +99,20 @@ def test_output(check):
 END
 # Expected by its author, until make gpu has recorded what a device prints.
 echo "the first element is 42" >"$room/expected/output.txt"
-# patch NAME STATEMENT: the difference from the solution, for a mutant or a style
-difference() {
-    echo
-    program "$2" | diff -U2 --label "solutions/$name.c" --label "build/mutants/$name/$1.c" \
-        "solutions/$name.c" - || true
-}
-{
-    echo "Adds in the legacy stream, which a non-blocking stream does not wait for."
-    echo "Fails: what was filled is added to"
-    echo "Says:  in one stream (YOUR WORK)"
-    difference other_stream "${added/, stream/, cudaStreamLegacy}"
-} >"$room/mutants/other_stream.patch"
-{
-    echo "Adds one twice."
-    difference added_twice "${added/2, count/1, count}${added/2, count/1, count}"
-} >"$room/styles/added_twice.patch"
+python3 -B tools/variants.py starters "$name"
+cat >>"$room/variants.txt" <<END
+
+== mutant other_stream
+Adds in the legacy stream, which a non-blocking stream does not wait for.
+fails: added
+says:  in one stream (YOUR WORK)
+- ${added%$'\n'}
++ ${added/, stream/, cudaStreamLegacy}
+== style added_twice
+Adds one twice.
+- ${added%$'\n'}
++ ${added/2, count/1, count}+ ${added/2, count/1, count}
+END
 
 {
     printf '%s\n%s\n\n' "$title" "${title//?/=}"
@@ -189,20 +187,21 @@ END
 
 python3 -B tests/grading/manifest.py readme
 sed -i "s/^   ${last%.c}$/&\n   $name/" docs/index.rst
-tools/starter.sh "$name"
 
 cat <<END
 These files were created. They compile, and make check-$number judges them:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
-    $room/: its manifest, check, expected output, starter.patch, a mutant and a style
+    $room/: its manifest, check, expected output, and variants,
+        which are the starter, a mutant and a style
 README.md and the toctree of docs/index.rst name it, behind ${last%.c}. When its manifest has
 another title or part, make format writes README.md again, and its line in docs/index.rst moves.
 Still to write:
     what the lesson is about, in each of them
-    a mutant for each mistake that a student is likely to make, as docs/teaching.rst describes it
+    a mutant for each mistake that a student is likely to make: make mutant LESSON=$number
+        NAME=my_mistake FILE=mine.c
     the points, when the check has its rules: tests/grading/grade.sh baseline
     the expected output as a GPU prints it: make gpu
 What is still missing is reported by:
-    TEST_LONG=1 bats tests/book/{checks,solutions,decisions}.bats tests/lessons/mutants.bats
+    TEST_LONG=1 bats tests/{grading/checks,book/solutions,book/decisions,lessons/mutants}.bats
     bats tests/book/{book,pages,questions,prose,format}.bats
 END

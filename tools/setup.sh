@@ -524,7 +524,7 @@ remove_left_overs() {
         pid=${file%.[dh]}
         pid=${pid##*.}
         [ -e "/proc/$pid" ] || left+=("$file")
-    done < <(find build/{simulator,release}* build/gpu build/mutants \
+    done < <(find build/{simulator,release}* build/gpu build/{mutants,starters,repairs} \
         -regextype posix-extended -type f \
         -regex '.*\.[0-9]+(\.[dh])?' ! -name libcudart.so.13 2>/dev/null)
     [ "${#left[@]}" = 0 ] || rm -f "${left[@]}"

@@ -29,17 +29,19 @@ EXPECTED='
 UNRECORDED=''
 
 setup_file() {
-    local programs=(docs/clinic/*.c) name schedule status
-    programs=("${programs[@]%.c}")
+    local program programs=() name schedule status
+    for name in $(cases); do programs+=("docs/clinic/${name}_wrong" "repairs/$name"); done
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
     know_compiler
     make -s -j2 BACKEND=simulator "${programs[@]/#/build/simulator/}"
-    for name in "${programs[@]##*/}"; do
+    for program in "${programs[@]}"; do
+        name=${program##*/}
+        [[ $name == *_wrong ]] || name+=_right
         for schedule in "${SCHEDULES[@]}"; do
             status=0
-            SIM_SCHEDULE=$schedule bounded "build/simulator/docs/clinic/$name" </dev/null \
+            SIM_SCHEDULE=$schedule bounded "build/simulator/$program" </dev/null \
                 >"$FOLDER/$name.$schedule.out" 2>"$FOLDER/$name.$schedule.err" || status=$?
             echo "$status" >"$FOLDER/$name.$schedule.status"
         done
@@ -99,7 +101,7 @@ judge_repaired() {
     assert_equal "$(cases | wc -l)" 11
     for name in $(cases); do
         broken=docs/clinic/${name}_wrong.c
-        repaired=docs/clinic/${name}_right.c
+        repaired=build/repairs/$name.c
         page=docs/clinic/$name.rst
         [ -e "$page" ] || { complain "$page does not exist."; continue; }
         [ "$(diff "$broken" "$repaired" | grep -c '^[<>]')" -le 12 ] ||
@@ -119,8 +121,8 @@ judge_repaired() {
         done <"$BATS_TEST_TMPDIR/links"
         grep -q "^Case $((10#${name%%_*})):" "$page" ||
             complain "$page has another number."
-        for file in program-run::\ docs/clinic/"$name"_{wrong,right} \
-            "solution-difference:: docs/clinic/${name}_right" "clinic-case:: $name" \
+        for file in "program-run:: docs/clinic/${name}_wrong" "program-run:: repairs/$name" \
+            "solution-difference:: repairs/$name" "clinic-case:: $name" \
             "clinic-desk:: $name" "program-source:: docs/clinic/${name}_wrong" \
             'dropdown:: The whole program' 'dropdown:: Our repair'; do
             grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
@@ -252,7 +254,7 @@ judge_repair() {
 @test "the checks of the cases: the repaired program passes, the broken one does not" {
     local name
     for name in $(cases); do
-        judge_repair "$name" "docs/clinic/${name}_right.c"
+        judge_repair "$name" "build/repairs/$name.c"
         [ "$status" = 0 ] || complain "$name: its repaired program does not pass." "$output"
         judge_repair "$name" "docs/clinic/${name}_wrong.c"
         [ "$status" = 1 ] || complain "$name: its broken program passes." "$output"
@@ -260,41 +262,17 @@ judge_repair() {
     finish
 }
 
-@test "the checks of the cases: each incorrect repair fails as its patch says, others pass" {
-    local name patch fails says file
-    local -A judged=()
+# judge_mutants.py judges each repair that is a mutant or a style. make test judges one mutant of each
+# case, by the rule that it misses.
+@test "the checks of the cases: each incorrect repair misses the rule that it names, others pass" {
+    local name chosen
     for name in $(cases); do
-        ! [ "$(grep -L '^Fails: nothing' tests/lessons/clinic/"$name"/repairs/*.patch)" = "" ] ||
-            complain "tests/lessons/clinic/$name/repairs has no incorrect repair."
-    done
-    for patch in tests/lessons/clinic/*/repairs/*.patch; do
-        name=$(basename "${patch%/repairs/*}")
-        fails=$(sed -n 's/^Fails: //p' "$patch")
-        says=$(sed -n 's/^Says:  //p' "$patch")
-        file=$BATS_TEST_TMPDIR/${patch##*/}.c
-        python3 -B tools/patched.py "$patch" "docs/clinic/${name}_wrong.c" "$file" || {
-            complain "$patch does not apply."
-            continue
-        }
-        if [ -n "${TEST_LONG:-}" ]; then
-            # No general test sees it: in case 10 that is the second test, in the others the first.
-            if [ "$name" = 10_tight_memory ]; then
-                judge_repair "$name" "$file" "no hazard"
-                [ "$status" = 0 ] || complain "$patch: it is reported." "$output"
-            fi
-            judge_repair "$name" "$file"
-        elif [ "$fails" = nothing ] || [ -n "${judged[$name]:-}" ]; then
-            continue   # make test-all judges each
-        else
-            judge_repair "$name" "$file" "$fails"
-        fi
-        judged[$name]=1
-        if [ "$fails" != nothing ]; then
-            [[ $output == "  MISS  $fails"*"$says"* ]] ||
-                complain "$patch: expected a miss of '$fails' first, that says: $says" "$output"
-        else
-            [ "$status" = 0 ] || complain "$patch does not pass." "$output"
-        fi
+        chosen=()
+        [ -n "${TEST_LONG:-}" ] ||
+            chosen=("$(python3 -B tools/variants.py names "clinic/$name" | head -n 1)")
+        run as_typed python3 -B tests/lessons/judge_mutants.py "clinic/$name" "${chosen[@]}"
+        [ "$status" = 0 ] || complain "$output"
+        [[ $output == *"mutants keep"* ]] || complain "clinic/$name has no mutant."
     done
     finish
 }
@@ -303,7 +281,7 @@ judge_repair() {
     run as_typed make check-clinic-3
     assert_failure
     assert_line "    make check-clinic-03 FILE=mine.c"
-    cp docs/clinic/03_barrier_right.c "$BATS_TEST_TMPDIR/mine.c"
+    cp build/repairs/03_barrier.c "$BATS_TEST_TMPDIR/mine.c"
     run as_typed make check-clinic-03 FILE="$BATS_TEST_TMPDIR/mine.c"
     assert_success
     assert_line --partial "Case 03 is repaired."

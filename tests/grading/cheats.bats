@@ -177,8 +177,8 @@ o the libraries"
     local words
     words=$(sed -nE "s/^   \\$ grep -rlE --include='\*\.c' '(.*)' .*/\1/p" docs/teaching.rst)
     assert [ -n "$words" ]
-    # A mutant has the lines of the solution and those that its patch adds.
-    run grep -lE "$words" lessons/*.c solutions/*.c tests/lessons/*/mutants/*.patch
+    # A variant has the lines of the solution and those that it adds.
+    run grep -lE "$words" lessons/*.c solutions/*.c tests/lessons/*/variants.txt
     assert_output ""
     run grep -LE "$words" \
         tests/grading/attacks/cheats/{rewrite_journal,hide_reports,loader_*,remap_*}.in

@@ -848,8 +848,8 @@ class Case(Check):
 
     A program that the checker does not report may still have lost what it was for, or may be
     correct only because it is short. Each case has a rule of its own for that, and at least one
-    incorrect repair, repairs/NAME.patch, that misses it. These programs end without destroying
-    what they created."""
+    incorrect repair that misses it, a mutant in its variants.txt. These programs end without
+    destroying what they created."""
 
     def expect_destroyed(self, run):
         pass

@@ -10,24 +10,24 @@ setup_file() { know_compiler; }
     local lesson file
     for lesson in $(lessons); do
         for file in "lessons/$lesson.c" "solutions/$lesson.c" "docs/$lesson.rst" \
-            tests/lessons/"$lesson"/{manifest.ini,check.py,starter.patch,expected/output.txt}; do
+            tests/lessons/"$lesson"/{manifest.ini,check.py,variants.txt,expected/output.txt}; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
-        compgen -G "tests/lessons/$lesson/mutants/*.patch" >/dev/null ||
-            complain "tests/lessons/$lesson/mutants: there is no mutant."
-        compgen -G "tests/lessons/$lesson/styles/*.patch" >/dev/null ||
-            complain "tests/lessons/$lesson/styles: there is no right answer of another style."
+        grep -q "^== mutant " "tests/lessons/$lesson/variants.txt" ||
+            complain "tests/lessons/$lesson/variants.txt: there is no mutant."
+        grep -q "^== style " "tests/lessons/$lesson/variants.txt" ||
+            complain "tests/lessons/$lesson/variants.txt: there is no style, a right answer."
     done
     [ -n "$(lessons)" ] || complain "There is no lesson."
     finish
 }
 
-@test "a lesson's file as it is delivered is what its starter.patch makes of the solution" {
+@test "a lesson's file as it is delivered is what its variants.txt makes of the solution" {
     local lesson
+    # shellcheck disable=SC2046  # names
+    make -s $(lessons | sed 's|.*|build/starters/&.c|')
     for lesson in $(lessons); do
-        tools/mutant.sh "tests/lessons/$lesson/starter.patch" \
-            "$BATS_TEST_TMPDIR/$lesson.c" && cmp -s "$BATS_TEST_TMPDIR/$lesson.c" \
-            "lessons/$lesson.c" ||
+        cmp -s "build/starters/$lesson.c" "lessons/$lesson.c" ||
             complain "lessons/$lesson.c or its solution was changed. Type: make starters"
     done
     finish
@@ -233,7 +233,7 @@ earns_nothing() {
     rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
     run as_typed make new-lesson NAME=my_topic
     assert_success
-    assert_line --partial "TEST_LONG=1 bats tests/book/{checks,solutions,decisions}.bats"
+    assert_line --partial "TEST_LONG=1 bats tests/{grading/checks,book/solutions,book/decisions"
     assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
    23_my_topic"
     assert_file_contains README.md 'My topic'

@@ -9,6 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, "tools")
+import variants  # noqa: E402
+
 
 def main():
     out, count = Path(sys.argv[1]), int(sys.argv[2])
@@ -18,8 +21,9 @@ def main():
     ).stdout.split()
     mutants = {
         lesson: sorted(
-            f"build/mutants/{lesson}/{patch.stem}.c"
-            for patch in Path("tests/lessons", lesson).glob("mutants/*.patch")
+            f"build/mutants/{lesson}/{each.name}.c"
+            for each in variants.variants(lesson)
+            if each.kind == "mutant"
         )
         for lesson in lessons
     }

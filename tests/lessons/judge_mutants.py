@@ -1,13 +1,13 @@
 """Judges the mutants and the styles of a lesson: judge_mutants.py NAME [MUTANT...]
 
-A mutant, mutants/MISTAKE.patch in the lesson's room, puts one mistake into the solution that
-students make. Three lines above the patch say what is wrong, how the sentence of the rule begins
-that it misses (Fails:), and a part of what is then said (Says:). A style, styles/NAME.patch, is a
-right answer that its author would not have written: every rule is met.
+Both stand in variants.txt in the lesson's room, whose form tools/variants.py describes. A mutant
+must miss the rule that it names, in the words that it names; a style must meet every rule. NAME may
+be a case of the clinic, clinic/NN_name. There a mutant is a repair that no general rule refuses: it
+misses the rule that it names first, and "ends_well" only if it names that.
 
-Printed is a line for each that is not as its patch says, for two mutants that are told the same,
-and at the end how much of a lesson's points a mutant keeps: the mean. Exit status: 0 all are as
-said, 1 one is not.
+Printed is a line for each that does not, for two mutants of a lesson that are told the same, and at
+the end how much of a lesson's points a mutant keeps: the mean. Exit status: 0 all are as said, 1
+one is not.
 """
 
 import os
@@ -19,72 +19,58 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/grading"), str(ROOT / "tools")]
 import judge  # noqa: E402
 import report  # noqa: E402
-from manifest import Wrong, room  # noqa: E402
-from patched import patched  # noqa: E402
+import variants  # noqa: E402
+from manifest import Wrong  # noqa: E402
 
 
-def heading(patch):
-    """(Fails, Says) of a mutant's patch."""
-    lines = patch.read_text().splitlines()[:3]
-    if len(lines) < 3 or not lines[1].startswith("Fails: ") or not lines[2].startswith("Says:  "):
-        raise Wrong(
-            f"{patch}: expected three lines above the patch: what is wrong, then Fails: and Says:."
-        )
-    return lines[1][7:], lines[2][7:]
-
-
-def patched_file(patch, name, folder):
-    """The C file that a patch makes of the solution."""
-    file, solution = Path(folder) / f"{patch.stem}.c", ROOT / f"solutions/{name}.c"
-    text = patched(patch.read_text(), solution.read_text())
-    if text is None:
-        raise Wrong(f"{patch.relative_to(ROOT)} does not apply to solutions/{name}.c.")
-    file.write_text(text)
-    return file
-
-
-def judged(patch, name, folder):
-    file = patched_file(patch, name, folder)
-    os.environ["CHECK_FOLDER"] = f"build/check/mutants/{name}/{patch.stem}"
+def judged(variant, name, folder):
+    """What the lesson's check says of the variant."""
+    file = Path(folder) / f"{variant.name}.c"
+    file.write_text(variants.source(variant), encoding="utf-8")
+    os.environ["CHECK_FOLDER"] = f"build/check/mutants/{name}/{variant.name}"
     return judge.judge(name, os.path.relpath(file, ROOT))
 
 
-def complaint_of_mutant(patch, found, seen):
+def complaint_of_mutant(mutant, found, seen):
     """What is wrong with the judgment of a mutant, or ""."""
-    fails, says = heading(patch)
-    rule = next((rule for rule in found["rules"] if rule["name"].startswith(fails)), None)
+    for what in ("about", "fails", "says"):
+        if not getattr(mutant, what):
+            return f"it has no {'sentence about it' if what == 'about' else what + ':'}"
+    rule = next((rule for rule in found["rules"] if rule["rule"] == f"test_{mutant.fails}"), None)
     if rule is None or rule["result"] != "failed":
-        others = [f"{each['result']}: {each['name']}" for each in found["rules"]]
-        return f"no rule is missed whose sentence begins so: {fails}\n  " + "\n  ".join(others)
+        others = [f"{each['result']}: {each['rule'][5:]}" for each in found["rules"]]
+        return f"it does not miss the rule {mutant.fails}:\n  " + "\n  ".join(others)
+    missed = [each["rule"][5:] for each in found["rules"] if each["result"] == "failed"]
+    case, early = mutant.room.startswith("clinic/"), {missed[0], *missed} - {mutant.fails}
+    if case and early & {missed[0], "ends_well"}:
+        return f"it misses {', '.join(missed)}: expected {mutant.fails} first, and no ends_well"
     words = "\n".join(report.lines_of({**rule, "see": []}))
-    if says not in words:
-        return f"the rule that is missed does not say: {says}\n{words}"
+    if mutant.says not in words:
+        return f"the rule that is missed does not say: {mutant.says}\n{words}"
     words = words.split("On stderr it printed:")[0]
     # up_to_N is a solution as far as a section of the page has come: no mistake of its own.
-    if words in seen and not patch.stem.startswith("up_to_"):
+    if words in seen and not case and not mutant.name.startswith("up_to_"):
         return f"it is told the same as {seen[words]}:\n{words}"
-    seen[words] = patch.stem
+    seen[words] = mutant.name
     return ""
 
 
 def main(name, *chosen):
     kept, seen, complaints = [], {}, []
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
-        for patch in sorted(room(name).glob("mutants/*.patch")):
-            if chosen and patch.stem not in chosen:
+        for variant in variants.variants(name):
+            if variant.kind not in ("mutant", "style") or (chosen and variant.name not in chosen):
                 continue
-            found = judged(patch, name, folder)
-            kept.append(found["points"] / found["possible"])
-            said = complaint_of_mutant(patch, found, seen)
-            if said:
-                complaints.append(f"{patch.relative_to(ROOT)}: {said}")
-        for patch in sorted(room(name).glob("styles/*.patch")):
-            if chosen and patch.stem not in chosen:
-                continue
-            found = judged(patch, name, folder)
-            if any(rule["result"] != "passed" for rule in found["rules"]):
-                complaints.append(f"{patch.relative_to(ROOT)} is refused.")
+            found = judged(variant, name, folder)
+            said = ""
+            if variant.kind == "mutant":
+                kept.append(found["points"] / found["possible"])
+                said = complaint_of_mutant(variant, found, seen)
+            elif any(rule["result"] != "passed" for rule in found["rules"]):
+                said = "it is refused."
                 report.first(found)
+            if said:
+                complaints.append(f"{variant.where()}: {said}")
     print("\n".join(complaints), end="\n" * bool(complaints))
     if kept:
         print(f"{name}: {len(kept)} mutants keep {sum(kept) / len(kept):.2f} of the points.")

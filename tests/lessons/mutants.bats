@@ -1,24 +1,27 @@
 #!/usr/bin/env bats
 # The checks checked: each mutant, a solution with one of the mistakes that students make, must miss
 # a rule in words that fit the mistake; each style, a right answer that its author would not have
-# written, must meet all (judge_mutants.py beside this). make test judges the first mutant of each
+# written, must meet all (judge_mutants.py beside this). Both stand in variants.txt in the lesson's
+# room, and tools/variants.py makes the programs. make test judges the first mutant of each
 # lesson, make test-all every mutant and every style.
 
 load ../suite
 
 setup_file() { know_compiler; }
 
+mutants() { python3 -B tools/variants.py names "$1"; }
+
 # judge_lesson NN_name: complains about what judge_mutants.py prints
 judge_lesson() {
     local chosen=()
     [ -n "${TEST_LONG:-}" ] ||
-        chosen=("$(basename -as .patch "tests/lessons/$1/mutants"/*.patch | head -n 1)")
+        chosen=("$(mutants "$1" | head -n 1)")
     run as_typed python3 -B tests/lessons/judge_mutants.py "$1" "${chosen[@]}"
     [ "$status" = 0 ] || complain "$output"
     echo "${output##*$'\n'}" >>"$BATS_FILE_TMPDIR/kept"
 }
 
-@test "every mutant misses a rule in the words that its patch names; every style meets all" {
+@test "every mutant misses a rule in the words that it names; every style meets all" {
     local lesson
     for lesson in $(lessons); do judge_lesson "$lesson"; done
     finish
@@ -33,11 +36,10 @@ judge_lesson() {
 }
 
 @test "every mutant compiles without a warning where make builds it" {
-    local lesson patch goals=()
+    local lesson mutant goals=()
     for lesson in $(lessons); do
-        for patch in tests/lessons/"$lesson"/mutants/*.patch; do
-            patch=${patch##*/}
-            goals+=("build/simulator/mutants/$lesson/${patch%.patch}")
+        for mutant in $(mutants "$lesson"); do
+            goals+=("build/simulator/mutants/$lesson/$mutant")
             [ -n "${TEST_LONG:-}" ] || break
         done
     done
@@ -46,20 +48,72 @@ judge_lesson() {
     assert_output ""
 }
 
-@test "a patch that no longer applies is named; so is a mutant that is not there" {
-    local copy=$BATS_TEST_TMPDIR/copy folder=tests/lessons/01_first_allocation
-    mkdir -p "$copy/tests/lessons" "$copy/simulator"
-    cp -a Makefile solutions tools "$copy"
-    cp -a simulator/*.mk "$copy/simulator"
-    cp -a tests/build.mk tests/grading "$copy/tests"
-    cp -a $folder "$copy/tests/lessons"
-    sed -i '/launch_add/d' "$copy/solutions/01_first_allocation.c"
-    run make -s -C "$copy" build/mutants/01_first_allocation/free_before_last_use.c
-    assert_failure
-    assert_line --partial "$folder/mutants/free_before_last_use.patch does not apply to solutions/"
+@test "an edit whose lines stand nowhere or twice is named, with its place" {
+    local room=tests/lessons/01_first_allocation copy=$BATS_TEST_TMPDIR/copy edit said
+    local solution=solutions/01_first_allocation.c
+    mkdir -p "$copy"/{tools,solutions,"$room"}
+    cp tools/variants.py "$copy/tools"
+    lines one two three two one >"$copy/$solution"
+    while IFS='|' read -r edit said; do
+        printf '== style tried\nIt is tried.\n%b\n' "$edit" >"$copy/$room/variants.txt"
+        run python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+        [ "$status" = 1 ] || complain "$edit: status $status, not 1"
+        [[ $output == "$room/variants.txt:"*"$said"* ]] || complain "$edit: it says $output"
+    done <<END
+- four\n+ 4|3: style tried: in $solution these lines of the edit stand nowhere
+- two\n+ 2|3: style tried: in $solution these lines of the edit stand at lines 2 and 4
++ 0|3: style tried: this edit has new lines alone
+  three|3: style tried: this edit has no line
+- three\n--\n- three\n- two|5: style tried: another edit changes this line, too: three
+  three\n+ 3\n--\n+ 4\n  two\n  one|6: style tried: another edit adds lines here, too: 4
+- three\nfour|4: expected a line that begins
+|1: style tried changes nothing
+- three\n== style tried\n- one\n  two|4: style tried stands here for the second time
+- three\n== Style tried\n- one\n  two|4: expected "== starter"
+END
+    lines "== style tried" "It is tried." "  two" "+" "- three" "+ 3" "+ four" "" "== mutant x" \
+        "- three" >"$copy/$room/variants.txt"
+    python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    run cat "$copy/build/styles/01_first_allocation/tried.c"
+    assert_output "$(lines one two "" 3 four two one)"
+    finish
+}
+
+@test "a mutant that is not there is named, with those that are" {
     run make -s BACKEND=simulator solution-06 MUTANT=nothing
     assert_failure
-    assert_output --partial "tests/lessons/06_trim/mutants/nothing.patch does not exist."
+    assert_output --partial "tests/lessons/06_trim/variants.txt has no mutant nothing."
     assert_output --partial "The mutants of 06_trim are: "
     assert_output --partial " keep_in_mib "
+}
+
+@test "make mutant writes a mistake with what its check says, and a right answer as a style" {
+    local copy=$BATS_TEST_TMPDIR/copy room=tests/lessons/06_trim mine=$BATS_TEST_TMPDIR/mine.c
+    grading_copy "$copy"
+    cd "$copy"
+    sed 's|(pool, second)|(pool, second / 2)|' solutions/06_trim.c >"$mine"
+    run as_typed make mutant LESSON=6 NAME=half_kept FILE="$mine" ABOUT="Keeps half of that."
+    assert_success
+    run sed -n '/^== mutant half_kept$/,$p' "$room/variants.txt"
+    assert_line --index 1 "Keeps half of that."
+    assert_line --index 2 "fails: between"
+    assert_line --index 3 --regexp '^says:  .*phase 2 needs'
+    assert_line --index 4 "-     CHECK(cudaMemPoolTrimTo(pool, second));"
+    assert_line --index 5 "+     CHECK(cudaMemPoolTrimTo(pool, second / 2));"
+    make -s build/mutants/06_trim/half_kept.c
+    cmp "$mine" build/mutants/06_trim/half_kept.c
+    run as_typed make mutant LESSON=06 NAME=half_kept FILE="$mine"
+    assert_failure
+    assert_output --partial "$room/variants.txt already has a mutant half_kept."
+    sed 's/(pool, second)/(pool, 1 * second)/' solutions/06_trim.c >"$mine"
+    run as_typed make mutant LESSON=06 NAME=right FILE="$mine"
+    assert_failure
+    assert_output --partial "meets every rule of 06_trim"
+    run as_typed make mutant LESSON=06 KIND=style NAME=right FILE="$mine"
+    assert_success
+    make -s build/mutants/06_trim/half_kept.c
+    tail -n 2 "$room/variants.txt" | grep -qF "+     CHECK(cudaMemPoolTrimTo(pool, 1 * second));"
+    run as_typed make mutant LESSON=99 NAME=right FILE="$mine"
+    assert_failure
+    assert_output --partial "LESSON=99: expected the number of a lesson"
 }

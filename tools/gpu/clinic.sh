@@ -2,8 +2,8 @@
 # What a GPU, compute-sanitizer and the simulated device make of each program of the clinic:
 # clinic.sh [FILE.md [CASE]], by default build/clinic.md and all cases.
 #
-# For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc and make; it needs neither network
-# nor the tools of the test suite. Each program of docs/clinic runs plainly, alone; then under
+# For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc, make and python3; it needs neither
+# network nor the tools of the test suite. Each broken and each repaired program runs plainly, alone; then under
 # compute-sanitizer, eight at a time; then on the simulated device. A run may take SECONDS_EACH (20)
 # seconds. FILE.md receives the tables, FILE.txt what each printed on the GPU, FILE.d all that was
 # printed. Exit status 0: every repaired program printed what docs/recorded/clinic.txt has, and
@@ -17,24 +17,28 @@ export FOLDER=${file%.md}.d SECONDS_EACH=${SECONDS_EACH:-20}
 rm -rf "$FOLDER"
 mkdir -p "$FOLDER" || exit 1
 
-names=(docs/clinic/"${2:-}"*.c)
-names=("${names[@]##*/}")
-names=("${names[@]%.c}")
-build gpu "$FOLDER/build.gpu" "${names[@]/#/docs/clinic/}" || exit 1
-build simulator "$FOLDER/build.simulator" "${names[@]/#/docs/clinic/}" || exit 1
+names=() programs=()
+for case in docs/clinic/"${2:-}"*_wrong.c; do
+    case=$(basename "$case" _wrong.c)
+    names+=("${case}_right" "${case}_wrong")
+    programs+=("repairs/$case" "docs/clinic/${case}_wrong")
+done
+build gpu "$FOLDER/build.gpu" "${programs[@]}" || exit 1
+build simulator "$FOLDER/build.simulator" "${programs[@]}" || exit 1
 
-one_sanitized() {
+one_sanitized() { # one_sanitized NAME PROGRAM
     bounded "$SECONDS_EACH" "$FOLDER/$1.sanitized" "$SANITIZER" --tool memcheck \
-        --track-stream-ordered-races all "build/gpu/docs/clinic/$1"
+        --track-stream-ordered-races all "build/gpu/$2"
 }
 export -f one_sanitized
-for name in "${names[@]}"; do
-    bounded "$SECONDS_EACH" "$FOLDER/$name.gpu" "build/gpu/docs/clinic/$name"
-    bounded "$SECONDS_EACH" "$FOLDER/$name.simulated" "build/simulator/docs/clinic/$name"
+for i in "${!names[@]}"; do
+    bounded "$SECONDS_EACH" "$FOLDER/${names[i]}.gpu" "build/gpu/${programs[i]}"
+    bounded "$SECONDS_EACH" "$FOLDER/${names[i]}.simulated" "build/simulator/${programs[i]}"
 done
 # shellcheck disable=SC2016  # the shells that xargs starts expand it
 [ -z "$SANITIZER" ] ||
-    printf '%s\n' "${names[@]}" | xargs -P 8 -n 1 bash -c 'one_sanitized "$1"' run
+    for i in "${!names[@]}"; do echo "${names[i]} ${programs[i]}"; done |
+    xargs -P 8 -n 2 bash -c 'one_sanitized "$@"' run
 for name in "${names[@]}"; do
     echo "== $name: $(cat "$FOLDER/$name.gpu.status")"
     cat "$FOLDER/$name.gpu.out"

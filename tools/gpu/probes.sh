@@ -178,11 +178,8 @@ row() { # row NAME NUMBER: one line of the table, about so many GPUs
 }
 
 visible=${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $((GPUS - 1)))}
-mutants=(tests/lessons/17_*/mutants/*.patch)
-mutants=("${mutants[@]#tests/lessons/}")
-mutants=("${mutants[@]/\/mutants\//\/}")
-mutants=("${mutants[@]%.patch}")
-mutants=(lessons/17_ipc_allocation "${mutants[@]/#/mutants/}")
+mapfile -t mutants < <(python3 -B tools/variants.py names 17_ipc_allocation)
+mutants=(lessons/17_ipc_allocation "${mutants[@]/#/mutants/17_ipc_allocation/}")
 programs=("$facts"/*.c)
 programs=("${programs[@]%.c}" "$asked"/{facts,ipc_rules,graph_facts,danger,ipc_facts})
 programs+=("$asked"/{peers,peer_numbers})

@@ -4,7 +4,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from .runs import LIBRARY, ROOT, BookError, source_of
+from .runs import LIBRARY, ROOT, BookError, sources_of
 
 
 def block(text, language="text", kind=""):
@@ -37,9 +37,7 @@ class BookDirective(SphinxDirective):
             self.env.note_dependency(str(ROOT / file))
 
     def depend_on_program(self, program):
-        sources = [source_of(program)]
-        if program.startswith(("mutants/", "starters/")):
-            sources.append(f"solutions/{program.split('/')[1]}.c")
+        sources = sources_of(program)
         for source in sources:
             if not (ROOT / source).exists():
                 raise BookError(f"{self.env.docname}: {source} is not there.")

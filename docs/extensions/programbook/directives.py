@@ -5,7 +5,9 @@
 .. program-run:: starters/04_release_threshold
     a lesson's file as it is delivered, whatever a student has made of it; lessons/ is as it is now
 .. program-run:: mutants/04_release_threshold/threshold_in_mib
-    the solution with that patch of the mutants in the lesson's room
+    the solution with a mistake, one of the variants in the lesson's room
+.. program-run:: repairs/03_barrier
+    a case's program as the book repairs it
    :arguments: 40                  its arguments
    :environment: SIM_SCHEDULE=late a what-if; the output is the simulated device's alone
    :reports:                       an incorrect program of the book, which is recorded, too
@@ -26,8 +28,8 @@
     at the end, which is left out
 .. solution-difference:: 04_release_threshold
     what the solution changes in the student's file
-.. solution-difference:: docs/clinic/03_barrier_right
-    what it changes in 03_barrier_wrong.c
+.. solution-difference:: repairs/03_barrier
+    what the repair changes in docs/clinic/03_barrier_wrong.c
 .. recorded-tables:: docs/recorded/lessons.md
     the tables of a Markdown file that a script printed, and its other lines
 """
@@ -53,12 +55,12 @@ from .runs import (
     command_of,
     compile_named,
     compile_program,
-    delivered,
     expect_recorded,
+    made,
     provenance,
     recording_of,
     run_program,
-    starter_patch_of,
+    sources_of,
 )
 
 
@@ -183,9 +185,9 @@ class Excerpt(LiteralInclude):
         lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
         if lesson:
             name = lesson[1]
-            self.arguments[0] = f"/../{delivered(name)}"
-            self.env.note_dependency(str(ROOT / starter_patch_of(f"starters/{name}")))
-            self.env.note_dependency(str(ROOT / f"solutions/{name}.c"))
+            self.arguments[0] = f"/../{made(f'starters/{name}')}"
+            for file in sources_of(f"starters/{name}"):
+                self.env.note_dependency(str(ROOT / file))
         found = super().run()
         for node in found:
             for code in node.findall(nodes.literal_block):
@@ -223,11 +225,11 @@ class SolutionDifference(LiteralInclude):
 
     def run(self):
         name = self.arguments[0]
-        before, after = (
-            (f"{name.removesuffix('right')}wrong.c", f"{name}.c")
-            if "/" in name
-            else (f"lessons/{name}.c", f"solutions/{name}.c")
-        )
+        before, after = f"lessons/{name}.c", f"solutions/{name}.c"
+        if name.startswith("repairs/"):
+            variants, before = sources_of(name)
+            after = made(name)
+            self.env.note_dependency(str(ROOT / variants))
         self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
         self.env.note_dependency(str(ROOT / before))
         found = super().run()

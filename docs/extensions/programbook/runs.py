@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
 
 NAMED_PROGRAM = re.compile(
-    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|docs/clinic|docs/programs"
+    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|repairs|docs/clinic|docs/programs"
     r"|simulator/tests/litmus)"
     r"/\w+)\b"
 )
@@ -51,12 +51,6 @@ NAMED_PROGRAM = re.compile(
 
 TO_COMPILE = []  # the files that compile_named builds
 COMPILED = set()  # the programs that it has built
-
-
-def patch_of(program):
-    """The patch of mutants/NN_name/MISTAKE."""
-    _, lesson, mistake = program.split("/")
-    return f"tests/lessons/{lesson}/mutants/{mistake}.patch"
 
 
 def script_of(file):
@@ -67,76 +61,51 @@ def script_of(file):
     return module
 
 
-@cache
-def text_of_mutant(program):
-    """Its source, whether or not it was ever built."""
-    patch, solution = (
-        (ROOT / file).read_text(encoding="utf-8")
-        for file in (patch_of(program), f"solutions/{program.split('/')[1]}.c")
-    )
-    text = script_of("tools/patched.py").patched(patch, solution)
-    if text is None:
-        raise BookError(f"{patch_of(program)} does not apply to its solution.")
-    return text
+VARIANTS = script_of("tools/variants.py")
+MADE = ("mutants/", "starters/", "repairs/")
 
 
-def starter_patch_of(program):
-    """What makes starters/NN_name, the lesson's file as it is delivered, of its solution."""
-    return f"tests/lessons/{program.split('/')[1]}/starter.patch"
-
-
-def make_delivered(*lessons):
-    """Makes the files of these lessons as they are delivered, whatever a student has made of them
-    since."""
-    files = [f"build/starters/{lesson}.c" for lesson in lessons]
-    done = subprocess.run(
-        ["make", "-s", "BACKEND=simulator", *files],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise BookError(f"{' '.join(files)} cannot be made: {done.stdout}{done.stderr}")
+def variant(program):
+    """In what mutants/NN_name/MISTAKE, starters/NN_name or repairs/NN_name differs."""
+    return VARIANTS.variant(f"build/{program}.c")
 
 
 @cache
-def delivered(lesson):
-    """The file of a lesson as it is delivered."""
-    make_delivered(lesson)
-    return f"build/starters/{lesson}.c"
+def made(program):
+    """The file of such a program, which is written if it is not there as it should be."""
+    file, text = ROOT / f"build/{program}.c", text_of(f"build/{program}.c")
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        VARIANTS.replace(file, text)
+    return f"build/{program}.c"
 
 
 LESSON = re.compile(r"lessons/(\d\d_\w+)\.c")
 
 
 def text_of(file):
-    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered; a
-    mutant's, which may not have been made yet, by its patch."""
-    if file.startswith("build/mutants/"):
-        return text_of_mutant(file.removeprefix("build/").removesuffix(".c"))
-    lesson = LESSON.fullmatch(file)
-    shown = delivered(lesson[1]) if lesson else file
-    return (ROOT / shown).read_text(encoding="utf-8")
+    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered,
+    whatever a student has made of it; one of build, which may not have been made yet."""
+    if lesson := LESSON.fullmatch(file):
+        file = f"build/starters/{lesson[1]}.c"
+    program = file.removeprefix("build/").removesuffix(".c")
+    if program.startswith(MADE):
+        return VARIANTS.source(variant(program))
+    return (ROOT / file).read_text(encoding="utf-8")
 
 
 def sources_of_text(file):
     """The files whose change changes that text."""
     lesson = LESSON.fullmatch(file)
-    if not lesson:
-        return [file]
-    return [starter_patch_of(f"starters/{lesson[1]}"), f"solutions/{lesson[1]}.c"]
+    return sources_of(f"starters/{lesson[1]}") if lesson else [file]
 
 
-def source_of(program):
-    """The file whose change changes the program: of a mutant or a starter, its patch."""
-    if program.startswith("mutants/"):
-        return patch_of(program)
-    if program.startswith("starters/"):
-        return starter_patch_of(program)
+def sources_of(program):
+    """The files whose change changes the program."""
+    if program.startswith(MADE):
+        return VARIANTS.sources_of(f"build/{program}.c")
     if program.startswith("simulator/tests/litmus/"):
-        return f"{program.removesuffix('_wrong')}.c"
-    return f"{program}.c"
+        return [f"{program.removesuffix('_wrong')}.c"]
+    return [f"{program}.c"]
 
 
 def compile_named(app, env, pages):
@@ -148,7 +117,7 @@ def compile_named(app, env, pages):
         program
         for page in pages
         for program in NAMED_PROGRAM.findall(Path(env.doc2path(page)).read_text(encoding="utf-8"))
-        if (ROOT / source_of(program)).exists()
+        if all((ROOT / file).exists() for file in sources_of(program))
     }
     if not named:
         return
@@ -353,8 +322,8 @@ def command_of(program, arguments, environment):
         return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
     if folder.startswith("mutants/"):
         return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
-    if folder == "docs/clinic":
-        return f"$ {before}make {'clinic' if name.endswith('_wrong') else 'repaired'}-{name[:2]}"
+    if folder in ("docs/clinic", "repairs"):
+        return f"$ {before}make {'repaired' if folder == 'repairs' else 'clinic'}-{name[:2]}"
     return (
         f"$ make program LESSON={program}.c PROGRAM=build/program\n"
         f"$ {before}LD_LIBRARY_PATH=build/simulator build/program {' '.join(arguments)}"

@@ -32,7 +32,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from .book import BookDirective
-from .runs import LESSON, ROOT, BookError, make_delivered, sources_of_text, text_of
+from .runs import ROOT, BookError, sources_of_text, text_of
 
 # Every program that a page may name, but for the mutants, and every recording.
 LISTED = (
@@ -269,7 +269,7 @@ def hanging(block):
 
 def page_of(file, docnames):
     """The page that teaches with that file, if any."""
-    stem = re.sub(r"_(wrong|right)$", "", file.rsplit("/", 1)[1].removesuffix(".c"))
+    stem = file.rsplit("/", 1)[1].removesuffix(".c").removesuffix("_wrong")
     names = [stem, f"clinic/{stem}", *([file.split("/")[2]] if "mutants/" in file else [])]
     return next((name for name in names if name in docnames), None)
 
@@ -278,7 +278,6 @@ def listing_pages(app):
     """The pages of all listings, for Sphinx to write."""
     if not has_listings(app.builder):
         return
-    make_delivered(*(lesson[1] for lesson in map(LESSON.fullmatch, sorted(listed())) if lesson))
     for file in sorted(listed()):
         lines = html_of(file)
         page = page_of(file, app.env.all_docs)

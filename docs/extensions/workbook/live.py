@@ -26,7 +26,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from programbook.book import in_html
-from programbook.runs import patch_of, sources_of_text, text_of
+from programbook.runs import sources_of_text, text_of, variant
 from programbook.sources import LISTED_TOO
 
 from . import simulated_device
@@ -121,8 +121,8 @@ def mutants_of(lesson):
 
 
 def mistake_of(program):
-    """The first sentence of its patch, within another."""
-    words = (ROOT / patch_of(program)).read_text(encoding="utf-8").partition("\n")[0]
+    """The sentence about it, within another."""
+    words = variant(program).about
     return words[0].lower() + words[1:].removesuffix(".")
 
 
@@ -194,8 +194,11 @@ class RunHere(SphinxDirective):
         for program in mutants_of(lesson):
             if not simulated_device.has(program):
                 raise self.error(f"docs/live/live.wasm has no program {program}: make live")
-        files = [*sources_of_text(f"lessons/{lesson}.c"), *map(patch_of, mutants_of(lesson))]
-        for file in (*files, f"tests/lessons/{lesson}/manifest.ini", *LIVE_FILES):
+        for file in (
+            *sources_of_text(f"lessons/{lesson}.c"),
+            f"tests/lessons/{lesson}/manifest.ini",
+            *LIVE_FILES,
+        ):
             self.env.note_dependency(str(ROOT / file))
         return [in_html(form(lesson))]
 

@@ -1,0 +1,441 @@
+"""The variants of a program: what a student begins with, mistakes, and other right answers.
+
+Each room, tests/lessons/NN_name or tests/lessons/clinic/NN_name, has one file of them,
+variants.txt. It says how a variant differs from one program: solutions/NN_name.c of a lesson, or
+docs/clinic/NN_name_wrong.c of a case.
+
+    == mutant threshold_in_mib
+    Gives the thresholds in MiB.
+    fails: bytes
+    says:  thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes
+    - pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold * MiB);
+    + pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold);
+
+Behind "== " stands the kind of the variant and, of mutants and styles, a name:
+
+    starter   a lesson's file, lessons/NN_name.c, as it is delivered
+    repair    the book's repair of a case
+    mutant    a mistake that students make. It must miss the rule behind "fails:" (test_bytes of the
+              room's check.py), and what is then said must contain the words behind "says:"
+    style     a right answer that its author would not have written; it must meet every rule
+
+Then comes a sentence about it, and then its edits. An edit is a few lines of the program, of which
+those with "-" go and those with "+" come; the others begin with two blanks, or are empty. The
+lines that are not new must stand in the program exactly once, in this order. A line "--" separates
+two edits, whose unchanged lines may be the same.
+
+    variants.py make FILE...              writes build/{mutants,styles}/NN_name/NAME.c,
+                                          build/starters/NN_name.c or build/repairs/NN_name.c
+    variants.py names ROOM [KIND]         prints the names of a room's mutants, or of that kind
+    variants.py starters [ROOM...]        writes the starters again, after lessons/*.c
+    variants.py new ROOM KIND NAME [FILE] writes a variant, which is FILE, with what the room's
+                                          check says of it, and prints it. Without FILE, it is the
+                                          room's program, as it was edited since the last commit.
+                                          ABOUT in the environment is the sentence about it
+
+Exit status: 0, or 1 with a sentence.
+"""
+
+import difflib
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ROOT / "tests/lessons"
+KINDS = ("starter", "repair", "mutant", "style")
+UNNAMED = ("starter", "repair")
+EDIT = re.compile(r"[-+]( |$)|  |--$")
+BUILT = re.compile(r"build/(\w+)s/((?:clinic/)?\w+)(?:/(\w+))?\.c")
+
+
+class Wrong(SystemExit):
+    """A variant that cannot be used; the text names it and says why."""
+
+
+class Variant(NamedTuple):
+    room: str  # NN_name or clinic/NN_name
+    kind: str
+    name: str  # "" of a starter and a repair
+    about: str  # a sentence; "" of a starter and a repair
+    fails: str  # "" but of a mutant, and so is the next
+    says: str
+    edits: list  # of (number of its first line in variants.txt, [(sign, line)])
+
+    def where(self, line=None):
+        place = f"{file_of(self.room)}:{line}" if line else file_of(self.room)
+        return f"{place}: {self.kind} {self.name}".rstrip()
+
+
+def file_of(room):
+    return f"tests/lessons/{room}/variants.txt"
+
+
+def program_of(room):
+    """The file from which the variants of a room differ."""
+    case = room.startswith("clinic/")
+    return f"docs/{room}_wrong.c" if case else f"solutions/{room}.c"
+
+
+def text_of(file):
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def lines_of(text):
+    return text.removesuffix("\n").split("\n")
+
+
+# ---- reading ----
+
+
+@cache
+def variants(room):
+    """The variants of a room, in their order."""
+    if not (ROOT / file_of(room)).exists():
+        raise Wrong(f"{file_of(room)} does not exist.")
+    found, parts = [], []
+    for number, line in enumerate(lines_of(text_of(file_of(room))), 1):
+        if line.startswith("== "):
+            parts.append((number, line, []))
+        elif parts:
+            parts[-1][2].append((number, line))
+        elif line and not line.startswith("#"):
+            raise Wrong(f'{file_of(room)}:{number}: expected "#" or "== KIND NAME", got "{line}".')
+    for number, heading, lines in parts:
+        variant = variant_of(room, number, heading, lines)
+        if any((variant.kind, variant.name) == (each.kind, each.name) for each in found):
+            raise Wrong(f"{variant.where(number)} stands here for the second time.")
+        found.append(variant)
+    return found
+
+
+def variant_of(room, number, heading, lines):
+    kind, _, name = heading.removeprefix("== ").partition(" ")
+    if kind not in KINDS or not re.fullmatch("" if kind in UNNAMED else r"\w+", name):
+        raise Wrong(
+            f'{file_of(room)}:{number}: expected "== starter", "== repair", "== mutant NAME" or '
+            f'"== style NAME", got "{heading}".'
+        )
+    begin = next((at for at, (_, line) in enumerate(lines) if EDIT.match(line)), len(lines))
+    head = [line for _, line in lines[:begin] if line]
+    given = {"fails": "", "says": ""}
+    for key in given:
+        if head and (line := next((x for x in head if x.startswith(f"{key}:")), None)):
+            head.remove(line)
+            given[key] = line.partition(":")[2].strip()
+    edits = edits_in(lines[begin:], room)
+    variant = Variant(room, kind, name, " ".join(head), given["fails"], given["says"], edits)
+    if not variant.edits:
+        raise Wrong(f'{variant.where(number)} changes nothing: no line begins with "- " or "+ ".')
+    return variant
+
+
+def edits_in(numbered, room):
+    """(number of the first line, [(sign, line)]) of each edit. Empty lines at its end separate it
+    from what follows."""
+    while numbered and not numbered[-1][1]:
+        numbered = numbered[:-1]
+    for number, line in numbered:
+        if line and not EDIT.match(line):
+            raise Wrong(
+                f'{file_of(room)}:{number}: expected a line that begins with "- ", "+ " or two '
+                f'blanks, got "{line}".'
+            )
+    groups = groupby(numbered, key=lambda each: each[1] == "--")
+    edits = [list(group) for separates, group in groups if not separates]
+    return [(edit[0][0], [(line[:1] or " ", line[2:]) for _, line in edit]) for edit in edits]
+
+
+def variant(file):
+    """The variant that build/mutants/NN_name/NAME.c and the like are made of."""
+    room, kind, name = parts_of(file)
+    found = variants(room)
+    for each in found:
+        if (each.kind, each.name) == (kind, name):
+            return each
+    names = " ".join(each.name for each in found if each.kind == kind)
+    raise Wrong(
+        f"{file_of(room)} has no {f'{kind} {name}'.rstrip()}."
+        + (f" The {kind}s of {room} are: {names}" if name else "")
+    )
+
+
+def parts_of(file):
+    """(room, kind, name) of build/mutants/NN_name/NAME.c and the like."""
+    built = BUILT.fullmatch(file)
+    if not built or built[1] not in KINDS or bool(built[3]) == (built[1] in UNNAMED):
+        raise Wrong(f"{file} is no file of a variant, such as build/mutants/NN_name/NAME.c.")
+    room = f"clinic/{built[2]}" if built[1] == "repair" else built[2]
+    return room, built[1], built[3] or ""
+
+
+def sources_of(file):
+    """The files of which that file is made."""
+    room, *_ = parts_of(file)
+    return [file_of(room), program_of(room)]
+
+
+# ---- applying ----
+
+
+def source(variant):
+    """The program that the variant is."""
+    return applied(variant, text_of(program_of(variant.room)))
+
+
+def applied(variant, text):
+    lines, gone, new = lines_of(text), set(), {}
+    for number, edit in variant.edits:
+        at, added = place_of(variant, number, edit, lines), {}
+        for sign, line in edit:
+            if sign == "+":
+                added.setdefault(at, []).append(line)
+                continue
+            if sign == "-" and at in gone:
+                raise Wrong(f"{variant.where(number)}: another edit changes this line, too: {line}")
+            if sign == "-":
+                gone.add(at)
+            at += 1
+        if shared := new.keys() & added.keys():
+            line = added[min(shared)][0]
+            raise Wrong(f"{variant.where(number)}: another edit adds lines here, too: {line}")
+        new |= added
+    changed = []
+    for at, line in enumerate([*lines, None]):
+        changed += new.get(at, [])
+        if line is not None and at not in gone:
+            changed.append(line)
+    return "\n".join(changed) + "\n"
+
+
+def place_of(variant, number, edit, lines):
+    """Where the lines of an edit that are not new stand, as an index of lines."""
+    program, old = program_of(variant.room), [line for sign, line in edit if sign != "+"]
+    if all(sign == " " for sign, _ in edit):
+        raise Wrong(f'{variant.where(number)}: this edit has no line with "-" or "+".')
+    if not old:
+        raise Wrong(
+            f"{variant.where(number)}: this edit has new lines alone. Above or below them it needs "
+            f"a line of {program}, with two blanks in front."
+        )
+    places = places_of(old, lines)
+    if len(places) != 1:
+        found = "nowhere"
+        if places:
+            found = "at lines " + " and ".join(str(place + 1) for place in places)
+        shown = "\n".join(f"    {line}" for line in old)
+        raise Wrong(
+            f"{variant.where(number)}: in {program} these lines of the edit stand {found}, and "
+            f"must stand exactly once:\n{shown}"
+        )
+    return places[0]
+
+
+def places_of(some, lines):
+    return [at for at in range(len(lines) - len(some) + 1) if lines[at : at + len(some)] == some]
+
+
+# ---- writing ----
+
+
+def edits_between(before, after):
+    """The lines of variants.txt that make one text of the other. Each edit has as many unchanged
+    lines as make it unique."""
+    old, new = lines_of(before), lines_of(after)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    changes = [change[1:] for change in matcher.get_opcodes() if change[0] != "equal"]
+    edits = []
+    for low, high in merged(widened(old, first, end) for first, end, *_ in changes):
+        lines, at = [], low
+        for first, end, begin, stop in changes:
+            if low <= first and end <= high:
+                lines += signed(" ", old[at:first])
+                lines += signed("-", old[first:end]) + signed("+", new[begin:stop])
+                at = end
+        lines += signed(" ", old[at:high])
+        # An empty line is read as a part of the edit only between two others.
+        for edge in (0, -1):
+            if not lines[edge]:
+                lines[edge] = "-\n+"
+        edits.append("\n".join(lines))
+    return "\n--\n".join(edits) + "\n"
+
+
+def widened(lines, first, end):
+    """(first, end) of lines around these that stand once, of which the first and the last are not
+    empty, where the program has others."""
+    low, high = first, end
+    while low > 0 or high < len(lines):
+        if 0 < low < first and not lines[low]:
+            low -= 1
+        elif end < high < len(lines) and not lines[high - 1]:
+            high += 1
+        elif low < high and len(places_of(lines[low:high], lines)) == 1:
+            break
+        elif low == 0 or (high - end < first - low and high < len(lines)):
+            high += 1
+        else:
+            low -= 1
+    return low, high
+
+
+def merged(regions):
+    """Regions that overlap or meet become one."""
+    found = []
+    for low, high in sorted(regions):
+        if found and low <= found[-1][1]:
+            low, high = found[-1][0], max(high, found.pop()[1])
+        found.append((low, high))
+    return found
+
+
+def signed(sign, lines):
+    return [f"{sign} {line}" if line else sign.strip() for line in lines]
+
+
+def replace(file, text):
+    """Writes a file as a whole, or leaves the old one."""
+    file = ROOT / file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f"{file.name}.{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
+
+
+# ---- commands ----
+
+
+def starters(rooms):
+    """Writes the edits of each starter again, after the lesson's file."""
+    for room in rooms or sorted(path.name for path in ROOMS.glob("[0-9][0-9]_*")):
+        text = text_of(file_of(room)) if (ROOT / file_of(room)).exists() else ""
+        edits = edits_between(text_of(program_of(room)), text_of(f"lessons/{room}.c"))
+        new = with_starter(text or heading(room), edits)
+        if new != text:
+            replace(file_of(room), new)
+
+
+def heading(room):
+    return (
+        f"# The variants of {program_of(room)}: the starter, mistakes, and other right answers.\n"
+        "# tools/variants.py explains the form; make mutant adds one.\n\n"
+    )
+
+
+def with_starter(text, edits):
+    """The text of variants.txt with these edits of the starter."""
+    head, *parts = re.split(r"^(?=== )", text, flags=re.M)
+    parts = [part for part in parts if not part.startswith("== starter\n")]
+    return "".join([head, f"== starter\n{edits}" + "\n" * bool(parts), *parts])
+
+
+def room_of(word):
+    """The room that is meant by 06, 6, 06_trim or, of a case, clinic-03 and the like."""
+    given = re.fullmatch(r"(clinic[-/])?(\d+)(_\w+)?", word)
+    rooms = ROOMS / "clinic" if given and given[1] else ROOMS
+    name = f"{int(given[2]):02}{given[3] or '_*'}" if given else ""
+    found = [path.relative_to(ROOMS).as_posix() for path in rooms.glob(name)] if name else []
+    if not found:
+        raise Wrong(f"LESSON={word}: expected the number of a lesson, 06, or of a case, clinic-03.")
+    return found[0]
+
+
+def new(word, kind, name, file=""):
+    """Adds a variant to a room, with what its check says of the file."""
+    room = room_of(word)
+    if kind not in ("mutant", "style") or not re.fullmatch(r"\w+", name):
+        raise Wrong(
+            "make mutant LESSON=06 NAME=my_mistake FILE=mine.c: a name has letters, digits and _, "
+            f"and KIND is mutant or style. Given were NAME={name} and KIND={kind}."
+        )
+    if any((each.kind, each.name) == (kind, name) for each in variants(room)):
+        raise Wrong(f"{file_of(room)} already has a {kind} {name}.")
+    program, file = program_of(room), file or program_of(room)
+    before, after = text_of(program), text_of(file)
+    if file == program:
+        before = committed(program)
+    if before == after:
+        raise Wrong(f"{file} is the same as {program}: put the mistake into it.")
+    lines = [f"== {kind} {name}", asked(kind)]
+    missed = first_miss(room, file)
+    if missed and kind == "mutant":
+        words = missed["lines"][-1].removeprefix("Happened: ").removeprefix("Expected: ")
+        lines += [f"fails: {missed['rule'].removeprefix('test_')}", f"says:  {words}"]
+    elif missed:
+        miss = "\n".join([missed["name"], *missed["lines"]])
+        raise Wrong(f"{file} is no style, which meets every rule of {room}. It misses: {miss}")
+    elif kind == "mutant":
+        raise Wrong(
+            f"{file} meets every rule of {room}, so no variant was written. Is it a mistake? Then "
+            "the check needs a rule for it. Is it a right answer? Then give KIND=style, too."
+        )
+    added = "\n".join([*filter(None, lines), edits_between(before, after)])
+    replace(file_of(room), f"{text_of(file_of(room)).rstrip()}\n\n{added}")
+    print(f"{file_of(room)} ends with this now:\n\n{added}")
+    if not lines[1]:
+        print(f'Write a sentence about it below "{lines[0]}".')
+    if missed:
+        print('A few of the words behind "says:" are enough: those that fit this mistake alone.')
+    if file == program:
+        print(f"{program} still has the change: git checkout {program}")
+
+
+def committed(program):
+    done = subprocess.run(
+        ["git", "show", f"HEAD:./{program}"], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        raise Wrong(f"Git does not know {program} as it was; give FILE=COPY.c: {done.stderr}")
+    return done.stdout
+
+
+def asked(kind):
+    """A sentence about the variant, if somebody gives one."""
+    about = os.environ.get("ABOUT", "")
+    if not about and sys.stdin.isatty():
+        about = input("What does it get wrong? " if kind == "mutant" else "What is its style? ")
+    return " ".join(about.split())
+
+
+def first_miss(room, file):
+    """The first rule that a file misses, as judge.py prints it, or None."""
+    done = subprocess.run(
+        [sys.executable, "-B", "tests/grading/judge.py", room, file, "--form=json"],
+        cwd=ROOT,
+        env={"SEED": "1", **os.environ, "CHECK_FOLDER": f"build/check/new/{room}"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode not in (0, 1):
+        raise Wrong(done.stdout + done.stderr)
+    rules = json.loads(done.stdout)["rules"]
+    return next((rule for rule in rules if rule["result"] == "failed"), None)
+
+
+def main(command="", *given):
+    if command == "make" and given:
+        for file in given:
+            replace(file, source(variant(file)))
+    elif command == "names" and given:
+        room, kind = given[0], (*given[1:], "mutant")[0]
+        names = [each.name for each in variants(room) if each.kind == kind]
+        print("".join(f"{name}\n" for name in names), end="")
+    elif command == "starters":
+        starters(given)
+    elif command == "new" and len(given) in (3, 4):
+        new(*given)
+    else:
+        raise Wrong(__doc__)
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except (OSError, UnicodeError) as why:
+        sys.exit(str(why))
