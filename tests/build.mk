@@ -39,10 +39,6 @@ build/gpu/$(1)/%: build/$(1)/%.c $$(SHARED) build/gpu/kernels.o
 endef
 $(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kind))))
 
-# The rules of each lesson's check as tests for Bats.
-build/rules/%.bats: tests/lessons/%/check.py tests/grading/rules.sh
-	@bash tests/grading/rules.sh $* $@
-
 # Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
 # headers are compiled once, nothing is optimized, and a new library does not build them again.
 LITMUS := $(SIMULATOR)/simulator/tests/litmus

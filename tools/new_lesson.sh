@@ -84,7 +84,6 @@ from check import miss
 
 
 def test_added(check):
-    "what was filled is added to, in the same stream"
     calls = check.run().journal.ok("launch_fill", "launch_add")
     if len(calls) < 2 or len(set(calls.column("stream"))) > 1:
         found = [(x["call"], x["stream"]) for x in calls]
@@ -93,9 +92,21 @@ def test_added(check):
 
 
 def test_output(check):
-    "it prints what a device prints"
     check.after_the_rest()
     check.expect_right(check.run())
+END
+cat >"$room/rules.bats" <<END
+#!/usr/bin/env bats
+# The rules of lesson $number. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats $room
+#     LESSON=lessons/$name.c bats $room
+
+load ../../grading/rules
+
+@test "what was filled is added to, in the same stream" { rule added; }
+@test "it prints what a device prints" { rule output; }
 END
 # Expected by its author, until make gpu has recorded what a device prints.
 echo "the first element is 42" >"$room/expected/output.txt"
@@ -191,8 +202,8 @@ sed -i "s/^   ${last%.c}$/&\n   $name/" docs/index.rst
 cat <<END
 These files were created. They compile, and make check-$number judges them:
     lessons/$name.c  solutions/$name.c  docs/$name.rst
-    $room/: its manifest, check, expected output, and variants,
-        which are the starter, a mutant and a style
+    $room/: its manifest, the rules of its check, their functions, the
+        expected output, and the variants, which are the starter, a mutant and a style
 README.md and the toctree of docs/index.rst name it, behind ${last%.c}. When its manifest has
 another title or part, make format writes README.md again, and its line in docs/index.rst moves.
 Still to write:
@@ -202,6 +213,7 @@ Still to write:
     the points, when the check has its rules: tests/grading/grade.sh baseline
     the expected output as a GPU prints it: make gpu
 What is still missing is reported by:
-    TEST_LONG=1 bats tests/{grading/checks,book/solutions,book/decisions,lessons/mutants}.bats
+    bats $room
+    TEST_LONG=1 bats tests/{grading/checks,grading/mutants,book/solutions,book/decisions}.bats
     bats tests/book/{book,pages,questions,prose,format}.bats
 END

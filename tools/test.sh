@@ -65,7 +65,7 @@ fi
 
 # The longest first, so that no processor is idle at the end.
 first=(book/browser book/book litmus/litmus grading/sandbox unit/simulator_facts book/clinic
-    book/solutions lessons/mutants unit/nvcc unit/simulator book/live litmus/ipc book/decisions
+    book/solutions grading/mutants unit/nvcc unit/simulator book/live litmus/ipc book/decisions
     grading/checks grading/class unit/simulator_laws grading/cheats grading/grader book/editions
     book/headers book/questions book/makefile book/recorders book/pictures unit/hostile
     book/examples book/format)
@@ -75,10 +75,7 @@ for name in "${first[@]}"; do
         [ ! -e "$file" ] || files+=("$file")
     done
 done
-# The checks of the lessons, each rule a test, judge the solutions.
-[ ! -d tests/lessons ] ||
-    make -s list | sed 's|.*|build/rules/&.bats|' | xargs make -s || exit
-for file in build/rules/*.bats {,simulator/}tests/*/*.bats; do
+for file in tests/lessons/{,clinic/}*/rules.bats {,simulator/}tests/*/*.bats; do
     [ -e "$file" ] && [[ " ${files[*]} " != *" $file "* ]] && files+=("$file")
 done
 

@@ -334,7 +334,7 @@ for _ in range(10):
     echo "int main(void) { return 0; }" >lessons/$lesson.c
     run env PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python" -B -c "
 from programbook import runs
-print(runs.delivered('$lesson'))"
+print(runs.made('starters/$lesson'))"
     assert_output "build/starters/$lesson.c"
     cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
     find docs -name '*.rst' -delete # one page is enough

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every lesson leaves decisions to the student, and its check sees each: no call of the student's
-# part of a solution can be left out. (What is no decision it leaves alone: lessons/mutants.bats.)
+# part of a solution can be left out. (What is no decision it leaves alone: grading/mutants.bats.)
 
 load ../suite
 

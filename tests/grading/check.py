@@ -1,14 +1,14 @@
 """What the check of a lesson is written with.
 
 A check is tests/lessons/NN_name/check.py, in plain Python. Each function test_NAME(check) is a
-rule, in the order of the file; its docstring is the rule's sentence. A rule that returns is met.
-One that calls miss(...) is missed, with the words of that call: what was expected and, behind
-"Happened:", what happened. They are what a student reads.
+rule. A test of rules.bats beside it, @test "SENTENCE" { rule NAME; }, gives the rule its sentence
+and its place in the order. A rule that returns is met. One that calls miss(...) is missed, with the
+words of that call: what was expected and, behind "Happened:", what happened. They are what a
+student reads.
 
     from check import miss
 
     def test_threshold(check):
-        "the threshold is set before the first free"
         journal = check.run(96).journal
         sets = journal.ok("cudaMemPoolSetAttribute")
         if not sets.before(journal.frees.first):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The checks checked: a program that only prints earns nothing. (lessons/mutants.bats: solutions
+# The checks checked: a program that only prints earns nothing. (mutants.bats: solutions
 # with one mistake; grader.bats: the starters.)
 
 load ../suite
@@ -10,7 +10,8 @@ setup_file() { know_compiler; }
     local lesson file
     for lesson in $(lessons); do
         for file in "lessons/$lesson.c" "solutions/$lesson.c" "docs/$lesson.rst" \
-            tests/lessons/"$lesson"/{manifest.ini,check.py,variants.txt,expected/output.txt}; do
+            "tests/lessons/$lesson"/{manifest.ini,rules.bats,check.py,variants.txt} \
+            "tests/lessons/$lesson/expected/output.txt"; do
             [ -s "$file" ] || complain "$file is missing or empty."
         done
         grep -q "^== mutant " "tests/lessons/$lesson/variants.txt" ||
@@ -233,7 +234,7 @@ earns_nothing() {
     rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
     run as_typed make new-lesson NAME=my_topic
     assert_success
-    assert_line --partial "TEST_LONG=1 bats tests/{grading/checks,book/solutions,book/decisions"
+    assert_line --partial "TEST_LONG=1 bats tests/{grading/checks,grading/mutants,book/solutions"
     assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
    23_my_topic"
     assert_file_contains README.md 'My topic'
@@ -247,8 +248,36 @@ earns_nothing() {
     TEST_LONG=1 run as_typed bats tests/grading/checks.bats -f "every lesson has|prints.* earns no"
     assert_success
     assert_line --partial "1..3"
-    TEST_LONG=1 run as_typed bats tests/lessons/mutants.bats -f "every mutant"
+    TEST_LONG=1 run as_typed bats tests/grading/mutants.bats -f "every mutant"
     assert_success
     TEST_LONG=1 run as_typed bats tests/book/solutions.bats -f "no size|every schedule|byte for"
     assert_success
+}
+
+@test "bats judges a room, a file of one's own too, and names what rules.bats and check.py lack" {
+    local room=tests/lessons/06_trim
+    grading_copy "$BATS_TEST_TMPDIR/copy"
+    run as_typed bats "$room"
+    assert_success
+    cd "$BATS_TEST_TMPDIR"
+    cp "$ROOT/lessons/06_trim.c" mine.c
+    run as_typed LESSON=mine.c bats "$ROOT/$room"
+    assert_failure
+    assert_line --regexp '^# Happened: '
+    run as_typed LESSON=none.c bats "$ROOT/$room"
+    assert_failure
+    assert_line "# LESSON=none.c: there is no such C file."
+    cd copy
+    sed -i 's/rule end;/rule ends;/' "$room/rules.bats"
+    run as_typed bats "$room"
+    assert_failure
+    assert_line "# $room/check.py has no test_ends, the rule of a test in rules.bats."
+    sed -i '/rule ends;/d' "$room/rules.bats"
+    run as_typed bats "$room"
+    assert_failure
+    assert_line "# $room/check.py has test_end, and rules.bats no test of that rule."
+    sed -i 's/rule between;/judge between;/' "$room/rules.bats"
+    run as_typed bats "$room"
+    assert_failure
+    assert_line --regexp "^# $room/rules.bats:[0-9]+: expected @test "
 }

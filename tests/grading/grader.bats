@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The grader: what it gives to correct, incorrect and hostile files, what it writes, and make watch.
-# What a check itself judges is in checks.bats and lessons/mutants.bats. Only one run grades every
+# What a check itself judges is in checks.bats and mutants.bats. Only one run grades every
 # lesson; the others a few.
 
 # bats file_tags=long
@@ -256,7 +256,7 @@ END
     rm lessons/04*.c
     grade ONLY="${lesson%%_*} 03 04 06" tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_line --partial "The check of $lesson failed: tests/lessons/$lesson/check.py has no rule."
+    assert_line --partial "The check of $lesson failed: tests/lessons/$lesson/check.py has no test_"
     assert_line --regexp "The check of 06_trim has [0-9]+ rules, but its manifest says 99."
     assert_line --partial "tests/lessons/03_custom_pool/manifest.ini has no given."
     assert_line --regexp "^04_release_threshold +0 of +[1-9]"

@@ -8,7 +8,6 @@
     --form=json      the judgment as data, from which grade.py makes every grade
     --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
                      below it why
-    --form=rules     the rules alone, a line each: the function's name, a tab, its sentence
     --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule behind the first miss
 
@@ -46,18 +45,47 @@ def load_rules(name):
     spec = importlib.util.spec_from_file_location(f"check_{path.parent.name}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    rules = [rule for word, rule in vars(module).items() if word.startswith("test_")]
-    for rule in rules:
-        if not rule.__doc__:
-            raise Wrong(f"{path.relative_to(ROOT)}: {rule.__name__} has no sentence.")
-    if not rules:
+    found = {word: rule for word, rule in vars(module).items() if word.startswith("test_")}
+    told = sentences(name)
+    for word in [*told, *found]:
+        if word not in found:
+            raise Wrong(
+                f"{path.relative_to(ROOT)} has no {word}, the rule of a test in rules.bats."
+            )
+        if word not in told:
+            raise Wrong(
+                f"{path.relative_to(ROOT)} has {word}, and rules.bats no test of that rule."
+            )
+        found[word].sentence = told[word]
+    return [found[word] for word in told]
+
+
+TEST = re.compile(r'@test "(.*)" \{\s+rule (\w+)(?:;| *\n)\s*\}')
+
+
+def sentences(name):
+    """{function: sentence} of the rules, in the order of rules.bats."""
+    path, told = room(name) / "rules.bats", {}
+    if not path.exists():
+        raise Wrong(f"{path.relative_to(ROOT)} does not exist.")
+    text = path.read_text(encoding="utf-8")
+    for begin in re.finditer("^@test ", text, re.M):
+        test = TEST.match(text, begin.start())
+        if not test or f"test_{test[2]}" in told:
+            line = text.count("\n", 0, begin.start()) + 1
+            raise Wrong(
+                f'{path.relative_to(ROOT)}:{line}: expected @test "SENTENCE" {{ rule NAME; }}, and '
+                "each NAME once."
+            )
+        told[f"test_{test[2]}"] = test[1]
+    if not told:
         raise Wrong(f"{path.relative_to(ROOT)} has no rule.")
-    return rules
+    return told
 
 
 def judged(rule, check):
     """What one rule says of the file, as data."""
-    found = {"rule": rule.__name__, "name": " ".join(rule.__doc__.split()), "result": "passed"}
+    found = {"rule": rule.__name__, "name": rule.sentence, "result": "passed"}
     try:
         rule(check)
         check.met.add(rule.__name__)
@@ -83,7 +111,7 @@ def lost(rule, error):
         trace = trace.tb_next
     file = trace.tb_frame.f_code.co_filename
     return Miss(
-        f"Expected: {' '.join(rule.__doc__.split())}.",
+        f"Expected: {rule.sentence}.",
         f"Happened: the check could not follow the program ({type(error).__name__}: {error}, line "
         f"{trace.tb_lineno} of {Path(file).name}).",
     )
@@ -148,14 +176,14 @@ def judge(name, file, only="", first=False):
     check = check_of(name, file, folder_of(file))
     check.runnable = library_is_built(check)
     for rule in rules:
-        if not " ".join(rule.__doc__.split()).startswith(only):
+        if not rule.sentence.startswith(only):
             continue
         if first and check.missed:
             why = "a rule before this one is not met"
             found["rules"].append(
                 {
                     "rule": rule.__name__,
-                    "name": " ".join(rule.__doc__.split()),
+                    "name": rule.sentence,
                     "result": "skipped",
                     "lines": [why],
                 }
@@ -189,19 +217,13 @@ def main():
     parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
     parser.add_argument("name")
     parser.add_argument("file", nargs="?")
-    parser.add_argument(
-        "--form", default="first", choices=[*report.FORMS, "json", "files", "rules"]
-    )
+    parser.add_argument("--form", default="first", choices=[*report.FORMS, "json", "files"])
     parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
     gc.disable()  # journals have many lines and no cycles
-    if given.form == "rules":
-        for rule in load_rules(given.name):
-            print(f"{rule.__name__}\t{' '.join(rule.__doc__.split())}")
-        return 0
     first = given.first or given.form == "first"
     found = judge(given.name, given.file, given.only, first)
     if given.form == "json":

@@ -1,22 +1,36 @@
 # shellcheck shell=bash
-# What the tests that rules.sh writes load: a lesson's solution, or $LESSON, is judged once, and
-# each test reports what was found about its rule.
+# What the rules.bats of each room loads. Before its first test, the solution of the lesson, the
+# repair of the case, or LESSON=FILE.c is judged by judge.py; each test then reports what was found
+# about its rule. What the judge needs and is not built yet, make builds first.
 
-cd "${BASH_SOURCE[0]%/*}/../.." || exit 1
-unset MAKEFLAGS MAKELEVEL MFLAGS
-
-judge_all() { # judge_all NN_name
-    local file=${LESSON:-solutions/$1.c}
-    SEED=${SEED:-1} python3 -B tests/grading/judge.py "$1" "$file" --form=files \
-        --into="$BATS_FILE_TMPDIR" >"$BATS_FILE_TMPDIR/said" 2>&1 || [ $? = 1 ]
+setup_file() {
+    local root file room=${BATS_TEST_DIRNAME##*/tests/lessons/} goals=(simulator) status=0
+    root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd) || return
+    file=solutions/$room.c
+    if [ "$room" != "${room#clinic/}" ]; then
+        file=build/repairs/${room#clinic/}.c
+        goals+=("$file")
+    fi
+    if [ -n "${LESSON:-}" ]; then
+        [ -f "$LESSON" ] || { echo "LESSON=$LESSON: there is no such C file." && return 1; }
+        file=$(realpath --relative-base="$root" -- "$LESSON")
+    fi
+    cd "$root" || return
+    mkdir -p build
+    {
+        flock 9
+        env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u LESSON make -s BACKEND=simulator "${goals[@]}"
+    } 9>build/rules.lock 2>&1 3>&- || return
+    SEED=${SEED:-1} python3 -B tests/grading/judge.py "$room" "$file" --form=files \
+        --into="$BATS_FILE_TMPDIR" >"$BATS_FILE_TMPDIR/said" 2>&1 3>&- || status=$?
+    [ "$status" -le 1 ] || { cat "$BATS_FILE_TMPDIR/said" && return 1; }
 }
 
-rule() { # rule test_NAME
-    local result=$BATS_FILE_TMPDIR/$1
-    [ -e "$result" ] || { cat "$BATS_FILE_TMPDIR/said"; return 1; }
+rule() { # rule NAME: what test_NAME of check.py has found
+    local result=$BATS_FILE_TMPDIR/test_$1
     case $(head -n 1 "$result") in
     passed) ;;
     skipped) skip "$(sed -n 2p "$result")" ;;
-    *) tail -n +2 "$result"; return 1 ;;
+    *) tail -n +2 "$result" && return 1 ;;
     esac
 }

@@ -75,7 +75,6 @@ def whole(check):
 
 
 def test_allocated(check):
-    "memory is allocated twice while the stream holds at the gate"
     run = check.run()
     journal = run.journal
     data, again = allocated(journal)
@@ -93,7 +92,6 @@ def test_allocated(check):
 
 
 def test_used(check):
-    "the memory is filled, added to and copied in the stream that allocated it"
     check.after(test_allocated)
     journal = whole(check)
     data, _ = allocated(journal)
@@ -119,7 +117,6 @@ def test_used(check):
 
 
 def test_freed(check):
-    "the memory is freed in stream order: after its last use, before the next allocation"
     check.after(test_allocated)
     journal = whole(check)
     data, again = allocated(journal)
@@ -141,7 +138,6 @@ def test_freed(check):
 
 
 def test_numbers(check):
-    "use_stream uses the numbers that it is given"
     check.after(test_used)
     goes_on(check)
     for count, first, more in (given(check), (1, check.draw("other", -90, -2), 1)):
@@ -177,7 +173,6 @@ def never_returns(run):
 
 
 def test_no_wait(check):
-    "use_stream waits for nothing: the stream itself keeps its work in order"
     check.after(test_used)
     goes_on(check)
     run = check.run()
@@ -200,7 +195,6 @@ def test_no_wait(check):
 
 
 def test_wait(check):
-    "the host waits for the copy, after gate_open, and only then reads the result"
     check.after(test_allocated)
     if check.has_met(test_used) and stands_still(check.run()):
         check.after(test_no_wait)  # the same wait is not reported twice
@@ -242,7 +236,6 @@ def why_no_wait(journal):
 
 
 def test_output(check):
-    "it prints what a real device prints, also for other sizes"
     check.after_the_rest()
     check.expect_right(check.run())
     mib = check.draw("mib", 2, 7)

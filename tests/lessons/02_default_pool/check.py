@@ -46,7 +46,6 @@ def ask(check):
 
 
 def test_byte(check):
-    "the segment is measured: 1 byte is allocated, and reserved is read while it is"
     journal = check.run().journal
     byte, free = measurement(journal)
     first = journal.allocations.first or {"bytes": 0, "pool": 0}
@@ -66,7 +65,6 @@ def test_byte(check):
 
 
 def test_measured(check):
-    "measure_segment returns what it has measured, on any device"
     check.after(test_byte)
     other, answers = ask(check)
     if wrong := answers.wrong({"measure_segment(pool, stream)": other}):
@@ -77,7 +75,6 @@ def test_measured(check):
 
 
 def test_empty(check):
-    "the pool is empty again before the program allocates anything else"
     check.after(test_byte)
     journal = check.run().journal
     _, free = measurement(journal)
@@ -96,7 +93,6 @@ def test_empty(check):
 
 
 def test_rule(check):
-    "predict_reserved holds for other segments and sizes"
     _, answers = ask(check)
     right = {
         f"predict_reserved({segment}, {size})": rounded_up(size, segment)
@@ -109,7 +105,6 @@ def test_rule(check):
 
 
 def test_allocations(check):
-    "four allocations of the given size come from the default pool, which is not changed"
     journal = check.run().journal
     found = [(x["call"], x["pool"], x["bytes"]) for x in own(journal)]
     if found != [("cudaMallocAsync", 0, 20 * MIB)] * 4:
@@ -141,13 +136,11 @@ def predictions_hold(run, mib):
 
 
 def test_predictions(check):
-    "the predictions hold for allocations of 20 MiB, of a whole segment, and of other sizes"
     check.after(test_byte, test_rule, test_allocations)
     for mib in (20, 32, 33, check.draw("mib", 34, 400)):
         predictions_hold(check.run(mib), mib)
 
 
 def test_output(check):
-    "it prints what a real device prints, for 20, 32 and 33 MiB"
     check.after_the_rest()
     check.expect_recorded(32, 33)

@@ -29,7 +29,6 @@ def ended(run, sentence):
 
 
 def test_own(check):
-    "every allocation comes from the program's own pools, each of which it makes the current one"
     run = check.run()
     journal = run.journal
     made = journal.ok("cudaMemPoolCreate")
@@ -69,7 +68,6 @@ def limited(run, mib):
 
 
 def test_limit(check):
-    "maxSize limits the second pool, to any size"
     run = check.run()
     if failure(run) and "cudaMemPool" not in failure(run):
         check.after(test_freed)
@@ -82,7 +80,6 @@ def test_limit(check):
 
 
 def test_freed(check):
-    "every allocation is freed after its last use, also after its pool was destroyed"
     run = check.run()
     journal = run.journal
     if "cudaMemPool" in failure(run):
@@ -100,7 +97,6 @@ def test_freed(check):
 
 
 def test_live(check):
-    "the second pool is destroyed with live allocations, which are used afterwards"
     check.after(test_freed)
     journal = check.run().journal
     destroyed = journal.ok("cudaMemPoolDestroy")
@@ -134,7 +130,6 @@ def test_live(check):
 
 
 def test_output(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_recorded(100)
     journal = check.run().journal

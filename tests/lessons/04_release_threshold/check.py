@@ -46,7 +46,6 @@ def drawn(check):
 
 
 def test_freed(check):
-    "predict_freed holds: what is reserved right after a free"
     for _, reserved, freed, _, answers in drawn(check):
         if wrong := answers.wrong({f"predict_freed({reserved}, {freed})": reserved}):
             miss(f"""predict_freed(reserved, freed) is what the pool reserves right after a free. A
@@ -55,7 +54,6 @@ def test_freed(check):
 
 
 def test_synchronized(check):
-    "predict_synchronized holds for other segments, sizes and thresholds"
     nothing = """predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as
         many whole segments as fit under the threshold, for segments of any size. It is never more
         than the pool reserved: a threshold takes no memory from the device."""
@@ -117,7 +115,6 @@ def drawn_run(check):
 
 
 def test_phase(check):
-    "the third threshold keeps what the phase needs, and nothing else of the peak"
     keeps(check.run(), 128, 32)
     keeps(check.run(drawn_size(check)), drawn_size(check), 32)
     run, segment = drawn_run(check)
@@ -125,7 +122,6 @@ def test_phase(check):
 
 
 def test_bytes(check):
-    "each threshold is set in bytes, on the pool of the allocation, before the free"
     journal = check.run().journal
     found = thresholds(journal)
     if found[:6].column("value") != [x * MIB for x in (0, 48, 64, 256, 64, 160)]:
@@ -142,7 +138,6 @@ def test_bytes(check):
 
 
 def test_streams(check):
-    "after each free another stream is synchronized, then the stream of the free"
     journal = check.run().journal
     synchronizations = journal.ok("cudaStreamSynchronize")
     said = [
@@ -179,7 +174,6 @@ def predictions_hold(run, mib):
 
 
 def test_predictions(check):
-    "the predictions hold for 128 and 300 MiB, and for a size and a segment that are drawn"
     check.after(test_freed, test_synchronized, test_bytes, test_streams)
     predictions_hold(check.run(), 128)
     for mib in (300, drawn_size(check)):
@@ -189,7 +183,6 @@ def test_predictions(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, for 128 and 300 MiB"
     check.after_the_rest()
     check.expect_recorded(300)
     check.expect_clean(drawn_run(check)[0])

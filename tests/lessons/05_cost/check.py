@@ -11,7 +11,6 @@ REQUEST = """request i fills its memory with i on the device (launch_fill), and 
 
 
 def test_keeps(check):
-    "after keep_memory no synchronization takes memory from the pool"
     gib = check.draw("gib", 3, 200)
     journal = check.ask(ASKED, "keep", SIM_MEMORY=f"{gib}G").journal
     returned = journal.where(did="release", why="synchronization")
@@ -28,7 +27,6 @@ def test_keeps(check):
 
 
 def test_loops(check):
-    "the loops do what their names say"
     journal = check.run().journal
     loops = journal.before(journal.ok("cudaMallocHost").first)
     pairs = [len(loops.ok(name)) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
@@ -70,7 +68,6 @@ def calls_of_serve(journal):
 
 
 def test_no_other_stream(check):
-    "serve waits for no other stream"
     run = check.ask(ASKED, "held", *few(check), hazards=True)
     forever = run.journal.hazards.where(kind="waiting forever").first
     if forever:
@@ -81,7 +78,6 @@ def test_no_other_stream(check):
 
 
 def test_from_the_pool(check):
-    "serve takes its memory from the pool"
     check.after(test_no_other_stream)
     calls = asked(check)
     made = {x["allocation"]: x["call"] for x in calls if "Malloc" in x["call"]}
@@ -94,7 +90,6 @@ def test_from_the_pool(check):
 
 
 def test_once(check):
-    "serve synchronizes once, for all requests"
     # Whether a cudaFree waits depends on other streams: the rule about those judges it.
     drawn = [(few(check)[0], asked(check))]
     run = check.ask(ASKED, "serve", *many(check), SIM_IDLE="off", early=True)
@@ -134,7 +129,6 @@ def is_answered(calls, i, size, answers=None):
 
 
 def test_device(check):
-    "each answer comes from the device"
     journal = check.run().journal
     calls = calls_of_serve(journal)
     answers = given_answers(journal).first
@@ -154,7 +148,6 @@ def test_device(check):
 
 
 def test_answers(check):
-    "serve answers every request before it returns, whatever their number and size"
     check.after(test_device)
     drawn = many(check)
     sentence = f"""serve answers as many requests as it is asked, of any size, here {drawn[0]} of
@@ -183,6 +176,5 @@ def test_answers(check):
 
 
 def test_output(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_right(check.run())

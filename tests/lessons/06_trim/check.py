@@ -67,7 +67,6 @@ def segment_of(check, which):
 
 
 def test_pending(check):
-    "phases 1 and 2 take one pool, and the trim of the pending free returns nothing"
     journal = check.run().journal
     first, freed, taken, _ = two_phases(journal)
     sizes = [x["bytes"] // MIB for x in (first, taken)]
@@ -85,7 +84,6 @@ def test_pending(check):
 
 
 def test_threshold(check):
-    "the threshold stays at its maximum"
     values = check.run().journal.set_to("cudaMemPoolAttrReleaseThreshold")
     if not values or set(values) != {MOST}:
         miss(f"""the release threshold is set to its maximum (UINT64_MAX) and left there: only a
@@ -95,7 +93,6 @@ def test_threshold(check):
 
 
 def test_between(check):
-    "the trim between the phases returns all but what phase 2 needs"
     for which in ("size", "larger"):
         keeps_what_is_needed(check, drawn(check, which).journal, segment_of(check, which) * MIB)
 
@@ -137,7 +134,6 @@ def keeps_what_is_needed(check, journal, segment):
 
 
 def test_end(check):
-    "at the end of phase 2 the pool keeps nothing"
     journal = drawn(check).journal
     freed = two_phases(journal)[3]
     done, pool = journal.between(freed, allocations(journal).after(freed).first), freed["pool"]
@@ -148,7 +144,6 @@ def test_end(check):
 
 
 def test_phase_3(check):
-    "in phase 3 the scratch memory leaves the pool"
     journal = check.run().journal
     pieces = allocations(journal).where(bytes=16 * MIB)
     pools = set(pieces.column("pool"))
@@ -174,7 +169,6 @@ def test_phase_3(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, and is right with another size"
     check.after_the_rest()
     check.expect_right(check.run())
     check.expect_clean(drawn(check))

@@ -89,7 +89,6 @@ def expect_measured(run, size, more):
 
 
 def test_figures(check):
-    "the figures are shown, and two of them cannot be set"
     found = refused(check.run().journal)
     if found[:2] != ["ReservedMemCurrent", "UsedMemHigh"]:
         miss(f"""the program tries to set ReservedMemCurrent, and a watermark to another value than
@@ -98,7 +97,6 @@ def test_figures(check):
 
 
 def test_before(check):
-    "phase_need does not count what the pool used before"
     again = refused(check.run().journal).count("UsedMemHigh") - 1
     if again >= 1:
         miss(f"""a watermark is reset by writing 0, as a uint64_t. Any other value is refused, also
@@ -110,7 +108,6 @@ def test_before(check):
 
 
 def test_live(check):
-    "phase_need does not count what is live already"
     live, before, size, more, run = ask_need(check)
     expect_need(run, live, 0, size, more)
     if check.has_met(test_before):
@@ -152,7 +149,6 @@ def expect_reserved(run, size, there):
 
 
 def test_reserve(check):
-    "reserve gives the pool memory that is not in use, as much as it is asked"
     live, size = check.draw("live", 2, 500), check.draw("reserve", 4100, 9000)
     less = check.draw("reserve less", 33, 250)
     run = check.ask(ASKED, "reserve", live, size, less)
@@ -169,7 +165,6 @@ def test_reserve(check):
 
 
 def test_piece(check):
-    "reserve gives one piece, also to a pool whose free memory is in pieces"
     check.after(test_reserve)
     piece = check.draw("piece", 60, 250)
     size = check.draw("of the piece", piece + 1, 2 * piece - 2)
@@ -179,6 +174,5 @@ def test_piece(check):
 
 
 def test_output(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_right(check.run())

@@ -110,7 +110,6 @@ def not_reported(check, call, sentence):
 
 
 def test_parts(check):
-    "the parts are there: one allocation in three streams, another in one"
     journal = quiet(check).journal
     data, scratch = data_of(journal), scratch_of(journal)
     names = ("launch_fill", "launch_add", "cudaMemcpyAsync", "cudaFreeAsync")
@@ -134,7 +133,6 @@ def test_parts(check):
 
 
 def test_add(check):
-    "the worker's add comes after the legacy stream's fill"
     sentence = """an event recorded in the legacy stream after launch_fill, for which the worker
         waits before launch_add. The worker is a non-blocking stream: the legacy stream does not
         make it wait."""
@@ -142,7 +140,6 @@ def test_add(check):
 
 
 def test_copy(check):
-    "the reader's copy comes after the worker's add"
     sentence = """the reader waits for an event that was recorded in the worker after launch_add
         (which comes after the fill). An event stands for the work that was in its stream when it
         was recorded, and for no later work."""
@@ -150,7 +147,6 @@ def test_copy(check):
 
 
 def test_free(check):
-    "the worker's free comes after the reader's copy"
     sentence = """an event recorded in the reader after the copy, for which the worker waits before
         cudaFreeAsync. The free is ordered only in the stream that it is given; the allocator has no
         record of other uses."""
@@ -158,7 +154,6 @@ def test_free(check):
 
 
 def test_plain_free(check):
-    "cudaFree comes after the host's wait for the worker"
     sentence = """the host waits for the worker (cudaStreamSynchronize), and then frees with
         cudaFree. cudaFree of an allocation of a pool waits for nothing."""
     not_reported(check, "cudaFree", sentence)
@@ -186,7 +181,6 @@ def host_waits(journal):
 
 
 def test_events(check):
-    "events do it: the host waits no more often than at the start"
     journal = quiet(check, SIM_IDLE="off").journal
     waits = host_waits(journal)
     query = waits.that(lambda x: x["call"].endswith("Query")).first
@@ -209,7 +203,6 @@ def test_events(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, under every schedule, also with another size"
     check.after_the_rest()
     check.expect_right(check.run())
     for schedule in ("late", "instant"):

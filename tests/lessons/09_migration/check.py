@@ -63,7 +63,6 @@ def frames_pool(mib, journal):
 
 
 def test_frames(check):
-    "two phases of six frames, each of which calls the library"
     _, journal = drawn(check)
     calls = journal.that(is_library)
     refused = [x for x in journal.calls(*ALLOCATE) if x.get("result", SUCCESS) != SUCCESS]
@@ -74,7 +73,6 @@ def test_frames(check):
 
 
 def test_replaced(check):
-    "each frame takes its two buffers from a pool, and frees them with cudaFreeAsync"
     check.after(test_frames)
     frees = drawn(check)[1].ok("cudaFreeAsync").that(lambda x: "pool" in x)
     for number, size, lines in frames(*drawn(check)):
@@ -96,7 +94,6 @@ def test_replaced(check):
 
 
 def test_streams(check):
-    "load makes the input and work the result, in two streams, each in its own buffer"
     check.after(test_replaced)
     streams = drawn(check)[1].ok("cudaStreamCreateWithFlags").where(kind="non-blocking")
     known = set(streams.column("stream"))
@@ -131,7 +128,6 @@ def why_unordered(check):
 
 
 def test_work(check):
-    "work begins with a frame's input after load has made it"
     check.after(test_streams)
     if hazards(check, {"read not ordered after a write"}):
         miss(f"""an event that is recorded in load after its copy, and for which work waits before
@@ -149,7 +145,6 @@ def host_waits(lines):
 
 
 def test_answer(check):
-    "the host reads the answer, and load begins the next frame, after the work"
     check.after(test_streams)
     found = hazards(check, ANSWER_TOO_EARLY)
     if found:
@@ -171,7 +166,6 @@ def test_answer(check):
 
 
 def test_waits(check):
-    "the host waits once in a frame, for one stream"
     check.after(test_answer)
     for number, _, lines in frames(*drawn(check)):
         if number == 1:
@@ -192,7 +186,6 @@ def test_waits(check):
 
 
 def test_threshold(check):
-    "the pool keeps its memory from frame to frame"
     check.after(test_work, test_answer)  # the pool of a host that never waits keeps everything
     for mib, journal in (drawn(check), (44, check.run(44).journal)):
         pool = frames_pool(mib, journal)
@@ -224,7 +217,6 @@ def values(uses, size):
 
 
 def test_numbers(check):
-    "each frame writes its numbers, whatever the memory held before"
     check.after(test_frames)
     for number, size, lines in frames(*drawn(check)):
         load, _ = copies(size, lines)
@@ -248,7 +240,6 @@ def test_numbers(check):
 
 
 def test_limit(check):
-    "the frames have a pool of their own, which never holds more than limit"
     check.after(test_replaced)
     mib, journal = drawn(check)
     pool = frames_pool(mib, journal)
@@ -278,7 +269,6 @@ def test_limit(check):
 
 
 def test_library(check):
-    "the library allocates from the default pool, which keeps the threshold of its manual"
     check.after(test_frames)
     _, journal = drawn(check)
     pools = set(journal.allocations.where(bytes=LIBRARY).column("pool"))
@@ -300,7 +290,6 @@ def test_library(check):
 
 
 def test_trim(check):
-    "at the end of each phase the pool returns all its memory"
     check.after(test_work)
     mib, journal = drawn(check)
     own = journal.where(pool=frames_pool(mib, journal))
@@ -321,7 +310,6 @@ def test_trim(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, under every schedule"
     check.after_the_rest()
     check.expect_recorded(44)
     for schedule in SCHEDULES[1:]:

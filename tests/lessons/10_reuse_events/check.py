@@ -85,7 +85,6 @@ def come_after(journal, with_host=True):
 
 
 def test_streams(check):
-    "three stages in three streams, and two allocations in each round"
     line = own_pipeline(check)
     streams = line.streams()
     used = set().union(*streams.values())
@@ -108,7 +107,6 @@ def set_values(line):
 
 
 def test_policies(check):
-    "the policies of the pipeline's pool stay"
     for policy, values in set_values(own_pipeline(check)).items():
         words, value = POLICIES[policy]
         if set(values) != {value}:
@@ -130,7 +128,6 @@ def cases(journal):
 
 
 def test_cases(check):
-    "the nine cases are as they were"
     check.after(test_streams)
     after_policies(check)
     journal = check.run().journal
@@ -151,7 +148,6 @@ def test_cases(check):
 
 
 def test_ordered(check):
-    "every access is ordered, and everything is freed"
     check.expect_ordered(check.run())
 
 
@@ -166,7 +162,6 @@ def computed(line, number, size):
 
 
 def test_rounds(check):
-    "each of the rounds that it is given computes on the device"
     answers, pipelines = asked(check)
     for rounds, mib, line in pipelines:
         name = f"pipeline of {rounds} rounds of {mib} MiB"
@@ -191,7 +186,6 @@ def test_rounds(check):
 
 
 def test_host(check):
-    "the host waits nowhere in the pipeline"
     for line in every(check):
         if not line.made:
             miss("""a pipeline that allocates from its pool.
@@ -244,14 +238,12 @@ def expect_handed_over(line, made, kind):
 
 
 def test_input(check):
-    "the memory of an input is handed on to the next input: free, record, wait"
     check.after(test_streams)
     line = own_pipeline(check)
     expect_handed_over(line, line.inputs, "input")
 
 
 def test_result(check):
-    "the memory of a result is handed on to the next result: free, record, wait"
     check.after(test_streams)
     line = own_pipeline(check)
     expect_handed_over(line, line.results, "result")
@@ -289,19 +281,16 @@ def expect_reuse(check, kind):
 
 
 def test_load(check):
-    "from the second round on no input takes new memory"
     check.after(test_streams, test_input)
     expect_reuse(check, "input")
 
 
 def test_work(check):
-    "from the second round on no result takes new memory"
     check.after(test_streams, test_result)
     expect_reuse(check, "result")
 
 
 def test_ahead(check):
-    "the load of a round does not wait for the store of the round before"
     check.after(test_streams)
     for line in every(check):
         # That the host waits is missed already.
@@ -316,7 +305,6 @@ def test_ahead(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints, and the same with another size"
     after_policies(check)
     check.after(test_ordered, test_input, test_result, test_load, test_work)
     check.expect_right(check.run())

@@ -56,7 +56,6 @@ def policy(journal, pool):
 
 
 def test_cases(check):
-    "the six cases are as they were"
     journal, table, *_ = parts(check)
     rungs = [case.second["from"] for case in table]
     wanted = ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
@@ -103,7 +102,6 @@ def after_policies(check, pool):
 
 
 def test_batch(check):
-    "each phase of the batch has a stream of its own, and runs in the memory of the first"
     journal, _, phases, _ = parts(check)
     streams = set(phases.column("stream"))
     if not len(phases) == len(streams) == 4:
@@ -116,7 +114,6 @@ def test_batch(check):
 
 
 def test_ordered(check):
-    "every access is ordered, and everything is freed"
     check.after(test_batch)
     run = check.run()
     if "hazard: waiting forever" not in run.errors:  # the rule about the server says that
@@ -124,7 +121,6 @@ def test_ordered(check):
 
 
 def test_certain(check):
-    "the batch reuses by a rule that is certain, however fast the device is"
     check.after(test_batch, test_ordered)
     journal, _, phases, _ = parts(check)
     for i, phase in enumerate(phases[1:], 1):
@@ -163,7 +159,6 @@ def is_memory_of(made, earlier):
 
 
 def test_server_waits(check):
-    "the server waits for nothing"
     journal, _, _, server = parts(check)
     pending = server[0] if server else None
     if pending:
@@ -218,7 +213,6 @@ def finished(check):
 
 
 def test_server_takes(check):
-    "the server takes memory that the device has finished with"
     case, happened = finished(check)
     if case.second["from"] == "new":
         miss(f"""when the earlier request has finished, the server takes its memory. The pool looks
@@ -227,7 +221,6 @@ def test_server_takes(check):
 
 
 def test_server_policy(check):
-    "the server leaves that to the policy of its pool, and synchronizes nothing"
     check.after(test_server_takes)
     case, happened = finished(check)
     called = Journal(x for each in parts(check)[3] for x in each.between)
@@ -255,7 +248,6 @@ def test_server_policy(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints, and the same with another size and schedule"
     check.after(test_cases, test_batch, test_ordered, test_certain)
     check.after(test_server_waits, test_server_takes, test_server_policy)
     check.expect_right(check.run())

@@ -28,7 +28,6 @@ def allocations(journal):
 
 
 def test_pools(check):
-    "the first three lines show the inserted wait, the error without it, and growth"
     journal = check.run().journal
     made = [allocations(journal).where(pool=pool) for pool in journal.pools[1:4]]
     second = [one[1] for one in made if len(one) > 1]
@@ -51,7 +50,6 @@ def shared_pools(check):
 
 
 def test_limit(check):
-    "the shared pool keeps its limit"
     for _, made, mib in shared_pools(check):
         size = made and made["max_size"]
         if size != mib * MIB:
@@ -60,7 +58,6 @@ def test_limit(check):
 
 
 def test_no_wait(check):
-    "the shared pool inserts no wait"
     check.after(test_limit)
     for journal, made, _ in shared_pools(check):
         values = journal.set_to(INTERNAL, pool=made["pool"])
@@ -106,7 +103,6 @@ class Taken:
 
 
 def test_room(check):
-    "while the shared pool has room, take allocates from it"
     taken = Taken(check, 1)
     if taken.of != "the shared pool" or taken.made["from"] != "new":
         miss(f"""while the shared pool can grow, take allocates from it, and tries it first. The
@@ -115,7 +111,6 @@ def test_room(check):
 
 
 def test_spare(check):
-    "with the slow stream held, take returns memory of the spare pool at once"
     taken = Taken(check, 2)
     sentence = """the shared pool is full, the slow stream is held, and the spare pool has memory:
         take returns that at once, and the fast stream fills it before the gate opens. Neither the
@@ -137,7 +132,6 @@ def test_spare(check):
 
 
 def test_last_resort(check):
-    "with both pools full the host waits for the slow stream, and then allocates"
     taken = Taken(check, 3)
     sentence = """both pools are full, and the slow stream comes to an end: take waits for that
         stream, and for no other one, and then allocates from the shared pool."""
@@ -150,7 +144,6 @@ def test_last_resort(check):
 
 
 def test_no_memory(check):
-    "for more than both pools may hold take returns the error"
     check.after(test_spare)
     taken = Taken(check, 4)
     if wrong := taken.run.wrong({"take": "cudaErrorMemoryAllocation"}):
@@ -159,7 +152,6 @@ def test_no_memory(check):
 
 
 def test_last_error(check):
-    "an error that take has handled does not remain the last error"
     check.after(test_spare)
     for situation in (2, 3):
         taken = Taken(check, situation)
@@ -172,7 +164,6 @@ def test_last_error(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints, and the same with another size"
     check.after(test_pools, test_limit, test_no_wait, test_spare, test_last_resort)
     check.expect_right(check.run())
     # The program prints no size.

@@ -62,7 +62,6 @@ def listed(calls):
 
 
 def test_host(check):
-    "no thread waits for the device before its last turn, and each does then"
     for handover in own(check) + [x for pair in PAIRS for x in asked(check, pair)[3]]:
         if handover.waits:
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
@@ -83,7 +82,6 @@ def test_host(check):
 
 
 def test_threads(check):
-    "each thread works in its own stream"
     found, run = own(check), check.run(**LATE)
     # What ends the program early is missed by another rule.
     if len(found) != 3 and not cannot_end(run) and not used_after_free(run):
@@ -144,19 +142,16 @@ def expect_filled(check, pair, advice=""):
 
 
 def test_created(check):
-    "with created streams the consumer's work comes after the producer's"
     expect_filled(check, "created")
 
 
 def test_per_thread(check):
-    "it does with per-thread streams, too, where one handle names two streams"
     check.after(test_created)
     for pair in ("per-thread", "mixed"):
         expect_filled(check, pair, OWN_HANDLE)
 
 
 def test_free(check):
-    "each buffer is freed once, behind its last use"
     for pair in PAIRS:
         answers, _, _, found = asked(check, pair)
         if cannot_end(answers):
@@ -175,7 +170,6 @@ def test_free(check):
 
 
 def test_rounds(check):
-    "each of the rounds that it is given computes on the device"
     for pair in PAIRS:
         answers, rounds, size, found = asked(check, pair)
         if cannot_end(answers):
@@ -206,7 +200,6 @@ def test_rounds(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints, and the same on a slow device"
     if check.run(**LATE).journal.hazards:
         check.after(test_host)
     check.after(test_threads, test_created, test_per_thread, test_free)

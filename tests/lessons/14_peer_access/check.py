@@ -46,7 +46,6 @@ def set_access(owner, gpu):
 
 
 def test_place(check):
-    "each allocation is on its GPU"
     journal = run_lesson(check).journal
     gpus = {x["pool"]: x.get("device", 0) for x in journal.ok("cudaMemPoolCreate")}
     made = journal.allocations.where(bytes=4 * COUNT)
@@ -59,7 +58,6 @@ def test_place(check):
 
 
 def test_processes(check):
-    "each kernel without access has a process of its own"
     run = run_lesson(check)
     if "cudaErrorInitializationError" in run.errors:
         miss("""a program that is started again for each of the two kernels.
@@ -78,7 +76,6 @@ def test_processes(check):
 
 
 def test_fetch(check):
-    "the fetch copies without access"
     first, second = check.draw("first", 100, 1000000), check.draw("second", -1000000, -100)
     copies = "fetch copies gpu0_data to gpu1_data; it takes no argument."
     run = check.ask(copies, "fetch", first, second, hazards=True)
@@ -113,7 +110,6 @@ def test_fetch(check):
 
 
 def test_gives(check):
-    "set_access gives GPU 1 access to the pool of GPU 0"
     run = ask_access(check, 0, 1, early=True)
     journal, made = run.journal, changes(run.journal)
     if journal.calls("cudaDeviceEnablePeerAccess"):
@@ -140,7 +136,6 @@ def test_gives(check):
 
 
 def test_takes(check):
-    "set_access(..., 0) takes the access away"
     check.after(test_gives)
     run = ask_access(check, 0, 1)
     last = changes(run.journal).where(pool=0, device=1).last
@@ -151,7 +146,6 @@ def test_takes(check):
 
 
 def test_others(check):
-    "set_access serves other GPUs and other pools, too"
     check.after(test_gives, test_takes)
     gpu = check.choose("gpu", (0, 2, 3))  # main has GPU 1
     owner = check.choose("owner", [x for x in (0, 2, 3) if x != gpu])
@@ -168,7 +162,6 @@ def test_others(check):
 
 
 def test_reach(check):
-    "where GPU 1 cannot reach GPU 0 (SIM_PEERS=off) set_access returns 0"
     run = ask_access(check, 0, 1, early=True, SIM_PEERS="off")
     asked = run.journal.calls("cudaDeviceCanAccessPeer")
     if not asked:
@@ -197,13 +190,11 @@ def test_reach(check):
 
 
 def test_output(check):
-    "it prints what two real GPUs print"
     check.after_the_rest()
     check.expect_right(run_lesson(check))
 
 
 def test_one_gpu(check):
-    "with one GPU it says why it is skipped, and ends with status 77"
     run = run_lesson(check, SIM_DEVICES=1)
     check.expect_status(run, 77, "with one GPU the lesson is skipped: exit status 77.")
     if not run.output.startswith("skipped:"):

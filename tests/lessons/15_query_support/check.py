@@ -67,7 +67,6 @@ def expect_ordered(run):
 
 
 def test_before_pools(check):
-    "drivers before 11.2: no pools, and no error is left"
     for version in (11010, check.choose("old", BEFORE_POOLS)):
         sentence = """a driver before 11.2 has no pools, and no attribute about them: a query
             returns cudaErrorInvalidValue. cudaDriverGetVersion returns how old the driver is;
@@ -82,7 +81,6 @@ def test_before_pools(check):
 
 
 def test_no_pools(check):
-    "a new driver and a device without pools (SIM_POOLS=off): the attribute decides"
     sentence = """the version of the driver decides which attributes can be queried, and
         cudaDevAttrMemoryPoolsSupported whether this device has pools."""
     device = {"SIM_POOLS": "off", "SIM_DRIVER_VERSION": check.choose("new", DRIVERS)}
@@ -94,7 +92,6 @@ def test_no_pools(check):
 
 
 def test_versions(check):
-    "driver 11.2 has pools, and no attribute for handle types; a later one has both"
     for version in (11020, 11030, check.choose("later", WITH_HANDLE_TYPES)):
         sentence = """this driver has pools. It is cudaDevAttrMemoryPoolsSupported that came with
             11.2, and cudaDevAttrMemoryPoolSupportedHandleTypes that came with 11.3."""
@@ -104,7 +101,6 @@ def test_versions(check):
 
 
 def test_exports(check):
-    "where an export succeeds a pool can be shared, and that is tried"
     run = support(check, "this device has pools, and they can be shared.", pools=1, sharing=1)
     if not run.journal.ok("cudaMemPoolExportToShareableHandle"):
         miss(f"""that a pool can be shared is found out by creating one and exporting it
@@ -118,7 +114,6 @@ def test_exports(check):
 
 
 def test_promise(check):
-    "the attribute promises too much (SIM_HANDLE_TYPES=0): pools, and no sharing"
     sentence = """the attribute promises file descriptors, and no pool can be created for them:
         there are pools, and sharing does not work."""
     types = check.choose("types", (0, 2))
@@ -129,7 +124,6 @@ def test_promise(check):
 
 
 def test_refused(check):
-    "the pool is created and its export fails (SIM_FAIL=...): pools, and no sharing"
     sentence = """a pool was created for file descriptors and its export failed, so sharing does not
         work. The pools are there all the same."""
     run = support(check, sentence, pools=1, sharing=0, SIM_FAIL=EXPORT_FAILS)
@@ -138,7 +132,6 @@ def test_refused(check):
 
 
 def test_clean(check):
-    "finding out leaves nothing behind: no pool, no descriptor, no error"
     check.after(test_exports)
     for environment in ({}, {"SIM_FAIL": EXPORT_FAILS}, {"SIM_HANDLE_TYPES": 0}):
         run = support(check, "support_find returns, also where sharing fails.", **environment)
@@ -165,7 +158,6 @@ def test_clean(check):
 
 
 def test_fallback(check):
-    "without pools the memory is cudaMalloc's, and the host waits before cudaFree"
     sentence = """where there are no pools take and give_back use cudaMalloc and cudaFree."""
     run, sizes = memory(check, 0, sentence, SIM_POOLS="off")
     journal = run.journal
@@ -191,7 +183,6 @@ def test_fallback(check):
 
 
 def test_pools(check):
-    "with pools the memory is the pool's, and no host waits"
     run, sizes = memory(check, 1, "where there are pools take and give_back use them.")
     made, freed = run.journal.allocations, run.journal.ok("cudaFreeAsync")
     if made.column("bytes") != sizes:
@@ -209,7 +200,6 @@ def test_pools(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, and ends well without pools, too"
     check.after_the_rest()
     check.expect_right(check.run())
     for memory_of, name, value in (

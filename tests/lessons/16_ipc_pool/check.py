@@ -53,7 +53,6 @@ def import_data(check, **environment):
 
 
 def test_created(check):
-    "the pool is created for a file descriptor"
     run = ask(check, "create_pool returns a pool.", "pool")
     run.expect_return()
     got = run.answer("export")
@@ -69,7 +68,6 @@ def test_created(check):
 
 
 def test_sent(check):
-    "the descriptor arrives as a descriptor, in one message with the parcel"
     explain(check.run(), "cudaErrorInitializationError")
     count = check.draw("count", 1000, 1000000)
     sends = (
@@ -98,7 +96,6 @@ def test_sent(check):
 
 
 def test_imported(check):
-    "the importer imports the pool by the descriptor that came"
     run, journal, _ = import_data(check, SIM_DEVICES=1)
     imports = journal.calls("cudaMemPoolImportFromShareableHandle")
     explain(run, ADDRESS)
@@ -118,7 +115,6 @@ def test_imported(check):
 
 
 def test_access(check):
-    "GPU 1 has access in the importer"
     check.after(test_imported)
     run, journal, value = import_data(check)
     pool = journal.ok("cudaMemPoolImportFromShareableHandle")[0]["pool"]
@@ -148,7 +144,6 @@ def test_access(check):
 
 
 def test_own(check):
-    "the importer's copy is in memory of its own"
     check.after(test_imported)
     run, journal, value = import_data(check, SIM_DEVICES=1)
     explain(run, FROM_IMPORTED)
@@ -170,7 +165,6 @@ def test_own(check):
 
 
 def test_refused(check):
-    "the importer tries what an imported pool cannot do, and frees its import"
     check.after(test_imported, test_own)
     run, journal, _ = import_data(check, SIM_DEVICES=1)
     run.expect_return()
@@ -186,7 +180,6 @@ def test_refused(check):
 
 
 def test_owner(check):
-    "the exporter waits for the importer's message, then frees and trims"
     check.after(test_created, test_sent)
     run = ask(check, "exporter sends, and waits.", "export", 0)
     if not run.early or "exporter  the data is" in run.output:
@@ -211,13 +204,11 @@ def test_owner(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, also for a size that takes one segment"
     check.after_the_rest()
     check.expect_right(check.run_both())
     check.expect_right(check.run_both(check.draw("one segment", 1, 9)), "24")
 
 
 def test_skipped(check):
-    "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77"
     check.after(test_created)
     check.expect_skipped()

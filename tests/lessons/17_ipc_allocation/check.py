@@ -62,7 +62,6 @@ def processes(check):
 
 
 def test_shared(check):
-    "two processes share an allocation and two events"
     run = check.run_both()
     if re.search("cudaIpcGetEventHandle.*cudaErrorInvalidResourceHandle", run.errors):
         miss("""an event that another process can open: cudaEventCreateWithFlags with
@@ -81,7 +80,6 @@ def test_shared(check):
 
 
 def test_recorded(check):
-    "an event is recorded before it is sent"
     check.after(test_shared)
     exporter, importer = processes(check)
     fill = exporter.journal.ok("launch_fill").first
@@ -97,7 +95,6 @@ def test_recorded(check):
 
 
 def test_hosts(check):
-    "streams wait for events, and no host waits in between"
     exporter, importer = processes(check)
     filled = """the exporter's host does not wait for its fill: the event orders the work without
         that."""
@@ -114,7 +111,6 @@ def test_hosts(check):
 
 
 def test_fill(check):
-    "the importer's stream waits for the fill"
     check.after(test_shared)
     _, importer = processes(check)
     whole = sum(importer.journal.ok("cudaMemPoolImportPointer").column("bytes"))
@@ -130,7 +126,6 @@ def test_fill(check):
 
 
 def test_free(check):
-    "the importer frees, and records its event after the free"
     check.after(test_shared)
     exporter, importer = processes(check)
     free, handle = importer.frees.first, importer.sent.first
@@ -152,7 +147,6 @@ def test_free(check):
 
 
 def test_finished(check):
-    "the exporter's stream waits for the importer's event, then uses and frees the data"
     check.after(test_shared, test_recorded)
     exporter, _ = processes(check)
     copies = exporter.journal.copies.where(kind="DeviceToHost")
@@ -171,7 +165,6 @@ def test_finished(check):
 
 
 def test_message(check):
-    "the exporter needs no other message, and prints what the importer made of the data"
     check.after(test_shared, test_recorded, test_finished)
     if not processes(check)[0].waits_for:
         check.after(test_hosts)  # another importer's host does not wait
@@ -185,7 +178,6 @@ def test_message(check):
 
 
 def test_output(check):
-    "it prints what a real device prints, also under other schedules and with another size"
     check.after_the_rest()
     check.expect_right(check.run_both())  # the program prints no size
     check.expect_right(check.run_both(SIM_SCHEDULE="late"))
@@ -193,5 +185,4 @@ def test_output(check):
 
 
 def test_skipped(check):
-    "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77"
     check.expect_skipped()

@@ -61,7 +61,6 @@ def four_kernels(run):
 
 
 def test_pieces(check):
-    "each of the four pieces is copied up from host, added to, and copied down to where it was"
     run = ask_process(check)
     if not four_kernels(run):
         miss(f"""process adds 2 to each element, in four pieces: four kernels, of a quarter of the
@@ -90,7 +89,6 @@ def test_pieces(check):
 
 
 def test_turns(check):
-    "the pieces take turns in two streams"
     run = ask_process(check)
     streams = [x["stream"] for x in four_kernels(run) or check.after(test_pieces)]
     if streams[0] == streams[1] or streams[:2] != streams[2:]:
@@ -110,7 +108,6 @@ def ask_working(check):
 
 
 def test_queued(check):
-    "the host waits for nothing while it puts the pieces into the streams"
     run = ask_working(check)
     calls = work(run, 0)
     names = Counter(run.journal.between(calls.first, calls.last).waits.column("call"))
@@ -122,7 +119,6 @@ def test_queued(check):
 
 
 def test_beside(check):
-    "each piece runs beside the one before it"
     check.after(test_pieces, test_turns, test_queued)
     run, spans = ask_process(check), {}
     ran = run.journal.ran
@@ -139,7 +135,6 @@ def test_beside(check):
 
 
 def test_end(check):
-    "the host waits at the end, for the work of both streams"
     run = ask_working(check)
     early = run.journal.hazards.that(lambda x: x["kind"].startswith("host access"))
     if early:
@@ -196,17 +191,14 @@ def expect_pays(check, faster):
 
 
 def test_pays(check):
-    "pinning pays when it has saved what it took"
     expect_pays(check, faster=True)
 
 
 def test_never(check):
-    "when pinned copies are no faster, pinning never pays"
     expect_pays(check, faster=False)
 
 
 def test_prints(check):
-    "it prints what a real device prints, and is right with another size"
     check.after_the_rest()
     run = check.run()
     check.expect_right(run)

@@ -28,7 +28,6 @@ def found(check):
 
 
 def test_around(check):
-    "three default pools, a host pool of its own, and what main asks about it, as in the starter"
     journal = check.run(**LATE).journal
     asked = [(x["location"], x["type"]) for x in journal.ok("cudaMemGetDefaultMemPool")]
     if asked[:3] != [("device", "pinned"), ("host", "pinned"), ("device", "managed")]:
@@ -68,7 +67,6 @@ def set_on_what(journal):
 
 
 def test_access(check):
-    "the device is given access to the pool, before its kernel"
     journal, data, kernel = found(check)
     refused = refused_access(journal)
     if refused:
@@ -98,7 +96,6 @@ def test_access(check):
 
 
 def test_kernel(check):
-    "the device adds 2 to each int, in the memory of the host pool"
     journal, data, kernel = found(check)
     later = journal.after(data)
     copies = later.that(lambda x: x.get("call", "").startswith("cudaMemcpy"))
@@ -140,7 +137,6 @@ def waited(journal, start, end):
 
 
 def test_allocated(check):
-    "the host waits for the allocation before it writes"
     journal, data, kernel = found(check)
     if touched(journal, "before allocation"):
         miss(f"""the host waits for the allocation before it writes: the pointer is known at once,
@@ -150,7 +146,6 @@ def test_allocated(check):
 
 
 def test_waited(check):
-    "the host waits for the device before it reads"
     journal, _, kernel = found(check)
     if not kernel:
         check.after(test_kernel)
@@ -162,7 +157,6 @@ def test_waited(check):
 
 
 def test_host(check):
-    "the host writes the 40 and counts the 42, and leaves neither to the device"
     journal, data, kernel = found(check)
     if not kernel or kernel["bytes"] != data["bytes"]:
         check.after(test_kernel)
@@ -183,7 +177,6 @@ def test_host(check):
 
 
 def test_others(check):
-    "work_together works with other host pools and sizes"
     check.after(test_kernel, test_access)
     count = check.draw("count", 1000, 2000000)
     half = count // 2 + 1
@@ -206,6 +199,5 @@ def test_others(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_recorded(96)

@@ -26,7 +26,6 @@ def allocations(journal):
 
 
 def test_launches(check):
-    "two graphs, one captured and one built by hand, each launched twice"
     journal = check.run(**LATE).journal
     captured = len(journal.ok("cudaStreamBeginCapture"))
     built = len(journal.ok("cudaGraphCreate"))
@@ -57,7 +56,6 @@ def test_launches(check):
 
 
 def test_frees(check):
-    "each launch frees what it allocates, after its last use"
     check.after(test_launches)
     run = check.run(**LATE)
     found = list(allocations(run.journal))
@@ -96,7 +94,6 @@ def in_order(journal):
 
 
 def test_pool(check):
-    "at the end a synchronization, and then a trim of the pool that returns all of it"
     journal = check.run(**LATE).journal
     trims = ending(journal).ok("cudaMemPoolTrimTo").where(pool=0, keep=0)
     if not trims:
@@ -115,7 +112,6 @@ def test_pool(check):
 
 
 def test_trim(check):
-    "then the memory of graphs is returned, after the report of what the pool's trim leaves"
     journal = check.run(**LATE).journal
     trims = ending(journal).ok("cudaDeviceGraphMemTrim").where(device=0)
     if not trims:
@@ -138,7 +134,6 @@ def test_trim(check):
 
 
 def test_once(check):
-    "the host waits once, and no call is made twice"
     check.after(test_pool)
     journal = check.run(**LATE).journal
     first = launches(journal).first
@@ -156,13 +151,11 @@ def test_once(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_recorded(100)
 
 
 def test_sizes(check):
-    "each line prints what is reserved, for any size"
     check.after_the_rest()
     for name, least, most in (("small", 1, 31), ("middle", 32, 128), ("large", 129, 2000)):
         mib = check.draw(name, least, most)

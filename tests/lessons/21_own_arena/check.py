@@ -32,7 +32,6 @@ def question(limit, alignment, size, needed, more="3 requests"):
 
 
 def test_places(check):
-    "every request begins at a multiple of its arena's alignment"
     arenas, size, run = want(check)
     for alignment, _ in arenas:
         needed, answers = 0, {}
@@ -81,7 +80,6 @@ def padded(limit, alignment, size):
 
 
 def test_limit(check):
-    "what does not fit is refused, whatever its size"
     arenas, size, run = want(check)
     for alignment, limit in arenas:
         for requests in (unpadded(limit, size), padded(limit, alignment, size)):
@@ -92,7 +90,6 @@ def test_limit(check):
 
 
 def test_kept(check):
-    "a refused request leaves the arena as it was"
     arenas, size, run = want(check)
     for alignment, limit in arenas:
         for answer, _, request in unpadded(limit, size) + padded(limit, alignment, size):
@@ -120,7 +117,6 @@ def frames(check, scene, *more):
 
 
 def test_kept_memory(check):
-    "a commit allocates once for all its requests, and only what no earlier frame has left"
     huge = check.draw("more than 4 GiB", 1 << 30, 3 << 29)  # no int and no unsigned holds its bytes
     run, small, large = frames(check, "commit", huge)
     journal = run.journal
@@ -177,17 +173,14 @@ def crossed(check, early):
 
 
 def test_second_first(check):
-    "stream[0] works in a frame when stream[1] has ended its work of the last one"
     crossed(check, 1)
 
 
 def test_first_second(check):
-    "stream[1] works in a frame when stream[0] has ended its work of the last one"
     crossed(check, 0)
 
 
 def test_grow(check):
-    "an arena that grows is freed after what both streams did in it"
     check.after(test_second_first, test_first_second)
     run, *_ = frames(check, "grow")
     if run.journal.hazards:
@@ -197,7 +190,6 @@ def test_grow(check):
 
 
 def test_host(check):
-    "the host writes into pinned memory when both streams have copied what it wrote before"
     run, *_ = frames(check, "host")
     hazards = run.journal.hazards
     if hazards:
@@ -215,7 +207,6 @@ def marked(journal, number):
 
 
 def test_waits(check):
-    "nobody waits for more: not the host at a reset, and no frame for what came after it"
     check.after(test_second_first, test_first_second, test_host)
     journal = frames(check, "cross", 1)[0].journal
     fills = journal.ok("launch_fill")
@@ -254,7 +245,6 @@ def test_waits(check):
 
 
 def test_prints(check):
-    "it prints what a real device prints"
     check.after_the_rest()
     check.expect_recorded(3)
     check.expect_clean(check.run(SIM_SCHEDULE="late"))

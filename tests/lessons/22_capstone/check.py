@@ -72,7 +72,6 @@ def place_of(figures):
 
 
 def test_places(check):
-    "each part has its bytes in a piece of the pool, and shares none with another"
     for mode in ("turns", "random"):
         figures = walk(check, mode)
         if figures.wrong:
@@ -83,7 +82,6 @@ def test_places(check):
 
 
 def test_grain(check):
-    "each part begins at a multiple of GRAIN in its piece"
     check.after(test_places)
     figures = walk(check, "random")
     if figures.askew:
@@ -93,7 +91,6 @@ def test_grain(check):
 
 
 def test_turns(check):
-    "a stream that gets what another returned comes after its last use"
     check.after(test_places)
     figures = walk(check, "turns")
     if figures.bad is None:
@@ -109,7 +106,6 @@ def test_turns(check):
 
 
 def test_third(check):
-    "a stream that gets what another took from a third comes after the third's use"
     check.after(test_turns)
     figures = walk(check, "third")
     if figures.bad is not None:
@@ -122,7 +118,6 @@ def test_third(check):
 
 
 def test_neighbors(check):
-    "neighbors of two streams are joined only in order"
     check.after(test_turns, test_third)
     figures = walk(check, "neighbors")
     if figures.bad is None:
@@ -140,7 +135,6 @@ def test_neighbors(check):
 
 
 def test_newer(check):
-    "a joined part is as new as the newest of its halves"
     check.after(test_turns)
     figures = walk(check, "newer")
     if figures.bad is not None:
@@ -153,7 +147,6 @@ def test_newer(check):
 
 
 def test_hand_over(check):
-    "memory goes from stream to stream, and the host does not wait"
     check.after(test_places)
     figures = walk(check, "turns")
     if not figures.moved:
@@ -192,7 +185,6 @@ def expect_no_host_wait(figures):
 
 
 def test_trim(check):
-    "trim: a piece is returned after every use of its parts"
     check.after(test_turns, test_neighbors)
     for mode in ("neighbors", "random"):
         figures = walk(check, mode)
@@ -214,7 +206,6 @@ def test_trim(check):
 
 
 def test_small_program(check):
-    "a program with little memory: at most 1.15 times what cudaMallocAsync reserves"
     check.after(test_places)
     figures = walk(check, "small")
     if figures.peak <= figures.bar:
@@ -233,7 +224,6 @@ def test_small_program(check):
 
 
 def test_long(check):
-    "a long program: 70,000 parts, of which few are live"
     check.after(test_places)
     run = ask(check, GOES_ON_LONG, "long")
     taken = len(run.journal.ok("cudaMallocFromPoolAsync"))
@@ -317,7 +307,6 @@ def expect_few_pieces(figures):
 
 
 def test_small(check):
-    "small: nothing is left, and little is reserved"
     check.after(test_places)
     figures, run = replay(check, "small")
     expect_nothing_left(figures)
@@ -326,7 +315,6 @@ def test_small(check):
 
 
 def test_training(check):
-    "resnet50-train: at most 1.15 times what cudaMallocAsync reserves"
     check.after(test_places)
     figures, run = replay(check, "resnet50-train")
     expect_peak(figures, "resnet50-train")
@@ -335,7 +323,6 @@ def test_training(check):
 
 
 def test_few_calls(check):
-    "resnet50-train: few calls, so little time"
     check.after(test_places)
     figures, _ = replay(check, "resnet50-train")
     expect_few_pieces(figures)
@@ -349,7 +336,6 @@ def test_few_calls(check):
 
 
 def test_four_streams(check):
-    "four-streams: four streams need little more than one, and few waits"
     check.after(test_hand_over)
     figures, _ = replay(check, "four-streams")
     expect_peak(figures, "four-streams")
@@ -364,7 +350,6 @@ def test_four_streams(check):
 
 
 def test_counts(check):
-    "four-streams: what the cache counts is what it did, and nothing is left at the end"
     check.after(test_hand_over, test_turns, test_third, test_neighbors, test_newer, test_trim)
     figures, run = replay(check, "four-streams")
     expect_nothing_left(figures)

@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(check):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     check.ends_well()
 
 
 def test_dropped(check):
-    "the packed table is dropped before the next one is packed"
     journal = check.run().journal
     taken = journal.allocations
     frees = journal.calls("cudaFreeAsync", "cudaFree")
@@ -22,6 +20,5 @@ def test_dropped(check):
 
 
 def test_output(check):
-    "it prints what the repaired program printed on a device"
     check.after_the_rest()
     check.prints_what_is_right()

@@ -4,12 +4,10 @@ from check import LATE, miss
 
 
 def test_ends_well(check):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     check.ends_well()
 
 
 def test_host_goes_on(check):
-    "the collecting stream waits at the barrier, and the host does not"
     run = check.run(**LATE)
     added = run.journal.ok("launch_add").last
     if not added:
@@ -29,6 +27,5 @@ def test_host_goes_on(check):
 
 
 def test_output(check):
-    "it prints what the repaired program printed on a device"
     check.after_the_rest()
     check.prints_what_is_right()

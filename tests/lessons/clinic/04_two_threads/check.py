@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(check):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     check.ends_well()
 
 
 def test_one_memory(check):
-    "the second worker gets the memory that the first returned"
     journal = check.run().journal
     taken = journal.allocations
     fills = journal.ok("launch_fill")
@@ -21,6 +19,5 @@ def test_one_memory(check):
 
 
 def test_output(check):
-    "it prints what the repaired program printed on a device"
     check.after_the_rest()
     check.prints_what_is_right()

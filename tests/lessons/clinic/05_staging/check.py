@@ -6,12 +6,10 @@ BYTES = 4096  # of a description
 
 
 def test_ends_well(check):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     check.ends_well()
 
 
 def test_twelve(check):
-    "twelve columns: each staging buffer is written again only after its copy"
     check.ends_well(12)
     copies = check.run(12).journal.copies
     sent = sum(x["bytes"] for x in copies if x.get("kind") != "DeviceToHost")
@@ -27,6 +25,5 @@ def test_twelve(check):
 
 
 def test_output(check):
-    "it prints what the repaired program printed on a device"
     check.after_the_rest()
     check.prints_what_is_right()

@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(check):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     check.ends_well()
 
 
 def test_destroyed(check):
-    "the function destroys the stream that it made"
     journal = check.run().journal
     made = [
         x
@@ -24,6 +22,5 @@ def test_destroyed(check):
 
 
 def test_output(check):
-    "it prints what the repaired program printed on a device"
     check.after_the_rest()
     check.prints_what_is_right()

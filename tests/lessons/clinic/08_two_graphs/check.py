@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(case):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     case.ends_well()
 
 
 def test_one_is_destroyed(case):
-    "one graph is destroyed, and the other is launched after that"
     journal = case.run().journal
     gone = journal.ok("cudaGraphExecDestroy").first
     if not gone or not journal.ok("cudaGraphLaunch").after(gone):
@@ -19,6 +17,5 @@ def test_one_is_destroyed(case):
 
 
 def test_output(case):
-    "it prints what the repaired program printed on a device"
     case.after(test_ends_well)
     case.prints_what_is_right()

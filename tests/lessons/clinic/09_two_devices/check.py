@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(case):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     case.ends_well()
 
 
 def test_both_devices(case):
-    "device 1 writes into the memory of both devices"
     fills = case.run().journal.ok("launch_fill")
     streams = [str(x["stream"]) for x in fills]
     memory = {x["allocation"] for x in fills}
@@ -20,6 +18,5 @@ def test_both_devices(case):
 
 
 def test_output(case):
-    "it prints what the repaired program printed on a device"
     case.after(test_ends_well)
     case.prints_what_is_right()

@@ -37,7 +37,6 @@ def why_refused(journal):
 
 
 def test_gets_all(case):
-    "the third stream gets its 128 MiB, under five schedules"
     for run in case.each():
         if not gets_all(run):
             miss(f"""an allocation of 128 MiB succeeds, at the first try or at a second one.
@@ -45,7 +44,6 @@ def test_gets_all(case):
 
 
 def test_ends_well(case):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     run = case.run()
     if not gets_all(run) and "hazard:" not in run.errors:
         case.after(test_gets_all)
@@ -53,7 +51,6 @@ def test_ends_well(case):
 
 
 def test_tight(case):
-    "the pool still holds no more than 128 MiB"
     most = max((x.get("reserved", 0) for x in case.run().journal), default=0)
     if most != 128 * MIB:
         miss(f"""memory stays tight: the pool reserves 128 MiB and no more.
@@ -61,7 +58,6 @@ def test_tight(case):
 
 
 def test_waits(case):
-    "the host waits only where the allocation was refused"
     journal = case.run().journal
     first = whole(journal).first or NEVER
     early = Journal(x for x in journal.before(first) if x.get("acquired"))

@@ -4,12 +4,10 @@ from check import miss
 
 
 def test_ends_well(case):
-    "no hazard, exit status 0 and nothing left, under five schedules"
     case.ends_well()
 
 
 def test_grows_once(case):
-    "stream b gets the rest of the piece: the allocator grows once"
     calls = case.run().journal.allocations
     if len(calls) != 2:
         miss(f"""two calls of cudaMallocAsync: one before the allocator is used, and one piece for
@@ -18,7 +16,6 @@ def test_grows_once(case):
 
 
 def test_host_goes_on(case):
-    "stream b waits, and the host does not"
     journal = case.run(SIM_IDLE="off").journal
     work = journal.ok("launch_fill").last or {"n": 0}
     waits = [x["call"] for x in journal.before(work) if x.get("acquired")]
@@ -29,6 +26,5 @@ def test_host_goes_on(case):
 
 
 def test_output(case):
-    "it prints what the program is for"
     case.after(test_ends_well)
     case.prints_line("stream b wrote 2, .* holds 2", "stream b wrote 2, and its range holds 2")

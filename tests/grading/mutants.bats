@@ -16,7 +16,7 @@ judge_lesson() {
     local chosen=()
     [ -n "${TEST_LONG:-}" ] ||
         chosen=("$(mutants "$1" | head -n 1)")
-    run as_typed python3 -B tests/lessons/judge_mutants.py "$1" "${chosen[@]}"
+    run as_typed python3 -B tests/grading/judge_mutants.py "$1" "${chosen[@]}"
     [ "$status" = 0 ] || complain "$output"
     echo "${output##*$'\n'}" >>"$BATS_FILE_TMPDIR/kept"
 }

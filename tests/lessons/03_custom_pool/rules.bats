@@ -1,0 +1,18 @@
+#!/usr/bin/env bats
+# The rules of lesson 03. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/03_custom_pool
+#     LESSON=lessons/03_custom_pool.c bats tests/lessons/03_custom_pool
+
+load ../../grading/rules
+
+@test "every allocation comes from the program's own pools, and each is made the current one" {
+    rule own
+}
+@test "maxSize limits the second pool, to any size" { rule limit; }
+@test "every allocation is freed after its last use, also after its pool was destroyed" {
+    rule freed
+}
+@test "the second pool is destroyed with live allocations, which are used afterwards" { rule live; }
+@test "it prints what a real device prints" { rule output; }

@@ -1,0 +1,21 @@
+#!/usr/bin/env bats
+# The rules of lesson 10. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/10_reuse_events
+#     LESSON=lessons/10_reuse_events.c bats tests/lessons/10_reuse_events
+
+load ../../grading/rules
+
+@test "three stages in three streams, and two allocations in each round" { rule streams; }
+@test "the policies of the pipeline's pool stay" { rule policies; }
+@test "the nine cases are as they were" { rule cases; }
+@test "every access is ordered, and everything is freed" { rule ordered; }
+@test "each of the rounds that it is given computes on the device" { rule rounds; }
+@test "the host waits nowhere in the pipeline" { rule host; }
+@test "the memory of an input is handed on to the next input: free, record, wait" { rule input; }
+@test "the memory of a result is handed on to the next result: free, record, wait" { rule result; }
+@test "from the second round on no input takes new memory" { rule load; }
+@test "from the second round on no result takes new memory" { rule work; }
+@test "the load of a round does not wait for the store of the round before" { rule ahead; }
+@test "it prints what a real device prints, and the same with another size" { rule prints; }

@@ -1,0 +1,18 @@
+#!/usr/bin/env bats
+# The rules of lesson 13. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/13_threads
+#     LESSON=lessons/13_threads.c bats tests/lessons/13_threads
+
+load ../../grading/rules
+
+@test "no thread waits for the device before its last turn, and each does then" { rule host; }
+@test "each thread works in its own stream" { rule threads; }
+@test "with created streams the consumer's work comes after the producer's" { rule created; }
+@test "it does with per-thread streams, too, where one handle names two streams" {
+    rule per_thread
+}
+@test "each buffer is freed once, behind its last use" { rule free; }
+@test "each of the rounds that it is given computes on the device" { rule rounds; }
+@test "it prints what a real device prints, and the same on a slow device" { rule prints; }

@@ -1,0 +1,29 @@
+#!/usr/bin/env bats
+# The rules of lesson 15. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/15_query_support
+#     LESSON=lessons/15_query_support.c bats tests/lessons/15_query_support
+
+load ../../grading/rules
+
+@test "drivers before 11.2: no pools, and no error is left" { rule before_pools; }
+@test "a new driver and a device without pools (SIM_POOLS=off): the attribute decides" {
+    rule no_pools
+}
+@test "driver 11.2 has pools, and no attribute for handle types; a later one has both" {
+    rule versions
+}
+@test "where an export succeeds a pool can be shared, and that is tried" { rule exports; }
+@test "the attribute promises too much (SIM_HANDLE_TYPES=0): pools, and no sharing" {
+    rule promise
+}
+@test "the pool is created and its export fails (SIM_FAIL=...): pools, and no sharing" {
+    rule refused
+}
+@test "finding out leaves nothing behind: no pool, no descriptor, no error" { rule clean; }
+@test "without pools the memory is cudaMalloc's, and the host waits before cudaFree" {
+    rule fallback
+}
+@test "with pools the memory is the pool's, and no host waits" { rule pools; }
+@test "it prints what a real device prints, and ends well without pools, too" { rule output; }

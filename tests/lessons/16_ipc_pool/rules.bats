@@ -1,0 +1,20 @@
+#!/usr/bin/env bats
+# The rules of lesson 16. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/16_ipc_pool
+#     LESSON=lessons/16_ipc_pool.c bats tests/lessons/16_ipc_pool
+
+load ../../grading/rules
+
+@test "the pool is created for a file descriptor" { rule created; }
+@test "the descriptor arrives as a descriptor, in one message with the parcel" { rule sent; }
+@test "the importer imports the pool by the descriptor that came" { rule imported; }
+@test "GPU 1 has access in the importer" { rule access; }
+@test "the importer's copy is in memory of its own" { rule own; }
+@test "the importer tries what an imported pool cannot do, and frees its import" { rule refused; }
+@test "the exporter waits for the importer's message, then frees and trims" { rule owner; }
+@test "it prints what a real device prints, also for a size that takes one segment" { rule output; }
+@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
+    rule skipped
+}

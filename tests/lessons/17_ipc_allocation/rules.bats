@@ -1,0 +1,26 @@
+#!/usr/bin/env bats
+# The rules of lesson 17. Each test is one of them, and its function in check.py says what it
+# demands. By default they judge the solution:
+#
+#     bats tests/lessons/17_ipc_allocation
+#     LESSON=lessons/17_ipc_allocation.c bats tests/lessons/17_ipc_allocation
+
+load ../../grading/rules
+
+@test "two processes share an allocation and two events" { rule shared; }
+@test "an event is recorded before it is sent" { rule recorded; }
+@test "streams wait for events, and no host waits in between" { rule hosts; }
+@test "the importer's stream waits for the fill" { rule fill; }
+@test "the importer frees, and records its event after the free" { rule free; }
+@test "the exporter's stream waits for the importer's event, then uses and frees the data" {
+    rule finished
+}
+@test "the exporter needs no other message, and prints what the importer made of the data" {
+    rule message
+}
+@test "it prints what a real device prints, also under other schedules and with another size" {
+    rule output
+}
+@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
+    rule skipped
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bats
+# The rules of case 06 of the clinic. Each test is one of them, and its function in check.py says
+# what it demands. By default they judge the book's repair:
+#
+#     bats tests/lessons/clinic/06_short_lived
+#     LESSON=my.c bats tests/lessons/clinic/06_short_lived
+
+load ../../../grading/rules
+
+@test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
+@test "the function destroys the stream that it made" { rule destroyed; }
+@test "it prints what the repaired program printed on a device" { rule output; }

@@ -1,0 +1,13 @@
+#!/usr/bin/env bats
+# The rules of case 10 of the clinic. Each test is one of them, and its function in check.py says
+# what it demands. By default they judge the book's repair:
+#
+#     bats tests/lessons/clinic/10_tight_memory
+#     LESSON=my.c bats tests/lessons/clinic/10_tight_memory
+
+load ../../../grading/rules
+
+@test "the third stream gets its 128 MiB, under five schedules" { rule gets_all; }
+@test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
+@test "the pool still holds no more than 128 MiB" { rule tight; }
+@test "the host waits only where the allocation was refused" { rule waits; }

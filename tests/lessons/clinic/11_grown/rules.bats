@@ -1,0 +1,13 @@
+#!/usr/bin/env bats
+# The rules of case 11 of the clinic. Each test is one of them, and its function in check.py says
+# what it demands. By default they judge the book's repair:
+#
+#     bats tests/lessons/clinic/11_grown
+#     LESSON=my.c bats tests/lessons/clinic/11_grown
+
+load ../../../grading/rules
+
+@test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
+@test "stream b gets the rest of the piece: the allocator grows once" { rule grows_once; }
+@test "stream b waits, and the host does not" { rule host_goes_on; }
+@test "it prints what the program is for" { rule output; }
