@@ -254,8 +254,8 @@ LINES
     finish
 }
 
-# judge_mutants.py judges each repair that is a mutant or a style. make test judges one mutant of each
-# case, by the rule that it misses.
+# judge_mutants.py judges each repair that is a mutant or a style. make test judges one mutant of
+# each case.
 @test "the checks of the cases: each incorrect repair misses the rule that it names, others pass" {
     local name chosen
     for name in $(cases); do

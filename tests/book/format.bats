@@ -70,8 +70,8 @@ setup() { need_git_clone; }
 }
 
 # A row of a Markdown table is one line, and so are an address, a line that a page looks for, and a
-# question of the book with its answers; a value of a manifest, too. A line of a program has two more
-# columns in variants.txt.
+# question of the book with its answers; a value of a manifest, too. In variants.txt, a line of a
+# program has two more columns.
 @test "no line is longer than 100 columns" {
     local files
     mapfile -t files < <(text_files)

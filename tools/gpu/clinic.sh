@@ -2,12 +2,12 @@
 # What a GPU, compute-sanitizer and the simulated device make of each program of the clinic:
 # clinic.sh [FILE.md [CASE]], by default build/clinic.md and all cases.
 #
-# For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc, make and python3; it needs neither
-# network nor the tools of the test suite. Each broken and each repaired program runs plainly, alone; then under
-# compute-sanitizer, eight at a time; then on the simulated device. A run may take SECONDS_EACH (20)
-# seconds. FILE.md receives the tables, FILE.txt what each printed on the GPU, FILE.d all that was
-# printed. Exit status 0: every repaired program printed what docs/recorded/clinic.txt has, and
-# ended well on the simulated device, where no broken one did.
+# For a machine with GPUs (case 9 needs two), a CUDA toolkit, gcc, make and python3; it needs no
+# network and no tools of the test suite. Each broken and each repaired program runs plainly, alone;
+# then under compute-sanitizer, eight at a time; then on the simulated device. A run may take
+# SECONDS_EACH (20) seconds. FILE.md receives the tables, FILE.txt what each printed on the GPU,
+# FILE.d all that was printed. Exit status 0: every repaired program printed what
+# docs/recorded/clinic.txt has, and ended well on the simulated device, where no broken one did.
 # shellcheck disable=SC2317  # one_sanitized is called by the shells that xargs starts
 set -u
 file=$(realpath -m "${1:-build/clinic.md}")
