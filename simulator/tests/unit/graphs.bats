@@ -72,7 +72,7 @@ setup_file() {
 
 @test "hazard: branches that nothing orders" {
     reported graph_hazards branches "unordered writes" "no path of edges leads" \
-        "simulator/graph_hazards.c:36" "simulator/graph_hazards.c:37"
+        "unit/graph_hazards.c:36" "unit/graph_hazards.c:37"
     reported graph_hazards reads "read not ordered after a write" "graph launch 1 in stream 1"
     reported graph_hazards by_hand "read not ordered after a write" "cudaGraphAddDependencies"
 }
