@@ -35,8 +35,9 @@ check_built() {
     case $needs in
     *libcudart.so.13*) ;;
     *libcudart.so.*)
-        refuse "make mine: $1 is linked with $(grep -m 1 libcudart <<<"$needs"), and the simulated" \
-            "device stands in for libcudart.so.13. Build $1 with a CUDA toolkit of version 13." ;;
+        refuse "make mine: $1 is linked with $(grep -m 1 libcudart <<<"$needs"), and the" \
+            "simulated device stands in for libcudart.so.13. Build $1 with a CUDA toolkit of" \
+            "version 13." ;;
     *)
         refuse "make mine: $1 does not load libcudart.so.13, so no simulated device can take its" \
             "place. nvcc links the runtime statically unless it is told otherwise. Build $1 again" \

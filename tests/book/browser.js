@@ -113,7 +113,8 @@ window.checks = (() => {
     function longLines() {
         const faults = [];
         for (const text of all("article :is(p:not(.picture-title), li, dd, blockquote)")) {
-            if (!shown(text) || text.closest("table, .stepper, .dial, .picture-pair, .picture-rows")) continue;
+            const apart = "table, .stepper, .dial, .picture-pair, .picture-rows";
+            if (!shown(text) || text.closest(apart)) continue;
             const range = document.createRange();
             range.selectNodeContents(text);
             const longest = Math.max(0, ...[...range.getClientRects()].map((box) => box.width));

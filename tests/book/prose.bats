@@ -7,9 +7,9 @@ load ../suite
 # What a reader or a student reads: the book, the lessons with their comments, what the checks and
 # the simulated device print.
 TEXTS='^(README\.md|docs/.*\.(rst|txt)|docs/(programs|clinic)/.*|(lessons|solutions)/.*|'
-TEXTS+='tests/lessons/.*\.(py|ini|patch|h)|tests/(commands|grading)/.*\.(sh|bash|awk)|'
+TEXTS+='tests/lessons/.*\.(py|ini|bats|h)|(tests/grading|tools)/.*\.(sh|bash|awk)|'
 TEXTS+='simulator/.*\.(md|[ch])|Makefile)$'
-texts() { git ls-files | grep -E "$TEXTS" | grep -v '^docs/requirements'; }
+texts() { git ls-files | grep -E "$TEXTS" | grep -vE '^(docs/requirements|simulator/tests/)'; }
 pages() { git ls-files 'docs/*.rst' README.md simulator/README.md; }
 
 setup() { need_git_clone; }
