@@ -6,14 +6,13 @@
  * Kind: use before access is given */
 #include "litmus.h"
 
-int main(void)
+LITMUS(near)
 {
     int *data;
-    cudaStream_t near, far;
+    cudaStream_t far;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaStreamCreate(&near));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
@@ -29,5 +28,4 @@ int main(void)
     (void)cudaFreeAsync(data, near);
     (void)cudaStreamSynchronize(near);
     (void)cudaMemPoolDestroy(pool);
-    return 0;
 }

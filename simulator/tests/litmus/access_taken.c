@@ -6,15 +6,14 @@
  * Kind: access taken before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(near)
 {
     int *data;
-    cudaStream_t near, far;
+    cudaStream_t far;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaStreamCreate(&near));
     CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
@@ -30,5 +29,4 @@ int main(void)
     cudaFreeAsync(data, near);
     cudaStreamSynchronize(near);
     cudaMemPoolDestroy(pool);
-    return 0;
 }

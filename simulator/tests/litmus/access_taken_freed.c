@@ -7,16 +7,15 @@
  * Kind: access taken before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(near)
 {
     int *data;
-    cudaStream_t near, far;
+    cudaStream_t far;
     cudaEvent_t over;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaStreamCreate(&near));
     CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
@@ -33,5 +32,4 @@ int main(void)
     cudaStreamSynchronize(far);
     cudaStreamSynchronize(near);
     cudaMemPoolDestroy(pool);
-    return 0;
 }

@@ -2,15 +2,10 @@
  * b has acquired a's write through that wait. */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a, b, c)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b, c;
     cudaEvent_t written;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
@@ -23,5 +18,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, c));
     CHECK(cudaFreeAsync(data, c));
     CHECK(cudaStreamSynchronize(c));
-    return 0;
 }

@@ -5,16 +5,12 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t done;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&done));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -33,5 +29,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    return 0;
 }

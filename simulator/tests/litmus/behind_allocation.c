@@ -4,12 +4,10 @@
  * Kind: use of memory that is not allocated */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     size_t half = MiB / sizeof(int) / 2;
     int *data, *second;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     second = data + half;
@@ -20,5 +18,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

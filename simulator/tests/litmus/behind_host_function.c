@@ -6,14 +6,10 @@
 
 static void nothing(void *unused) { (void)unused; }
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 #ifdef WRONG
@@ -29,5 +25,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

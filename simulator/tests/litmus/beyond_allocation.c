@@ -4,12 +4,9 @@
  * Kind: access outside the allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
 #ifdef WRONG
@@ -19,5 +16,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

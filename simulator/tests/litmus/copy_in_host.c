@@ -5,13 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *from, *to, *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&from, MiB));
     CHECK(cudaMallocHost((void **)&to, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
@@ -26,5 +22,4 @@ int main(void)
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(from));
     CHECK(cudaFreeHost(to));
-    return 0;
 }

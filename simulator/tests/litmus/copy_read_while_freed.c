@@ -4,11 +4,9 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *host;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&host, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
@@ -18,5 +16,4 @@ int main(void)
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(host));
-    return 0;
 }

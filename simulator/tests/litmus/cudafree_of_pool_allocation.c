@@ -5,12 +5,9 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* access */
@@ -19,5 +16,4 @@ int main(void)
 #endif
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

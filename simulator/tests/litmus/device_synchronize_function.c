@@ -7,13 +7,10 @@
 
 static void nothing(void *unused) { (void)unused; }
 
-int main(void)
+LITMUS(b, a)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 30; i++)
@@ -26,5 +23,4 @@ int main(void)
     CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

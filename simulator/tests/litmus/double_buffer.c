@@ -5,13 +5,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *host, *buffer[2];
-    cudaStream_t a, b;
     cudaEvent_t uploaded[2], computed[2];
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&host, MiB));
     for (int i = 0; i < 2; i++) {
         CHECK(cudaEventCreate(&uploaded[i]));
@@ -34,5 +31,4 @@ int main(void)
         CHECK(cudaFreeAsync(buffer[i], b));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFreeHost(host));
-    return 0;
 }

@@ -5,11 +5,9 @@
  * Kind: double free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
@@ -17,5 +15,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a)); /* free */
 #endif
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

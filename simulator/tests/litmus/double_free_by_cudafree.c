@@ -4,11 +4,9 @@
  * Kind: double free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
@@ -16,5 +14,4 @@ int main(void)
 #ifdef WRONG
     CHECK(cudaFree(data)); /* free */
 #endif
-    return 0;
 }

@@ -5,11 +5,9 @@
  * Fatal: the simulated device stops the program there, with SIM_CHECK=off too */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaFreeAsync(data, a)); /* free */
@@ -17,5 +15,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a)); /* free */
 #endif
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -5,15 +5,12 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
     float ms;
-    cudaStream_t a, b;
     cudaEvent_t before, after;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&before));
     CHECK(cudaEventCreate(&after));
 
@@ -31,5 +28,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

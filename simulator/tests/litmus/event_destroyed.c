@@ -1,14 +1,10 @@
 /* An event is destroyed before it is reached. The wait for it stays in the stream. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&written));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -19,5 +15,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

@@ -5,14 +5,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -27,5 +24,4 @@ int main(void)
 #endif
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -1,14 +1,12 @@
 /* An executable graph is destroyed while it runs. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_fill(data, 1, count, a));
@@ -19,5 +17,4 @@ int main(void)
     CHECK(cudaGraphDestroy(graph));
     CHECK(launch_add(data, 1, count, a));
     CHECK(cudaFree(data));
-    return 0;
 }

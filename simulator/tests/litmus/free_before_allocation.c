@@ -4,13 +4,10 @@
  * Kind: free before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t allocated;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&allocated));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
@@ -20,5 +17,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

@@ -5,14 +5,10 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t allocated, used;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&allocated));
     CHECK(cudaEventCreate(&used));
 
@@ -26,5 +22,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

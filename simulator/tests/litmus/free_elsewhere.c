@@ -5,14 +5,10 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t used;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&used));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -23,5 +19,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

@@ -4,14 +4,10 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b, c)
 {
     int *data, *host;
-    cudaStream_t a, b, c;
     cudaEvent_t event;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&c));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocHost((void **)&host, 2 * MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -30,5 +26,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(host));
-    return 0;
 }

@@ -3,12 +3,10 @@
  * Devices: 2 */
 #include "litmus.h"
 
-int main(void)
+LITMUS(stream)
 {
     char *data, *pinned;
-    cudaStream_t stream;
     CHECK(cudaMallocHost((void **)&pinned, MiB));
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));
@@ -19,5 +17,4 @@ int main(void)
         CHECK(cudaMemsetAsync(data, i, MiB, stream));
     CHECK(cudaSetDevice(1));
     CHECK(cudaFree(data));
-    return 0;
 }

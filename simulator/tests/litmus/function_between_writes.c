@@ -8,14 +8,10 @@
 
 static void nothing(void *unused) { (void)unused; }
 
-int main(void)
+NONBLOCKING_LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t added;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&added));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a));
@@ -29,5 +25,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -5,13 +5,10 @@
  * Says: if the host waited for launch_fill (stream 1) before it opens the gate */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_hold(gate, b));
@@ -26,5 +23,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

@@ -5,13 +5,10 @@
  * Also: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     static int gate;
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaHostRegister(&gate, sizeof gate, 0));
     CHECK(cudaMallocAsync((void **)&data, 4096, a));
     CHECK(cudaStreamSynchronize(a));
@@ -23,5 +20,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
 #endif
     gate_open(&gate);
-    return 0;
 }

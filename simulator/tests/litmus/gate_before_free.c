@@ -4,14 +4,11 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocAsync((void **)&data, 4096, a));
     CHECK(cudaEventRecord(event, a));
@@ -25,5 +22,4 @@ int main(void)
     gate_open(gate);
     CHECK(cudaDeviceSynchronize());
     gate_destroy(gate);
-    return 0;
 }

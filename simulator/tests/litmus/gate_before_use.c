@@ -6,13 +6,10 @@
  * Also: free before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, 4096, a)); /* allocation */
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
@@ -26,5 +23,4 @@ int main(void)
 #endif
     CHECK(cudaStreamSynchronize(b));
     gate_destroy(gate);
-    return 0;
 }

@@ -6,15 +6,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b, c)
 {
     int *data;
-    cudaStream_t a, b, c;
     cudaEvent_t filled;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&c));
     CHECK(cudaEventCreate(&filled));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
@@ -31,5 +27,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

@@ -5,17 +5,14 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location = {cudaMemLocationTypeHost, 0}};
     struct cudaMemAccessDesc all = {{cudaMemLocationTypeDevice, 0},
                                     cudaMemAccessFlagsProtReadWrite};
     int *gate;
-    cudaStream_t a, b;
     cudaMemPool_t pool;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMemPoolSetAccess(pool, &all, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&gate, MiB, pool, a));
@@ -30,5 +27,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
     cudaStreamQuery(a);
-    return 0;
 }

@@ -4,11 +4,9 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     volatile int *gate = gate_create();
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     gate_open(gate);
 #ifndef WRONG
     CHECK(launch_hold(gate, a));
@@ -18,5 +16,4 @@ int main(void)
     (void)launch_hold(gate, a); /* access */
 #endif
     (void)cudaStreamSynchronize(a);
-    return 0;
 }

@@ -5,14 +5,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_hold(gate, b));
@@ -31,5 +28,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

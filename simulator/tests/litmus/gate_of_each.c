@@ -4,13 +4,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     volatile int *gate_a = gate_create(), *gate_b = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_hold(gate_b, b));
     CHECK(launch_add(data, 1, 1024, b)); /* previous access */
@@ -26,5 +23,4 @@ int main(void)
     CHECK(cudaFree(data));
     gate_destroy(gate_a);
     gate_destroy(gate_b);
-    return 0;
 }

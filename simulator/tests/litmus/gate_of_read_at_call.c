@@ -6,10 +6,10 @@
  * Kind: read not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *copy;
-    cudaStream_t a, b;
+    cudaStream_t b;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeHost};
@@ -18,7 +18,6 @@ int main(void)
     volatile int *gate = gate_create();
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&b));
@@ -38,5 +37,4 @@ int main(void)
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaFree(copy));
     gate_destroy(gate);
-    return 0;
 }

@@ -5,13 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b, c)
 {
     int *gates;
-    cudaStream_t a, b, c;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&c));
     CHECK(cudaMallocHost((void **)&gates, 4096));
     gates[0] = gates[1] = 0;
     CHECK(launch_hold(&gates[0], a));
@@ -22,5 +18,4 @@ int main(void)
 #endif
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(gates));
-    return 0;
 }

@@ -4,14 +4,12 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaGraphNode_t first, second;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaGraphCreate(&graph, 0));
     struct cudaMemsetParams set = {
@@ -28,5 +26,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -13,15 +13,11 @@ static void set_flag(void *unused)
     atomic_store(&flag, 1);
 }
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
 #ifdef WRONG
@@ -41,5 +37,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
-    return 0;
 }

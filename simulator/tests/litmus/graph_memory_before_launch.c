@@ -4,14 +4,11 @@
  * Kind: use of memory that is not allocated */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
@@ -28,5 +25,4 @@ int main(void)
     (void)cudaStreamSynchronize(a);
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    return 0;
 }

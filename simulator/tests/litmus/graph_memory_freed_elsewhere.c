@@ -5,16 +5,12 @@
  * Kind: allocation before the free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t launched, freed;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&launched));
     CHECK(cudaEventCreate(&freed));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
@@ -37,5 +33,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    return 0;
 }

@@ -4,13 +4,11 @@
  * Kind: leak */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(cudaStreamEndCapture(a, &graph));
@@ -22,5 +20,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    return 0;
 }

@@ -9,13 +9,11 @@
 
 static void CUDART_CB nothing(void *unused) { (void)unused; }
 
-int main(void)
+LITMUS(stream)
 {
     char *pinned;
-    cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocHost((void **)&pinned, BYTES));
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     CHECK(cudaMemsetAsync(pinned + BYTES - 4096, 0, 4096, stream)); /* access */
@@ -34,5 +32,4 @@ int main(void)
     (void)cudaStreamSynchronize(stream);
     (void)cudaGraphExecDestroy(exec);
     (void)cudaGraphDestroy(graph);
-    return 0;
 }

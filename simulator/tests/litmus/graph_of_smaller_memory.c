@@ -8,13 +8,11 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     char *from, *to;
-    cudaStream_t a;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&to, MiB));
     CHECK(cudaMallocAsync((void **)&from, 1024, a));
     CHECK(cudaMemsetAsync(from, 1, 1024, a));
@@ -36,5 +34,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(to));
-    return 0;
 }

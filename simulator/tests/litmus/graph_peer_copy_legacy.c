@@ -8,15 +8,14 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(capturing)
 {
     char *from, *to;
-    cudaStream_t capturing, other;
+    cudaStream_t other;
     cudaEvent_t written;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&capturing));
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(cudaMemset(from, 1, MiB));
     CHECK(cudaSetDevice(1));
@@ -44,5 +43,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(other));
     CHECK(cudaFree(to));
     gate_destroy(gate);
-    return 0;
 }

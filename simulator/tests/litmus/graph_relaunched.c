@@ -6,17 +6,13 @@
  * Says: too early */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a, b, reader)
 {
     size_t count = 16;
     int *data;
-    cudaStream_t a, b, reader;
     cudaEvent_t fork, join, launched;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&fork));
     CHECK(cudaEventCreate(&join));
     CHECK(cudaEventCreate(&launched));
@@ -47,5 +43,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
-    return 0;
 }

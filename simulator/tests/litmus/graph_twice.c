@@ -5,15 +5,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaGraph_t graph;
     cudaGraphExec_t first, second;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_add(data, 1, count, a)); /* previous access */
@@ -31,5 +27,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(second));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -8,15 +8,11 @@
 
 static void nothing(void *unused) { (void)unused; }
 
-int main(void)
+NONBLOCKING_LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     volatile int *gate = gate_create();
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t filled;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&filled));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_hold(gate, a));
@@ -34,5 +30,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

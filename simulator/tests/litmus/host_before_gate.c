@@ -5,11 +5,9 @@
  * Kind: host access not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *result;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMemset(data, 0, MiB));
@@ -31,5 +29,4 @@ int main(void)
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(result));
     gate_destroy(gate);
-    return 0;
 }

@@ -10,13 +10,9 @@ static void set_flag(void *unused)
     atomic_store(&flag, 1);
 }
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
@@ -25,5 +21,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

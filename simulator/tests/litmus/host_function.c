@@ -12,14 +12,10 @@ static void post(void *unused)
     sem_post(&reached);
 }
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     sem_init(&reached, 0, 0);
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
     volatile int *gate = gate_create();
 
@@ -37,5 +33,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

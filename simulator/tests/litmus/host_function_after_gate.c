@@ -9,16 +9,13 @@
 
 static void wait_for(void *posted) { sem_wait(posted); }
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t held, cleared, passed;
     sem_t posted;
     volatile int *gate = gate_create();
     sem_init(&posted, 0, 0);
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&held));
     CHECK(cudaEventCreate(&cleared));
     CHECK(cudaEventCreate(&passed));
@@ -42,5 +39,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

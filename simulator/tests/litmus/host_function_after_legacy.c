@@ -10,12 +10,10 @@ static void set_flag(void *unused)
     atomic_store(&flag, 1);
 }
 
-int main(void)
+LITMUS(stream)
 {
     size_t count = MiB / sizeof(int), unused;
     int *data;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocAsync((void **)&data, MiB, cudaStreamLegacy));
     CHECK(launch_fill(data, 1, count, cudaStreamLegacy));
     /* Calls that take time, so that the fill is over. */
@@ -25,5 +23,4 @@ int main(void)
     while (!atomic_load(&flag))
         usleep(1000);
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -12,13 +12,9 @@ static void spin(void *unused)
         continue;
 }
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *more;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, spin, NULL));
@@ -29,5 +25,4 @@ int main(void)
     CHECK(cudaFreeAsync(more, b));
     atomic_store(&released, 1);
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

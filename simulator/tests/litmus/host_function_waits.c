@@ -13,13 +13,10 @@ static void wait_for_host(void *unused)
     sem_wait(&filled);
 }
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     sem_init(&filled, 0, 0);
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(b, wait_for_host, NULL));
@@ -31,5 +28,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -2,10 +2,9 @@
  * Prints: 3 */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a)
 {
     int *from, *to;
-    cudaStream_t a;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
@@ -14,7 +13,6 @@ int main(void)
     struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
                                      .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaMallocFromPoolAsync((void **)&from, MiB, pool, a));
     CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
@@ -26,5 +24,4 @@ int main(void)
     CHECK(cudaFreeAsync(to, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
-    return 0;
 }

@@ -7,12 +7,10 @@
 
 #define COUNT 1100
 
-int main(void)
+LITMUS(stream)
 {
     void *managed[COUNT];
     char *pinned, *data;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
     for (int i = 0; i < COUNT; i++)
         CHECK(cudaMallocManaged(&managed[i], 4096, cudaMemAttachGlobal));
     for (int i = 0; i < COUNT; i++)
@@ -29,5 +27,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaFreeHost(pinned));
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -7,11 +7,9 @@
  * Late: 0 */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *result;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&result, sizeof(int)));
     *result = 0;
 
@@ -26,5 +24,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

@@ -6,11 +6,9 @@
 
 #define COUNT 1100
 
-int main(void)
+LITMUS(stream)
 {
     char *pinned, *data;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocHost((void **)&pinned, (size_t)COUNT * 8192));
     CHECK(cudaMalloc((void **)&data, 4096));
 
@@ -25,5 +23,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaFreeHost(pinned));
     CHECK(cudaFree(data));
-    return 0;
 }

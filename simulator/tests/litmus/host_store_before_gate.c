@@ -5,15 +5,13 @@
  * Kind: host access after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     char *data;
-    cudaStream_t a;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeHost};
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
@@ -31,5 +29,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
     gate_destroy(gate);
-    return 0;
 }

@@ -3,11 +3,9 @@
  * Prints: 7 */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *result;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(result + 1000, data, 500000, cudaMemcpyDeviceToHost, a));
@@ -19,5 +17,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

@@ -4,12 +4,9 @@
  * Kind: host write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *first, *second, *source;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&source, MiB));
     CHECK(cudaMalloc((void **)&first, MiB));
     CHECK(cudaMalloc((void **)&second, MiB));
@@ -25,5 +22,4 @@ int main(void)
     CHECK(cudaFree(first));
     CHECK(cudaFree(second));
     CHECK(cudaFreeHost(source));
-    return 0;
 }

@@ -7,11 +7,9 @@
  * Late: 2 */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *buffer, result;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&buffer, sizeof(int)));
     CHECK(cudaMalloc((void **)&data, sizeof(int)));
 
@@ -26,5 +24,4 @@ int main(void)
     printf("%d\n", result);
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(buffer));
-    return 0;
 }

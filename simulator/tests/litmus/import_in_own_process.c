@@ -6,7 +6,7 @@
  * Says: which this process itself has imported and not freed */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .handleTypes = cudaMemHandleTypePosixFileDescriptor,
@@ -14,9 +14,7 @@ int main(void)
     struct cudaMemPoolPtrExportData exported;
     int file;
     void *first, *second;
-    cudaStream_t a;
     cudaMemPool_t pool, imported;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a)); /* allocation */
     CHECK(cudaStreamSynchronize(a));
@@ -37,5 +35,4 @@ int main(void)
     CHECK(cudaMemPoolDestroy(imported));
     CHECK(cudaMemPoolDestroy(pool));
     close(file);
-    return 0;
 }

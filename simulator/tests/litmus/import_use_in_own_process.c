@@ -6,7 +6,7 @@
  * Says: and this process (launch_fill, its stream 1) touch the same bytes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .handleTypes = cudaMemHandleTypePosixFileDescriptor,
@@ -14,11 +14,8 @@ int main(void)
     struct cudaMemPoolPtrExportData exported;
     int file;
     void *first, *second;
-    cudaStream_t a, b;
     cudaEvent_t event;
     cudaMemPool_t pool, imported;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a));
@@ -42,5 +39,4 @@ int main(void)
     CHECK(cudaMemPoolDestroy(imported));
     CHECK(cudaMemPoolDestroy(pool));
     close(file);
-    return 0;
 }

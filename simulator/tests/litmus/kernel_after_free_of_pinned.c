@@ -4,11 +4,9 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *host;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&host, MiB));
 
 #ifndef WRONG
@@ -19,5 +17,4 @@ int main(void)
     (void)launch_fill(host, 1, 4, a); /* access */
 #endif
     (void)cudaStreamSynchronize(a);
-    return 0;
 }

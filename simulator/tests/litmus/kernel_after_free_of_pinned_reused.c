@@ -9,11 +9,9 @@
 
 static void CUDART_CB nothing(void *unused) { (void)unused; }
 
-int main(void)
+LITMUS(stream)
 {
     char *pinned;
-    cudaStream_t stream;
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocHost((void **)&pinned, BYTES));
     int *last = (int *)(pinned + BYTES - 4096);
 
@@ -27,5 +25,4 @@ int main(void)
     (void)launch_fill(last, 1, 1024, stream); /* access */
 #endif
     (void)cudaStreamSynchronize(stream);
-    return 0;
 }

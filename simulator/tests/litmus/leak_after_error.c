@@ -2,14 +2,11 @@
  * Status: 1 */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *more;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMallocAsync((void **)&more, (size_t)1 << 50, a));
     CHECK(cudaFreeAsync(more, a));
     CHECK(cudaFreeAsync(data, a));
-    return 0;
 }

@@ -4,16 +4,13 @@
  * Kind: leak */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
 #ifndef WRONG
     CHECK(cudaFreeAsync(data, a));
 #endif
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

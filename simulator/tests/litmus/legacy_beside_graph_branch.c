@@ -3,17 +3,14 @@
  * Prints: cudaSuccess cudaErrorNotReady */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(s, t)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
-    cudaStream_t s, t;
     cudaEvent_t fork, join;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&fork));
     CHECK(cudaEventCreate(&join));
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
@@ -37,5 +34,4 @@ int main(void)
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

@@ -6,12 +6,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
 #ifdef WRONG
@@ -22,5 +19,4 @@ int main(void)
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(data));
-    return 0;
 }

@@ -5,13 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *other;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMalloc((void **)&other, MiB));
     volatile int *gate = gate_create();
@@ -29,5 +25,4 @@ int main(void)
     CHECK(cudaFree(data));
     CHECK(cudaFree(other));
     gate_destroy(gate);
-    return 0;
 }

@@ -2,13 +2,9 @@
  * comes after. */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *any;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&any, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
@@ -16,5 +12,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

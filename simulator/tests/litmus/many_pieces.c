@@ -5,13 +5,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     size_t count = 1024;
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 64 * count * sizeof(int)));
 
     for (size_t i = 0; i < 64; i++)
@@ -23,5 +20,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

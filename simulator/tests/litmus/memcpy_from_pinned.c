@@ -1,12 +1,9 @@
 /* cudaMemcpy from pinned memory returns when the copy is over. */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *source;
-    cudaStream_t a;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMallocHost((void **)&source, MiB));
 
@@ -15,5 +12,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(source));
-    return 0;
 }

@@ -6,12 +6,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(b)
 {
-    size_t count = MiB / sizeof(int);
     int *from, *to;
-    cudaStream_t b;
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(cudaMalloc((void **)&to, MiB));
 
@@ -23,5 +20,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(from));
     CHECK(cudaFree(to));
-    return 0;
 }

@@ -8,12 +8,9 @@
 
 static int source[MiB / sizeof(int)];
 
-int main(void)
+NONBLOCKING_LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice)); /* previous access */
@@ -23,5 +20,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFree(data));
-    return 0;
 }

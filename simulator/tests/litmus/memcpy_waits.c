@@ -4,12 +4,9 @@
  * Kind: write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *result;
-    cudaStream_t b;
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
 
@@ -22,5 +19,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

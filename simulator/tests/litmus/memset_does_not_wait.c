@@ -5,12 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t b;
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaMemset(data, 0, MiB)); /* previous access */
@@ -20,5 +17,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

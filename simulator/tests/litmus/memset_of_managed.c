@@ -2,12 +2,9 @@
  * Prints: 0 */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
     data[0] = 5;
 
@@ -16,5 +13,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, a));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -4,12 +4,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaMallocHost((void **)&data, MiB));
 
 #ifdef WRONG
@@ -20,5 +17,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(data));
-    return 0;
 }

@@ -6,14 +6,10 @@
  * Says: The wait came before the record: it waits for nothing */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMalloc((void **)&data, MiB));
 
@@ -28,5 +24,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

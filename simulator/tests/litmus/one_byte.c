@@ -4,12 +4,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     char *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 1000));
 
     CHECK(cudaMemsetAsync(data, 1, 500, a)); /* previous access */
@@ -20,5 +17,4 @@ int main(void)
 #endif
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -6,12 +6,10 @@
  * Kind: overlapping copy */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     static int gate;
     char *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaHostRegister(&gate, sizeof gate, 0));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_hold(&gate, a));
@@ -22,5 +20,4 @@ int main(void)
     CHECK(cudaMemcpyAsync(data + MiB / 2, data, MiB / 2, cudaMemcpyDeviceToDevice, a));
 #endif
     CHECK(cudaFreeAsync(data, a));
-    return 0;
 }

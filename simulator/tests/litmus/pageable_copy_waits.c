@@ -5,13 +5,10 @@
  * Kind: write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     static int ordinary[1024];
     int *data, *pinned;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&pinned, sizeof ordinary));
     CHECK(cudaMalloc((void **)&data, sizeof ordinary));
     CHECK(launch_fill(data, 1, 1024, a));
@@ -24,5 +21,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(pinned));
-    return 0;
 }

@@ -4,12 +4,9 @@
  * Kind: access outside the allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *first, *second;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&first, 512)); /* allocation */
     CHECK(cudaMalloc((void **)&second, 512));
     CHECK(launch_fill(second, 1, 128, b));
@@ -21,5 +18,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(first));
     CHECK(cudaFree(second));
-    return 0;
 }

@@ -5,12 +5,11 @@
  * Kind: read not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *from, *to;
-    cudaStream_t a, b;
+    cudaStream_t b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMallocAsync((void **)&from, MiB, a));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
@@ -29,5 +28,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

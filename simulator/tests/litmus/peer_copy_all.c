@@ -4,11 +4,10 @@
  * Devices: 2 */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(here)
 {
     int *from, *to;
-    cudaStream_t here, there;
-    CHECK(cudaStreamCreateWithFlags(&here, cudaStreamNonBlocking));
+    cudaStream_t there;
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), here));
     CHECK(cudaSetDevice(1));
@@ -23,5 +22,4 @@ int main(void)
     CHECK(cudaFree(to));
     CHECK(cudaSetDevice(0));
     CHECK(cudaFree(from));
-    return 0;
 }

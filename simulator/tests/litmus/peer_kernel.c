@@ -6,16 +6,14 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
+    cudaStream_t b;
     cudaEvent_t written;
     cudaMemPool_t pool;
     struct cudaMemAccessDesc grant = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                       .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaMemPoolSetAccess(pool, &grant, 1));
@@ -36,5 +34,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -5,12 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, cudaStreamPerThread)); /* previous access */
@@ -21,5 +18,4 @@ int main(void)
 #endif
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -4,13 +4,10 @@
  * Kind: write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *up, *down, *buffer;
-    cudaStream_t a, b;
     cudaEvent_t uploaded;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&uploaded));
     CHECK(cudaMallocHost((void **)&buffer, MiB));
     CHECK(cudaMalloc((void **)&up, MiB));
@@ -26,5 +23,4 @@ int main(void)
     CHECK(cudaFree(up));
     CHECK(cudaFree(down));
     CHECK(cudaFreeHost(buffer));
-    return 0;
 }

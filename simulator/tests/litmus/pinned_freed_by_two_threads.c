@@ -12,12 +12,10 @@ static void *frees(void *pointer)
     return NULL;
 }
 
-int main(void)
+LITMUS(stream)
 {
-    cudaStream_t stream;
     pthread_t threads[2];
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocHost(&memory[0], 64 * MiB));
     CHECK(cudaMallocHost(&memory[1], 64 * MiB));
     CHECK(launch_hold(gate, stream));
@@ -39,5 +37,4 @@ int main(void)
     CHECK(cudaFreeHost(NULL));
 #endif
     gate_destroy(gate);
-    return 0;
 }

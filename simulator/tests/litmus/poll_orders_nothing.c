@@ -6,13 +6,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     volatile int *flag = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_fill((int *)flag, 1, 1, a));
@@ -25,5 +22,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     gate_destroy(flag);
-    return 0;
 }

@@ -1,11 +1,9 @@
 /* A pool is destroyed while it has a live allocation, which is used and freed as before. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     cudaMemPool_t pool = pool_create();
 
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
@@ -13,5 +11,4 @@ int main(void)
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -4,14 +4,11 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     void *data;
-    cudaStream_t a, b;
     cudaMemPool_t pool = pool_create();
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocFromPoolAsync(&data, 64 * MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
@@ -26,5 +23,4 @@ int main(void)
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
     gate_destroy(gate);
-    return 0;
 }

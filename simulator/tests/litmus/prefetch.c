@@ -4,17 +4,14 @@
  * Kind: use before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypeManaged;
     props.location.type = cudaMemLocationTypeDevice;
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
     struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
 #ifdef WRONG
@@ -27,5 +24,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
-    return 0;
 }

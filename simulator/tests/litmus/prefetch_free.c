@@ -4,10 +4,9 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t event;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {0};
@@ -15,8 +14,6 @@ int main(void)
     props.allocType = cudaMemAllocationTypeManaged;
     props.location = here;
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaEventRecord(event, a));
@@ -30,5 +27,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));
-    return 0;
 }

@@ -5,12 +5,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     char *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
     struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
 #ifdef WRONG
@@ -21,5 +18,4 @@ int main(void)
     CHECK(cudaMemPrefetchAsync(data + MiB / 4, MiB / 2, here, 0, a));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

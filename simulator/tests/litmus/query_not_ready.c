@@ -6,13 +6,9 @@
  * Prints: not ready */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
     volatile int *gate = gate_create();
 
@@ -28,5 +24,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

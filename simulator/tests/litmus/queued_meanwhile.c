@@ -6,7 +6,6 @@
  * Kind: free before the use ends */
 #include "litmus.h"
 
-static size_t count = MiB / sizeof(int);
 static int *data, main_thread;
 static cudaStream_t stream;
 static cudaEvent_t event;

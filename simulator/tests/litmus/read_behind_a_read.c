@@ -5,13 +5,10 @@
  * Kind: read not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data, *one, *other;
-    cudaStream_t a, b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMallocHost((void **)&one, MiB));
     CHECK(cudaMallocHost((void **)&other, MiB));
@@ -28,5 +25,4 @@ int main(void)
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(one));
     CHECK(cudaFreeHost(other));
-    return 0;
 }

@@ -4,14 +4,10 @@
  * Kind: write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *result;
-    cudaStream_t a, b;
     cudaEvent_t copied;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&copied));
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
@@ -25,5 +21,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

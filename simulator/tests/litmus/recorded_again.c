@@ -4,15 +4,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b, c)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b, c;
     cudaEvent_t event;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&c));
     CHECK(cudaEventCreate(&event));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -29,5 +24,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

@@ -6,12 +6,9 @@
 
 static int host[4 * MiB / sizeof(int)];
 
-int main(void)
+LITMUS(a, b)
 {
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaHostRegister(host, sizeof host, cudaHostRegisterMapped));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
@@ -23,5 +20,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaHostUnregister(host));
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

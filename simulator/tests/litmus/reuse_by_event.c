@@ -2,14 +2,10 @@
  * free. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t freed;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&freed));
     volatile int *gate = gate_create();
 
@@ -25,5 +21,4 @@ int main(void)
     gate_open(gate);
     CHECK(cudaStreamSynchronize(b));
     gate_destroy(gate);
-    return 0;
 }

@@ -6,14 +6,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     size_t bytes = 32 * MiB, count = bytes / sizeof(int);
     int *other, *freed, *data;
     cudaMemPool_t pool;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&other, bytes));
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
@@ -35,5 +32,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(other));
     CHECK(cudaMemPoolDestroy(pool));
-    return 0;
 }

@@ -5,12 +5,9 @@
  * Kind: use before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *first, *second, *both;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&first, MiB, a));
     CHECK(cudaMallocAsync((void **)&second, MiB, a));
     CHECK(cudaFreeAsync(first, a));
@@ -24,5 +21,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(both, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

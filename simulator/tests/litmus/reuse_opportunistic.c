@@ -6,13 +6,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *other, *freed, *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&other, MiB));
 
     CHECK(launch_fill(other, 1, count, a)); /* previous access */
@@ -30,5 +26,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(other));
-    return 0;
 }

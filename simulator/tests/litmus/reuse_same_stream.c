@@ -2,12 +2,9 @@
  * is enough. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     volatile int *gate = gate_create();
 
     CHECK(launch_hold(gate, a));
@@ -19,5 +16,4 @@ int main(void)
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
     gate_destroy(gate);
-    return 0;
 }

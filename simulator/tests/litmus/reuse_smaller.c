@@ -5,12 +5,9 @@
  * Also: use before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *old, *newer;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&old, MiB, a));
     CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(old, a));
@@ -23,5 +20,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(newer, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

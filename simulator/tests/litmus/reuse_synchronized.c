@@ -2,14 +2,10 @@
  * stream. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaMemPool_t pool = pool_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
     pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
@@ -24,5 +20,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
-    return 0;
 }

@@ -4,14 +4,11 @@
  * Kind: read not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a, b)
 {
     const size_t width = 100, height = 10, pitch = 128;
     char *data, *pinned;
     cudaEvent_t written;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMallocHost((void **)&pinned, width * height));
     CHECK(cudaMalloc((void **)&data, pitch * height));
@@ -26,5 +23,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(pinned));
-    return 0;
 }

@@ -4,16 +4,13 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     const size_t half = 512, height = 100, pitch = 1024;
     char *data;
     cudaEvent_t fork, join;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&fork));
     CHECK(cudaEventCreate(&join));
     CHECK(cudaMalloc((void **)&data, pitch * height));
@@ -36,5 +33,4 @@ int main(void)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -5,14 +5,11 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+NONBLOCKING_LITMUS(a, b)
 {
     const size_t width = 1024, height = 100;
     char *data;
     size_t pitch;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(cudaMallocPitch((void **)&data, &pitch, width, height));
 
 #ifdef WRONG
@@ -23,5 +20,4 @@ int main(void)
     CHECK(cudaMemset2DAsync(data + width / 2, pitch, 2, width / 2, height, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

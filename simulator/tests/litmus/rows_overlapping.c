@@ -5,12 +5,10 @@
  * Kind: overlapping copy */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     const size_t half = 512, height = 100, pitch = 1024;
     char *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocAsync((void **)&data, pitch * height, a));
     CHECK(cudaMemsetAsync(data, 1, pitch * height, a));
 #ifdef WRONG
@@ -23,5 +21,4 @@ int main(void)
                             cudaMemcpyDeviceToDevice, a));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

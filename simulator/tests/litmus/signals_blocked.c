@@ -8,14 +8,11 @@
 
 static void give_up(int number) { _Exit(number); }
 
-int main(void)
+LITMUS(a, held)
 {
     char *buffer, *data;
     volatile int *gate = gate_create();
-    cudaStream_t a, held;
     sigset_t all;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&held));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMallocHost((void **)&buffer, MiB));
     signal(SIGSEGV, give_up);
@@ -35,5 +32,4 @@ int main(void)
     CHECK(cudaFreeHost(buffer));
     CHECK(cudaFree(data));
     gate_destroy(gate);
-    return 0;
 }

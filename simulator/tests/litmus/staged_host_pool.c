@@ -8,10 +8,10 @@
  * Says: cudaStreamSynchronize(a) between launch_fill */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *copy;
-    cudaStream_t a, b;
+    cudaStream_t b;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeHost};
@@ -19,7 +19,6 @@ int main(void)
                                        .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&b));
@@ -38,5 +37,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
     CHECK(cudaFree(copy));
-    return 0;
 }

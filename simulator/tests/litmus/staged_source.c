@@ -4,11 +4,9 @@
 
 static int source[8 * MiB / sizeof(int)];
 
-int main(void)
+LITMUS(a)
 {
     int *data, result[2];
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&data, 8 * MiB));
 
     source[0] = 7;
@@ -22,5 +20,4 @@ int main(void)
     CHECK(cudaStreamSynchronize(a));
     printf("%d %d\n", result[0], result[1]);
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -5,12 +5,9 @@
  * Also: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *old, *newer;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&old, MiB, a));
     CHECK(launch_fill(old, 1, 4, a));
     CHECK(cudaFreeAsync(old, a));
@@ -22,5 +19,4 @@ int main(void)
     CHECK(launch_fill(newer, 3, 4, b));
     CHECK(cudaFreeAsync(newer, b));
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

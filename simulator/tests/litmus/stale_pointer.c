@@ -5,14 +5,10 @@
  * Kind: use before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *first, *second;
-    cudaStream_t a, b;
     cudaEvent_t allocated;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&allocated));
 
     CHECK(cudaMallocAsync((void **)&first, MiB, a));
@@ -30,5 +26,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(second, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

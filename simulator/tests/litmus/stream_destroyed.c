@@ -6,13 +6,9 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaStreamSynchronize(a));
 
@@ -27,5 +23,4 @@ int main(void)
     CHECK(cudaMallocAsync((void **)&data, MiB, b));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

@@ -5,12 +5,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
 #ifndef WRONG
@@ -20,5 +18,4 @@ int main(void)
     CHECK(cudaStreamCreate(&a));
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -4,15 +4,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b, c)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b, c;
     cudaEvent_t first, second;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaStreamCreate(&c));
     CHECK(cudaEventCreate(&first));
     CHECK(cudaEventCreate(&second));
 
@@ -31,5 +26,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, c));
     CHECK(cudaStreamSynchronize(c));
-    return 0;
 }

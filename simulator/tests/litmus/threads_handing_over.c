@@ -17,12 +17,9 @@ static void *producer(void *stream)
     return NULL;
 }
 
-int main(void)
+LITMUS(a, b)
 {
-    cudaStream_t a, b;
     pthread_t thread;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
 
     pthread_create(&thread, NULL, producer, a);
     pthread_join(thread, NULL);
@@ -30,5 +27,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaStreamSynchronize(b));
-    return 0;
 }

@@ -1,12 +1,9 @@
 /* Two streams read one allocation at the same time, each into its own memory. No edge is needed. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data, *one, *other;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&one, MiB));
     CHECK(cudaMallocHost((void **)&other, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
@@ -19,5 +16,4 @@ int main(void)
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(one));
     CHECK(cudaFreeHost(other));
-    return 0;
 }

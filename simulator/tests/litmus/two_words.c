@@ -4,12 +4,9 @@
  * Kind: write not ordered after a read */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data, *host;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocHost((void **)&host, 2 * MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
@@ -25,5 +22,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(host));
-    return 0;
 }

@@ -5,11 +5,9 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *result;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&result, MiB));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
@@ -23,5 +21,4 @@ int main(void)
 #endif
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

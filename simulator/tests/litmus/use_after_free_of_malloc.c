@@ -4,12 +4,9 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a));
@@ -21,5 +18,4 @@ int main(void)
     CHECK(launch_add(data, 1, count, a)); /* access */
 #endif
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -5,11 +5,9 @@
  * Fatal: nothing is at that address any more, and a copy touches it: SIGSEGV, as on a device */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
     int *data, *host;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&host, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
@@ -22,5 +20,4 @@ int main(void)
 #endif
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -13,11 +13,9 @@ static void write_to(int *data, cudaStream_t a)
     (void)launch_fill(data, 1, 1024, a);     /* access */
 }
 
-int main(void)
+LITMUS(a)
 {
     int *pinned;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
     CHECK(cudaMallocHost((void **)&pinned, MiB));
 #ifndef WRONG
     write_to(pinned, a);
@@ -29,5 +27,4 @@ int main(void)
     write_to(pinned, a);
 #endif
     (void)cudaStreamSynchronize(a);
-    return 0;
 }

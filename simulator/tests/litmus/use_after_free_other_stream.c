@@ -5,14 +5,10 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t allocated, used;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&allocated));
     CHECK(cudaEventCreate(&used));
 
@@ -29,5 +25,4 @@ int main(void)
     CHECK(launch_fill(data, 1, count, b)); /* access */
 #endif
     CHECK(cudaDeviceSynchronize());
-    return 0;
 }

@@ -4,12 +4,9 @@
  * Kind: use after free */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a;
-    CHECK(cudaStreamCreate(&a));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 #ifndef WRONG
@@ -20,5 +17,4 @@ int main(void)
     CHECK(launch_fill(data, 1, count, a)); /* access */
 #endif
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

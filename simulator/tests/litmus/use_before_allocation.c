@@ -4,14 +4,10 @@
  * Kind: use before allocation */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t allocated;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&allocated));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
@@ -23,5 +19,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -4,14 +4,10 @@
  * Kind: read not ordered after a write */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data, *result;
-    cudaStream_t a, b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
@@ -25,5 +21,4 @@ int main(void)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     CHECK(cudaFreeHost(result));
-    return 0;
 }

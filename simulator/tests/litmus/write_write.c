@@ -5,14 +5,10 @@
  * Kind: unordered writes */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
-    size_t count = MiB / sizeof(int);
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t written;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaEventCreate(&written));
     CHECK(cudaMalloc((void **)&data, MiB));
 
@@ -24,5 +20,4 @@ int main(void)
     CHECK(launch_fill(data + count / 2, 2, count / 2, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
-    return 0;
 }

@@ -1,12 +1,9 @@
 /* Work on zero bytes, and allocations of zero bytes, are no access. */
 #include "litmus.h"
 
-int main(void)
+LITMUS(a, b)
 {
     int *data, *none;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMallocAsync((void **)&none, 0, a));
     CHECK(cudaMemsetAsync(data, 0, 0, b));
@@ -15,5 +12,4 @@ int main(void)
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaFree(NULL));
     CHECK(cudaStreamSynchronize(a));
-    return 0;
 }

@@ -539,18 +539,18 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
         "$ROOT/$library"
     run "./a folder/a program"
     assert_failure 3
-    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
-    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:24$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:15$'
+    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:20$'
     # A relative path, which the compiler was told to write, stays.
     cp "a folder/a file.c" top.c
     "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/simulator/tests/litmus" \
         -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
     run ./top
-    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:15$'
     # From elsewhere: the last folder and the file. As make compiles, a path from the top.
     cd /
     run "$OLDPWD/a folder/a program"
-    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:19$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:15$'
     make -s -C "$ROOT" BACKEND=simulator build/simulator/docs/clinic/01_handed_over_wrong
     run "$ROOT/build/simulator/docs/clinic/01_handed_over_wrong"
     assert_line --regexp ', stream 2, at docs/clinic/01_handed_over_wrong\.c:[0-9]+$'
