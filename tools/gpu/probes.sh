@@ -16,10 +16,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . tools/gpu/record.sh
 folder=${file%.md}.d wanted=("${@:2}") each=${SECONDS_EACH:-120} different=0
 DEADLINE=$(($(date +%s) + ${SECONDS_ALL:-480}))
-facts=simulator/tests/facts asked=simulator/tests/unit
+facts=simulator/tests/facts
 
-# What is printed by a program of its own, probe-NAME.txt by probe-NAME.c; and what is put together
-# below, from programs that the suite also runs on the simulated device.
+# NAME.txt is printed by NAME.c; ipc-mutants.txt by programs of lesson 17, below.
 of_one_gpu=(probe-{answers,waits,times,gone,dying,ipc,pools,graphs,graph-nodes,host,threads,owner})
 of_one_gpu+=(probe-{reuse,stalls,full,reset,graph-again,costs,driver,pitch,handles,strangers})
 of_one_gpu+=(probe-{engines,outsiders,ipc-fault,locality,queue,ending,uploads,endless,error-log})
@@ -39,32 +38,6 @@ mkdir -p "$folder" || exit 1
 
 # in_time COMMAND...: prints what it prints, for at most so many seconds; its exit status
 in_time() { timeout -k 5 "$each" "$@" 2>>"$folder/$name.err" </dev/null; }
-
-# cases PROGRAM FIRST LAST: a process for each case; 124 is of one that hung
-cases() {
-    local i status printed
-    for ((i = $2; i <= $3; i++)); do
-        status=0
-        echo "== $i"
-        printed=$(timeout -k 5 10 "$1" "$i" 2>>"$folder/$name.err" </dev/null) || status=$?
-        [ -z "$printed" ] || echo "$printed"
-        [ "$status" != 139 ] || echo "(the process died of SIGSEGV)"
-        was_stopped "$status" && status=124
-        echo "rc $status"
-    done
-} 2>/dev/null # the shell's own words about a signal
-
-# one-gpu.txt was printed by one program, and these repeat its sections.
-one_gpu() {
-    in_time "build/gpu/$asked/facts" first
-    in_time "build/gpu/$asked/ipc_rules" export
-    in_time "build/gpu/$asked/facts" second
-    echo
-    in_time "build/gpu/$asked/graph_facts"
-    echo
-    in_time "build/gpu/$facts/pair_times"
-    printf '\nend\n'
-}
 
 # The lines of probe-dying.txt: one for each run, since the process may die.
 dying() {
@@ -124,18 +97,13 @@ comparable() {
         sed -E '/^ *default pool /s/ high [0-9]+//g; s/ +//g
             /^##timing/,${ s/\(median.*//; s/[0-9]+\.[0-9]+/N/g }' "$2"
         ;;
-    danger | p2p | peer-numbers | ipc) sed 's/ //g' "$2" ;;
+    danger | p2p | peer-numbers | ipc) sed '/^(/d; s/ //g' "$2" ;;
     *) sed -E 's/alignment [0-9]+/alignment N/' "$2" ;;
     esac
 }
 
 run() { # run NAME: with one GPU in sight, or two where it is about two
     case $1 in
-    one-gpu) one_gpu ;;
-    danger) cases "build/gpu/$asked/danger" 0 19 ;;
-    p2p) cases "build/gpu/$asked/peers" 0 7 ;;
-    peer-numbers) for i in 0 1; do in_time "build/gpu/$asked/peer_numbers" "$i"; done ;;
-    ipc) in_time "build/gpu/$asked/ipc_facts" ;;
     ipc-mutants) mutants ;;
     probe-dying) dying ;;
     probe-error-log) error_log ;;
@@ -181,8 +149,7 @@ visible=${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $((GPUS - 1)))}
 mapfile -t mutants < <(python3 -B tools/variants.py names 17_ipc_allocation)
 mutants=(lessons/17_ipc_allocation "${mutants[@]/#/mutants/17_ipc_allocation/}")
 programs=("$facts"/*.c)
-programs=("${programs[@]%.c}" "$asked"/{facts,ipc_rules,graph_facts,danger,ipc_facts})
-programs+=("$asked"/{peers,peer_numbers})
+programs=("${programs[@]%.c}")
 build gpu "$folder/build" "${programs[@]}" "${mutants[@]}" || different=1
 {
     echo "# The probes on a GPU"

@@ -266,6 +266,17 @@ static inline void run_case_apart(char *self, const char *name)
     fflush(stdout);
 }
 
+/* The same for a probe whose cases are the numbers 0 to `count` - 1. */
+static inline void run_numbers_apart(char *self, int count)
+{
+    char number[16];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%d", i);
+        run_case_apart(self, number);
+    }
+}
+
 static inline int run_cases(int argc, char **argv, const struct probe_case *cases, size_t count)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -6,21 +6,22 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    local programs=(graph_facts capture_rules capture_forbidden graph_rules graph_memory_rules
+    local programs=(capture_rules capture_forbidden graph_rules graph_memory_rules
         graph_hazards graph_nodes_added)
-    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}"
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
+        build/simulator/simulator/tests/facts/one-gpu
 }
 
 @test "the measured lines: addresses, nodes, what is reserved around a launch and a trim" {
     local schedule unlike='/default pool/s/ high [0-9]*//g'
     unlike+='; /default pool/s/reserved [0-9]* used/reserved 0 used/'
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/graph_facts"
+        SIM_SCHEDULE=$schedule run bounded "$FACTS/one-gpu" graphs
         # spaces aside: a call is printed as its program writes it
-        diff -w <(sed -n '/^## graph memory nodes/,/after trim/p' \
+        diff -wB <(sed -n '/^## graph memory nodes/,/after trim/p' \
             "$ROOT/simulator/tests/facts/one-gpu.txt" |
-            sed "$unlike") <(echo "$output") ||
-            miss "graph_facts, $schedule, prints something else than the device did." \
+            sed "$unlike") <(sed "$unlike" <<<"$output") ||
+            miss "one-gpu graphs, $schedule, prints something else than the device did." \
                 "(< device, > here)" || return
     done
 }
@@ -48,12 +49,12 @@ setup_file() {
 }
 
 @test "the journal: nodes at their capture, allocations at each launch, no work in its line" {
-    SIM_JOURNAL=journal run bounded "$PROGRAMS/graph_facts"
+    SIM_JOURNAL=journal run bounded "$FACTS/one-gpu" graphs
     run jq -s -c '[.[] | select(.call == "cudaMallocAsync") | [.graph, .node, .allocation]]' journal
     assert_output '[[1,1,null],[1,4,null]]'
     run jq -s -c '[.[] | select(.did == "allocate" or .did == "free")
         | [.did, .launch, .allocation, .offset]]' journal
-    assert_output '[["allocate",1,1,0],["free",1,1,0],["allocate",1,2,0],["free",1,2,0]]'
+    assert_output '[["allocate",1,2,0],["free",1,2,0],["allocate",1,3,0],["free",1,3,0]]'
     run jq -s -c '.[] | select(.call == "cudaGraphLaunch") | [.graph, .launch, .stream, .reserved,
         (has("allocation"))]' journal
     assert_output '[1,1,1,67108864,false]'

@@ -5,7 +5,8 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_facts,ipc_cases,ipc_rules}
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,ipc_rules} \
+        build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
 # case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes'
@@ -21,7 +22,7 @@ case_ends() {
 
 @test "two processes on one GPU: the recorded lines" {
     # it also frees while the other side holds the allocation, which the checker reports: next test
-    SIM_CHECK=off bounded "$PROGRAMS/ipc_facts" >out 2>err
+    SIM_CHECK=off bounded "$FACTS/ipc" >out 2>err
     run diff "$ROOT/simulator/tests/facts/ipc.txt" out
     assert_output ""
     run cat err
@@ -29,7 +30,7 @@ case_ends() {
 }
 
 @test "the checker reports what the recorded script does wrong, in both processes" {
-    run bounded "$PROGRAMS/ipc_facts"
+    run bounded "$FACTS/ipc"
     report="hazard: free while another process holds the allocation\. cudaFreeAsync \(stream"
     report+=" 1\) frees allocation 2, which process [0-9]+ has imported and not freed"
     assert_output --regexp "$report"
@@ -40,7 +41,7 @@ case_ends() {
 }
 
 @test "exporting: the lines that were recorded on one GPU" {
-    SIM_CHECK=off bounded "$PROGRAMS/ipc_rules" export >out
+    SIM_CHECK=off bounded "$FACTS/one-gpu" export >out
     # spaces aside: a call is printed as its program writes it
     run diff <(sed -n '/^## export/,/^$/p' "$ROOT/simulator/tests/facts/one-gpu.txt" | sed '/^$/d' |
         tr -d ' ') <(tr -d ' ' <out)

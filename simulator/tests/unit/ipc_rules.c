@@ -1,9 +1,7 @@
-/* What calls about sharing return. ipc_rules export: asks again what
- * simulator/tests/facts/one-gpu.txt says under "export". ipc_rules rules: everything else, each
- * expectation beside the call. ipc_rules descriptors: how many descriptors are open before and
- * after a life of pools and events. */
+/* What calls about sharing return, each expectation beside the call: ipc_rules rules. ipc_rules
+ * descriptors: how many descriptors are open before and after a life of pools and events. What a
+ * GPU printed about exporting is in simulator/tests/facts/one-gpu.c. */
 #define _GNU_SOURCE
-#include "ask.h"
 #include "expect.h"
 #include "kernels.h"
 
@@ -15,22 +13,6 @@
 
 static const enum cudaMemAllocationHandleType POSIX = cudaMemHandleTypePosixFileDescriptor;
 static cudaStream_t s;
-
-static uint64_t get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
-{
-    uint64_t value = 0;
-    cudaMemPoolGetAttribute(p, attribute, &value);
-    return value;
-}
-
-static void figures(cudaMemPool_t p, const char *when)
-{
-    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when,
-           (unsigned long long)get(p, cudaMemPoolAttrReservedMemCurrent),
-           (unsigned long long)get(p, cudaMemPoolAttrReservedMemHigh),
-           (unsigned long long)get(p, cudaMemPoolAttrUsedMemCurrent),
-           (unsigned long long)get(p, cudaMemPoolAttrUsedMemHigh));
-}
 
 static cudaMemPool_t pool_new(enum cudaMemAllocationHandleType types)
 {
@@ -45,58 +27,6 @@ static cudaMemPool_t pool_new(enum cudaMemAllocationHandleType types)
 static void set_threshold(cudaMemPool_t p, uint64_t value)
 {
     OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value));
-}
-
-static void three_blocks(cudaMemPool_t p)
-{
-    void *b[3];
-    for (int i = 0; i < 3; i++)
-        OK(cudaMallocFromPoolAsync(&b[i], 32 * MiB, p, s));
-    for (int i = 0; i < 3; i++)
-        OK(cudaFreeAsync(b[i], s));
-    OK(cudaStreamSynchronize(s));
-}
-
-static int export_section(void)
-{
-    cudaMemPool_t def, p = pool_new(cudaMemHandleTypeNone), im;
-    struct cudaMemPoolPtrExportData x;
-    int fd = -1;
-    void *a, *q;
-    OK(cudaStreamCreate(&s));
-    OK(cudaDeviceGetDefaultMemPool(&def, 0));
-    puts("## export");
-    ASK(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
-    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    p = pool_new(POSIX);
-    set_threshold(p, UINT64_MAX);
-    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    printf("  fd ok %d\n", fcntl(fd, F_GETFD) >= 0);
-    int keep = fd;
-    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 1));
-    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypeNone, 0));
-    OK(cudaMallocFromPoolAsync(&a, 4096, p, s));
-    ASK(cudaMemPoolExportPointer(&x, a));
-    OK(cudaStreamSynchronize(s));
-    figures(p, "ipc pool");
-    three_blocks(p);
-    figures(p, "ipc pool, 96 MiB freed, threshold max");
-    OK(cudaMemPoolTrimTo(p, 0));
-    figures(p, "ipc pool, trimTo(0)");
-    set_threshold(p, 0);
-    three_blocks(p);
-    figures(p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
-    fd = keep;
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd,
-                                             cudaMemHandleTypePosixFileDescriptor, 0));
-    ASK(cudaMemPoolImportPointer(&q, im, &x));
-    ASK(cudaMallocFromPoolAsync(&q, 64, im, s));
-    ASK(cudaDeviceSetMemPool(0, im));
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)0,
-                                             cudaMemHandleTypePosixFileDescriptor, 0));
-    ASK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)9999,
-                                             cudaMemHandleTypePosixFileDescriptor, 0));
-    return 0;
 }
 
 /* Descriptors that have nothing to do with pools, a pool whose file was cut, bytes that were never
@@ -321,14 +251,12 @@ static int limited(void)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    if (!strcmp(what, "export"))
-        return export_section();
     if (!strcmp(what, "rules"))
         return rules();
     if (!strcmp(what, "descriptors"))
         return descriptors();
     if (!strcmp(what, "limited"))
         return limited();
-    fprintf(stderr, "ipc_rules: export, rules, descriptors or limited?\n");
+    fprintf(stderr, "ipc_rules: rules, descriptors or limited?\n");
     return 2;
 }

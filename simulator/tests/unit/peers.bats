@@ -4,23 +4,17 @@
 load ../../../tests/suite
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{peers,peer_numbers}
+    make -s BACKEND=simulator build/simulator/simulator/tests/facts/{p2p,peer-numbers}
 }
 
 setup() {
     unset "${!SIM_@}"
     export LD_LIBRARY_PATH=$ROOT/build/simulator
-    peers=$ROOT/build/simulator/simulator/tests/unit/peers
+    peers=$ROOT/build/simulator/simulator/tests/facts/p2p
 }
 
 @test "two GPUs: the eight recorded runs, each in a process of its own" {
-    local n status
-    for n in 0 1 2 3 4 5 6 7; do
-        status=0
-        echo "== $n"
-        SIM_CHECK=off bounded "$peers" "$n" 2>/dev/null || status=$?
-        echo "rc $status"
-    done >"$BATS_TEST_TMPDIR/returned"
+    SIM_CHECK=off bounded "$peers" >"$BATS_TEST_TMPDIR/returned" 2>/dev/null
     run diff -w simulator/tests/facts/p2p.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
 }
@@ -31,15 +25,13 @@ setup() {
         run bounded "$peers" "$n"
         assert_line end
         ! grep '^hazard: ' <<<"$output" | grep -qv '^hazard: leak' ||
-            complain "peers $n: more than leaks is reported:" "$output"
+            complain "p2p $n: more than leaks is reported:" "$output"
     done
     finish
 }
 
 @test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
-    local numbers=$ROOT/build/simulator/simulator/tests/unit/peer_numbers from
-    for from in 0 1; do bounded "$numbers" "$from"; done \
-        >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
+    bounded "${peers%/*}/peer-numbers" >"$BATS_TEST_TMPDIR/returned" 2>"$BATS_TEST_TMPDIR/words"
     run diff -w simulator/tests/facts/peer-numbers.txt "$BATS_TEST_TMPDIR/returned"
     assert_output ""
     run cat "$BATS_TEST_TMPDIR/words"

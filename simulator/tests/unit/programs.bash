@@ -5,6 +5,7 @@
 SCHEDULES=(measured instant late random:3)
 
 PROGRAMS=$ROOT/build/simulator/simulator/tests/unit
+FACTS=$ROOT/build/simulator/simulator/tests/facts
 # shellcheck source=simulator/tests/unit/own_folder.bash
 source "${BASH_SOURCE[0]%/*}/own_folder.bash"
 

@@ -5,9 +5,10 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread facts host_rules traced functions_at_end functions_meet
+    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet
         joined successor interrupted threads_end)
-    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}"
+    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
+        build/simulator/simulator/tests/facts/one-gpu
 }
 
 setup() {
@@ -15,6 +16,7 @@ setup() {
     export LD_LIBRARY_PATH=$ROOT/build/simulator
     library=build/simulator/libcudart.so.13
     at=$ROOT/build/simulator/simulator/tests/unit
+    facts=$ROOT/build/simulator/simulator/tests/facts
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
@@ -346,7 +348,7 @@ END
     export SIM_CHECK=off
     for schedule in measured instant random:4; do
         for run in 1 2; do
-            SIM_SCHEDULE=$schedule SIM_JOURNAL=journal$run "$at/facts" first >out$run 2>err ||
+            SIM_SCHEDULE=$schedule SIM_JOURNAL=journal$run "$facts/one-gpu" first >out$run 2>err ||
                 complain "$schedule: exit status $?."
         done
         cmp -s journal1 journal2 || complain "$schedule: two runs leave different journals:" \
@@ -418,7 +420,7 @@ END
 }
 
 @test "the journal gives reserved as cudaMemPoolGetAttribute does" {
-    SIM_CHECK=off SIM_JOURNAL=journal "$at/facts" first >out 2>err
+    SIM_CHECK=off SIM_JOURNAL=journal "$facts/one-gpu" first >out 2>err
     # what the last allocation or free of the pool said is what a following question gets
     jq -e -s '
         reduce .[] as $l ({ok: true, asked: 0};

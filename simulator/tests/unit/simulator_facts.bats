@@ -4,15 +4,15 @@
 
 load ../../../tests/suite
 
-PROGRAMS=(replay facts danger)
-PROBES=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host,threads})
+PROBES=(one-gpu danger)
+PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host,threads})
 PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
 PROBES+=(probe-{peer-capture,cuda-free})
 
 setup_file() {
-    make -s BACKEND=simulator "${PROGRAMS[@]/#/build/simulator/simulator/tests/unit/}" \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/replay \
         "${PROBES[@]/#/build/simulator/simulator/tests/facts/}" \
         build/simulator/solutions/18_pinned_transfers
 }
@@ -80,11 +80,11 @@ END
 
 @test "one GPU: growth, thresholds, high marks, reuse, maxSize, errors, destroyed pools" {
     export SIM_CHECK=off                # the questions ask for what a program should not do
-    "$at/facts" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
+    "$probes/one-gpu" first >"$BATS_TEST_TMPDIR/first" 2>"$BATS_TEST_TMPDIR/stderr"
     sed '/^## export/,$d' simulator/tests/facts/one-gpu.txt >"$BATS_TEST_TMPDIR/recorded"
     local aside=-w
     compare one-gpu "$BATS_TEST_TMPDIR/first" "$BATS_TEST_TMPDIR/recorded"
-    "$at/facts" second >"$BATS_TEST_TMPDIR/second"
+    "$probes/one-gpu" pointers >"$BATS_TEST_TMPDIR/second"
     sed -n '/^## pointer/,/default at end/p' simulator/tests/facts/one-gpu.txt |
         diff -w - <(sed 1d "$BATS_TEST_TMPDIR/second") ||
             complain "The second process's lines differ."
@@ -395,7 +395,7 @@ how_long() {
     : >"$folder/actual"
     for n in {0..19}; do
         status=0
-        bounded "$at/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        bounded "$probes/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
         recorded_case "$n" | grep -v '^(' >"$folder/case"
         if grep -qE '^rc (139|124)$' "$folder/case"; then
             [ "$status" = 3 ] || complain "Case $n: exit status $status, not 3."
@@ -418,7 +418,7 @@ how_long() {
     local n status correct=" 8 9 11 14 15 16 " folder=$BATS_TEST_TMPDIR
     for n in {0..19}; do
         status=0
-        bounded "$at/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
+        bounded "$probes/danger" "$n" >"$folder/out" 2>"$folder/err" || status=$?
         if [[ $correct == *" $n "* ]]; then
             [ "$status" = 0 ] ||
                 complain "Case $n is correct, but: exit status $status: $(head -n 1 "$folder/err")"
@@ -427,7 +427,7 @@ how_long() {
             grep -q '^hazard: ' "$folder/err" ||
                 complain "Case $n: no line of stderr begins with \"hazard:\"."
         fi
-        SIM_CHECK=off bounded "$at/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
+        SIM_CHECK=off bounded "$probes/danger" "$n" 2>/dev/null | cmp -s - "$folder/out" ||
             complain "Case $n: the checker changes the results."
     done
     finish

@@ -1,36 +1,19 @@
-/* Asks again what simulator/tests/facts/one-gpu.txt holds, and prints the results in the same
- * words, so that a diff shows what differs.
+/* What one GPU answers about memory pools: growth, thresholds, high marks, reuse, errors, destroyed
+ * pools, what can be exported, graph memory, and what an allocation costs the host.
  *
- *   facts first      up to "destroying pools": what the first of the two recorded processes printed
- *   facts second     "pointer attributes" and what follows, in a process of its own
- *
- * Left out are the sections "export", "graph memory nodes" and "timing". It also runs on a GPU:
- * link it with kernels.cu and -lcudart. */
-#define _GNU_SOURCE
-#include <cuda_runtime_api.h>
+ *   one-gpu          every section, in five processes
+ *   one-gpu SECTION  first (up to "destroying pools"), export, pointers (and what follows), graphs
+ *                    or timing */
+#define CALL_COLUMNS 78
+#include "probe.h"
+#include <fcntl.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "ask.h"
-#include "kernels.h"
 
-#define MiB ((size_t)1 << 20)
-
-static cudaStream_t s, t;
-static volatile int *gate;
 static cudaMemPool_t def;
 
 typedef unsigned long long u64;
-static u64 get(cudaMemPool_t p, enum cudaMemPoolAttr attribute)
-{
-    uint64_t v = 0;
-    cudaMemPoolGetAttribute(p, attribute, &v);
-    return v;
-}
-static u64 reserved(cudaMemPool_t p) { return get(p, cudaMemPoolAttrReservedMemCurrent); }
-static u64 used(cudaMemPool_t p) { return get(p, cudaMemPoolAttrUsedMemCurrent); }
+static u64 reserved(cudaMemPool_t p) { return pool_figure(p, cudaMemPoolAttrReservedMemCurrent); }
+static u64 used(cudaMemPool_t p) { return pool_figure(p, cudaMemPoolAttrUsedMemCurrent); }
 static void set_threshold(cudaMemPool_t p, uint64_t v)
 {
     cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &v);
@@ -39,15 +22,15 @@ static void set_threshold(cudaMemPool_t p, uint64_t v)
 static void figures(cudaMemPool_t p, const char *when)
 {
     printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, reserved(p),
-           get(p, cudaMemPoolAttrReservedMemHigh), used(p), get(p, cudaMemPoolAttrUsedMemHigh));
+           pool_figure(p, cudaMemPoolAttrReservedMemHigh), used(p),
+           pool_figure(p, cudaMemPoolAttrUsedMemHigh));
 }
 
 static cudaMemPool_t pool_new(uint64_t threshold, size_t max_size)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeDevice,
-                                     .maxSize = max_size};
+    struct cudaMemPoolProps props = device_props();
     cudaMemPool_t p = NULL;
+    props.maxSize = max_size;
     cudaMemPoolCreate(&p, &props);
     set_threshold(p, threshold);
     return p;
@@ -75,12 +58,6 @@ static void idle(cudaStream_t stream)
     cudaGetLastError();
 }
 
-static void hold(void)
-{
-    *gate = 0;
-    launch_hold(gate, s);
-}
-static void open_gate(void) { *gate = 1; }
 static void end_pool(cudaMemPool_t p)
 {
     open_gate();
@@ -120,7 +97,7 @@ static void defaults(void)
         cudaMemPoolGetAttribute(
             def, (enum cudaMemPoolAttr)(cudaMemPoolReuseFollowEventDependencies + i), &flags[i]);
     printf("threshold %llu events %d opportunistic %d internal %d\n",
-           get(def, cudaMemPoolAttrReleaseThreshold), flags[0], flags[1], flags[2]);
+           pool_figure(def, cudaMemPoolAttrReleaseThreshold), flags[0], flags[1], flags[2]);
     figures(def, "at start");
 }
 
@@ -223,7 +200,7 @@ static void going_back(void)
     figures(p, "then stream sync");
     cudaDeviceSynchronize();
     figures(p, "then device sync");
-    hold();
+    hold(s);
     FREED(96 * MiB);
     cudaMemPoolTrimTo(p, 0);
     figures(p, "trimTo(0) while the free is pending");
@@ -243,18 +220,18 @@ static void watermarks(void)
     cudaFreeAsync(take(p, 96 * MiB, s), s);
     char *a = take(p, MiB, s);
     figures(p, "96 MiB freed, 1 MiB live");
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &z));
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &z));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &z));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &z));
     figures(p, "reset with 0");
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &x));
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &x));
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemCurrent, &x));
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemCurrent, &z));
-    ASK(cudaMemPoolSetAttribute(p, (enum cudaMemPoolAttr)99, &z));
-    ASK(cudaMemPoolGetAttribute(p, (enum cudaMemPoolAttr)99, &z));
-    ASK(cudaMemPoolGetAttribute(0, cudaMemPoolAttrUsedMemCurrent, &z));
-    ASK(cudaMemPoolGetAttribute(p, cudaMemPoolAttrUsedMemCurrent, 0));
-    ASK(cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &two));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemHigh, &x));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemHigh, &x));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReservedMemCurrent, &x));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolAttrUsedMemCurrent, &z));
+    RECORD(cudaMemPoolSetAttribute(p, (enum cudaMemPoolAttr)99, &z));
+    RECORD(cudaMemPoolGetAttribute(p, (enum cudaMemPoolAttr)99, &z));
+    RECORD(cudaMemPoolGetAttribute(0, cudaMemPoolAttrUsedMemCurrent, &z));
+    RECORD(cudaMemPoolGetAttribute(p, cudaMemPoolAttrUsedMemCurrent, 0));
+    RECORD(cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &two));
     cudaMemPoolGetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &now);
     printf("  opportunistic now %d\n", now);
     cudaFreeAsync(a, s);
@@ -265,7 +242,7 @@ static void same_stream(void)
 {
     puts("\n## reuse: same stream");
     cudaMemPool_t p = pool_new(UINT64_MAX, 0);
-    hold();
+    hold(s);
     char *a = take(p, 64 * MiB, s), *b, *c;
     cudaFreeAsync(a, s);
     b = take(p, 64 * MiB, s);
@@ -333,7 +310,7 @@ static void events(void)
     for (int k = 0; k < 3; k++) { /* on, off, recorded too early */
         cudaMemPool_t p = pool_new(UINT64_MAX, 0);
         set_policies(p, k != 1, 0, 0);
-        hold();
+        hold(s);
         char *a = take(p, 64 * MiB, s);
         if (k == 2)
             cudaEventRecord(e, s);
@@ -360,7 +337,7 @@ static void opportunistic(void)
         int on = k < 2, finished = k % 2 == 0;
         set_policies(p, 0, on, 0);
         if (!finished)
-            hold();
+            hold(s);
         char *a = take(p, 64 * MiB, s);
         cudaMemsetAsync(a, 0, MiB, s);
         cudaFreeAsync(a, s);
@@ -398,7 +375,7 @@ static void internal(void)
         bool capped = k < 2;
         cudaMemPool_t p = pool_new(UINT64_MAX, capped ? 64 * MiB : 0);
         set_policies(p, 0, 0, k % 2 == 0);
-        hold();
+        hold(s);
         void *a = take(p, 64 * MiB, s), *b = NULL;
         cudaFreeAsync(a, s);
         cudaError_t e = cudaMallocFromPoolAsync(&b, 64 * MiB, p, t);
@@ -440,89 +417,89 @@ static void errors(void)
     void *a = s, *m = NULL, *h = NULL;
     int x = 0;
     cudaMemPool_t p, cur;
-    ASK(cudaMallocAsync(&a, 0, s));
+    RECORD(cudaMallocAsync(&a, 0, s));
     printf("  pointer %s\n", a ? "not null" : "null");
-    ASK(cudaFreeAsync(0, s));
-    ASK(cudaMallocAsync(0, 64, s));
-    ASK(cudaMallocFromPoolAsync(&a, 64, 0, s));
-    ASK(cudaMallocFromPoolAsync(&a, 0, def, s));
-    ASK(cudaMallocAsync(&a, (size_t)1 << 50, s));
-    ASK(cudaMallocAsync(&a, SIZE_MAX, s));
+    RECORD(cudaFreeAsync(0, s));
+    RECORD(cudaMallocAsync(0, 64, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 64, 0, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 0, def, s));
+    RECORD(cudaMallocAsync(&a, (size_t)1 << 50, s));
+    RECORD(cudaMallocAsync(&a, SIZE_MAX, s));
     cudaMallocAsync(&a, MiB, s);
     cudaFreeAsync(a, s);
-    ASK(cudaFreeAsync(a, s));
+    RECORD(cudaFreeAsync(a, s));
     cudaStreamSynchronize(s);
-    ASK(cudaFreeAsync(a, s));
-    ASK(cudaFree(a));
-    ASK(cudaFreeAsync(&x, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFree(a));
+    RECORD(cudaFreeAsync(&x, s));
     cudaMallocAsync(&a, MiB, s);
-    ASK(cudaFreeAsync((char *)a + 256, s));
-    ASK(cudaFree((char *)a + 256));
-    ASK(cudaFree(a));
+    RECORD(cudaFreeAsync((char *)a + 256, s));
+    RECORD(cudaFree((char *)a + 256));
+    RECORD(cudaFree(a));
     figures(def, "default after cudaFree of a pool allocation");
-    ASK(cudaStreamSynchronize(s));
+    RECORD(cudaStreamSynchronize(s));
     figures(def, "after sync");
     cudaMalloc(&m, MiB);
-    ASK(cudaFreeAsync(m, s));
+    RECORD(cudaFreeAsync(m, s));
     cudaStreamSynchronize(s);
     cudaMalloc(&m, MiB);
-    ASK(cudaFree(m));
-    ASK(cudaFree(0));
+    RECORD(cudaFree(m));
+    RECORD(cudaFree(0));
     cudaMallocHost(&h, MiB);
-    ASK(cudaFreeAsync(h, s));
-    ASK(cudaFree(h));
-    ASK(cudaFreeHost(h));
+    RECORD(cudaFreeAsync(h, s));
+    RECORD(cudaFree(h));
+    RECORD(cudaFreeHost(h));
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
-    ASK(cudaMemsetAsync(a, 0, 1 * MiB, t));
-    ASK(cudaFreeAsync(a, t));
-    ASK(cudaStreamSynchronize(t));
-    ASK(cudaMemPoolTrimTo(0, 0));
-    ASK(cudaMemPoolTrimTo(def, SIZE_MAX));
-    ASK(cudaMemPoolDestroy(def));
-    ASK(cudaMemPoolDestroy(0));
-    ASK(cudaDeviceSetMemPool(0, 0));
-    ASK(cudaDeviceGetDefaultMemPool(&cur, 99));
-    ASK(cudaDeviceSetMemPool(99, def));
-    ASK(cudaDeviceGetMemPool(&cur, -1));
+    RECORD(cudaMemsetAsync(a, 0, 1 * MiB, t));
+    RECORD(cudaFreeAsync(a, t));
+    RECORD(cudaStreamSynchronize(t));
+    RECORD(cudaMemPoolTrimTo(0, 0));
+    RECORD(cudaMemPoolTrimTo(def, SIZE_MAX));
+    RECORD(cudaMemPoolDestroy(def));
+    RECORD(cudaMemPoolDestroy(0));
+    RECORD(cudaDeviceSetMemPool(0, 0));
+    RECORD(cudaDeviceGetDefaultMemPool(&cur, 99));
+    RECORD(cudaDeviceSetMemPool(99, def));
+    RECORD(cudaDeviceGetMemPool(&cur, -1));
 
     struct cudaMemPoolProps pr = {0};
     const struct cudaMemPoolProps good = {.allocType = cudaMemAllocationTypePinned,
                                           .location.type = cudaMemLocationTypeDevice};
-    ASK(cudaMemPoolCreate(&p, &pr)); /* nothing is set */
+    RECORD(cudaMemPoolCreate(&p, &pr)); /* nothing is set */
     pr = good;
     pr.location.type = cudaMemLocationTypeInvalid;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.location.id = 99;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.location.id = -1;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.reserved[0] = 1;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.handleTypes = cudaMemHandleTypeWin32;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.handleTypes = cudaMemHandleTypeFabric;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.location.type = cudaMemLocationTypeHost;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.location.type = cudaMemLocationTypeHostNuma;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.location.type = cudaMemLocationTypeHostNumaCurrent;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
     pr = good;
     pr.allocType = cudaMemAllocationTypeManaged;
-    ASK(cudaMemPoolCreate(&p, &pr));
+    RECORD(cudaMemPoolCreate(&p, &pr));
 }
 
 static void destroying(void)
@@ -530,37 +507,37 @@ static void destroying(void)
     puts("\n## destroying pools");
     cudaMemPool_t p = pool_new(0, 0), cur = NULL;
     void *a = NULL;
-    ASK(cudaDeviceSetMemPool(0, p));
+    RECORD(cudaDeviceSetMemPool(0, p));
     cudaDeviceGetMemPool(&cur, 0);
     printf("  current is mine %d\n", cur == p);
     cudaMallocAsync(&a, MiB, s);
     figures(p, "my pool");
-    ASK(cudaMemPoolDestroy(p));
-    ASK(cudaDeviceGetMemPool(&cur, 0));
+    RECORD(cudaMemPoolDestroy(p));
+    RECORD(cudaDeviceGetMemPool(&cur, 0));
     printf("  current is default after destroy %d\n", cur == def);
-    ASK(cudaMemsetAsync(a, 1, 1 * MiB, s));
-    ASK(cudaStreamSynchronize(s));
-    ASK(cudaFreeAsync(a, s));
-    ASK(cudaStreamSynchronize(s));
+    RECORD(cudaMemsetAsync(a, 1, 1 * MiB, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaStreamSynchronize(s));
 
     struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
     struct cudaMemAccessDesc d = {.location = loc, .flags = cudaMemAccessFlagsProtNone};
     enum cudaMemAccessFlags f = cudaMemAccessFlagsProtNone;
-    ASK(cudaMemPoolGetAccess(&f, def, &loc));
+    RECORD(cudaMemPoolGetAccess(&f, def, &loc));
     printf("  resident access %d\n", (int)f);
-    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    RECORD(cudaMemPoolSetAccess(def, &d, 1));
     d.flags = cudaMemAccessFlagsProtRead;
-    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    RECORD(cudaMemPoolSetAccess(def, &d, 1));
     d.flags = cudaMemAccessFlagsProtReadWrite;
-    ASK(cudaMemPoolSetAccess(def, &d, 1));
+    RECORD(cudaMemPoolSetAccess(def, &d, 1));
     d.location.id = loc.id = 99;
-    ASK(cudaMemPoolSetAccess(def, &d, 1));
-    ASK(cudaMemPoolGetAccess(&f, def, &loc));
-    ASK(cudaMemPoolSetAccess(def, 0, 0));
+    RECORD(cudaMemPoolSetAccess(def, &d, 1));
+    RECORD(cudaMemPoolGetAccess(&f, def, &loc));
+    RECORD(cudaMemPoolSetAccess(def, 0, 0));
     int fd;
     p = pool_new(0, 0);
-    ASK(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
-    ASK(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
     cudaMemPoolDestroy(p);
 }
 
@@ -572,7 +549,7 @@ static void pointers(void)
     struct cudaPointerAttributes pa;
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
-    ASK(cudaPointerGetAttributes(&pa, a));
+    RECORD(cudaPointerGetAttributes(&pa, a));
     printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
            pa.devicePointer == a, pa.hostPointer ? "set" : "null");
     cudaFreeAsync(a, s);
@@ -615,26 +592,221 @@ static void default_streams(void)
     figures(def, "default at end");
 }
 
-int main(int argc, char **argv)
+/* ---- what can be exported ---- */
+
+static cudaMemPool_t exportable_pool(uint64_t threshold)
 {
-    bool first = argc > 1 && !strcmp(argv[1], "first");
-    if (!first && (argc < 2 || strcmp(argv[1], "second"))) {
-        fprintf(stderr, "facts: expected first or second\n");
-        return 2;
+    struct cudaMemPoolProps props = device_props();
+    cudaMemPool_t p = NULL;
+    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    cudaMemPoolCreate(&p, &props);
+    set_threshold(p, threshold);
+    return p;
+}
+
+static void three_blocks(cudaMemPool_t p)
+{
+    void *b[3];
+    for (int i = 0; i < 3; i++)
+        cudaMallocFromPoolAsync(&b[i], 32 * MiB, p, s);
+    for (int i = 0; i < 3; i++)
+        cudaFreeAsync(b[i], s);
+    cudaStreamSynchronize(s);
+}
+
+static void exporting(void)
+{
+    cudaMemPool_t p = pool_new(0, 0), im;
+    struct cudaMemPoolPtrExportData x;
+    int fd = -1;
+    void *a, *q;
+    puts("## export");
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    p = exportable_pool(UINT64_MAX);
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    printf("  fd ok %d\n", fcntl(fd, F_GETFD) >= 0);
+    int keep = fd;
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 1));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypeNone, 0));
+    cudaMallocFromPoolAsync(&a, 4096, p, s);
+    RECORD(cudaMemPoolExportPointer(&x, a));
+    cudaStreamSynchronize(s);
+    figures(p, "ipc pool");
+    three_blocks(p);
+    figures(p, "ipc pool, 96 MiB freed, threshold max");
+    cudaMemPoolTrimTo(p, 0);
+    figures(p, "ipc pool, trimTo(0)");
+    set_threshold(p, 0);
+    three_blocks(p);
+    figures(p, "ipc pool, threshold 0, 96 MiB freed and synchronised");
+    fd = keep;
+    RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd,
+                                                cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolImportPointer(&q, im, &x));
+    RECORD(cudaMallocFromPoolAsync(&q, 64, im, s));
+    RECORD(cudaDeviceSetMemPool(0, im));
+    RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)0,
+                                                cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)9999,
+                                                cudaMemHandleTypePosixFileDescriptor, 0));
+}
+
+/* ---- graph memory ---- */
+
+static size_t graph_attribute(enum cudaGraphMemAttributeType attribute)
+{
+    uint64_t value = UINT64_MAX;
+    cudaDeviceGetGraphMemAttribute(0, attribute, &value);
+    return (size_t)value;
+}
+
+static void graphs(void)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    void *a, *b;
+    size_t nodes = 0;
+    puts("\n## graph memory nodes");
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    RECORD(cudaMallocAsync(&a, 64 * MiB, s));
+    RECORD(cudaMemsetAsync(a, 1, 64 * MiB, s));
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaMallocAsync(&b, 64 * MiB, s));
+    printf("  second allocation in the same capture: same address %d\n", a == b);
+    RECORD(cudaFreeAsync(b, s));
+    RECORD(cudaStreamEndCapture(s, &g));
+    cudaGraphGetNodes(g, NULL, &nodes);
+    printf("  nodes %zu\n", nodes);
+    RECORD(cudaGraphInstantiate(&x, g, 0));
+    printf("  graph reserved before launch %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    RECORD(cudaGraphLaunch(x, s));
+    cudaStreamSynchronize(s);
+    printf("  graph reserved after launch %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph used high %zu\n", graph_attribute(cudaGraphMemAttrUsedMemHigh));
+    figures(def, "default pool");
+    RECORD(cudaDeviceGraphMemTrim(0));
+    printf("  graph reserved after trim %zu\n",
+           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+}
+
+/* ---- what an allocation and its free cost the host, by four ways, and copies of 1 GiB ----
+ *
+ * A line is the median, the least and the most of five rounds. */
+
+enum { ROUNDS = 5 };
+
+static cudaMemPool_t timed;
+
+static double now_us(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double x = *(const double *)left, y = *(const double *)right;
+    return (x > y) - (x < y);
+}
+
+/* Ends the probe where the device has no memory: a time of failed calls is no time. */
+static void expect_success(cudaError_t error, const char *what)
+{
+    if (!error)
+        return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorName(error));
+    exit(1);
+}
+
+static void plain_pair(size_t bytes)
+{
+    void *p;
+    expect_success(cudaMalloc(&p, bytes), "cudaMalloc");
+    expect_success(cudaFree(p), "cudaFree");
+}
+
+static void ordered_pair(size_t bytes)
+{
+    void *p;
+    expect_success(cudaMallocFromPoolAsync(&p, bytes, timed, s), "cudaMallocFromPoolAsync");
+    expect_success(cudaFreeAsync(p, s), "cudaFreeAsync");
+}
+
+static void synchronized_pair(size_t bytes)
+{
+    ordered_pair(bytes);
+    expect_success(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+}
+
+/* Each round begins with an idle device and one pair that is not timed. */
+static void time_pairs(size_t bytes, const char *what, uint64_t threshold, void (*pair)(size_t))
+{
+    double times[ROUNDS];
+    int pairs = bytes < 64 * MiB ? 1000 : 20;
+    cudaMemPoolSetAttribute(timed, cudaMemPoolAttrReleaseThreshold, &threshold);
+    for (int round = 0; round < ROUNDS; round++) {
+        pair(bytes);
+        cudaDeviceSynchronize();
+        double begin = now_us();
+        for (int i = 0; i < pairs; i++)
+            pair(bytes);
+        times[round] = (now_us() - begin) / pairs;
+        cudaDeviceSynchronize();
     }
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
-    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
-    cudaDeviceGetDefaultMemPool(&def, 0);
-    open_gate();
-    launch_hold(gate, s); /* loads the kernel while nothing waits */
+    cudaMemPoolTrimTo(timed, 0);
+    qsort(times, ROUNDS, sizeof *times, by_value);
+    printf("  %10zu bytes  %-34s %9.3f us (min %.3f max %.3f)\n", bytes, what, times[ROUNDS / 2],
+           times[0], times[ROUNDS - 1]);
+}
+
+static double gigabytes_a_second(void *to, const void *from, enum cudaMemcpyKind kind)
+{
+    const size_t bytes = 1024 * MiB;
+    double begin = now_us();
+    expect_success(cudaMemcpy(to, from, bytes, kind), "cudaMemcpy");
     cudaDeviceSynchronize();
-    if (!first) {
-        pointers();
-        default_streams();
-        return 0;
+    return (double)bytes / 1e3 / (now_us() - begin);
+}
+
+static void copies(void)
+{
+    void *device, *pinned, *pageable = malloc(1024 * MiB);
+    expect_success(cudaMalloc(&device, 1024 * MiB), "cudaMalloc");
+    expect_success(cudaMallocHost(&pinned, 1024 * MiB), "cudaMallocHost");
+    if (!pageable)
+        expect_success(cudaErrorMemoryAllocation, "malloc");
+    memset(pageable, 1, 1024 * MiB);
+    memset(pinned, 1, 1024 * MiB);
+    for (int i = 0; i < 3; i++)
+        printf("  1 GiB copies GB/s: H2D pinned %.1f pageable %.1f; D2H pinned %.1f pageable "
+               "%.1f\n",
+               gigabytes_a_second(device, pinned, cudaMemcpyHostToDevice),
+               gigabytes_a_second(device, pageable, cudaMemcpyHostToDevice),
+               gigabytes_a_second(pinned, device, cudaMemcpyDeviceToHost),
+               gigabytes_a_second(pageable, device, cudaMemcpyDeviceToHost));
+}
+
+static void timing(void)
+{
+    static const size_t sizes[] = {1024, MiB, 64 * MiB, 1024 * MiB};
+    struct cudaMemPoolProps props = device_props();
+    expect_success(cudaMemPoolCreate(&timed, &props), "cudaMemPoolCreate");
+    puts("\n## timing (host microseconds a pair, median of 5 rounds)");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        time_pairs(sizes[i], "cudaMalloc/cudaFree", 0, plain_pair);
+        time_pairs(sizes[i], "async, threshold max, no sync", UINT64_MAX, ordered_pair);
+        time_pairs(sizes[i], "async, threshold 0, sync each", 0, synchronized_pair);
+        time_pairs(sizes[i], "async, threshold max, sync each", UINT64_MAX, synchronized_pair);
     }
+    copies();
+}
+
+static void first(void)
+{
     attributes();
     defaults();
     growth();
@@ -648,5 +820,51 @@ int main(int argc, char **argv)
     max_size();
     errors();
     destroying();
-    return 0;
+}
+
+static void pointers_and_streams(void)
+{
+    pointers();
+    default_streams();
+}
+
+static void set_up(void)
+{
+    shows_last_error = 0;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
+    cudaDeviceGetDefaultMemPool(&def, 0);
+    open_gate();
+    launch_hold(gate, s); /* loads the kernel while nothing waits */
+    cudaDeviceSynchronize();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } sections[] = {{"first", first},
+                    {"export", exporting},
+                    {"pointers", pointers_and_streams},
+                    {"graphs", graphs},
+                    {"timing", timing}};
+    int status, failed = 0;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        if (argc > 1 ? strcmp(argv[1], sections[i].name) : fork()) {
+            failed |= argc > 1 || wait(&status) < 0 || status;
+            continue;
+        }
+        set_up();
+        sections[i].print();
+        cudaFreeHost((void *)gate);
+        return 0;
+    }
+    if (argc > 1)
+        fprintf(stderr, "one-gpu: the sections are first, export, pointers, graphs and timing\n");
+    else
+        puts("\nend");
+    return argc > 1 ? 2 : failed;
 }

@@ -1,7 +1,8 @@
-/* cudaMemcpyPeerAsync is given on which GPU each end lies. Which numbers does it take? Argument 0:
- * memory of every kind; 1: pools, one of them open to another GPU. Two H200s (driver 580.159.04)
- * printed simulator/tests/facts/peer-numbers.txt, 0 and then 1. */
+/* cudaMemcpyPeerAsync is given on which GPU each end lies. Which numbers does it take? Two processes
+ * ask: for memory of every kind, and for pools, one of them open to another GPU. */
 #include "workbook.h"
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { BYTES = 4096 };
 
@@ -83,9 +84,11 @@ static void of_pools(int *open, int *pool_1)
     CHECK(cudaMemPoolDestroy(managed));
 }
 
-int main(int argc, char **argv)
+static int ask_apart(void (*question)(int *, int *))
 {
-    int *pool_0, *pool_1;
+    int status, *pool_0, *pool_1;
+    if (fork())
+        return wait(&status) < 0 || status;
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&one));
     CHECK(cudaMallocAsync((void **)&pool_1, BYTES, one));
@@ -94,10 +97,16 @@ int main(int argc, char **argv)
     CHECK(cudaStreamCreate(&zero));
     CHECK(cudaMallocAsync((void **)&pool_0, BYTES, zero));
     CHECK(cudaDeviceSynchronize());
-    (argc > 1 && *argv[1] == '1' ? of_pools : of_every_kind)(pool_0, pool_1);
+    question(pool_0, pool_1);
     CHECK(cudaFreeAsync(pool_0, zero));
     CHECK(cudaFreeAsync(pool_1, one));
     CHECK(cudaStreamDestroy(zero));
     CHECK(cudaStreamDestroy(one));
-    return 0;
+    exit(0);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return ask_apart(of_every_kind) | ask_apart(of_pools);
 }

@@ -1,7 +1,12 @@
-/* Asks again what simulator/tests/facts/ipc.txt holds: two processes on one device, a pool by
- * descriptor, a pointer and events by bytes. */
-#include "ask.h"
-#include "ipc_pair.h"
+/* Two processes on one device: a pool by descriptor, a pointer and events by bytes. */
+#define CALL_COLUMNS 78
+#include "probe.h"
+#include "../unit/ipc_pair.h"
+
+/* The call with its result, after the name of the process that made it. */
+#define ASK(call) (printf("[%s] ", side), record(#call, (call)))
+
+static const char *side;
 
 static const size_t n = 1 << 20;
 
@@ -142,4 +147,8 @@ static int import_side(void)
     return 0;
 }
 
-int main(void) { return split() ? import_side() : export_side(); }
+int main(void)
+{
+    shows_last_error = 0;
+    return split() ? import_side() : export_side();
+}
