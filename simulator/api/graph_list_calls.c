@@ -24,8 +24,11 @@ static void list_put(struct list *l, struct node *n, struct node *to_node)
         l->count++;
 }
 
-static void list_finish(struct list *l, size_t *count)
+/* No edge here has data. */
+static void list_finish(const struct list *l, cudaGraphEdgeData *data, size_t *count)
 {
+    for (size_t i = 0; data && i < l->count && i < l->capacity; i++)
+        data[i] = (cudaGraphEdgeData){0};
     for (size_t i = l->count; l->nodes && i < l->capacity; i++)
         l->nodes[i] = NULL;
     for (size_t i = l->count; l->to_nodes && i < l->capacity; i++)
@@ -33,25 +36,34 @@ static void list_finish(struct list *l, size_t *count)
     *count = l->count;
 }
 
-/* No edge here has data. */
-static void clear_edge_data(cudaGraphEdgeData *data, const struct list *l)
-{
-    for (size_t i = 0; data && i < l->count && i < l->capacity; i++)
-        data[i] = (cudaGraphEdgeData){0};
-}
-
-cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                                 size_t *count)
+/* The nodes of a graph, or its roots: documented, the nodes that depend on none. */
+static cudaError_t list_nodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                              size_t *count, size_t most_dependencies)
 {
     struct graph *g = graph_of(call, graph);
     if (!g || !count)
         return cudaErrorInvalidValue;
     struct list l = {nodes, NULL, nodes ? *count : 0, 0};
     for (struct node *n = g->first; n; n = n->next)
-        list_put(&l, n, NULL);
-    list_finish(&l, count);
-    line_number(&call->line, "nodes", *count);
+        if (n->dependency_count <= most_dependencies)
+            list_put(&l, n, NULL);
+    list_finish(&l, NULL, count);
     return cudaSuccess;
+}
+
+cudaError_t do_cudaGraphGetNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                 size_t *count)
+{
+    cudaError_t e = list_nodes(call, graph, nodes, count, SIZE_MAX);
+    if (!e)
+        line_number(&call->line, "nodes", *count);
+    return e;
+}
+
+cudaError_t do_cudaGraphGetRootNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
+                                     size_t *count)
+{
+    return list_nodes(call, graph, nodes, count, 0);
 }
 
 cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraphNode_t *from,
@@ -64,23 +76,7 @@ cudaError_t do_cudaGraphGetEdges(struct call *call, cudaGraph_t graph, cudaGraph
     for (struct node *n = g->first; n; n = n->next)
         for (size_t i = 0; i < n->dependency_count; i++)
             list_put(&l, n->dependencies[i], n);
-    list_finish(&l, count);
-    clear_edge_data(data, &l);
-    return cudaSuccess;
-}
-
-/* Documented: the nodes that depend on none. */
-cudaError_t do_cudaGraphGetRootNodes(struct call *call, cudaGraph_t graph, cudaGraphNode_t *nodes,
-                                     size_t *count)
-{
-    struct graph *g = graph_of(call, graph);
-    if (!g || !count)
-        return cudaErrorInvalidValue;
-    struct list l = {nodes, NULL, nodes ? *count : 0, 0};
-    for (struct node *n = g->first; n; n = n->next)
-        if (!n->dependency_count)
-            list_put(&l, n, NULL);
-    list_finish(&l, count);
+    list_finish(&l, data, count);
     return cudaSuccess;
 }
 
@@ -94,8 +90,7 @@ cudaError_t do_cudaGraphNodeGetDependencies(struct call *call, cudaGraphNode_t n
     struct list l = {nodes, NULL, nodes ? *count : 0, 0};
     for (size_t i = 0; i < n->dependency_count; i++)
         list_put(&l, n->dependencies[i], NULL);
-    list_finish(&l, count);
-    clear_edge_data(data, &l);
+    list_finish(&l, data, count);
     return cudaSuccess;
 }
 
@@ -110,8 +105,7 @@ cudaError_t do_cudaGraphNodeGetDependentNodes(struct call *call, cudaGraphNode_t
     for (struct node *other = n->graph->first; other; other = other->next)
         if (graph_has_edge(n, other))
             list_put(&l, other, NULL);
-    list_finish(&l, count);
-    clear_edge_data(data, &l);
+    list_finish(&l, data, count);
     return cudaSuccess;
 }
 

@@ -142,9 +142,10 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
     return cudaSuccess;
 }
 
-/* Of several, the last goes first: when it is not all in its memory, nothing of the copy happens.
- */
-cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p)
+/* Queues the last slice first: if the extent reaches beyond its memory, the copy is refused before
+ * anything is queued. `stream` is NULL for the call that has none. */
+static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
+                           const cudaStream_t *stream)
 {
     struct slices x;
     cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
@@ -152,22 +153,22 @@ cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p
         return e;
     line_rows(&call->line, x.rows);
     for (size_t i = x.count; i-- > 0 && !e;)
-        e = copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
+        e = stream
+              ? copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
+                           *stream, false)
+              : copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
     return e;
+}
+
+cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p)
+{
+    return copy_3d(call, p, NULL);
 }
 
 cudaError_t do_cudaMemcpy3DAsync(struct call *call, const struct cudaMemcpy3DParms *p,
                                  cudaStream_t stream)
 {
-    struct slices x;
-    cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
-    if (e)
-        return e;
-    line_rows(&call->line, x.rows);
-    for (size_t i = x.count; i-- > 0 && !e;)
-        e = copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
-                       stream, false);
-    return e;
+    return copy_3d(call, p, &stream);
 }
 
 static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr to,
@@ -188,8 +189,9 @@ static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr 
     return error;
 }
 
-cudaError_t do_cudaMemset3D(struct call *call, struct cudaPitchedPtr to, int value,
-                            struct cudaExtent extent)
+/* `s` is NULL for the call that has no stream. */
+static cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int value,
+                             struct cudaExtent extent, struct stream *s)
 {
     struct slices x;
     cudaError_t e = memset_slices(call, to, extent, &x);
@@ -197,22 +199,20 @@ cudaError_t do_cudaMemset3D(struct call *call, struct cudaPitchedPtr to, int val
         return e;
     line_rows(&call->line, x.rows);
     for (size_t i = x.count; i-- > 0 && !e;)
-        e = memset_now(call, x.to + i * x.to_step, value, x.rows);
+        e = s ? memset_async(call, x.to + i * x.to_step, value, x.rows, s)
+              : memset_now(call, x.to + i * x.to_step, value, x.rows);
     return e;
+}
+
+cudaError_t do_cudaMemset3D(struct call *call, struct cudaPitchedPtr to, int value,
+                            struct cudaExtent extent)
+{
+    return memset_3d(call, to, value, extent, NULL);
 }
 
 cudaError_t do_cudaMemset3DAsync(struct call *call, struct cudaPitchedPtr to, int value,
                                  struct cudaExtent extent, cudaStream_t stream)
 {
-    struct slices x;
     struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    cudaError_t e = memset_slices(call, to, extent, &x);
-    if (e)
-        return e;
-    line_rows(&call->line, x.rows);
-    for (size_t i = x.count; i-- > 0 && !e;)
-        e = memset_async(call, x.to + i * x.to_step, value, x.rows, s);
-    return e;
+    return s ? memset_3d(call, to, value, extent, s) : cudaErrorInvalidResourceHandle;
 }

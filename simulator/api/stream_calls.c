@@ -157,49 +157,23 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
 
 /* ---- properties of a stream ---- */
 
-cudaError_t do_cudaStreamGetFlags(struct call *call, cudaStream_t stream, unsigned int *flags)
-{
-    if (!flags)
-        return cudaErrorInvalidValue;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    *flags = s->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking : cudaStreamDefault;
-    return cudaSuccess;
-}
+#define STREAM_PROPERTY(function, type, property)                             \
+    cudaError_t function(struct call *call, cudaStream_t stream, type *value) \
+    {                                                                         \
+        if (!value)                                                           \
+            return cudaErrorInvalidValue;                                     \
+        struct stream *s = call_stream(call, stream);                         \
+        if (!s)                                                               \
+            return cudaErrorInvalidResourceHandle;                            \
+        *value = property;                                                    \
+        return cudaSuccess;                                                   \
+    }
 
-cudaError_t do_cudaStreamGetPriority(struct call *call, cudaStream_t stream, int *priority)
-{
-    if (!priority)
-        return cudaErrorInvalidValue;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    *priority = s->priority;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaStreamGetId(struct call *call, cudaStream_t stream, unsigned long long *id)
-{
-    if (!id)
-        return cudaErrorInvalidValue;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    *id = s->api_id;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaStreamGetDevice(struct call *call, cudaStream_t stream, int *device)
-{
-    if (!device)
-        return cudaErrorInvalidValue;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
-        return cudaErrorInvalidResourceHandle;
-    *device = s->device;
-    return cudaSuccess;
-}
+STREAM_PROPERTY(do_cudaStreamGetFlags, unsigned int,
+                s->kind == STREAM_NON_BLOCKING ? cudaStreamNonBlocking : cudaStreamDefault)
+STREAM_PROPERTY(do_cudaStreamGetPriority, int, s->priority)
+STREAM_PROPERTY(do_cudaStreamGetId, unsigned long long, s->api_id)
+STREAM_PROPERTY(do_cudaStreamGetDevice, int, s->device)
 
 /* ---- events ---- */
 
