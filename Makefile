@@ -265,7 +265,7 @@ headers:
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
 gpu:
-	@bash tools/gpu/gpu.sh $(filter $(GPU_PARTS),$(MAKECMDGOALS))
+	@python3 -B tools/gpu/record.py $(filter $(GPU_PARTS),$(MAKECMDGOALS))
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 ifneq ($(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS)),)
 $(error make gpu has no part '$(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS))'. Its parts are \

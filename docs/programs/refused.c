@@ -1,6 +1,6 @@
 /* Clinic case 10 asks for what its pool can't give: what does the pool reserve before the refused
  * call, and after it? The two frees are pending, in two streams, so chance has a say on a GPU
- * (tools/gpu/chance.sh runs it). */
+ * (make gpu chance runs it). */
 #include "kernels.h"
 #include "workbook.h"
 

@@ -4,40 +4,34 @@
 
 load ../suite
 
-# recorder PART [NAME=VALUE...]: its table in $table
+# recorder PART... [NAME=VALUE...]: records them in a copy of the workbook; tables are in $tables
 recorder() {
-    local folder=$BATS_TEST_TMPDIR/workbook
-    run env "${@:2}" OUT="$BATS_TEST_TMPDIR/out" tools/gpu/stand_in.sh "$folder" \
-        tools/gpu/gpu.sh "$1"
-    table=$BATS_TEST_TMPDIR/out/$1.md
+    tables=$BATS_TEST_TMPDIR/out
+    rm -rf "$BATS_TEST_TMPDIR/workbook"
+    run env "${@:2}" OUT="$tables" tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" \
+        tools/gpu/record.py "$1"
 }
 
-@test "each recorded file has a recorder, and each recorder's file is in the table of facts" {
-    local file name known
-    known=$(tools/gpu/probes.sh "$BATS_TEST_TMPDIR/none.md" nothing 2>&1) && return 1
-    for file in simulator/tests/facts/*.txt; do
-        name=$(basename "$file" .txt)
-        [ "$name" != differences ] || continue   # written by hand
-        # kernels.sh, chance.sh and questions.sh
-        [[ ! $name =~ ^(kernels-.*|chance|questions)$ ]] || known+=" $name"
-        [[ " $known " == *" $name "* ]] || complain "probes.sh does not record $name.txt."
-        grep -q "^|.*\b$name\.txt" simulator/tests/facts/README.md ||
-            complain "simulator/tests/facts/README.md has no row for $name.txt."
-    done
-    for file in simulator/tests/facts/*.c; do
-        name=$(basename "$file" .c)
-        [ "$name" != walks ] || continue   # of walks.txt.gz
-        [[ " $known " == *" $name "* ]] || complain "probes.sh does not run $name."
+@test "each recorded file has a program beside it or a part, and a row in the table of facts" {
+    local file name
+    for file in simulator/tests/facts/*.txt simulator/tests/facts/*.txt.gz; do
+        name=$(basename "${file%.gz}" .txt)
+        case $name in
+        differences | chance | questions | ipc-mutants) ;;   # by hand; by record.py
+        kernels-*) [ -e "simulator/tests/unit/kernels/${name#*-}.cu" ] || complain "$name?" ;;
+        *) [ -e "${file%.txt*}.c" ] || complain "There is no $name.c, which prints $name.txt." ;;
+        esac
+        grep -q "^|.*\b$(basename "$file")" simulator/tests/facts/README.md ||
+            complain "simulator/tests/facts/README.md has no row for $file."
     done
     finish
 }
 
-@test "a record that is not there: the names of those that are, and nothing is built" {
-    run tools/gpu/probes.sh "$BATS_TEST_TMPDIR/none.md" one-gpu two-gpus
-    assert_equal "$status" 2
-    assert_output --partial 'probes.sh has no "two-gpus". It records: probe-answers '
-    assert_file_not_exist "$BATS_TEST_TMPDIR/none.d"
-    run tools/gpu/gpu.sh walk
+@test "a part or a name that is not there: the names of those that are, and nothing is built" {
+    recorder peers ONLY=p3p
+    assert_failure 1
+    assert_output --partial 'peers has no "p3p". It records: p2p peer-numbers probe-'
+    run tools/gpu/record.py walk
     assert_equal "$status" 2
     assert_output --partial "the parts are lessons probes peers walks "
     run make gpu walk
@@ -49,10 +43,10 @@ recorder() {
     run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         known=simulator/tests/facts/chance.txt
         sed -i "/yesterday/!d" $known
-        RUNS=3 tools/gpu/chance.sh || exit 10
+        RUNS=3 OUT=three tools/gpu/record.py chance || exit 10
         sed -i "/ 512 /d" $known
-        RUNS=1 tools/gpu/chance.sh && exit 11
-        true'
+        RUNS=1 OUT=one tools/gpu/record.py chance 2>log && exit 11
+        cat three/chance.md one/chance.md log'
     assert_success
     local answer="sum 28, reserved 64 MiB after round 1, 512 MiB after round 8"
     assert_line "| docs/programs/yesterday | $answer | 3 |"
@@ -66,12 +60,12 @@ recorder() {
     run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         rm tests/book && mkdir tests/book
         grep "; make solution-0[12]\b\|review_memory" "$1" >tests/book/answers.txt
-        tools/gpu/questions.sh || exit 10
+        OUT=one tools/gpu/record.py questions || exit 10
         printf "#!/bin/sh\n" >bin/make   # what is built stays
         sed -i "2i echo another; exit 4" build/gpu/solutions/02_default_pool
         sed -i "2i exit 4" build/gpu/mutants/01_first_allocation/event_recorded_too_early
-        tools/gpu/questions.sh && exit 11
-        true' questions "$PWD/tests/book/answers.txt"
+        OUT=two tools/gpu/record.py questions 2>log && exit 11
+        cat one/questions.md two/questions.md log' questions "$PWD/tests/book/answers.txt"
     assert_success
     assert_line "| docs/programs/review_memory |  | yes |  |  |"
     assert_line "| solutions/02_default_pool | 33 | yes |  |  |"
@@ -86,10 +80,15 @@ recorder() {
     run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         sed "s/Version none/Version 2026.4.0.0 (build 1)/" bin/compute-sanitizer >other
         chmod +x other
-        SANITIZER=./other tools/gpu/sanitizer.sh build/sanitizer.md 1'
+        export OUT=out SANITIZER=./other
+        ONLY="write_write" TIMES=1 tools/gpu/record.py sanitizer litmus || exit 10
+        cat out/sanitizer.md out/litmus.md'
+    assert_success
     assert_line --partial "- compute-sanitizer: Version 2026.4.0.0 (build 1); "
     assert_output --partial "| alone | compute-sanitizer 2026.4.0.0, leaks | "
     assert_line "| pools | 4 | 1 times ended | 1 times 0 errors | 1 times 0 errors |"
+    assert_line "| write_write |  | nothing | nothing | nothing |"
+    assert_line "| incorrect programs noticed | 1 of 1 | 1 of 1 | 1 of 1 |"
     run env SANITIZER=/bin/true make gpu litmus
     assert_failure
     assert_output --partial "SANITIZER=/bin/true is no compute-sanitizer that says its version."
@@ -100,62 +99,60 @@ recorder() {
     recorder walks
     assert_success
     assert_output --partial "| walks | yes |"
-    run cat "$table"
+    run cat "$tables/walks.md"
     assert_line "| small | 20 of 20 | 0 of 20 |  |"
     assert_line --regexp '^\| large \| 20 of 20 \| 1 of 20 \| 14 from step [0-9]+ \|$'
     # the same walks, where three recorded ones have another step
     rm -rf "$BATS_TEST_TMPDIR/workbook"
-    tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         walks=simulator/tests/facts/walks.txt
         gzip -d $walks.gz
         sed -i -E "s/^(# seed (2|9|20) profile 1 .*)/\1 changed/" $walks
         gzip $walks
-        tools/gpu/walks.sh' >"$BATS_TEST_TMPDIR/table" && return 1
-    grep -q '^| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |$' \
-        "$BATS_TEST_TMPDIR/table"
+        OUT=out tools/gpu/record.py walks && exit 10
+        cat out/walks.md'
+    assert_success
+    assert_line "| small | 20 of 20 | 3 of 20 | 2 from step 0, 9 from step 0, 20 from step 0 |"
 }
 
 # bats test_tags=long
 @test "what two GPUs printed: no line differs; with one GPU it is skipped" {
-    local folder=$BATS_TEST_TMPDIR/workbook
-    run tools/gpu/stand_in.sh "$folder" tools/gpu/probes.sh build/p.md p2p \
-        peer-numbers ipc
+    recorder peers ONLY="p2p peer-numbers"
     assert_success
+    run cat "$tables/peers.md"
     assert_line "| p2p | 0 | 0 of 219 |"
     assert_line "| peer-numbers | 0 | 0 of 56 |"
-    assert_line "| ipc | 0 | 0 of 79 |"
-    rm -rf "$folder"
-    GPUS=1 run tools/gpu/stand_in.sh "$folder" tools/gpu/probes.sh build/p.md p2p ipc
+    recorder peers ONLY=p2p GPUS=1
     assert_success
-    assert_line "| p2p | skipped: needs 2 GPUs | |"
-    assert_line "| ipc | 0 | 0 of 79 |"
+    run cat "$tables/peers.md"
+    assert_line "| p2p | skipped: needs 2 GPUs |  |"
 }
 
 # bats test_tags=long
 @test "one GPU: every section of one-gpu.txt is asked for; a line that differs is reported" {
-    local folder=$BATS_TEST_TMPDIR/workbook
-    run tools/gpu/stand_in.sh "$folder" bash -c '
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         sed -i "s/second allocation in the same capture: same address 1/& changed/" \
             simulator/tests/facts/one-gpu.txt
-        tools/gpu/probes.sh build/p.md one-gpu && exit 11
-        cat build/p.d/one-gpu.diff'
+        export OUT=out ONLY="one-gpu ipc"
+        tools/gpu/record.py probes && exit 11
+        cat out/probes.md build/record/probes.d/one-gpu.diff'
     assert_success
     assert_line "| one-gpu | 0 | 1 of 276 |"
+    assert_line "| ipc | 0 | 0 of 79 |"
     assert_line "< secondallocationinthesamecapture:sameaddress1changed"
 }
 
 # bats test_tags=long
 @test "lessons: each runs, is sanitized twice and prints what is expected; late ones are named" {
-    local folder=$BATS_TEST_TMPDIR/workbook
     # Some of them are enough to try the recorder.
-    run tools/gpu/stand_in.sh "$folder" bash -c '
+    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         export ONLY="docs/programs/model_events 02 06"
-        OUT=build/whole tools/gpu/gpu.sh lessons || exit 10
+        OUT=whole tools/gpu/record.py lessons || exit 10
         outputs=$(wc -l <build/record/lessons.d/outputs.txt)
-        SECONDS_ALL=0 OUT=build/late tools/gpu/gpu.sh lessons && exit 11
+        SECONDS_ALL=0 OUT=late tools/gpu/record.py lessons && exit 11
         echo "$outputs"
-        grep -c "| 0 | yes | yes | 0 | 0 |$" build/whole/lessons.md
-        grep -c "| not run: no time was left |" build/late/lessons.md'
+        grep -c "| 0 | yes | yes | 0 | 0 |$" whole/lessons.md
+        grep -c "| not run: no time was left |" late/lessons.md'
     assert_success
     assert_equal "$(tail -n 3 <<<"$output" | sort -u)" 6
 }
@@ -163,9 +160,8 @@ recorder() {
 # bats test_tags=long
 @test "lesson 17's starter and each of its mutants are run for ipc-mutants.txt" {
     local name
-    run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
-        tools/gpu/probes.sh build/p.md ipc-mutants
-        cat build/p.d/ipc-mutants.txt'
+    recorder probes ONLY=ipc-mutants
+    run cat "$BATS_TEST_TMPDIR/workbook/build/record/probes.d/ipc-mutants.txt"
     for name in "" $(python3 -B tools/variants.py names 17_ipc_allocation | sed 's|^|/|'); do
         assert_line --partial "== 17_ipc_allocation$name: 20 runs, "
     done

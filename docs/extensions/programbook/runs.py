@@ -256,7 +256,7 @@ def recording_of(program, arguments):
     return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
 
 
-RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by tools/gpu/lessons.sh alone
+RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by make gpu lessons alone
 
 
 def needs_two_gpus(file):

@@ -67,7 +67,7 @@ static void captures(void)
     RECORD(cudaStreamEndCapture(s, &graph));
 }
 
-/* The log begins with the process, so the setting must be there before. probes.sh takes out the
+/* The log begins with the process, so the setting must be there before. record.py takes out the
  * time and the number of the thread that begin each of its lines. */
 int main(int argc, char **argv)
 {

@@ -1,5 +1,5 @@
 /* What the probes share. A probe puts one question after another to a device and prints each
- * result as a line. probe-NAME.c printed probe-NAME.txt on a real device; tools/gpu/probes.sh
+ * result as a line. probe-NAME.c printed probe-NAME.txt on a real device; tools/gpu/record.py
  * records it anew, and the suite compares the simulated device with it.
  *
  * A line shows a call as it stands in the source. So the short names (s, t, m, a, x) and the words

@@ -1,0 +1,1035 @@
+#!/usr/bin/env python3
+"""Records and verifies everything on a machine with a GPU: record.py [PART...], by default all:
+lessons, probes (what is about one GPU), peers (what is about two), walks, clinic, litmus,
+sanitizer, kernels, chance, questions. The table PARTS, at the end, says what each is.
+
+It needs gcc, make, python3 and a CUDA toolkit, and neither network nor the tools of the test suite.
+What needs two GPUs is skipped where there is one. The folder OUT (by default build/gpu-record)
+receives gpu.md, which says of each part whether it matches what is recorded; the table of each
+part, PART.md; clinic.txt; and record.tar.gz, all that was printed. Exit status 0: all matches.
+
+Nothing hangs for long. A run may take SECONDS_EACH seconds, by default as many as PARTS says; what
+has not begun SECONDS_ALL (440) seconds after its part did is not run, and after 540 a part ends.
+JOBS (8) runs under compute-sanitizer go on at a time. ONLY="NAME..." leaves of a part what has such
+a name, or a name that begins so. SANITIZER=PATH is another compute-sanitizer than the toolkit's."""
+
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FACTS = Path("simulator/tests/facts")
+UNITS = Path("simulator/tests/unit")
+LITMUS = Path("simulator/tests/litmus")
+WORK = Path("build/record")
+RACES = ["--track-stream-ordered-races", "all"]
+
+
+def number(name, default):
+    return int(os.environ.get(name) or default)
+
+
+def refuse(why):
+    print(why, file=sys.stderr)
+    sys.exit(2)
+
+
+def output_of(*command):
+    """What a command prints, or nothing where it is not there."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
+
+
+class Machine:
+    """The GPUs, the toolkit, and the sanitizer with its version."""
+
+    def __init__(self):
+        self.gpus = len(re.findall("^GPU", output_of("nvidia-smi", "-L"), re.M))
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        self.gpu = output_of(*query).partition("\n")[0]
+        self.nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+        self.visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(
+            map(str, range(self.gpus))
+        )
+        given = os.environ.get("SANITIZER")
+        toolkits = shutil.which("compute-sanitizer") or shutil.which(
+            "/usr/local/cuda/bin/compute-sanitizer"
+        )
+        self.sanitizer = shutil.which(given) if given else toolkits
+        said = output_of(self.sanitizer, "--version") if self.sanitizer else ""
+        self.version = "".join(re.findall(r"^Version (.*)", said, re.M))
+        if given and not self.version:
+            refuse(
+                f"SANITIZER={given} is no compute-sanitizer that says its version. Give the path "
+                "of one, or leave it out for the toolkit's."
+            )
+        self.tool = f"compute-sanitizer {self.version.partition(' ')[0]}".strip()
+
+    def about(self, options=None):
+        """What was recorded where: the lines in front of a table."""
+        release = "".join(re.findall(r"release ([\d.]+)", output_of(self.nvcc, "--version")))
+        lines = [
+            f"- date: {today()}",
+            f"- GPU, driver: {self.gpu} ({self.gpus} of them)",
+            f"- toolkit: {release}",
+        ]
+        if options is not None:
+            lines.append(
+                f"- compute-sanitizer: Version {self.version or 'unknown'}; --tool memcheck"
+                + "".join(f" {word}" for word in options)
+            )
+        return "\n".join(lines)
+
+
+def today():
+    return datetime.now(timezone.utc).strftime("%Y-%m-%d")
+
+
+class Run:
+    """What a run came to: status is that of a shell, 124 when it was stopped, or "late"."""
+
+    def __init__(self, status, out="", err=""):
+        self.status, self.out, self.err = status, out, err
+        self.stopped = status == 124
+
+    def first_line(self):
+        return self.out.partition("\n")[0].replace("|", "/")
+
+
+class Part:
+    """One part at work: its name, its folder for all that is printed, and its time."""
+
+    def __init__(self, machine, name, each):
+        self.machine, self.name = machine, name
+        self.each = number("SECONDS_EACH", each)
+        self.begun = time.monotonic()
+        self.folder = WORK / f"{name}.d"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.complaints = []
+
+    def complain(self, *words):
+        self.complaints.append(" ".join(map(str, words)))
+        print(self.complaints[-1], file=sys.stderr)
+
+    def seconds(self):
+        return time.monotonic() - self.begun
+
+    def is_late(self):
+        return self.seconds() >= number("SECONDS_ALL", 440)
+
+    def wanted(self, names):
+        """Those that ONLY names; where it names none, those that begin so."""
+        only, names = os.environ.get("ONLY", "").split(), list(names)
+        begin = tuple(set(only) - set(names))
+        found = [name for name in names if not only or name in only or name.startswith(begin)]
+        if not found:
+            self.complain(f'{self.name} has no "{" ".join(only)}". It records: {" ".join(names)}')
+        return found
+
+    def build(self, device, programs):
+        """As many at a time as there are processors. Returns whether all could be built."""
+        names = [f"build/{device}/{program}" for program in programs]
+        command = ["make", "-s", "-k", f"-j{os.cpu_count()}", f"BACKEND={device}", *names]
+        made = subprocess.run(command, capture_output=True, text=True)
+        if made.returncode:
+            self.complain(made.stdout + made.stderr)
+        return not made.returncode
+
+    def run(self, name, command, each=None, **environment):
+        """Runs a command, and keeps what it prints as NAME.out and NAME.err."""
+        if self.is_late():
+            return Run("late")
+        at = self.folder / name
+        at.parent.mkdir(parents=True, exist_ok=True)
+        out, err = f"{at}.out", f"{at}.err"
+        with open(out, "wb") as stdout, open(err, "wb") as stderr:
+            process = subprocess.Popen(
+                list(map(str, command)),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+                env={**os.environ, **environment},
+            )
+            try:
+                status = process.wait(max(1, min(each or self.each, 540 - self.seconds())))
+                status = status if status >= 0 else 128 - status
+            except subprocess.TimeoutExpired:
+                status = 124
+                for kill in signal.SIGTERM, signal.SIGKILL:
+                    try:
+                        os.killpg(process.pid, kill)
+                        process.wait(5)
+                        break
+                    except ProcessLookupError:
+                        break
+                    except subprocess.TimeoutExpired:
+                        pass
+        Path(f"{at}.status").write_text(f"{status}\n")
+        return Run(status, *(Path(file).read_text(errors="replace") for file in (out, err)))
+
+    def sanitized(self, name, options, command, each=None, **environment):
+        tool = [self.machine.sanitizer, "--tool", "memcheck", *options]
+        if not self.machine.sanitizer:
+            return Run(77)
+        return self.run(name, [*tool, *command], each, **environment)
+
+    def at_a_time(self, function, items, jobs=None):
+        with ThreadPoolExecutor(jobs or number("JOBS", 8)) as pool:
+            return list(pool.map(function, items))
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+FIRST_ERROR = re.compile(
+    "Invalid|Misaligned|Program hit|Leaked|Race|Warning|Error|Memory|Stream|Potential"
+    "|CUDA API Error|Malloc/Free|Address|Uninit|Unused|Use"
+)
+
+
+def judged(run, seconds):
+    """What compute-sanitizer made of a run. Status 77: this machine cannot run the program."""
+    if run.status == "late":
+        return "not run"
+    lines = (re.sub("^=+ *", "", line) for line in run.out.split("\n") if line.startswith("====="))
+    error = next(filter(FIRST_ERROR.match, lines), "").replace("|", "/")
+    error = re.sub("0x[0-9a-f]*", "ADDRESS", error)[:120]
+    if run.stopped:
+        return f"stopped after {seconds} s" + (f"; {error}" if error else "")
+    if run.status == 77:
+        return "-"
+    if error:
+        return error
+    if re.search("SUMMARY: [0-9,]+", run.out) and not re.search("SUMMARY: [1-9]", run.out):
+        return "nothing"
+    said = [line for line in run.out.split("\n") if "COMPUTE-SANITIZER" not in line]
+    return f"status {run.status}: {said[0][:80]}".replace("|", "/")
+
+
+def reported_kind(run):
+    """The first hazard that the simulated device reported."""
+    return "".join(re.findall(r"^hazard: ([^.]*)\.", run.err, re.M)[:1])
+
+
+def words(text):
+    """Without what depends on the machine."""
+    sed = ["sed", "-E", "-f", "tests/grading/machine.sed"]
+    return subprocess.run(sed, input=text, capture_output=True, text=True).stdout
+
+
+def differing_lines(part, name, recorded, here):
+    """What diff prints of two lists of lines, which it leaves in NAME.diff where there is some."""
+    at = part.folder / name
+    for suffix, lines in (".recorded", recorded), (".here", here):
+        Path(f"{at}{suffix}").write_text("".join(f"{line}\n" for line in lines))
+    found = output_of("diff", f"{at}.recorded", f"{at}.here")
+    for suffix in ".recorded", ".here":
+        os.unlink(f"{at}{suffix}")
+    if found:
+        Path(f"{at}.diff").write_text(found)
+    return found.splitlines()
+
+
+def check_known(part, found, what, known):
+    if found:
+        part.complain(what, f"{known}:\n" + "\n".join(found))
+
+
+# ---- lessons: what the solutions, and the book's programs, print ----
+
+
+def lesson_runs():
+    """(name, program, argument, expected output) of each run."""
+    for file in sorted(Path("docs/programs/expected").glob("*.txt")):
+        name, _, argument = file.stem.partition(".")
+        yield f"docs/programs/{name}", f"docs/programs/{name}", argument, file
+    for manifest in sorted(Path("tests/lessons").glob("[0-9]*_*/manifest.ini")):
+        text = manifest.read_text()
+        if not re.search("^gpu = yes", text, re.M):
+            continue
+        sizes = " ".join(re.findall("^sizes = (.*)", text, re.M)).split()
+        for size in ["", *sizes]:
+            file = manifest.parent / "expected" / f"output{size and '.' + size}.txt"
+            yield manifest.parent.name, f"solutions/{manifest.parent.name}", size, file
+
+
+def lessons(part):
+    runs = list(lesson_runs())
+    names = part.wanted(name for name, *_ in runs)
+    runs = [run for run in runs if run[0] in names]
+    for device in "gpu", "simulator":
+        part.build(device, sorted({program for _, program, *_ in runs}))
+    commit = os.environ.get("COMMIT") or output_of("git", "rev-parse", "--short", "HEAD").strip()
+    outputs = part.folder / "outputs.txt"
+    outputs.touch()
+    plain, rows = {}, []
+
+    def sanitize(item):
+        # A lesson may provoke an API error: that is none. Nor is a kernel's fault that lesson 14
+        # provokes in a process that it starts for that: there only the first process is watched.
+        what, (name, program, argument, _) = item
+        if plain[name, argument].status in (77, None):
+            return "-"
+        options = ["--report-api-errors", "no"]
+        options += ["--leak-check", "full"] if what == "leaks" else RACES
+        if name.startswith("14_"):
+            options += ["--target-processes", "application-only"]
+        command = [f"build/gpu/{program}", *argument.split()]
+        run = part.sanitized(f"{Path(name).name}.{argument}.{what}", options, command)
+        if run.status == "late":
+            return "not run"
+        printed = run.out + run.err
+        count = (re.findall(r"ERROR SUMMARY: (\d+) error", printed) or [""])[-1]
+        if run.stopped:
+            return f"stopped after {part.each} s"
+        if run.status == 77 and not printed:
+            return "-"
+        if "didn't terminate successfully" in printed:
+            return f"{count or '?'}, the program failed under the sanitizer"
+        return count or f"status {run.status}"
+
+    for name, program, argument, _ in runs:
+        out = Path(name).name + (argument and f".{argument}")
+        if not os.path.exists(f"build/gpu/{program}"):
+            plain[name, argument] = Run(None)
+            continue
+        run = part.run(out, [f"build/gpu/{program}", *argument.split()])
+        if run.status not in (77, "late"):
+            command = [f"build/simulator/{program}", *argument.split()]
+            run.simulated = part.run(f"{out}.simulator", command)
+        plain[name, argument] = run
+    items = [(what, run) for what in ("leaks", "races") for run in runs]
+    found = dict(
+        zip(((what, run[0], run[2]) for what, run in items), part.at_a_time(sanitize, items))
+    )
+    for name, _, argument, expected in runs:
+        run = plain[name, argument]
+        why = {None: "does not compile", "late": "not run: no time was left", 77: run.first_line()}
+        if run.status in why:
+            if run.status != 77:
+                part.complain(name, argument, why[run.status])
+            rows.append([name, argument, why[run.status], "", "", "", ""])
+            continue
+        as_expected = "-"
+        if expected.exists():
+            as_expected = yes(words(expected.read_text()) == words(run.out))
+        if run.status == 0:
+            digest = hashlib.sha256(words(run.out).encode()).hexdigest()
+            with open(outputs, "a") as file:
+                print(expected, digest, today(), commit or "unknown", part.machine.gpu, file=file)
+        if run.status or as_expected == "no":
+            part.complain(name, argument, "ends with", run.status, "or prints something else.")
+        status = f"{run.status} ({run.err.partition(chr(10))[0]})" if run.status else 0
+        same = yes(words(run.simulated.out) == words(run.out))
+        kinds = [found[what, name, argument] for what in ("leaks", "races")]
+        rows.append([name, argument, status, as_expected, same, *kinds])
+    heads = ["lesson", "MiB", "exit status", "same as expected", "same as simulator"]
+    return table([*heads, "memcheck, leaks", "stream-ordered races"], rows)
+
+
+def yes(so):
+    return "yes" if so else "no"
+
+
+# ---- probes, and peers: what facts/ has ----
+
+TIMES = "probe-times probe-costs probe-engines probe-peer-engines probe-uploads probe-counted"
+TWO_GPUS = (
+    "probe-ipc-peers probe-misuse probe-peer-copies probe-peer-calls probe-importer "
+    "probe-peer-engines probe-outsiders-peers probe-refused probe-peer-capture p2p peer-numbers"
+)
+
+# How lines of NAME.txt are compared, without what is chance: times; which process dies now and
+# then; where memory lies. Nor do spaces count where a program writes a call with others than the
+# recorded one did, nor the default pool's watermarks of the sections before. Each is a pattern of
+# lines that are left out, and of what is replaced by what.
+COMPARED = {
+    TIMES: ("^condition ", [(r"\d+(\.\d+)?", "N"), (" +", " ")]),
+    "probe-corner": (None, [(r" +[0-9.]+ us \([^)]*\)", " N us")]),
+    "probe-dying": ("^(?!.* rc 0: )", []),
+    "one-gpu": (
+        None,
+        [
+            ("^( *default pool .*?) high [0-9]+(.*?) high [0-9]+", r"\1\2"),
+            (r"(?<= us) *\(min.*|(?<=bytes  ).*? us", ""),
+            (r"(?<=GB/s).*", ""),
+            (" +", ""),
+        ],
+    ),
+    "danger p2p peer-numbers ipc": (r"^\(", [(" ", "")]),
+}
+
+
+def comparable(name, text):
+    """The lines of a recording that are compared."""
+    out, changes = None, [("alignment [0-9]+", "alignment N")]
+    for names, how in COMPARED.items():
+        if name in names.split():
+            out, changes = how
+    lines = [line for line in text.splitlines() if not (out and re.search(out, line))]
+    for pattern, by in changes:
+        lines = [re.sub(pattern, by, line) for line in lines]
+    return sorted(set(lines)) if name == "probe-dying" else lines
+
+
+def dying(part, program):
+    """A line for each run, since the process may die."""
+    for kind in "01234":
+        for _ in range(6):
+            run = part.run("dying", [program, kind], 20)
+            lines = run.out.replace("\n", ";") or ";"
+            yield f"dying {kind} rc {run.status}: {lines}"
+
+
+def mutants(part, programs):
+    """Lesson 17's starter and its mutants, 20 runs each, four at a time; how many kinds of output,
+    and the last of them, without the places in the source."""
+    for program in programs:
+        name = program.partition("/")[2]
+
+        def one(i, program=program, name=name):
+            run = part.run(f"mutants/{name}/{i}", [f"build/gpu/{program}"], 20)
+            lines = (run.out + run.err).splitlines() + [f"rc {run.status}"]
+            return "\n".join("  " + re.sub(r"^[^ ]*\.c:\d*: ", "", line) for line in lines)
+
+        printed = part.at_a_time(one, range(20), 4)
+        kinds = len(set(printed))
+        yield f"== {name}: 20 runs, {kinds} kind{'s'[: kinds > 1]} of output\n{printed[-1]}"
+
+
+def probe(part, name, programs):
+    """The lines of NAME.txt as this machine prints them, and the exit status."""
+    program = f"build/gpu/{FACTS}/{name}"
+    if name == "ipc-mutants":
+        return 0, "\n".join(mutants(part, programs)) + "\n"
+    if name == "probe-dying":
+        return 0, "\n".join(dying(part, program)) + "\n"
+    run = part.run(name, [program])
+    text = run.out
+    if name == "probe-error-log":  # the time and the thread begin each of its lines
+        text = re.sub(r"^\[[0-9:.]+\]\[[0-9]+\]", "[TIME][THREAD]", text, flags=re.M)
+    return f"stopped after {part.each} s" if run.stopped else run.status, text
+
+
+def probe_names(of_two):
+    """What has a program beside its recording; the walks have a part of their own."""
+    names = {file.stem for file in FACTS.glob("*.c")} - {"walks"} | {"ipc-mutants"}
+    return sorted(name for name in names if (name in TWO_GPUS.split()) == of_two)
+
+
+def probes(part, of_two=False):
+    names = part.wanted(probe_names(of_two))
+    lesson = "17_ipc_allocation"
+    starters = [f"lessons/{lesson}"]
+    for name in output_of("python3", "-B", "tools/variants.py", "names", lesson).split():
+        starters.append(f"mutants/{lesson}/{name}")
+    programs = [f"{FACTS}/{name}" for name in names if name != "ipc-mutants"]
+    part.build("gpu", programs + (starters if "ipc-mutants" in names else []))
+    rows = []
+    for name in names:
+        if of_two and part.machine.gpus < 2:
+            rows.append([name, "skipped: needs 2 GPUs", ""])
+            continue
+        if part.is_late():
+            part.complain(name, "was not run.")
+            rows.append([name, "not run: no time was left", ""])
+            continue
+        # What is about one GPU sees one.
+        seen = part.machine.visible
+        os.environ["CUDA_VISIBLE_DEVICES"] = seen if of_two else seen.partition(",")[0]
+        status, text = probe(part, name, starters)
+        (part.folder / f"{name}.txt").write_text(text)
+        known = FACTS / f"{name}.txt"
+        if not known.exists():
+            rows.append([name, status, f"not recorded yet: {text.count(chr(10))} lines"])
+            continue
+        recorded = known.read_text()
+        found = differing_lines(part, name, comparable(name, recorded), comparable(name, text))
+        if found:
+            part.complain(f"{name} differs (<: recorded):\n" + "\n".join(found[:20]))
+        gone = sum(line.startswith("<") for line in found)
+        rows.append([name, status, f"{gone} of {recorded.count(chr(10))}"])
+    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible
+    return table(["file", "exit status", "lines that differ"], rows)
+
+
+def peers(part):
+    return probes(part, of_two=True)
+
+
+# ---- walks: the random walks of facts/walks.txt.gz, taken again ----
+
+
+def split_walks(text):
+    """The lines of each walk by its profile's number and its seed."""
+    found = {}
+    for walk in re.split("^(?=# seed )", text, flags=re.M)[1:]:
+        lines = walk.splitlines()
+        found[lines[0].split()[4], lines[0].split()[2]] = lines
+    return found
+
+
+def walks(part):
+    """A profile matches when no more than CHANCE (2) of its 20 walks differ. Where a free is
+    reached just as the next call is made, a race decides (facts/README.md), and from there on the
+    walk is another one. They come one after the other, since a walk is about what the device has
+    finished when."""
+    recorded = split_walks(gzip.decompress((FACTS / "walks.txt.gz").read_bytes()).decode())
+    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible.partition(",")[0]
+    part.build("gpu", [f"{FACTS}/walks"])
+    rows = []
+    for profile, name in enumerate(["mixed", "small", "large", "capped", "one-stream"]):
+        ended, text = 0, ""
+        for seed in range(1, 21):
+            run = part.run("walk", [f"build/gpu/{FACTS}/walks", seed, 120, profile])
+            text += run.out
+            ended += run.status == 0
+        (part.folder / f"{name}.txt").write_text(text)
+        here, differ = split_walks(text), []
+        for (number_, seed), lines in recorded.items():
+            if number_ != str(profile):
+                continue
+            new = here.get((number_, seed), [])
+            new += [""] * (len(lines) - len(new))
+            step = next((i for i, line in enumerate(lines) if line != new[i]), None)
+            if step is not None:
+                differ.append(f"{seed} from step {step}")
+        if len(differ) > number("CHANCE", 2):
+            part.complain(name, len(differ), "walks differ.")
+        rows.append([name, f"{ended} of 20", f"{len(differ)} of 20", ", ".join(differ)])
+    os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible
+    return table(["profile", "walks that ended", "walks that differ", "seeds"], rows)
+
+
+# ---- clinic: its programs on the GPU, under compute-sanitizer, on the simulated device ----
+
+
+def ending(run, each):
+    """How a run ended, and the last line that it printed."""
+    last = (run.out.splitlines() or [""])[-1].replace("|", "/")
+    if run.status == 77:
+        return last
+    if run.stopped:
+        return f"stopped after {each} s; {last}"
+    status = f"exit status {run.status}"
+    if isinstance(run.status, int) and run.status > 128:
+        status = f"died of {signal.Signals(run.status - 128).name}"
+    codes = re.findall(r": (cudaError[A-Za-z]*) \(", run.err)
+    if codes and not re.search("^hazard:", run.err, re.M):
+        last = codes[0]
+    return f"{status}; {last}"
+
+
+def clinic(part):
+    """Every repaired program prints what docs/recorded/clinic.txt has, and ends well on the
+    simulated device, where no broken one does."""
+    places = {}
+    for wrong in sorted(Path("docs/clinic").glob("*_wrong.c")):
+        case = wrong.stem[: -len("_wrong")]
+        places[f"{case}_right"], places[wrong.stem] = f"repairs/{case}", f"docs/clinic/{wrong.stem}"
+    names = part.wanted(places)
+    programs = [places[name] for name in names]
+    for device in "gpu", "simulator":
+        if not part.build(device, programs):
+            return ""
+    runs = {}
+    for name in names:
+        runs[name] = [
+            part.run(f"{name}.{device}", [f"build/{device}/{places[name]}"])
+            for device in ("gpu", "simulator")
+        ]
+
+    def sanitize(name):
+        return part.sanitized(f"{name}.sanitized", RACES, [f"build/gpu/{places[name]}"])
+
+    found = dict(zip(names, part.at_a_time(sanitize, names)))
+    printed = {name: f"== {name}: {runs[name][0].status}\n{runs[name][0].out}" for name in names}
+    (WORK / "clinic.txt").write_text("".join(printed.values()))
+    text = Path("docs/recorded/clinic.txt").read_text()
+    recorded = {one.split(":")[0][3:]: one for one in re.split("^(?=== )", text, flags=re.M)[1:]}
+    rows = {"wrong": [], "right": []}
+    for name in names:
+        alone, simulated = runs[name]
+        kind = reported_kind(simulated)
+        judgment = judged(found[name], part.each)
+        row = [name, ending(alone, part.each), judgment, ending(simulated, part.each)]
+        row[3] += f"; {kind}" if kind else ""
+        rows[name.rpartition("_")[2]].append(row)
+        if name.endswith("_wrong"):
+            if simulated.status == 0:
+                part.complain(name, "ends well on the simulated device.")
+            continue
+        if simulated.status != 0:
+            part.complain(f"{name} ends with {simulated.status} on the simulated device.")
+        if alone.status != 77 and recorded.get(name) != printed[name]:
+            part.complain(name, "prints something else than what is recorded.")
+    heads = ["program", "the GPU alone", part.machine.tool, "simulated device"]
+    broken, repaired = table(heads, rows["wrong"]), table(heads, rows["right"])
+    return f"## Broken\n\n{broken}\n\n## Repaired\n\n{repaired}"
+
+
+# ---- litmus: what the GPU, compute-sanitizer and the simulated device make of each program ----
+
+# The program's main, and after it the end of the context, which compute-sanitizer's leak check
+# needs.
+LITMUS_MAIN = """#include <cuda_runtime_api.h>
+#include <stdlib.h>
+int program_main(void);
+int main(void)
+{
+    int status = program_main();
+    if (getenv("LITMUS_RESET"))
+        cudaDeviceReset();
+    return status;
+}
+"""
+COMPLAINT = re.compile("(?!nothing|-$|not run|skipped|does not compile|$)")
+
+
+class LitmusProgram:
+    """A program of simulator/tests/litmus, NAME or NAME_wrong, with what its heading says."""
+
+    def __init__(self, file, wrong):
+        self.file, self.wrong = file, wrong
+        self.name = file.stem + ("_wrong" if wrong else "")
+        heading = file.read_text().partition("#include")[0]
+        correct, _, incorrect = heading.partition("\n * WRONG: ")
+        keys = re.compile(r"^ \* (\w+): (.*?)(?: \*/)?$", re.M)
+        self.keys = dict(keys.findall(incorrect if wrong else correct))
+        self.devices = int(dict(keys.findall(correct)).get("Devices", 1))
+        self.prints = self.keys.get("Prints", "") + self.keys.get("Late", "")
+
+    def compile(self, folder):
+        flags = ["-std=c11", "-g", "-O1", "-pthread", "-Ilessons", "-isystem", "build/gpu/include"]
+        flags += ["-DWRONG"] if self.wrong else []
+        at = str(folder / self.name)
+        links = [f"{at}.o", folder / "main.o", "build/gpu/kernels.o", "-Lbuild/gpu/lib"]
+        links += [f"-Wl,-rpath,{Path('build/gpu/lib').resolve()}", "-lcudart", "-lstdc++"]
+        for command in (
+            ["gcc", *flags, "-Dmain=program_main", "-c", self.file, "-o", f"{at}.o"],
+            ["gcc", *links, "-pthread", "-o", f"{at}.gpu"],
+        ):
+            made = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+            if made.returncode:
+                return made.stderr.partition("\n")[0].replace("|", "/")
+        return ""
+
+    def plainly(self, run, each):
+        if run.status == 0:
+            return f"nothing; prints {run.first_line()}" if self.prints else "nothing"
+        if run.status == "late":
+            return "not run"
+        if run.stopped:
+            return f"hangs: stopped after {each} s"
+        if str(run.status) == self.keys.get("Status"):
+            return f"nothing; status {run.status}, as it should"
+        error = re.sub(r".*: (cuda\w*) \(.*", r"\1", run.err.partition("\n")[0])
+        return f"status {run.status}: {error.replace('|', '/')[:80]}"
+
+    def simulated(self, run):
+        if run.status == "late":
+            return "not run"
+        if reported_kind(run):
+            return reported_kind(run)
+        if run.stopped:
+            return "hangs: stopped after 10 s"
+        if run.status and str(run.status) != self.keys.get("Status"):
+            return f"status {run.status}"
+        return "nothing" + (f"; prints {run.first_line()}" if self.prints else "")
+
+    def row(self, part, each):
+        name, plain = self.name, number("SECONDS_PLAIN", 20)
+        on_simulator = Path("build/simulator") / LITMUS / name
+        simulated = "-"
+        if on_simulator.exists():
+            late = {"SIM_SCHEDULE": "late" if "Late" in self.keys else "measured"}
+            simulated = self.simulated(part.run(f"{name}.simulated", [on_simulator], 10, **late))
+        row = [name, self.keys.get("Kind", "")]
+        if self.devices > part.machine.gpus:
+            return [*row, f"skipped: needs {self.devices} GPUs", "skipped", simulated]
+        error = self.compile(part.folder)
+        if error:
+            return [*row, f"does not compile: {error}", "-", simulated]
+        program = part.folder / f"{name}.gpu"
+        alone = self.plainly(part.run(f"{name}.plain", [program.resolve()], plain), plain)
+        options = [*RACES, "--leak-check", "full"]
+        reset = {"LITMUS_RESET": "1"}
+        found = part.sanitized(f"{name}.sanitized", options, [program.resolve()], each, **reset)
+        for file in part.folder / f"{name}.o", program:
+            file.unlink()
+        return [*row, alone, judged(found, each), simulated]
+
+
+def litmus(part):
+    """Every incorrect program is reported by the simulated device, and no correct one by it or by
+    the GPU. What only the schedule late shows, the simulated device runs under that schedule. What
+    asks for the free memory runs alone, for at most SECONDS_ALONE (20)."""
+    files = [
+        file for file in sorted(LITMUS.glob("*.c")) if '\n#include "litmus.h"' in file.read_text()
+    ]
+    names = part.wanted(file.stem for file in files)
+    files = [file for file in files if file.stem in names]
+    programs = [LitmusProgram(file, wrong=False) for file in files]
+    wrong = [file for file in files if "\n * WRONG: " in file.read_text()]
+    programs = [LitmusProgram(file, wrong=True) for file in wrong] + programs
+    part.build("simulator", [LITMUS / program.name for program in programs])
+    (part.folder / "main.c").write_text(LITMUS_MAIN)
+    main = [part.folder / "main.c", "-o", part.folder / "main.o"]
+    for command in (
+        ["make", "-s", "build/gpu/kernels.o"],
+        ["gcc", "-O1", "-isystem", "build/gpu/include", "-c", *map(str, main)],
+    ):
+        if subprocess.run(command).returncode:
+            part.complain("The kernels could not be built.")
+            return ""
+    alone = [program for program in programs if "cudaMemGetInfo" in program.file.read_text()]
+    together = [program for program in programs if program not in alone]
+    rows = {}
+    for some, jobs, each in (together, None, part.each), (alone, 1, number("SECONDS_ALONE", 20)):
+        done = part.at_a_time(lambda program, each=each: program.row(part, each), some, jobs)
+        rows.update(zip((program.name for program in some), done))
+    forms = {
+        wrong: [rows[program.name] for program in programs if program.wrong == wrong]
+        for wrong in (True, False)
+    }
+
+    def counts(wrong):
+        for column in 2, 3, 4:
+            noticed = sum(bool(COMPLAINT.match(row[column])) for row in forms[wrong])
+            silent = sum(row[column].startswith("nothing") for row in forms[wrong])
+            yield f"{noticed} of {noticed + silent}"
+
+    noticed, reported = list(counts(True)), list(counts(False))
+    every, of = noticed[2].split(" of ")
+    if every != of or every == "0" or not all(reported[i].startswith("0 of") for i in (0, 2)):
+        part.complain("A correct program was reported, or an incorrect one was not.")
+    heads = ["the GPU alone", part.machine.tool, "simulated device"]
+    return "\n\n".join(
+        [
+            "## Incorrect programs",
+            table(["program", "what is wrong", *heads], forms[True]),
+            "## Correct programs",
+            table(["program", "", *heads], forms[False]),
+            "## Counts",
+            table(
+                ["", *heads],
+                [
+                    ["incorrect programs noticed", *noticed],
+                    ["correct programs reported", *reported],
+                ],
+            ),
+        ]
+    )
+
+
+# ---- sanitizer: what compute-sanitizer makes of correct programs ----
+
+
+def sanitizer(part):
+    """Every program comes to its end without the sanitizer; what happens under it is what is
+    recorded, whatever it is. TIMES (5) runs of each go on at the same time."""
+    folder, times = FACTS / "sanitizer", number("TIMES", 5)
+    if not part.machine.sanitizer:
+        part.complain("compute-sanitizer was not found.")
+        return ""
+    if not part.build("gpu", [folder / name for name in ("hold", "pools", "faults")]):
+        return ""
+
+    def outcome(run):
+        printed = run.out + run.err
+        if run.stopped:
+            return f"stopped after {part.each} s"
+        if "didn't terminate successfully" in printed:
+            return "died"
+        errors = [f"{n} errors" for n in re.findall(r"ERROR SUMMARY: (\d*) error", printed)]
+        return ", ".join(errors + [f"status {run.status}"] * (run.status != 0)) or "ended"
+
+    def several(name, command):
+        runs = part.at_a_time(lambda i: part.run(f"{name}.{i}", command), range(times), times)
+        found = sorted(map(outcome, runs))
+        return ", ".join(f"{found.count(one)} times {one}" for one in sorted(set(found)))
+
+    def row(options, program, *arguments):
+        command = [f"build/gpu/{folder}/{program}", *arguments]
+        name = "_".join([program, *arguments])
+        alone = several(name, command)
+        if alone != f"{times} times ended":
+            part.complain(program, *arguments, "did not end well alone:", alone)
+        tool = part.machine.sanitizer
+        under = [several(name + option, [tool, option, *command]) for option in options]
+        return [program, " ".join(arguments), alone, *under]
+
+    checks = ["--leak-check=full", "--track-stream-ordered-races=all"]
+    watched = ["--target-processes=application-only", "--target-processes=all"]
+    holds = [row(checks, "hold", what) for what in ("memset", "kernel", "copy", "allocation")]
+    pools = [
+        row(checks, "pools", count, *kernel)
+        for count in ("4", "12", "33")
+        for kernel in ([], ["kernel"])
+    ]
+    faults = [row(watched, "faults", how) for how in ("exec", "fork")]
+    heads = ["program", "arguments", "alone"]
+    tool = part.machine.tool
+    return "\n\n".join(
+        [
+            table([*heads, f"{tool}, leaks", "its stream-ordered races"], holds + pools),
+            table([*heads, f"{tool}, this process", "all processes"], faults),
+        ]
+    )
+
+
+# ---- kernels: does the simulated device run nvcc's kernels as a GPU does? ----
+
+
+def kernels(part):
+    """Each program is compiled once, without fma where the program names none: the GPU's driver
+    compiles its PTX, and the simulated device runs it. Random kernels compare themselves with the
+    host as well: SEEDS (10) times 40 run on both, and up to ALL_SEEDS (SEEDS) times 40 on the
+    simulated device alone, as many as SECONDS_MOST (300) leave time for."""
+    seeds, library = number("SEEDS", 10), {"LD_LIBRARY_PATH": str(ROOT / "build/simulator")}
+    if (
+        not os.path.exists(part.machine.nvcc)
+        or subprocess.run(["make", "-s", "BACKEND=simulator", "simulator"]).returncode
+    ):
+        part.complain("nvcc was not found, or the simulated device could not be built.")
+        return ""
+
+    def row(name, source, architecture, on_gpu):
+        program = (part.folder / name).resolve()
+        options = ["-cudart=shared", "-fmad=false", "-Xcompiler", "-ffp-contract=off"]
+        options += ["-gencode", f"arch=compute_{architecture},code=compute_{architecture}"]
+        options += ["-diag-suppress", "177,186,550", "-std=c++20", "-Ilessons"]
+        made = part.run(f"{name}.log", [part.machine.nvcc, *options, source, "-o", program], 120)
+        if made.status:
+            part.complain(name, "was not compiled.")
+            return [name, "was not compiled", ""]
+        simulated, same = part.run(f"{name}.simulated", [program], **library), "-"
+        if on_gpu:
+            same = yes(part.run(f"{name}.gpu", [program]).out == simulated.out)
+        if same == "no":
+            part.complain(name, "prints something else on the GPU.")
+        return [name, same, (simulated.out.splitlines() or [""])[-1]]
+
+    def random(seed):
+        if seed > seeds and part.seconds() > number("SECONDS_MOST", 300):
+            return None
+        source = part.folder / f"random_{seed}.cu"
+        source.write_text(output_of("python3", f"{UNITS}/random_kernels.py", str(seed), "40"))
+        found = row(source.stem, source, 75, seed <= seeds)
+        source.with_suffix("").unlink(missing_ok=True)
+        if "40 kernels compared, 0 differ" not in found[2]:
+            part.complain(source.stem, "differs from the host.")
+        return found
+
+    named = [UNITS / "kernels/features.cu", UNITS / "kernels/variety.cu"]
+    named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
+
+    def program(file):
+        return row(file.stem, file, 90 if file.stem == "variety" else 75, True)
+
+    jobs = os.cpu_count()
+    rows = part.at_a_time(program, named, jobs)
+    drawn = range(1, number("ALL_SEEDS", seeds) + 1)
+    found = [one for one in part.at_a_time(random, drawn, jobs) if one]
+
+    def count(column, words_):
+        return sum(words_ in one[column] for one in found)
+
+    differ = sum(bool(re.match("40 kernels compared, [1-9]", one[2])) for one in found)
+    return (
+        table(["program", "the same on both", "the last line"], rows)
+        + f"\n\nRandom kernels: {40 * count(1, 'yes')} printed the same on both, "
+        f"{40 * count(1, 'no')} did not; of the simulated device "
+        f"{40 * count(2, '40 kernels compared, 0 differ')} gave what the host gives. Files of 40 "
+        f"kernels that differ: {differ}; that were not compiled: {count(1, 'was not compiled')}."
+    )
+
+
+# ---- chance: how often a program comes to which answer ----
+
+
+def answer(run):
+    """All that a run printed, and its exit status if it is not 0."""
+    if run.status in (77, "late"):
+        return None
+    if run.stopped:
+        return "did not end"
+    lines = [re.sub("^~ ", "", line).replace("|", "/") for line in run.out.splitlines()]
+    status = [f"exit status {run.status}"] if run.status else []
+    return "; ".join([" / ".join(lines)] * bool(lines) + status)
+
+
+def chance(part):
+    """Programs whose order is wrong, or whose pool looks at the device's progress. facts/chance.txt
+    has a line "PROGRAM, a tab, an answer", a regular expression, for each answer that a GPU has
+    given. Each runs RUNS (20) times; one that does not end is not run again."""
+    known, runs = {}, number("RUNS", 20)
+    for line in (FACTS / "chance.txt").read_text().splitlines():
+        if not line.startswith("#") and "\t" in line:
+            program, _, pattern = line.partition("\t")
+            known.setdefault(program, []).append(pattern)
+    part.build("gpu", known)
+    rows, new = [], []
+    for program in known:
+        answers = []
+        for _ in range(runs):
+            answers.append(answer(part.run(Path(program).name, [f"build/gpu/{program}"])))
+            if answers[-1] == "did not end":
+                break
+        answers = sorted(one for one in answers if one is not None)
+        for one in sorted(set(answers), key=lambda one: (-answers.count(one), one)):
+            rows.append([program, one, answers.count(one)])
+            if not any(re.fullmatch(pattern, one) for pattern in known[program]):
+                new.append(f"{program}\t{one}")
+    check_known(part, new, "Answers that are not in", FACTS / "chance.txt")
+    return table(["program", "what it printed", "runs"], rows)
+
+
+# ---- questions: do the answers of the book's questions hold on a GPU? ----
+
+
+def question_runs():
+    """Each run that an answer of tests/book/answers.txt comes from, without repetition."""
+    solutions = {file.stem[:2]: file.stem for file in Path("solutions").glob("[0-9]*.c")}
+    found = set()
+    for line in Path("tests/book/answers.txt").read_text().splitlines():
+        case = re.search(r"; make clinic-(\d+);", line)
+        if case:
+            found |= {str(f)[:-2] for f in Path("docs/clinic").glob(f"{case[1]}_*_wrong.c")}
+        solution = re.search(r'; make solution-(\d+)(?: MUTANT=(\w+))?(?: ARGS="([^"]*)")?;', line)
+        if solution:
+            name = solutions[solution[1]]
+            program = f"mutants/{name}/{solution[2]}" if solution[2] else f"solutions/{name}"
+            found.add(f"{program} {solution[3] or ''}".strip())
+        program = re.search(r"; make program LESSON=([^ ]*)\.c .*build/program ([^;]*);", line)
+        if program:
+            found.add(f"{program[1]} {program[2]}".strip())
+    return sorted(found)
+
+
+def said(run):
+    """What a run printed, and how it ended, with the call that CHECK ended it for."""
+    calls = re.findall(r"^[^ ]+\.[ch]:\d+: (.*: cudaError\w+) \(", run.err, re.M)
+    return words(run.out).splitlines() + [
+        f"exit status {run.status}" + "".join(f": {c}" for c in calls[:1])
+    ]
+
+
+def questions(part):
+    """Each run goes on the GPU and on the simulated device, there without its checker. Does the GPU
+    print the same lines, but for what depends on the machine, and end with the same status? Else
+    its row has the first line that differs. facts/questions.txt names the runs that differ, and
+    why."""
+    runs = part.wanted(question_runs())
+    programs = sorted({run.split()[0] for run in runs})
+    mutants_ = [f"build/{program}.c" for program in programs if program.startswith("mutants/")]
+    if mutants_:
+        subprocess.run(["make", "-s", *mutants_], check=True)
+    for device in "gpu", "simulator":
+        part.build(device, programs)
+    known = {line.partition("\t")[0] for line in (FACTS / "questions.txt").read_text().splitlines()}
+    rows, new = [], []
+    for run in runs:
+        program, *arguments = run.split()
+        name = re.sub("[/ ]", ".", run)
+        here = part.run(name, [f"build/gpu/{program}", *arguments])
+        if here.status == 77:
+            continue
+        command = [f"build/simulator/{program}", *arguments]
+        simulated = part.run(f"{name}.simulated", command, SIM_CHECK="off")
+        found = differing_lines(part, name, said(simulated), said(here))
+        first = [
+            next((re.sub("  +", " ", f[2:].replace("|", "/")) for f in found if f[0] == side), "")
+            for side in "<>"
+        ]
+        same = yes(not any(first))
+        rows.append([program, " ".join(arguments), same, *first])
+        if same == "no" and run not in known:
+            new.append(run)
+    check_known(part, new, "Runs that differ, without a line in", FACTS / "questions.txt")
+    return table(["program", "arguments", "same", "simulated device", "GPU"], rows)
+
+
+# ---- the parts ----
+
+# A function above, the seconds that a run may take, the heading of its table: what that says.
+PARTS = """
+lessons   60  The lessons on a GPU: each solution, as it ran on the device named here
+probes    120 The probes on a GPU: how each ended, and how many lines differ from the recorded ones
+peers     120 The probes on two GPUs: how each ended, and how many lines differ from the recorded
+walks     20  Random walks over a pool on a GPU: which differ from the recorded, from which step
+clinic    20  What the clinic's programs come to: how each ended, its last line, what was reported
+litmus    60  What incorrect programs come to: each program of simulator/tests/litmus, on the GPU
+sanitizer 8   Correct programs under compute-sanitizer: how often each ended in which way
+kernels   120 Kernels of nvcc: whether a GPU and the simulated device print the same
+chance    20  What chance decides on a GPU: what comes of looking at the device's progress
+questions 20  The questions' answers on a GPU: each run that a question's answer comes from
+"""
+PARTS = {line.split()[0]: line.split(None, 2)[1:] for line in PARTS.strip().splitlines()}
+# What its table says of compute-sanitizer.
+OPTIONS = {
+    "lessons": ["--report-api-errors", "no"],
+    "clinic": RACES,
+    "litmus": [*RACES, "--leak-check", "full"],
+    "sanitizer": [],
+}
+
+
+def record(machine, name, out):
+    """Records one part. Returns its row of gpu.md."""
+    each, heading = PARTS[name]
+    heading, says = heading.split(": ", 1)
+    part, about = Part(machine, name, int(each)), machine.about(OPTIONS.get(name))
+    text = f"# {heading}\n\nWritten by tools/gpu/record.py {name}: {says}.\n\n{about}\n\n"
+    text += globals()[name](part) + "\n"
+    (WORK / f"{name}.md").write_text(text)
+    (WORK / f"{name}.log").write_text("".join(f"{one}\n" for one in part.complaints))
+    for file in f"{name}.md", "clinic.txt":
+        if (WORK / file).exists():
+            shutil.copy(WORK / file, out)
+    with tarfile.open(out / "record.tar.gz", "w:gz") as tar:
+        tar.add(WORK, "record")
+    return [name, yes(not part.complaints), round(part.seconds())]
+
+
+def main():
+    out = Path(os.environ.get("OUT") or ROOT / "build/gpu-record").absolute()
+    os.chdir(ROOT)
+    names = " ".join(sys.argv[1:]).split() or list(PARTS)
+    if set(names) - set(PARTS):
+        refuse(f"record.py: the parts are {' '.join(PARTS)}.")
+    for name in list(os.environ):
+        if name.startswith("SIM_") or name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):
+            del os.environ[name]
+    machine = Machine()
+    shutil.rmtree(WORK, ignore_errors=True)
+    for folder in WORK, out:
+        folder.mkdir(parents=True, exist_ok=True)
+    rows = [record(machine, name, out) for name in names]
+    text = (
+        "# The workbook on a GPU\n\nWritten by tools/gpu/record.py: does each part match what is "
+        f"recorded?\n\n{machine.about()}\n\n{table(['part', 'matches', 'seconds'], rows)}\n"
+    )
+    (out / "gpu.md").write_text(text)
+    print(text, end="")
+    return any(matches == "no" for _, matches, _ in rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
