@@ -1,4 +1,4 @@
-# The book's settings. Its sources are in docs/, what it needs is in docs/requirements.txt, and
+# The book's settings. Its sources are in docs/, what it needs is in tools/requirements.txt, and
 # `make docs` builds it.
 #
 # A book that is published has two addresses, which the environment gives: BOOK_ADDRESS, where its

@@ -76,7 +76,7 @@ make_book() {
     # An index that has other versions, or another file of that name: then the list is at fault, and
     # not the network.
     ! grep -qE 'from versions: [0-9]|HASHES' "$BOOK_OUTPUT" ||
-        echo "docs/requirements.txt does not serve this Python." >"$BOOK_FAILED"
+        echo "tools/requirements.txt does not serve this Python." >"$BOOK_FAILED"
 }
 
 # For setup: skips the tests of a book that is not there. That it could not be built is one miss,

@@ -387,10 +387,22 @@ pip_into_log() { # pip_into_log LOG PYTHON ARGUMENT...
     "$2" -m pip install --retries 1 --timeout 20 --require-hashes "${@:3}" >"$1" 2>&1 </dev/null
 }
 
-into_venv() { # into_venv WHAT REQUIREMENTS
-    local status=0
+# list_group GROUP: into $list the group's part of tools/requirements.txt, a file that is written
+# again only when that differs
+list_group() {
+    local wanted
+    list=build/venv/$1.requirements.txt
+    wanted=$(awk -v group="$1" 'BEGIN { on = 1 }
+        /^# for / { on = index($0 " ", " " group " ") }
+        !/^#/ && on' tools/requirements.txt)
+    [ "$wanted" = "$(cat "$list" 2>/dev/null)" ] || note "$wanted" "$list"
+}
+
+into_venv() { # into_venv WHAT GROUP
+    local status=0 list
+    list_group "$2"
     : >build/venv/changing
-    fetch "$1" build/venv/pip.log build/venv/bin/python3 --requirement "$2" || status=$?
+    fetch "$1" build/venv/pip.log build/venv/bin/python3 --requirement "$list" || status=$?
     rm build/venv/changing
     return $status
 }
@@ -650,14 +662,15 @@ cuda) cuda ;;
 docs)
     install_missing venv
     venv
-    [ ! build/venv/docs -nt docs/requirements.txt ] || exit 0
+    list_group docs
+    [ ! build/venv/docs -nt "$list" ] || exit 0
     say "Fetching Sphinx and its theme from PyPI into build/venv."
-    into_venv "Sphinx" docs/requirements.txt || exit 1
+    into_venv "Sphinx" docs || exit 1
     touch build/venv/docs ;;
 format | prose | examples | notebook | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
-    into_venv "What tools/$1.txt lists" "tools/$1.txt" ;;
+    into_venv "What tools/requirements.txt lists for $1" "$1" ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
 live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;

@@ -14,7 +14,7 @@ setup() {
     calls=$machine/calls
     mkdir -p "$bin" "$machine/root" "$machine/copy/tools"
     : >"$calls"
-    cp tools/{setup.sh,cuda-headers.txt,nvcc.txt} "$machine/copy/tools"
+    cp tools/{setup.sh,cuda-headers.txt,nvcc.txt,requirements.txt} "$machine/copy/tools"
     for tool in "${TOOLS[@]}"; do ln -s "$(type -P "$tool")" "$bin/$tool"; done
     stub id 'echo "${STUB_USER:-1000}"'
 }
@@ -394,18 +394,19 @@ case "$*" in
 *"pip install"*) [ -z "$NO_NETWORK" ] || exit 1; [ -z "$KILLED" ] || kill -KILL $PPID ;;
 esac'
     ln -s "$(type -P patch)" "$bin"
-    mkdir "$machine/copy/docs"
-    newer() { : >"$machine/copy/docs/requirements.txt"; }
-    newer
+    newer() { printf '# for %s\nnewer==%s\n' "$1" "$2" >>"$machine/copy/tools/requirements.txt"; }
     set_up docs
     assert_success
-    newer
+    newer book 1
+    set_up docs
+    assert_output ""
+    newer docs 2
     set_up NO_NETWORK=1 docs
     assert_failure
     set_up docs
     assert_success
     assert_equal "$(grep -c -- '-m venv' "$calls")" 1
-    newer
+    newer docs 3
     set_up KILLED=1 docs
     assert_failure
     set_up docs
@@ -477,8 +478,6 @@ needs one of these two."
         ["OSError: [Errno 28] No space left on device"]="The disk is full: make room in "
         ["THESE PACKAGES DO NOT MATCH THE HASHES"]="a hash differs.")
     compiler
-    mkdir "$machine/copy/docs"
-    : >"$machine/copy/docs/requirements.txt"
     # shellcheck disable=SC2016
     stub python3 '
 case "$*" in
@@ -631,8 +630,6 @@ esac'
     local venv=$machine/copy/build/venv
     python
     stub patch ''
-    mkdir "$machine/copy/docs"
-    touch -d 2001-01-01 "$machine/copy/docs/requirements.txt"
     set_up docs
     assert_success
     assert_output "Fetching Sphinx and its theme from PyPI into build/venv."

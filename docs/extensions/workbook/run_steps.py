@@ -41,7 +41,7 @@ def program():
         import quickjs
     except ImportError as error:
         raise BookError(
-            "The steps of a run need QuickJS for Python (docs/requirements.txt), which has no "
+            "The steps of a run need QuickJS for Python (tools/requirements.txt), which has no "
             "package for this Python and machine. With Python 3.10 or later it has one."
         ) from error
     context = quickjs.Context()
