@@ -57,7 +57,7 @@ $(LITMUS)/%_wrong: simulator/tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY
 # The random programs' model works on large sets.
 $(LITMUS)/random: LITMUS_FLAGS += -O2
 $(LITMUS)/random $(LITMUS)/ipc_random: simulator/base/hazards.def
-$(LITMUS)/random: $(addprefix simulator/tests/litmus/,random_model.h node_set.h hazard_text.h)
+$(LITMUS)/random: $(wildcard simulator/tests/litmus/*.h)
 
 # Test programs include the headers beside them, and those of simulator/tests/unit.
 TEST_SOURCES := $(wildcard simulator/tests/unit/*.c simulator/tests/litmus/ipc_*.c)

@@ -18,34 +18,16 @@
 #define _GNU_SOURCE
 #include "../unit/ipc_pair.h"
 #include "ipc_random_model.h"
+#include "random_runs.h"
 #include "workbook.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 
 enum { SCHEDULES = 4 };
 static const char *const schedules[SCHEDULES] = {"measured", "instant", "late", "random:"};
 
 /* ---- making a program ---- */
-
-static uint64_t dice;
-static int roll(int sides)
-{
-    dice ^= dice >> 12;
-    dice ^= dice << 25;
-    dice ^= dice >> 27;
-    return (int)((dice * 0x2545F4914F6CDD1Du >> 33) % (uint64_t)sides);
-}
-
-/* One of the kinds listed, each as often as it is there. */
-#define ONE_OF(...) \
-    ((const int[]){__VA_ARGS__})[roll((int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))]
-
-/* How many of 100 edges are left out; the first one ends the program. */
-static int careless;
-static bool is_over;
 
 static bool has_room(const struct program *p)
 {
@@ -381,8 +363,7 @@ static void take_one_out(struct program *p)
 
 static void make_program(struct program *p, unsigned seed)
 {
-    dice = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
-    roll(2);
+    take_dice(seed);
     int sort = roll(10);
     *p = (struct program){.processes = 2 + roll(2), .by_messages = sort < 4};
     careless = sort >= 4 && sort < 7 ? ONE_OF(4, 10, 25) : 0;
@@ -579,28 +560,6 @@ static _Noreturn void be_process(const struct program *p, int me)
 
 /* ---- running all of them ---- */
 
-enum end { SILENT, REPORTED, MISSED, FALSELY, OTHER_KIND, REFUSED, HANGS, CRASHED, ENDS };
-static const char *const ends[ENDS] = {"silent, as the graph says",
-                                       "reported, as the graph says",
-                                       "not reported, but it is incorrect",
-                                       "reported, but it is correct",
-                                       "reported for another hazard",
-                                       "a call returned an error",
-                                       "it does not go on",
-                                       "it did not end well"};
-
-struct outcome {
-    enum end end;
-    /* The op at which it ended; the number of ops: after the last. What was expected of it. */
-    int stopped;
-    unsigned hazards;
-    cudaError_t answer;
-    /* The process whose stderr says it. */
-    int process;
-};
-
-/* Files in memory: each process's stderr. */
-static int stderr_files[PROCESSES];
 static pid_t pids[PROCESSES];
 
 static void socket_between(int *a, int *b)
@@ -659,29 +618,6 @@ static void stop(const struct program *p)
     }
 }
 
-static off_t said_by(int process) { return lseek(stderr_files[process], 0, SEEK_END); }
-
-/* Returns the first report of a process since `before`; NULL: none. */
-static const char *report_since(int process, off_t before)
-{
-    static char text[4096];
-    ssize_t n = pread(stderr_files[process], text, sizeof text - 1, before);
-    text[n > 0 ? n : 0] = '\0';
-    char *report = strstr(text, "hazard: ");
-    return report ? report + strlen("hazard: ") : NULL;
-}
-
-static bool is_named(const char *report, unsigned hazards)
-{
-    for (int k = 0; k < HAZARDS; k++) {
-        const char *name = hazard_name_of(k);
-        size_t length = strlen(name);
-        if (hazards >> k & 1 && !strncmp(report, name, length) && report[length] == '.')
-            return true;
-    }
-    return false;
-}
-
 static void command(int process, int what)
 {
     if (write(controls[process], &what, sizeof what) != sizeof what)
@@ -696,16 +632,6 @@ static bool answer_of(int process, struct outcome *o)
     o->process = process;
     o->end = ready ? CRASHED : HANGS;
     return ready > 0 && read(controls[process], &o->answer, sizeof o->answer) == sizeof o->answer;
-}
-
-/* The end of an op against what the graph says; SILENT: it goes on. */
-static enum end judge(const char *report, unsigned hazards, bool refused)
-{
-    if (report && hazards)
-        return is_named(report, hazards) ? REPORTED : OTHER_KIND;
-    if (report || hazards)
-        return report ? FALSELY : MISSED;
-    return refused ? REFUSED : SILENT;
 }
 
 /* Makes all processes finish their work, and then end. */
@@ -768,9 +694,9 @@ static bool run_op(const struct program *p, int i, struct outcome *o)
     return !o->end;
 }
 
-static struct outcome run_in_turn(const struct program *p, const char *schedule)
+static struct outcome run_once(const struct program *p, const char *schedule)
 {
-    struct outcome o = {SILENT, 0, 0, cudaSuccess, 0};
+    struct outcome o = {.end = SILENT};
     struct program shared = *p;
     shared.by_messages = false;
     model_start(&shared);
@@ -792,7 +718,7 @@ static struct outcome run_in_turn(const struct program *p, const char *schedule)
 /* Each process as fast as it can. */
 static struct outcome run_freely(const struct program *p, const char *schedule)
 {
-    struct outcome o = {SILENT, p->count, 0, cudaSuccess, 0};
+    struct outcome o = {.end = SILENT, .stopped = p->count};
     model_start(p);
     for (int i = 0; i < p->count; i++)
         advance(&p->ops[i]);
@@ -863,82 +789,13 @@ static void list_op(const struct program *p, const struct op *op)
     printf("%s%s)\n", stream ? ", " : "", stream ? slots[op->stream].name : "");
 }
 
-static void list(const struct program *p, const struct outcome *o)
-{
-    for (int i = 0; i < p->count; i++) {
-        printf("  %c %3d  ", i == o->stopped ? '>' : ' ', i);
-        list_op(p, &p->ops[i]);
-    }
-    char text[2048];
-    ssize_t n = pread(stderr_files[o->process], text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = '\0';
-    printf("process %d:\n%s\n", o->process, text);
-}
-
-/* Leaves out what can be left out, from halves down to single ops, as long as the run ends in the
- * same way. */
-static void minimize(struct program *p, struct outcome *found, const char *schedule)
-{
-    static struct program smaller;
-    if (found->stopped < p->count)
-        p->count = found->stopped + 1;
-    int last = found->stopped < p->count ? p->count - 2 : p->count - 1;
-    for (int size = p->count / 2; size; size /= 2)
-        for (int i = last; i >= 0; i -= size) {
-            int from = i - size + 1 < 0 ? 0 : i - size + 1;
-            if (i >= p->count)
-                continue;
-            smaller = *p;
-            memmove(&smaller.ops[from], &smaller.ops[i + 1],
-                    (size_t)(p->count - i - 1) * sizeof *p->ops);
-            smaller.count -= i + 1 - from;
-            struct outcome o = run_in_turn(&smaller, schedule);
-            if (o.end == found->end && o.hazards == found->hazards
-                && o.stopped == found->stopped - (p->count - smaller.count)) {
-                *p = smaller;
-                *found = o;
-            }
-        }
-    *found = run_in_turn(p, schedule);
-}
-
-static unsigned total[ENDS], reported[HAZARDS], mismatches, listed;
-
-static void account(struct program *p, struct outcome o, const char *schedule, unsigned seed,
-                    bool freely)
-{
-    total[o.end]++;
-    for (int k = 0; k < HAZARDS; k++)
-        reported[k] += o.end == REPORTED && o.hazards >> k & 1;
-    if (o.end <= REPORTED)
-        return;
-    printf("seed %u, SIM_SCHEDULE=%s%s: %s", seed, schedule, freely ? ", freely" : "", ends[o.end]);
-    if (o.end == REFUSED)
-        printf(" (%s)", cudaGetErrorName(o.answer));
-    for (int k = 0; k < HAZARDS; k++)
-        if (o.hazards >> k & 1)
-            printf(", %s", hazard_name_of(k));
-    puts("");
-    if (mismatches++ >= listed)
-        return;
-    struct program smaller = *p;
-    if (!freely && o.end != HANGS)
-        minimize(&smaller, &o, schedule);
-    list(&smaller, &o);
-}
-
 int main(int argc, char **argv)
 {
     static struct program program;
-    unsigned first = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1,
-             count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 500, freely = 0;
-    listed = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 10;
+    unsigned first, count = 500, freely = 0;
+    begin_all(argc, argv, &first, &count);
     signal(SIGPIPE, SIG_IGN);
     board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (int i = 0; i < PROCESSES; i++) {
-        stderr_files[i] = memfd_create("stderr", 0);
-        fcntl(stderr_files[i], F_SETFL, O_APPEND);
-    }
     for (unsigned seed = first; seed < first + count; seed++) {
         make_program(&program, seed);
         for (int k = 0; k < SCHEDULES; k++) {
@@ -946,11 +803,11 @@ int main(int argc, char **argv)
             snprintf(schedule, sizeof schedule, "%s", schedules[k]);
             if (k == SCHEDULES - 1)
                 snprintf(schedule, sizeof schedule, "random:%u", seed);
-            account(&program, run_in_turn(&program, schedule), schedule, seed, false);
+            account(&program, run_once(&program, schedule), schedule, seed, "", true);
             if (!program.by_messages || k != (int)(seed % SCHEDULES))
                 continue;
             freely++;
-            account(&program, run_freely(&program, schedule), schedule, seed, true);
+            account(&program, run_freely(&program, schedule), schedule, seed, ", freely", false);
         }
     }
     printf(

@@ -27,31 +27,17 @@
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "random_model.h"
+#include "random_runs.h"
 #include "workbook.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- making a program ---- */
-
-static uint64_t dice;
-static unsigned roll(unsigned sides)
-{
-    dice ^= dice >> 12;
-    dice ^= dice << 25;
-    dice ^= dice >> 27;
-    return (unsigned)(dice * 0x2545F4914F6CDD1Du >> 33) % sides;
-}
-
-/* One of the kinds listed, each as often as it is there. */
-#define ONE_OF(...) \
-    ((const int[]){__VA_ARGS__})[roll(sizeof(const int[]){__VA_ARGS__} / sizeof(int))]
 
 static bool has_room(const struct program *p)
 {
@@ -74,7 +60,7 @@ static void emit(struct program *p, struct op op)
 
 static int emit_record(struct program *p, int stream)
 {
-    int event = (int)roll(EVENTS);
+    int event = roll(EVENTS);
     emit(p, (struct op){
                 .kind = RECORD, .stream = stream, .device = slots[stream].device, .event = event});
     return event;
@@ -84,7 +70,7 @@ static int emit_record(struct program *p, int stream)
  * is none. */
 static int stream_behind(int n)
 {
-    int start = (int)roll(STREAMS);
+    int start = roll(STREAMS);
     for (int i = 0; i < STREAMS; i++) {
         int slot = (start + i) % STREAMS, last = *newest_of(slot);
         if (last >= 0 && (last == n || has(&befores[last], n)))
@@ -127,7 +113,7 @@ static void order_before(struct program *p, int n, int stream)
     case 6:
     case 7: {
         /* Through a third stream. */
-        int third = (int)roll(STREAMS);
+        int third = roll(STREAMS);
         event = emit_record(p, from);
         emit(p, (struct op){.kind = WAIT, .stream = third, .device = device, .event = event});
         event = emit_record(p, third);
@@ -156,9 +142,6 @@ static bool is_risky(const struct program *p, const struct op *op)
     return risky;
 }
 
-/* How many of 100 edges are left out; the first one ends the program. */
-static unsigned careless;
-static bool is_over;
 /* The program often has host functions and gates between uses of the same memory. */
 static bool is_held_often;
 
@@ -201,7 +184,7 @@ static void emit_ordered(struct program *p, struct op op)
 static int pick_allocation(int state, int count)
 {
     for (int tries = 0; tries < 20; tries++) {
-        int b = (int)roll((unsigned)count);
+        int b = roll((unsigned)count);
         if ((int)g.allocations[b].state == state
             || (state == FREED && g.allocations[b].state == NEVER))
             return b;
@@ -234,9 +217,9 @@ static void add_allocation(struct program *p, int stream)
     struct op op = {.kind = ONE_OF(ALLOCATE, ALLOCATE, ALLOCATE, ALLOCATE, ALLOCATE_DEVICE,
                                    ALLOCATE_MANAGED, ALLOCATE_PINNED, REGISTER),
                     .stream = stream,
-                    .device = (int)roll(DEVICES),
+                    .device = roll(DEVICES),
                     .allocation = pick_allocation(FREED, ALLOCATIONS),
-                    .pool = (int)roll(POOLS),
+                    .pool = roll(POOLS),
                     .to = some_size()};
     if (op.allocation < 0)
         return;
@@ -258,7 +241,7 @@ static void add_use(struct program *p, int stream)
                                    COPY_AT_ONCE, COPY_AT_ONCE, COPY_PEER, COPY_PEER_AT_ONCE,
                                    PREFETCH, LOAD, STORE),
                     .stream = stream,
-                    .device = (int)roll(DEVICES),
+                    .device = roll(DEVICES),
                     .allocation = pick_allocation(ALIVE, ALL_ALLOCATIONS)};
     if (op.allocation < 0)
         return;
@@ -387,17 +370,17 @@ static void add_graph(struct program *p)
     struct plan *plan = &p->plans[number];
     if (number == PLANS)
         return;
-    *plan = (struct plan){.device = (int)roll(DEVICES), .branches = 1 + (int)roll(BRANCHES)};
+    *plan = (struct plan){.device = roll(DEVICES), .branches = 1 + roll(BRANCHES)};
     if (roll(2)) {
         plan->bytes = some_size();
         add_task(plan, &shape, (struct task){.kind = TASK_ALLOCATE, .allocation = own});
     }
-    for (int tasks = 1 + (int)roll(6); tasks; tasks--) {
+    for (int tasks = 1 + roll(6); tasks; tasks--) {
         struct task t = {.kind = ONE_OF(TASK_FILL, TASK_FILL, TASK_SET, TASK_SET, TASK_COPY,
                                         TASK_COPY, TASK_EDGE, TASK_EDGE, TASK_FUNCTION, TASK_HOLD),
-                         .branch = (int)roll((unsigned)plan->branches),
-                         .other = (int)roll((unsigned)plan->branches),
-                         .gate = (int)roll(GATES),
+                         .branch = roll((unsigned)plan->branches),
+                         .other = roll((unsigned)plan->branches),
+                         .gate = roll(GATES),
                          .allocation =
                              plan->bytes && roll(2) ? own : pick_allocation(ALIVE, ALLOCATIONS)};
         t.source = plan->bytes && roll(3) == 0 ? own : pick_allocation(ALIVE, ALLOCATIONS);
@@ -425,9 +408,9 @@ static void add_launch(struct program *p)
 {
     if (!p->plan_count)
         return;
-    struct op op = {.kind = LAUNCH, .plan = (int)roll((unsigned)p->plan_count)};
+    struct op op = {.kind = LAUNCH, .plan = roll((unsigned)p->plan_count)};
     do
-        op.stream = (int)roll(STREAMS);
+        op.stream = roll(STREAMS);
     while (slots[op.stream].device != p->plans[op.plan].device);
     if (roll(12) == 0)
         op.kind = DESTROY_GRAPH;
@@ -457,7 +440,7 @@ static void add_opening(struct program *p, int gate)
  * host function, a closed gate, or one in front of the other. */
 static void add_held_use(struct program *p, int stream)
 {
-    int first = p->count, gate = (int)roll(GATES);
+    int first = p->count, gate = roll(GATES);
     unsigned between = roll(4);
     add_use(p, stream);
     if (p->count == first || is_over)
@@ -474,8 +457,8 @@ static void add_held_use(struct program *p, int stream)
 
 static void add_something(struct program *p)
 {
-    int stream = (int)roll(STREAMS), device = slots[stream].device, event = (int)roll(EVENTS), b;
-    struct op op = {.stream = stream, .device = device, .event = event, .gate = (int)roll(GATES)};
+    int stream = roll(STREAMS), device = slots[stream].device, event = roll(EVENTS), b;
+    struct op op = {.stream = stream, .device = device, .event = event, .gate = roll(GATES)};
     unsigned what = roll(60);
     if (what < 10)
         add_allocation(p, stream);
@@ -487,7 +470,7 @@ static void add_something(struct program *p)
         emit(p, op);
     } else if (what < 24) {
         op.kind = WAIT;
-        op.device = (int)roll(DEVICES);
+        op.device = roll(DEVICES);
         emit(p, op);
     } else if (what < 27) {
         op.kind = ONE_OF(SYNC_STREAM, SYNC_EVENT, SYNC_DEVICE, POLL_STREAM, POLL_EVENT, POLL_TIME);
@@ -516,7 +499,7 @@ static void add_something(struct program *p)
         add_launch(p);
     else if (what < 40) {
         op.kind = TRIM;
-        op.pool = (int)roll(POOLS);
+        op.pool = roll(POOLS);
         emit(p, op);
     } else if (what < 41 && careless && roll(3) == 0)
         add_mistake(p, stream);
@@ -526,8 +509,7 @@ static void add_something(struct program *p)
 
 static void make_program(struct program *p, unsigned seed)
 {
-    dice = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
-    roll(2);
+    take_dice(seed);
     p->count = p->plan_count = p->function_count = 0;
     is_over = false;
     careless = roll(5) < 3 ? 8 : 0;
@@ -545,7 +527,7 @@ static void make_program(struct program *p, unsigned seed)
     for (int b = 0; b < ALL_ALLOCATIONS && !is_over; b++)
         if (is_alive(b) && (!careless || roll(40)))
             for (int tries = 0; tries < 5 && is_alive(b) && !is_over; tries++)
-                add_free(p, (int)roll(STREAMS), b);
+                add_free(p, roll(STREAMS), b);
 }
 
 /* ---- running ---- */
@@ -906,32 +888,8 @@ static cudaError_t perform_somewhere(const struct program *p, const struct op *o
 
 /* ---- a run beside the model ---- */
 
-/* How a run ended. UNSURE: the graph leaves open whether a host function began before or after the
- * work that a call queued. */
-enum end { UNKNOWN, SILENT, REPORTED, MISSED, FALSELY, OTHER_KIND, UNSURE, REFUSED, CRASHED };
-static const char *const ends[] = {"it did not end well",
-                                   "silent, as the graph says",
-                                   "reported, as the graph says",
-                                   "not reported, but it is incorrect",
-                                   "reported, but it is correct",
-                                   "reported for another hazard",
-                                   "undecided",
-                                   "a call returned an error",
-                                   "it did not end well"};
-
 /* What a run's process leaves for the one that started it. */
-static struct outcome {
-    enum end end;
-    /* The op at which it ended; the number of ops: at the exit. What is expected of it. */
-    int stopped;
-    unsigned hazards;
-    cudaError_t answer;
-    /* Calls that were made; that could not be; and that failed for lack of memory. */
-    int performed, left_out, refused;
-} * outcome;
-
-/* A file in memory: the run's stderr. */
-static int stderr_file;
+static struct outcome *outcome;
 
 /* What the model has to go through again, when a function turns out to have begun before an op. */
 static struct {
@@ -1023,23 +981,6 @@ static bool waits_and_queues(const struct program *p, const struct op *op)
     return (op->kind < TRIM && awaited(op, &s)) || (op->kind == LAUNCH && p->plans[op->plan].bytes);
 }
 
-/* What the checker wrote since `before`, as far as a report's first line. */
-static bool was_reported(off_t before, char *text, size_t size)
-{
-    ssize_t n = pread(stderr_file, text, size - 1, before);
-    text[n > 0 ? n : 0] = '\0';
-    return strstr(text, "hazard: ");
-}
-
-static bool is_named(const char *text, unsigned hazards)
-{
-    const char *report = strstr(text, "hazard: ") + strlen("hazard: ");
-    for (int k = 0; k < HAZARDS; k++)
-        if (hazards >> k & 1 && !strncmp(report, hazard_name_of(k), strlen(hazard_name_of(k))))
-            return true;
-    return false;
-}
-
 static _Noreturn void end_run(enum end end)
 {
     outcome->end = end;
@@ -1077,25 +1018,25 @@ static bool may_be_incorrect_later(void)
 /* What the checker wrote, against what the graph says after op number `i`. */
 static void compare(const struct program *p, int i, off_t before, int postponed)
 {
-    char text[4096];
-    bool reported = was_reported(before, text, sizeof text), owed = judge_postponed();
+    const char *reported = report_since(0, before);
+    bool owed = judge_postponed();
     bool query = p->ops[i].kind == QUERY_STREAM || p->ops[i].kind == QUERY_EVENT;
     if (outcome->hazards && early_report)
         end_run(UNSURE);
     if (outcome->hazards && !reported)
         end_run(MISSED);
     if (outcome->hazards)
-        end_run(is_named(text, outcome->hazards) || g.postponed_count > postponed ? REPORTED
-                                                                                  : OTHER_KIND);
+        end_run(is_named(reported, outcome->hazards) || g.postponed_count > postponed ? REPORTED
+                                                                                      : OTHER_KIND);
     if (owed && !reported && !early_report) {
         finish_all();
-        reported = was_reported(before, text, sizeof text);
+        reported = report_since(0, before);
     }
     if (owed)
         end_run(reported || early_report ? REPORTED : MISSED);
     if (reported && !may_be_incorrect_later())
         end_run(FALSELY);
-    early_report |= reported;
+    early_report |= reported != NULL;
     if (outcome->answer && !query)
         end_run(REFUSED);
 }
@@ -1137,7 +1078,7 @@ static void run_op(const struct program *p, int i)
         before_op = g;
     advance(p, op);
     outcome->hazards = g.hazards;
-    off_t before = lseek(stderr_file, 0, SEEK_END);
+    off_t before = said_by(0);
     outcome->answer = perform_somewhere(p, op);
     if (p->is_full && outcome->answer == cudaErrorMemoryAllocation && needs_memory(op)) {
         g = before_op;
@@ -1181,19 +1122,18 @@ static bool judge_end(void)
 /* All is over, but for what the checker says at the exit. */
 static void end_program(void)
 {
-    char text[4096];
-    off_t before = lseek(stderr_file, 0, SEEK_END);
+    off_t before = said_by(0);
     for (int gate = 0; gate < GATES; gate++)
         advance(NULL, &(struct op){.kind = OPEN, .gate = gate});
     bool may_be = may_be_incorrect_later();
     bool ended_well = finish_all();
-    bool owed = judge_end(), reported = early_report || was_reported(before, text, sizeof text);
+    bool owed = judge_end(), has_report = early_report || report_since(0, before);
     if (owed)
-        end_run(reported ? REPORTED : MISSED);
-    for (int i = 0; reported && may_be && i < g.postponed_count; i++)
+        end_run(has_report ? REPORTED : MISSED);
+    for (int i = 0; has_report && may_be && i < g.postponed_count; i++)
         if (g.postponed[i].by_function)
             end_run(UNSURE);
-    if (reported)
+    if (has_report)
         end_run(FALSELY);
     if (!ended_well)
         end_run(CRASHED);
@@ -1219,11 +1159,11 @@ static void run(const struct program *p)
     end_program();
 }
 
-static struct outcome run_in_process(const struct program *p, const char *schedule)
+static struct outcome run_once(const struct program *p, const char *schedule)
 {
     int status;
-    *outcome = (struct outcome){.end = UNKNOWN};
-    if (ftruncate(stderr_file, 0) || lseek(stderr_file, 0, SEEK_SET))
+    *outcome = (struct outcome){.end = ENDS};
+    if (ftruncate(stderr_files[0], 0) || lseek(stderr_files[0], 0, SEEK_SET))
         abort();
     fflush(stdout);
     pid_t child = fork();
@@ -1233,7 +1173,7 @@ static struct outcome run_in_process(const struct program *p, const char *schedu
         setenv("PATH", "", 1);
         if (p->is_full)
             setenv("SIM_MEMORY", "64M", 1);
-        dup2(stderr_file, STDERR_FILENO);
+        dup2(stderr_files[0], STDERR_FILENO);
         /* One that computes on ends soon, one that sleeps on a busy machine later. */
         setrlimit(RLIMIT_CPU, &(struct rlimit){20, 20});
         alarm(600);
@@ -1242,16 +1182,10 @@ static struct outcome run_in_process(const struct program *p, const char *schedu
         exit(0);
     }
     waitpid(child, &status, 0);
-    if (outcome->end == UNKNOWN) {
-        char text[4096];
-        bool reported = was_reported(0, text, sizeof text), expected = outcome->hazards,
-             ended = WIFEXITED(status)
-                  && (WEXITSTATUS(status) == 3 || (!WEXITSTATUS(status) && !reported));
-        outcome->end = !ended                           ? CRASHED
-                     : reported != expected             ? (expected ? MISSED : FALSELY)
-                     : !reported                        ? SILENT
-                     : is_named(text, outcome->hazards) ? REPORTED
-                                                        : OTHER_KIND;
+    if (outcome->end == ENDS) {
+        const char *report = report_since(0, 0);
+        bool ended = WIFEXITED(status) && WEXITSTATUS(status) == (report ? 3 : 0);
+        outcome->end = ended ? judge(report, outcome->hazards, false) : CRASHED;
     }
     return *outcome;
 }
@@ -1365,84 +1299,11 @@ static void list_op(const struct program *p, const struct op *op)
     }
 }
 
-static void list(const struct program *p, int stopped)
-{
-    for (int i = 0; i < p->count; i++) {
-        printf("  %c %3d  ", i == stopped ? '>' : ' ', i);
-        list_op(p, &p->ops[i]);
-    }
-    if (stopped == p->count)
-        puts("  > the program ends");
-    char text[2048];
-    ssize_t n = pread(stderr_file, text, sizeof text - 1, 0);
-    text[n > 0 ? n : 0] = '\0';
-    printf("%s\n", text);
-}
-
-/* The last op that can be left out. */
-static int last_to_leave_out(const struct program *p, const struct outcome *o)
-{
-    return o->stopped == p->count ? p->count - 1 : p->count - 2;
-}
-
-/* Leaves out what can be left out, from halves down to single ops, as long as the run ends in the
- * same way, at the same op. */
-static void minimize(struct program *p, struct outcome *found, const char *schedule)
-{
-    static struct program smaller;
-    if (found->stopped < p->count)
-        p->count = found->stopped + 1;
-    for (int size = p->count / 2; size; size = size == 1 ? 0 : size / 2)
-        for (int i = last_to_leave_out(p, found); i >= 0;) {
-            int from = i - size + 1 < 0 ? 0 : i - size + 1;
-            smaller = *p;
-            memmove(&smaller.ops[from], &smaller.ops[i + 1],
-                    (size_t)(p->count - i - 1) * sizeof *p->ops);
-            smaller.count -= i + 1 - from;
-            struct outcome o = run_in_process(&smaller, schedule);
-            if (o.end == found->end && o.hazards == found->hazards
-                && o.stopped == found->stopped - (p->count - smaller.count)) {
-                *p = smaller;
-                *found = o;
-            }
-            i = from - 1 < last_to_leave_out(p, found) ? from - 1 : last_to_leave_out(p, found);
-        }
-    *found = run_in_process(p, schedule);
-}
-
-static unsigned total[CRASHED + 1], performed, left_out, refused, mismatches, listed;
-
-static void account(struct program *p, const char *schedule, unsigned seed)
-{
-    struct outcome o = run_in_process(p, schedule);
-    total[o.end]++;
-    performed += (unsigned)o.performed;
-    left_out += (unsigned)o.left_out;
-    refused += (unsigned)o.refused;
-    if (o.end == SILENT || o.end == REPORTED || o.end == UNSURE)
-        return;
-    mismatches++;
-    printf("seed %u, SIM_SCHEDULE=%s: %s", seed, schedule, ends[o.end]);
-    if (o.end == REFUSED)
-        printf(" (%s)", cudaGetErrorName(o.answer));
-    for (int k = 0; k < HAZARDS; k++)
-        if (o.hazards >> k & 1)
-            printf(", %s", hazard_name_of(k));
-    puts(p->is_full ? ", on full devices" : "");
-    if (mismatches > listed)
-        return;
-    minimize(p, &o, schedule);
-    list(p, o.stopped);
-}
-
 int main(int argc, char **argv)
 {
     static struct program program;
-    unsigned first = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1,
-             count = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000;
-    listed = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 10;
-    stderr_file = memfd_create("stderr", 0);
-    fcntl(stderr_file, F_SETFL, O_APPEND);
+    unsigned first, count = 1000, performed = 0, left_out = 0, refused = 0;
+    begin_all(argc, argv, &first, &count);
     outcome =
         mmap(NULL, sizeof *outcome, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (unsigned seed = first; seed < first + count; seed++) {
@@ -1452,7 +1313,11 @@ int main(int argc, char **argv)
         if (seed % 4)
             snprintf(schedule, sizeof schedule, "%s", schedules[seed % 4 - 1]);
         make_program(&program, seed);
-        account(&program, schedule, seed);
+        struct outcome o = run_once(&program, schedule);
+        performed += (unsigned)o.performed;
+        left_out += (unsigned)o.left_out;
+        refused += (unsigned)o.refused;
+        account(&program, o, schedule, seed, program.is_full ? ", on full devices" : "", true);
     }
     printf("%u programs of %u calls (%u left out, %u without memory): %u silent and %u reported, "
            "as the graph says; "
