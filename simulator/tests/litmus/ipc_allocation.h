@@ -4,11 +4,11 @@
 #define IPC_ALLOCATION_H
 
 #include "../unit/ipc_pair.h"
+#include "litmus.h"
 
 static cudaStream_t s;
 static int *data;
 static cudaMemPool_t pool;
-static const size_t count = MiB / sizeof(int);
 
 /* The exporter's allocation, filled with 7 by work that nobody has waited for. */
 static void share(void)
