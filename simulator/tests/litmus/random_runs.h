@@ -1,6 +1,6 @@
 /* What random.c and ipc_random.c share, whatever a program of theirs is: the dice, how a run ended,
- * what was reported, and the list of a run that did not end as it should, with the calls left out
- * that can be. It is included behind a model, which has struct program, and the names of hazards. */
+ * what was reported, and the list of a run that did not end as it should, without the calls that
+ * can be left out. It is included behind a model, which has struct program and names of hazards. */
 #ifndef RANDOM_RUNS_H
 #define RANDOM_RUNS_H
 
