@@ -9,10 +9,11 @@ receives gpu.md, which says of each part whether it matches what is recorded; th
 part, PART.md; clinic.txt; and record.tar.gz, all that was printed. Exit status 0: all matches.
 
 Nothing hangs for long. A run may take SECONDS_EACH seconds, by default as many as PARTS says; what
-has not begun SECONDS_ALL (440) seconds after its part did is not run, and after 540 a part ends.
+has not begun SECONDS_ALL (480) seconds after its part did is not run, and after 540 a part ends.
 JOBS (8) runs under compute-sanitizer go on at a time. ONLY="NAME..." leaves of a part what has such
 a name, or a name that begins so. SANITIZER=PATH is another compute-sanitizer than the toolkit's."""
 
+import contextlib
 import gzip
 import hashlib
 import os
@@ -127,7 +128,7 @@ class Part:
         return time.monotonic() - self.begun
 
     def is_late(self):
-        return self.seconds() >= number("SECONDS_ALL", 440)
+        return self.seconds() >= number("SECONDS_ALL", 480)
 
     def wanted(self, names):
         """Those that ONLY names; where it names none, those that begin so."""
@@ -168,15 +169,12 @@ class Part:
                 status = status if status >= 0 else 128 - status
             except subprocess.TimeoutExpired:
                 status = 124
+                # Whatever it has started is stopped, too.
                 for kill in signal.SIGTERM, signal.SIGKILL:
-                    try:
+                    with contextlib.suppress(ProcessLookupError):
                         os.killpg(process.pid, kill)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(5)
-                        break
-                    except ProcessLookupError:
-                        break
-                    except subprocess.TimeoutExpired:
-                        pass
         Path(f"{at}.status").write_text(f"{status}\n")
         return Run(status, *(Path(file).read_text(errors="replace") for file in (out, err)))
 
