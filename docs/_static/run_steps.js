@@ -1,7 +1,7 @@
 // The steps of a run, from its journal: the one program that computes them, in the book's build
 // (workbook/run_steps.py gives it to QuickJS) and in the browser, for a run that was made
-// there. A pool is read as memory_picture.py reads it for the pictures, and what is in the streams
-// as order_picture.py does, function by function with their names.
+// there. What is in the streams is read as order_picture.py does, function by function with their
+// names.
 //
 //   runSteps(journal, { sources, because, errors, numbers, upToReport, nameOf, isOwn })
 //
@@ -11,6 +11,12 @@
 // stream is called, if not as in the program; isOwn: which lines of the journal are steps, if not
 // those of the program's functions. Returns what run_view.js takes. A run without a step is an
 // Error, and so is one with too many.
+//
+//   runSteps.pools(journal)
+//
+// The pools, for the pictures (memory_picture.py): of each its number, threshold, limit, and a
+// moment for each call that is about it or changed it, by the call's place in the journal. A pool
+// whose allocations lie on more segments than it has is an Error.
 //
 // A step is a call that stands in the program itself, or several equal queries or launches in a
 // row; what a helper of lessons/*.h calls is part of the next step. Calls after the last step of
@@ -28,6 +34,7 @@ const runSteps = (() => {
     const QUERIES = ["cudaStreamQuery", "cudaEventQuery"];
     const ATTRIBUTE_SET = "cudaMemPoolSetAttribute";
     const THRESHOLD = "cudaMemPoolAttrReleaseThreshold";
+    const RESETS = ["cudaMemPoolAttrUsedMemHigh", "cudaMemPoolAttrReservedMemHigh"];
     const KERNEL = "sim_launch_kernel";
     const LAUNCH = "cudaGraphLaunch";
     const RUNS = [
@@ -110,7 +117,12 @@ const runSteps = (() => {
         };
     }
 
-    // ---- the pools (memory_picture.py, read() with each call) ----
+    // ---- the pools ----
+    //
+    // The journal does not say which segments are mapped, only how many: they are those that
+    // allocations lie on, and then the lowest. A free is pending until the host has waited for it,
+    // or a later allocation takes its memory. What a device keeps for graphs is one more pool. The
+    // journal has no watermarks: each is the most that its figure has been since its reset.
 
     function segmentsOf(offset, bytes) {
         const first = Math.floor(offset / SEGMENT);
@@ -122,7 +134,9 @@ const runSteps = (() => {
         const needed = new Set([...live.values()].flatMap(([offset, bytes]) =>
             segmentsOf(offset, bytes)));
         const count = Math.floor(pool.reserved / SEGMENT);
-        if (needed.size > count) throw new RangeError(`pool ${pool.number} has fewer segments`);
+        if (needed.size > count)
+            throw new RangeError(`pool ${pool.number} holds ${count} segments, but its ` +
+                `allocations lie on ${needed.size}`);
         for (let at = 0; needed.size < count; at++) needed.add(at);
         return needed;
     }
@@ -136,7 +150,8 @@ const runSteps = (() => {
         return offset;
     }
 
-    // Which frees the host has waited for.
+    // Which frees the host has waited for: those before a synchronization in the order of streams
+    // and events.
     class Frees {
         constructor() {
             this.streams = new Map();
@@ -182,7 +197,11 @@ const runSteps = (() => {
         }
     }
 
-    function addMoments(pool, line) {
+    function raiseWatermarks(pool) {
+        pool.high = [Math.max(pool.high[0], pool.used), Math.max(pool.high[1], pool.reserved)];
+    }
+
+    function addMoments(pool, line, own) {
         for (const live of pool.launch.length ? pool.launch : [pool.live]) {
             const isLaunch = pool.launch.length > 0;
             let { used } = pool;
@@ -193,12 +212,13 @@ const runSteps = (() => {
             if (isLaunch) used = [...live.values()].reduce((sum, place) => sum + place[1], 0);
             pool.moments.push({
                 call: line.n,
-                refused: !succeeded(line),
+                own, // the call is about this pool
                 live: new Map(live),
                 pending: isLaunch ? new Map() : new Map(pool.pending),
                 mapped,
                 used,
                 reserved: pool.reserved,
+                high: pool.high,
             });
         }
     }
@@ -209,8 +229,11 @@ const runSteps = (() => {
         const poolWith = (number) => {
             if (!pools.has(number))
                 pools.set(number, {
-                    number, limit: 0, used: 0, reserved: 0, live: new Map(), pending: new Map(),
-                    moments: [], launch: [], last: [0, 0], destroyed: false, over: false,
+                    number, limit: 0, threshold: 0, used: 0, reserved: 0, high: [0, 0],
+                    live: new Map(), pending: new Map(), moments: [],
+                    launch: [], // what is live after each allocation of a launch
+                    last: [0, 0], // used and reserved after the last call
+                    destroyed: false, over: false, // destroyed, and nothing of it is left
                 });
             return pools.get(number);
         };
@@ -221,6 +244,7 @@ const runSteps = (() => {
                 const graphs = poolWith(GRAPHS_POOL);
                 if (pool && "reserved" in line) {
                     pool.reserved = line.reserved;
+                    raiseWatermarks(pool);
                 } else if (line.did === "allocate") {
                     const offset = belowOthers(line.offset, line.bytes, graphs.live);
                     const place = [offset, line.bytes, line.stream, line.allocation];
@@ -236,6 +260,9 @@ const runSteps = (() => {
             if (GRAPHS.includes(call) && pools.has(GRAPHS_POOL)) pool = poolWith(GRAPHS_POOL);
             if (call === "cudaMemPoolCreate" && succeeded(line)) {
                 pool.limit = line.max_size;
+            } else if (call === ATTRIBUTE_SET && succeeded(line)) {
+                if (line.attribute === THRESHOLD) pool.threshold = line.value;
+                pool.high = pool.high.map((most, at) => (RESETS[at] === line.attribute ? 0 : most));
             } else if (ALLOCATIONS.includes(call) && succeeded(line) && "allocation" in line) {
                 const place = [line.offset, line.bytes, line.stream, line.allocation];
                 pool.live.set(line.allocation, place);
@@ -252,6 +279,7 @@ const runSteps = (() => {
             if (pool) {
                 pool.used = line.used ?? pool.used;
                 pool.reserved = line.reserved ?? pool.reserved;
+                raiseWatermarks(pool);
             }
             const over = frees.take(line);
             for (const one of pools.values()) {
@@ -265,23 +293,22 @@ const runSteps = (() => {
                     (WAITS.includes(call) || over.size || hasChanged(one)),
             );
             for (const one of touched) {
-                addMoments(one, line);
+                addMoments(one, line, one === pool);
                 one.last = [one.used, one.reserved];
                 one.over = one.destroyed && one.used === 0 && one.reserved === 0;
                 one.launch = [];
             }
         }
         const rank = (pool) => (pool.number === GRAPHS_POOL ? Infinity : pool.number);
-        // One that is imported never has memory of its own here.
-        return [...pools.values()]
-            .filter((one) => one.moments.some((moment) => moment.reserved || moment.live.size))
-            .sort((a, b) => rank(a) - rank(b));
+        return [...pools.values()].sort((a, b) => rank(a) - rank(b));
     }
 
     // None where a pool's allocations lie on more segments than it has.
     function momentsOf(journal) {
         try {
-            return poolsOf(journal);
+            // One that is imported never has memory of its own here.
+            return poolsOf(journal).filter(({ moments }) =>
+                moments.some(({ reserved, live }) => reserved || live.size));
         } catch (reason) {
             if (reason instanceof RangeError) return [];
             throw reason;
@@ -799,5 +826,19 @@ const runSteps = (() => {
                 text.slice(first - 1, last).map((words, at) => [first + at, words]));
     }
 
-    return read;
+    function poolsToDraw(journal) {
+        return poolsOf(journal.map((line, n) => ({ ...line, n }))).map((pool) => ({
+            number: pool.number,
+            threshold: pool.threshold,
+            limit: pool.limit,
+            moments: pool.moments.map((moment) => ({
+                ...moment,
+                live: [...moment.live.values()],
+                pending: [...moment.pending.values()],
+                mapped: [...moment.mapped],
+            })),
+        }));
+    }
+
+    return Object.assign(read, { pools: poolsToDraw });
 })();

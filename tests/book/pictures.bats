@@ -6,7 +6,11 @@ load ../suite
 
 setup_file() {
     local program
-    type -P python3 >/dev/null || return 0
+    as_typed tools/setup.sh pictures >"$BATS_FILE_TMPDIR/setup" 2>&1 || {
+        PICTURES_LACK=$(tail -n 1 "$BATS_FILE_TMPDIR/setup" | cut -c 1-300)
+        export PICTURES_LACK
+        return 0
+    }
     export JOURNALS=$BATS_FILE_TMPDIR/journals
     mkdir "$JOURNALS"
     # Of 05_cost it is known that it makes ten thousand calls.
@@ -18,10 +22,10 @@ setup_file() {
     done
 }
 
-setup() { type -P python3 >/dev/null || skip "python3 is not here: apt-get install python3"; }
+setup() { [ -z "${PICTURES_LACK:-}" ] || skip "QuickJS could not be installed: $PICTURES_LACK"; }
 
 # Python with the picture's modules: draws NAME of drawings.py, or runs what stdin has.
-python() { PYTHONPATH=docs/extensions python3 -B "$@"; }
+python() { PYTHONPATH=docs/extensions build/venv/bin/python3 -B "$@"; }
 
 @test "pictures show what the journal has: allocations, figures, work, waits" {
     run python tests/book/picture_facts.py "$JOURNALS"/*

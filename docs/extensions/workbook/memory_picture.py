@@ -12,21 +12,17 @@
      reserved 128     128      32
 
 Each call has a column, so time is not to scale. Calls that repeat have one heading with their
-number. A picture that is wider than its page goes on below. The figures are the journal's. It does
-not say which segments are mapped, only how many: drawn are those that allocations lie on, and then
-the lowest. A free is pending until the host has waited for it, or a later allocation takes its
-memory. What a device keeps for graphs is drawn as one more pool; a launch has a column for each
-allocation that it makes. The journal has no watermarks: each is the most that its figure has been
-since the call that reset it.
+number. A picture that is wider than its page goes on below. A launch of a graph has a column for
+each allocation that it makes.
 
 An allocation begins with the column of its call and ends where the column of its free begins; the
 ground of a call is what the pool reserves after it; "given back" is what it reserved before.
 
-docs/_static/run_steps.js reads a pool by the same rules.
+docs/_static/run_steps.js reads the pools from the journal, for a stepper as well. Here is what the
+columns are called, and which calls have one.
 """
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context
 from itertools import groupby
@@ -34,9 +30,10 @@ from operator import attrgetter
 
 from programbook import svg
 
+from . import run_steps
+
 MIB = 1 << 20
 SEGMENT = 32 * MIB
-UINT64_MAX = (1 << 64) - 1
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREES = ("cudaFreeAsync", "cudaFree")
 WAITS = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
@@ -66,7 +63,7 @@ GROUND, LOWEST, HIGHEST = 190, 9, 26
 class Moment:
     """What a call left behind."""
 
-    call: int  # the journal's number of its line
+    call: int  # the place of its line in the journal
     words: tuple  # one or two lines
     result: str
     bytes: int
@@ -89,21 +86,10 @@ class Moment:
 
 @dataclass
 class Pool:
-    number: int
-    threshold: int = 0
-    limit: int = 0
-    live: dict = field(default_factory=dict)
-    pending: dict = field(default_factory=dict)
-    mapped: frozenset = frozenset()
-    used: int = 0
-    reserved: int = 0
-    high: dict = field(default_factory=lambda: dict.fromkeys(RESETS, 0))
+    number: object
+    threshold: int
+    limit: int
     moments: list = field(default_factory=list)
-    destroyed: bool = False
-    hidden: str = ""  # a call without a column that changed a figure since the last column
-    last: tuple = (0, 0)  # used and reserved after the last call
-    over: bool = False  # destroyed, and nothing of it is left
-    launch: list = field(default_factory=list)  # what is live after each allocation of a launch
 
 
 def four_digits(number):
@@ -121,33 +107,6 @@ def mib(count):
 
 def with_unit(count):
     return mib(count) if 0 < count < MIB else f"{mib(count)} MiB"
-
-
-def segments_of(offset, count):
-    return range(offset // SEGMENT, (offset + count - 1) // SEGMENT + 1)
-
-
-def mapped_segments(pool, live):
-    needed = {
-        segment for offset, count, _ in live.values() for segment in segments_of(offset, count)
-    }
-    count = pool.reserved // SEGMENT
-    if len(needed) > count:
-        raise ValueError(
-            f"pool {pool.number} holds {count} segments, but its allocations lie on {len(needed)}"
-        )
-    lowest = (segment for segment in range(count + len(needed)) if segment not in needed)
-    while len(needed) < count:
-        needed.add(next(lowest))
-    return frozenset(needed)
-
-
-def still_there(pending, mapped):
-    """Those of the pending frees whose segments the pool still has: a request that it refuses may
-    return memory that is freed."""
-    return {
-        key: place for key, place in pending.items() if mapped.issuperset(segments_of(*place[:2]))
-    }
 
 
 def threshold_words(threshold):
@@ -183,91 +142,6 @@ def words_of(line):
     return (call,)
 
 
-def add_moments(pool, line):
-    if pool.hidden and pool.moments:
-        raise ValueError(f"{pool.hidden} changes pool {pool.number}, and has no column")
-    pool.hidden = ""
-    for live in pool.launch or [pool.live]:
-        mapped = mapped_segments(pool, live)
-        pool.pending = still_there(pool.pending, mapped)
-        used = sum(count for _, count, _ in live.values()) if pool.launch else pool.used
-        pool.moments.append(
-            Moment(
-                line["n"],
-                words_of(line),
-                line["result"],
-                line.get("bytes", 0),
-                dict(live),
-                {} if pool.launch else dict(pool.pending),
-                mapped,
-                pool.mapped - mapped,
-                used,
-                pool.reserved,
-                tuple(pool.high.values()),
-            )
-        )
-        pool.mapped = mapped
-
-
-def raise_watermarks(pool):
-    for attribute, figure in zip(RESETS, (pool.used, pool.reserved)):
-        pool.high[attribute] = max(pool.high[attribute], figure)
-
-
-def below_others(offset, count, live):
-    """Two graphs may use one address for different memory: the second is drawn below the first."""
-    for other, others, _ in sorted(live.values()):
-        if offset < other + others and other < offset + count:
-            offset = raised(other + others)
-    return offset
-
-
-class Frees:
-    """Which frees the host has waited for: those before a synchronization in the order of streams
-    and events."""
-
-    def __init__(self):
-        self.streams, self.events, self.all = defaultdict(set), {}, set()
-
-    def take(self, line):
-        """Returns the allocations whose frees this call of the host waited for."""
-        call, stream = line["call"], line.get("stream")
-        if line["result"] != "cudaSuccess":
-            return set()
-        if call == "cudaFreeAsync" and "allocation" in line:
-            self.streams[stream].add(line["allocation"])
-            self.all.add(line["allocation"])
-        elif call == "cudaEventRecord":
-            self.events[line["event"]] = set(self.streams[stream])
-        elif call == "cudaStreamWaitEvent":
-            self.streams[stream] |= self.events.get(line["event"], set())
-        elif call in WAITS or line.get("acquired"):
-            if "stream" in line:
-                return self.streams[stream]
-            return self.events.get(line["event"], set()) if "event" in line else self.all
-        return set()
-
-
-def overlap(first, second):
-    return first[0] < second[0] + second[1] and second[0] < first[0] + first[1]
-
-
-def without_taken(pending, live):
-    """What of the pending frees no live allocation lies on."""
-    for place in live.values():
-        for key, freed in list(pending.items()):
-            if not overlap(freed, place):
-                continue
-            del pending[key]
-            offset, _, stream = freed
-            end = offset + freed[1]
-            rests = ((offset, place[0] - offset), (place[0] + place[1], end - place[0] - place[1]))
-            for begin, rest in rests:
-                if rest > 0:
-                    pending[(key[0], begin)] = begin, rest, stream
-    return pending
-
-
 def with_importer(journal, second):
     """The journal, and behind each export of an allocation what the importer does with it."""
     imported = {
@@ -283,83 +157,49 @@ def with_importer(journal, second):
                 yield {**line, "call": IMPORTER, "verb": verb, "number": -other["number"]}
 
 
+def moment_of(line, read, before):
+    """The moment that run_steps.js read, after the one that is drawn before it."""
+    mapped = frozenset(read["mapped"])
+    return Moment(
+        read["call"],
+        words_of(line),
+        line["result"],
+        line.get("bytes", 0),
+        {allocation: tuple(place) for *place, allocation in read["live"]},
+        {(allocation, place[0]): tuple(place) for *place, allocation in read["pending"]},
+        mapped,
+        before.mapped - mapped if before else frozenset(),
+        read["used"],
+        read["reserved"],
+        tuple(read["high"]),
+    )
+
+
 def read(journal, calls=(), numbers=None):
     """The pools in the order of their first call, each with its moments: one for each of those
     calls, of those numbers. A call between two of them that changes a figure is an error."""
-    pools, shown, frees = {}, calls or SHOWN, Frees()
-    for line in journal:
-        number = line.get("pool")
-        pool = pools.setdefault(number, Pool(number)) if number is not None else None
-        if "did" in line:
-            graphs = pools.setdefault(KEPT_FOR_GRAPHS, Pool(KEPT_FOR_GRAPHS, threshold=UINT64_MAX))
-            if pool and "reserved" in line:
-                pool.reserved = line["reserved"]
-                raise_watermarks(pool)
-            elif line["did"] == "allocate":
-                offset = below_others(line["offset"], line["bytes"], graphs.live)
-                graphs.live[line["allocation"]] = offset, line["bytes"], line["stream"]
-                graphs.launch.append(dict(graphs.live))
-            elif line["did"] == "free":
-                del graphs.live[line["allocation"]]
-            continue
-        call, succeeded = line["call"], line["result"] == "cudaSuccess"
-        if "node" in line:  # captured: nothing of it happens before a launch
-            continue
-        if call in GRAPHS and KEPT_FOR_GRAPHS in pools:
-            pool = pools[KEPT_FOR_GRAPHS]
-        if call == "cudaMemPoolCreate" and succeeded:
-            pool.limit = line["max_size"]
-        elif call == ATTRIBUTE_SET and succeeded and line["attribute"] == THRESHOLD:
-            pool.threshold = line["value"]
-        elif call == ATTRIBUTE_SET and succeeded and line["attribute"] in RESETS:
-            pool.high[line["attribute"]] = 0
-        elif call in ALLOCATIONS and succeeded and "allocation" in line:
-            pool.live[line["allocation"]] = line["offset"], line["bytes"], line["stream"]
-        elif call in FREES and succeeded and pool:
-            # An imported one was never allocated here.
-            place = pool.live.pop(line["allocation"], None)
-            if place and call == "cudaFreeAsync":
-                pool.pending[(line["allocation"], place[0])] = *place[:2], line["stream"]
-        elif call == "cudaMemPoolDestroy" and succeeded:
-            pool.destroyed = True
-        if pool:
-            pool.used = line.get("used", pool.used)
-            pool.reserved = line.get("reserved", pool.reserved)
-            raise_watermarks(pool)
-        over = frees.take(line)
-        for one in pools.values():
-            one.pending = {key: place for key, place in one.pending.items() if key[0] not in over}
-            without_taken(one.pending, one.live)
-            if not one.reserved:
-                one.pending = {}
-        touched = [pool] if pool else []
-        if not pool:
-            touched = [
-                one
-                for one in pools.values()
-                # Nothing of this changes what is kept for graphs.
-                if one.moments
-                and not one.over
-                and one.number != KEPT_FOR_GRAPHS
-                and (call in WAITS or over or (one.used, one.reserved) != one.last)
-            ]
-        for one in touched:
-            if call in shown and (numbers is None or line["number"] in numbers):
-                add_moments(one, line)
-            elif (one.used, one.reserved) != one.last and one.number != KEPT_FOR_GRAPHS:
-                one.hidden = f"{call} (line {line.get('line', '?')})"
-            one.last = one.used, one.reserved
-            one.over = one.destroyed and one.used == one.reserved == 0
-            one.launch = []
-    # A pool that was imported never has memory of its own here.
-    found = [
-        pool
-        for pool in pools.values()
-        if any(moment.reserved or moment.live or moment.refused for moment in pool.moments)
-    ]
+    shown, found = calls or SHOWN, []
+    for one in run_steps.pools(journal):
+        pool = Pool(one["number"], one["threshold"], one["limit"])
+        hidden, last = "", [0, 0]  # a call without a column that changed a figure
+        for moment in one["moments"]:
+            line, figures = journal[moment["call"]], [moment["used"], moment["reserved"]]
+            if not moment["own"] and not pool.moments:
+                continue
+            if line["call"] in shown and (numbers is None or line["number"] in numbers):
+                if hidden and pool.moments:
+                    raise ValueError(f"{hidden} changes pool {pool.number}, and has no column")
+                hidden = ""
+                before = pool.moments[-1] if pool.moments else None
+                pool.moments.append(moment_of(line, moment, before))
+            elif figures != last and pool.number != KEPT_FOR_GRAPHS:
+                hidden = f"{line['call']} (line {line.get('line', '?')})"
+            last = figures
+        # A pool that was imported never has memory of its own here.
+        if any(moment.reserved or moment.live or moment.refused for moment in pool.moments):
+            found.append(pool)
     if not found:
         raise ValueError("no call of it takes memory from a pool")
-    found.sort(key=lambda pool: float("inf") if pool.number == KEPT_FOR_GRAPHS else pool.number)
     return found
 
 

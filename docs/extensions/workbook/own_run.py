@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The pictures or the trace of one run, for tools/picture.sh: standard library only.
+"""The pictures or the trace of one run, for tools/picture.sh: the standard library, and QuickJS for
+the picture of memory.
 
 own_run.py picture|trace TITLE OUTPUT JOURNAL...
 
@@ -12,6 +13,8 @@ import json
 import sys
 from html import escape
 from pathlib import Path
+
+from programbook.runs import BookError
 
 from . import memory_picture, order_picture, run_trace
 
@@ -57,8 +60,9 @@ def pictures_of(journal, number, name):
                 lambda width: memory_picture.draw(pools[:MOST_POOLS], width),
             )
         )
-    except ValueError as error:
-        found.append(f"<p>No picture of memory{escape(name)}: {escape(str(error))}.</p>\n")
+    except (ValueError, BookError) as error:
+        why = str(error).removesuffix(".")
+        found.append(f"<p>No picture of memory{escape(name)}: {escape(why)}.</p>\n")
     try:
         missing = order_picture.unordered(journal)
         order = order_picture.read(journal, most=MOST_CALLS, missing=missing)

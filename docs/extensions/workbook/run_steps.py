@@ -1,5 +1,5 @@
-"""The steps of a program's run, from its journal: docs/_static/run_steps.js computes them, the same
-script that a browser runs for what is run there. Here QuickJS runs it.
+"""The steps of a program's run, and its pools, from its journal: docs/_static/run_steps.js computes
+them, the same script that a browser runs for what is run there. Here QuickJS runs it.
 """
 
 import json
@@ -24,11 +24,13 @@ LACKS = """for (const [name, find] of Object.entries({
     },
 })) if (!Array.prototype[name])
     Object.defineProperty(Array.prototype, name, { value: find });"""
-# What it is called with comes as text, and so goes what it returns: a run, or why there is none.
+# What it is called with comes as text, and so goes what it returns: a run, or the pools where there
+# are no options, or why there is none.
 CALL = """(text) => {
     const { journal, options } = JSON.parse(text);
     try {
-        return JSON.stringify(runSteps(journal, options));
+        const found = options ? runSteps(journal, options) : runSteps.pools(journal);
+        return JSON.stringify(found);
     } catch (reason) {
         return JSON.stringify({ error: reason.message });
     }
@@ -41,8 +43,8 @@ def program():
         import quickjs
     except ImportError as error:
         raise BookError(
-            "The steps of a run need QuickJS for Python (tools/requirements.txt), which has no "
-            "package for this Python and machine. With Python 3.10 or later it has one."
+            "A run is read by QuickJS for Python (tools/requirements.txt), which is not here. "
+            "Python 3.10 and later have a package of it."
         ) from error
     context = quickjs.Context()
     context.eval(LACKS)
@@ -66,7 +68,16 @@ def read(journal, numbers=None, errors="", up_to_report=False):
         "numbers": None if numbers is None else sorted(numbers),
         "upToReport": up_to_report,
     }
-    run = json.loads(program()(json.dumps({"journal": journal, "options": options})))
-    if "error" in run:
-        raise ValueError(run["error"])
-    return run
+    return answer(journal, options)
+
+
+def pools(journal):
+    """The pools of a run, for memory_picture.py: what each call left behind in each."""
+    return answer(journal, None)
+
+
+def answer(journal, options):
+    found = json.loads(program()(json.dumps({"journal": journal, "options": options})))
+    if "error" in found:
+        raise ValueError(found["error"])
+    return found
