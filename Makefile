@@ -236,7 +236,7 @@ EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \
 	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
 	echo "EPUB: build/docs/cuda-memory-pools.epub"
 PDF := $(BOOK_LOCK) PYTHONPATH=docs/extensions \
-	build/venv/bin/python3 -B -m programbook.pdf build/docs/html \
+	build/venv/bin/python3 -B -m book.pdf build/docs/html \
 	build/docs/cuda-memory-pools.pdf
 .PHONY: pages book docs epub pdf
 pages: build/venv/docs $(LIBRARY)

@@ -105,7 +105,7 @@ need_book_and_tools() {
 # The browser of this machine, in $CHROMIUM, which what drives it in Python reads too. "" when there
 # is none.
 find_chromium() {
-    CHROMIUM=$(python3 -B "$ROOT/docs/extensions/programbook/chromium.py" 2>/dev/null) || true
+    CHROMIUM=$(python3 -B "$ROOT/docs/extensions/book/chromium.py" 2>/dev/null) || true
     export CHROMIUM
 }
 need_chromium() { [ -n "$CHROMIUM" ] || skip "no Chromium here: apt-get install chromium"; }

@@ -137,7 +137,7 @@ A program, and its trouble: what it costs somebody who has it. The code comes in
    :end-at: YOUR WORK
    :dedent: 4
 
-.. order-picture:: solutions/$name
+.. picture:: order solutions/$name
    :title: the point of the picture, in a sentence
 
 .. predict:: What is the first element?
@@ -152,7 +152,7 @@ A heading that says what happens
 
 .. until-answered::
 
-.. program-run:: solutions/$name
+.. run:: solutions/$name
 
 What the output says, in its order.
 
@@ -188,11 +188,11 @@ What is to be done.
 
 .. dropdown:: What the solution changes
 
-   .. solution-difference:: $name
+   .. source:: difference $name
 
 .. dropdown:: The whole program
 
-   .. program-source:: lessons/$name
+   .. source:: lessons/$name
 END
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 

@@ -32,7 +32,7 @@ if [ "$what" = picture ]; then
     bash tools/setup.sh pictures && python=build/venv/bin/python3
 fi
 PYTHONPATH=docs/extensions \
-    "$python" -B -m workbook.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
+    "$python" -B -m book.own_run "$what" "$name" "$file" "${journals[@]}" || exit 1
 case $what in
 picture) bash tools/open.sh "$file" ;;
 *) echo "Open in https://ui.perfetto.dev: $PWD/$file" ;;

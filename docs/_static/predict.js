@@ -1,6 +1,6 @@
 // Makes the questions of a lesson fields, which compare an answer with what the run printed.
 //
-// programbook/predict.py puts the questions, their answers and the printed lines on the page.
+// book/predict.py puts the questions, their answers and the printed lines on the page.
 // A question has two tries, then its reply shows the lines that answer it, and why. What another
 // question asks that is still open is a "?" in those lines. After the first try a wrong answer gets
 // the belief behind it and a thing to look at, if the page knows one, or whether it is too much.

@@ -1,5 +1,5 @@
 // The steps of a run, from its journal: the one program that computes them, in the book's build
-// (workbook/run_steps.py gives it to QuickJS) and in the browser, for a run that was made
+// (book/run_steps.py gives it to QuickJS) and in the browser, for a run that was made
 // there. What is in the streams is read as order_picture.py does, function by function with their
 // names.
 //

@@ -1,9 +1,9 @@
 // Steps through a run on its page. The run is a script in the folder steps, which is loaded when
-// the reader comes near. workbook/stepper.py wrote it: the code, and for each step what
+// the reader comes near. book/stepper.py wrote it: the code, and for each step what
 // changed of its line, a sentence, and the pool and the streams as that line left them.
 // run_view.js shows it. The page's first stepper also lists what the reader has run here (live.js).
 //
-// With "Ask me" on, a question of the page is asked before its step (programbook/asked.py), in
+// With "Ask me" on, a question of the page is asked before its step (book/asked.py), in
 // a form of predict.js. A run in which no question of the page is open asks how much is reserved,
 // at each step at which that changes in a new way. The two are not mixed: the page's own questions
 // have a reason behind their answers, and stand out only if few other steps stop the reader.

@@ -123,7 +123,7 @@ text_of() {
 
 @test "the rows of a recording's table are its lines, without how a process ended well" {
     run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
-from workbook.recording import SMALL, in_mib, rows_of, small, split_line
+from book.recording import SMALL, in_mib, rows_of, small, split_line
 print(small(["== one", "cudaFree(a)   -> cudaSuccess", "end", "rc 0"]))
 print(small(["== one", "rc 139", "== two", "[import] end", "rc 1"]))
 print(small(["line"] * SMALL) != [], small(["line"] * (SMALL + 1)))
@@ -152,7 +152,7 @@ END
 field() {
     PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
 import sys
-from programbook import predict
+from book import predict
 try:
     print(predict.read_field(*sys.argv[1:4], sys.argv[4:])[0]["answer"])
 except ValueError as error:
@@ -270,9 +270,9 @@ how_many() { grep -o "$2" <<<"$1" | wc -l; }
 import sys, time
 from pathlib import Path
 sys.path.insert(0, "$ROOT/docs/extensions")
-from programbook import how_far, runs
+from book import how_far, runs
 how_far.EVERY = 0.05
-extensions = ["programbook.how_far"]
+extensions = ["book.how_far"]
 html_theme = "basic"
 runs.TO_COMPILE = [Path("conf.py"), Path("not_yet"), Path("nor_this")]
 asked, ends = [], time.monotonic() + 60
@@ -302,7 +302,7 @@ END
     local build builds=()
     for build in 1 2; do
         PYTHONPATH=docs/extensions build/venv/bin/python3 -B -c '
-from programbook import runs
+from book import runs
 for _ in range(10):
     runs.run_program.cache_clear()
     run = runs.run_program("solutions/14_peer_access")
@@ -333,14 +333,14 @@ for _ in range(10):
     cd "$copy" || return 1
     echo "int main(void) { return 0; }" >lessons/$lesson.c
     run env PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python" -B -c "
-from programbook import runs
+from book import runs
 print(runs.made('starters/$lesson'))"
     assert_output "build/starters/$lesson.c"
     cmp "$ROOT/lessons/$lesson.c" "build/starters/$lesson.c"
     find docs -name '*.rst' -delete # one page is enough
-    printf '%s\n' Book ==== '' ".. program-source:: lessons/$lesson" >docs/index.rst
+    printf '%s\n' Book ==== '' ".. source:: lessons/$lesson" >docs/index.rst
     run as_typed "$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . \
-        -D extensions=sphinx_design,programbook docs html
+        -D extensions=sphinx_design,book docs html
     run grep -v '^ *[0-9]* seconds: ' <<<"$output" # a busy machine takes a while
     assert_output ""
     for page in index listings/lessons/$lesson; do
@@ -359,16 +359,16 @@ page_of_lines() {
 }
 
 @test "code to copy comes from a program that runs, and a part of an output must be there" {
-    page_of_lines '.. snippet:: docs/programs/snippets trim' '' \
-        '.. program-run:: solutions/04_release_threshold' '   :lines: 2-3'
+    page_of_lines '.. source:: lines docs/programs/snippets trim' '' \
+        '.. run:: solutions/04_release_threshold' '   :lines: 2-3'
     assert_success
     run text_of "$BATS_TEST_TMPDIR/html/index.html"
     assert_output --partial "CHECK(cudaMemPoolTrimTo(pool, keep));"
     refute_output --partial "[trim"
-    page_of_lines '.. snippet:: docs/programs/snippets no-such'
+    page_of_lines '.. source:: lines docs/programs/snippets no-such'
     assert_failure
     assert_output --partial "docs/programs/snippets.c has no [no-such and no-such]"
-    page_of_lines '.. program-run:: solutions/04_release_threshold' '   :lines: 2-99'
+    page_of_lines '.. run:: solutions/04_release_threshold' '   :lines: 2-99'
     assert_failure
     assert_output --partial "solutions/04_release_threshold prints"
     page_of_lines 'See :bench:`this <no_such>`.'
@@ -382,7 +382,7 @@ expect_evidence() {
     run env PYTHONPATH=docs/extensions build/venv/bin/python -B -c '
 import sys
 
-from programbook import evidence
+from book import evidence
 
 with open(sys.argv[1], encoding="utf-8") as page:
     evidence.expect_evidence("01_first_allocation", page.read())' "$1"

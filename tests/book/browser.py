@@ -29,7 +29,7 @@ import axe_playwright_python
 from playwright.sync_api import Error, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/extensions"))
-from programbook import chromium
+from book import chromium
 
 SAMPLE = [
     "index",

@@ -121,9 +121,9 @@ judge_repaired() {
         done <"$BATS_TEST_TMPDIR/links"
         grep -q "^Case $((10#${name%%_*})):" "$page" ||
             complain "$page has another number."
-        for file in "program-run:: docs/clinic/${name}_wrong" "program-run:: repairs/$name" \
-            "solution-difference:: repairs/$name" "clinic-case:: $name" \
-            "clinic-desk:: $name" "program-source:: docs/clinic/${name}_wrong" \
+        for file in "run:: docs/clinic/${name}_wrong" "run:: repairs/$name" \
+            "source:: difference repairs/$name" "clinic:: case $name" \
+            "clinic:: desk $name" "source:: docs/clinic/${name}_wrong" \
             'dropdown:: The whole program' 'dropdown:: Our repair'; do
             grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
         done
@@ -133,7 +133,7 @@ judge_repaired() {
             complain "$page asks nothing before its report."
         [ "$(grep -c '^\.\. literalinclude::' "$BATS_TEST_TMPDIR/before")" = 2 ] ||
             complain "$page does not show its program in two pieces."
-        ! grep -nE '^ *\.\. (program-run|stepper|solution-difference|[a-z]+-picture)::' \
+        ! grep -nE '^ *\.\. (run::|stepper::|source:: difference|picture::)' \
             "$BATS_TEST_TMPDIR/before" || complain "$page gives its case away."
         grep -qx "   clinic/$name" docs/clinic.rst ||
             complain "docs/clinic.rst lacks $name in its toctree."
@@ -144,7 +144,7 @@ judge_repaired() {
 @test "each page of rules has two cases, and their manifests name its part" {
     local page part name cases
     for page in docs/rules/*.rst; do
-        part=$(sed -n 's/^\.\. rules-of:: //p' "$page")
+        part=$(sed -n 's/^\.\. collected:: rules //p' "$page")
         cases=$(grep -oE 'clinic/[0-9]{2}_\w+_wrong' "$page" | sed 's/_wrong//')
         [ "$(wc -w <<<"$cases")" = 2 ] || complain "$page has not two cases:" "$cases"
         for name in $cases; do

@@ -31,7 +31,7 @@ setup() { need_book_and_tools; }
 import re
 import sys
 
-from programbook import chromium
+from book import chromium
 
 with chromium.Browser() as browser:
     browser.open(sys.argv[1])
@@ -42,7 +42,7 @@ with chromium.Browser() as browser:
 
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
     local pdf=$BATS_TEST_TMPDIR/book.pdf
-    run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m programbook.pdf \
+    run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m book.pdf \
         "$BOOK" "$pdf"
     assert_success
     run build/venv/bin/python3 -B - "$pdf" <<'END'
@@ -126,7 +126,7 @@ END
 
 @test "without Chromium make pdf fails with a sentence" {
     run env -i PATH="$BATS_TEST_TMPDIR" PYTHONPATH=docs/extensions "$ROOT/build/venv/bin/python3" \
-        -B -m programbook.pdf \
+        -B -m book.pdf \
         "$BOOK" "$BATS_TEST_TMPDIR/book.pdf"
     assert_failure 1
     assert_output --partial "No PDF: Chromium was not found."
@@ -191,7 +191,7 @@ END
         printf '%s\n' '' ".. predict:: Its status? ($page)" "   :run: ${program%.c}" '   :kind: n' \
             '   :fields:' '      status | exit status (\d)' '   :why: It ends.' >>"docs/p$page.rst"
     done
-    printf '%s\n' '' '.. call-table:: pools' >>docs/p1.rst
+    printf '%s\n' '' '.. collected:: calls pools' >>docs/p1.rst
     printf '%s\n' '' ':cuda:call:`cudaMemPoolCreate`' >>docs/p3.rst
     build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . -j 2 docs html)
     run as_typed "${build[@]}"

@@ -311,8 +311,8 @@ pages again: type make live."
     local bytes
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
-            'from workbook import simulated_device; print(simulated_device.script())'
-        # As the book has them (programbook/every_page.py).
+            'from book import simulated_device; print(simulated_device.script())'
+        # As the book has them (book/every_page.py).
         sed -E '/^ *\/\//d; s/^ +//' docs/_static/{run_steps,run_view,bench}.js
         sed -E 's/^ +//' docs/_static/{stepper,bench,pictures}.css |
             perl -0pe 's|/\*.*?\*/\n?||gs'

@@ -14,9 +14,9 @@ import sys
 from html import escape
 from pathlib import Path
 
-from programbook import chromium
-from workbook import simulated_device
-from workbook.rungs import RUNGS
+from book import chromium
+from book import simulated_device
+from book.rungs import RUNGS
 
 STATIC = (simulated_device.ROOT / "docs/_static").as_uri()
 PAGE = """<!doctype html><meta charset="utf-8">

@@ -432,20 +432,18 @@ END
     chmod +x compiler
 }
 
-@test "who types make in lessons or docs has the same commands, and FILE= is named from there" {
-    local folder list
+@test "who types make in lessons has the same commands, and FILE= is named from there" {
+    local list
     list=$(as_typed make list)
-    for folder in lessons docs; do
-        run as_typed make -C $folder --no-print-directory list
-        assert_success
-        assert_output "$list"
-        run as_typed make -C $folder check-01 FILE=none.c
-        assert_failure
-        assert_output --partial "FILE=$ROOT/$folder/none.c: there is no such C file"
-        run as_typed make -C $folder no-such
-        assert_failure
-        assert_line "make no-such: there is no such command or file. make help lists the commands."
-    done
+    run as_typed make -C lessons --no-print-directory list
+    assert_success
+    assert_output "$list"
+    run as_typed make -C lessons check-01 FILE=none.c
+    assert_failure
+    assert_output --partial "FILE=$ROOT/lessons/none.c: there is no such C file"
+    run as_typed make -C lessons no-such
+    assert_failure
+    assert_line "make no-such: there is no such command or file. make help lists the commands."
 }
 
 @test "the first build says what it does, the next one nothing" {

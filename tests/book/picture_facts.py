@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "extensions"))
-from workbook import memory_picture, order_picture, scaled_picture
+from book import memory_picture, order_picture, scaled_picture
 
 SEGMENT = 32 << 20
 ALLOCATIONS = ("cudaMallocAsync", "cudaMallocFromPoolAsync")

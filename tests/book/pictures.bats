@@ -37,7 +37,7 @@ python() { PYTHONPATH=docs/extensions build/venv/bin/python3 -B "$@"; }
     run python - "$JOURNALS" <<'PYTHON'
 import json, sys
 from pathlib import Path
-from workbook import drawings, memory_picture, order_picture, scaled_picture
+from book import drawings, memory_picture, order_picture, scaled_picture
 def check(name, draw):
     for width in (720, 356):
         svg = draw(width).svg("x", "the point", "the form")
@@ -67,8 +67,8 @@ PYTHON
 @test "to scale: a box has its time, what takes none is a mark, short calls are one box" {
     run python - "$JOURNALS"/{busy,18_pinned_transfers,10_reuse_events} <<'PYTHON'
 import json, re, sys
-from programbook import chosen
-from workbook import order_picture, scaled_picture
+from book import chosen
+from book import order_picture, scaled_picture
 busy, pinned, events = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
 def words(order, width=720):
     svg = scaled_picture.draw(order, width).svg("x", "the point", "the form")
@@ -101,7 +101,7 @@ PYTHON
 @test "to scale: a call that goes on long after what it waited for is two boxes" {
     run python - "$JOURNALS/server" <<'PYTHON'
 import json, re, sys
-from workbook import order_picture, scaled_picture
+from book import order_picture, scaled_picture
 journal = [json.loads(line) for line in open(sys.argv[1])]
 calls = ("cudaMallocAsync", "cudaFreeAsync", "launch_fill", "cudaStreamSynchronize")
 svg = scaled_picture.draw(order_picture.read(journal, calls, most=4), 720).svg("x", "p", "f")
@@ -114,7 +114,7 @@ PYTHON
 @test "what an importer does stands between the exporter's calls, and changes no figure" {
     run python - "$JOURNALS"/16_ipc_pool "$JOURNALS"/16_ipc_pool.* <<'PYTHON'
 import json, sys
-from workbook import memory_picture
+from book import memory_picture
 first, second = ([json.loads(line) for line in open(file)] for file in sys.argv[1:])
 journal = list(memory_picture.with_importer(first, second))
 for moment in memory_picture.chosen(journal)[0].moments:
@@ -135,7 +135,7 @@ PYTHON
     assert_failure 1
     run python - "$journal" <<'PYTHON'
 import json, re, sys
-from workbook import memory_picture
+from book import memory_picture
 journal = [json.loads(line) for line in open(sys.argv[1])]
 pools = memory_picture.chosen(journal, ("cudaMallocFromPoolAsync", "cudaFreeAsync"))
 svg = memory_picture.draw(pools, 720).svg("x", "the point", "the form")
@@ -152,8 +152,8 @@ PYTHON
 @test "without the host a picture has the streams' part alone, in wide columns" {
     run python - "$JOURNALS/10_reuse_events" <<'PYTHON'
 import json, sys
-from programbook import chosen
-from workbook import order_picture
+from book import chosen
+from book import order_picture
 journal = [json.loads(line) for line in open(sys.argv[1])]
 order = order_picture.read(journal, (), chosen.choose(journal, pool=3), host=False)
 print(order.columns, len(order.items), sum(len(item.edges) for item in order.items))
@@ -189,7 +189,7 @@ PYTHON
 
 @test "a text that lies on another one, or leaves its picture, is an error" {
     run python - <<'PYTHON'
-from programbook import svg
+from book import svg
 def attempt(*texts):
     canvas = svg.Canvas(200)
     try:
@@ -210,7 +210,7 @@ PYTHON
 @test "the drawing of costs has every recorded figure, and the one of access every recorded row" {
     local figure
     run python -c '
-from workbook import drawings
+from book import drawings
 print(drawings.DRAWINGS["costs"].table())
 print(drawings.DRAWINGS["devices"].table())'
     assert_success
@@ -307,7 +307,7 @@ print(drawings.DRAWINGS["devices"].table())'
     python - "$JOURNALS" >"$page" <<'PYTHON'
 import json, sys
 from pathlib import Path
-from workbook import drawings, memory_picture, order_picture, scaled_picture
+from book import drawings, memory_picture, order_picture, scaled_picture
 print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
 print(Path("docs/_static/pictures.css").read_text() + "</style>")
 def show(name, draw):
@@ -355,7 +355,7 @@ int main(void)
 C
     "${CC:-gcc}" -Isimulator "$BATS_TEST_TMPDIR/rungs.c" -o "$BATS_TEST_TMPDIR/rungs"
     run python -c '
-from workbook.rungs import RUNGS
+from book.rungs import RUNGS
 for rung in RUNGS:
     print(*vars(rung).values(), sep="|")'
     assert_output "$("$BATS_TEST_TMPDIR/rungs")"

@@ -1,0 +1,98 @@
+"""The clinic's cases: what stands at the top of a case, how it is tried, and the table of all.
+
+.. clinic:: case 01_handed_over
+    where it was seen, and the part of the course after which it can be solved
+   :project: Velox
+   :symptom: an illegal memory access now and then, in code far away
+.. clinic:: desk 01_handed_over
+    the commands that run the program, and judge a copy that was repaired
+.. collected:: cases
+    a row for each case, in the order of the course, with its symptom and nothing that gives it away
+"""
+
+import re
+
+from docutils.parsers.rst import directives
+
+from .page import BookDirective, block
+from .runs import ROOT, BookError
+
+from . import manifest
+
+
+def parts():
+    """The parts of the course, in its order."""
+    return list(dict.fromkeys(manifest.manifest(lesson)["part"] for lesson in manifest.lessons()))
+
+
+def part_of(case):
+    """The part of the course that a case comes after; a case of no part ends the build."""
+    part = manifest.manifest(f"clinic/{case}")["part"]
+    if part not in parts():
+        raise BookError(f"tests/lessons/clinic/{case}/manifest.ini: the course has no part {part}.")
+    return part
+
+
+class ClinicCase(BookDirective):
+    option_spec = {
+        "project": directives.unchanged_required,
+        "symptom": directives.unchanged_required,
+    }
+
+    def run(self):
+        case = self.arguments[0]
+        self.depend(f"tests/lessons/clinic/{case}/manifest.ini")
+        return self.lines(
+            [f"*Seen in* {self.options['project']}. *Comes after the part* {part_of(case)}."]
+        )
+
+
+class ClinicDesk(BookDirective):
+    def run(self):
+        case = self.arguments[0]
+        self.depend_on_program(f"docs/clinic/{case}_wrong")
+        number = case[:2]
+        return self.lines(
+            [
+                "Then run it, repair a copy, and have the copy judged:",
+                "",
+                *block(
+                    f"$ make clinic-{number}\n"
+                    f"$ cp docs/clinic/{case}_wrong.c mine.c\n"
+                    f"$ make check-clinic-{number} FILE=mine.c",
+                    "console",
+                ),
+            ]
+        )
+
+
+class ClinicTable(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        lines = [
+            ".. list-table::",
+            "   :header-rows: 1",
+            "   :widths: 38 26 16 20",
+            "",
+            "   * - symptom",
+            "     - case",
+            "     - seen in",
+            "     - after the part",
+        ]
+        pages = sorted((ROOT / "docs/clinic").glob("*.rst"))
+        for page in sorted(pages, key=lambda page: parts().index(part_of(page.stem))):
+            text = page.read_text(encoding="utf-8")
+            self.depend(
+                f"docs/clinic/{page.name}", f"tests/lessons/clinic/{page.stem}/manifest.ini"
+            )
+            options = dict(re.findall(r"^   :(project|symptom): (.*)$", text, re.M))
+            if len(options) != 2:
+                raise BookError(f"docs/clinic/{page.name}: clinic:: case has not both its options.")
+            lines += [
+                f"   * - {options['symptom']}",
+                f"     - :doc:`clinic/{page.stem}`",
+                f"     - {options['project']}",
+                f"     - {part_of(page.stem)}",
+            ]
+        return self.lines(lines)

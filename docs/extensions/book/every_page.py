@@ -1,0 +1,337 @@
+"""What every page of the book has besides its text.
+
+- a description, an icon and, where the book has a public address, a canonical address and a preview
+  card for other sites; the list of all pages (sitemap.xml);
+- for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
+- of the styles for folds, tabs and programs only what the book's own pages use, and of scripts and
+  styles what a browser needs: no comments, nothing that indents a line;
+- what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
+  one meta "viewport" instead of two;
+- in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
+  beside the exercise stands at the chapter's end, on a page of its own;
+- a block of code whose first line has the prompt "$ " is shown as what a person types.
+
+A public address is html_baseurl; conf.py takes it from the environment.
+"""
+
+import re
+from html import escape
+
+from docutils import nodes
+from sphinx.builders.epub3 import Epub3Builder
+from sphinx.errors import ExtensionError
+from sphinx_design.dropdown import dropdown_main
+from sphinx_design.shared import is_component
+
+from . import chromium
+
+CARD = "_static/card.png"
+NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
+DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
+
+
+def show_commands(app, doctree):
+    """Gives what a person types the language of a terminal, whatever directive made the block."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith("$ ") and block.get("language", "text") == "text":
+            block["language"] = "console"
+
+
+def meanings(app):
+    """What each word of the glossary means: from the end of its anchor to its first paragraph."""
+    if not hasattr(app, "glossary_meanings"):
+        app.glossary_meanings = {
+            name.removeprefix("term-"): " ".join(item[-1][0].astext().split())
+            for item in app.env.get_doctree("glossary").findall(nodes.definition_list_item)
+            for term in item.findall(nodes.term)
+            for name in term["ids"]
+        }
+    return app.glossary_meanings
+
+
+def add_tips(app, doctree, page):
+    """Connects each word of the glossary with its meaning, which stands once on the page."""
+    if app.builder.name != "html" or page == "glossary":
+        return
+    used = {}
+    for word in doctree.findall(nodes.reference):
+        target, _, name = word.get("refuri", "").partition("#term-")
+        if name and target.endswith("glossary.html"):
+            used[name] = meanings(app)[name]
+            word["html"] = {"aria-describedby": f"tip-{name}"}
+    doctree += [
+        nodes.raw(
+            "",
+            f'<p class="tip" role="tooltip" id="tip-{name}" hidden>{escape(text)}</p>\n',
+            format="html",
+        )
+        for name, text in sorted(used.items())
+    ]
+
+
+def description(doctree):
+    """The first sentences of a page, as much as other sites show. A paragraph that begins in
+    italics is not the page's text: it says how long a lesson takes, or what the page is from."""
+    paragraphs = doctree.findall(nodes.paragraph)
+    own = (one for one in paragraphs if not isinstance(one.next_node(), nodes.emphasis))
+    first = next(own, None)
+    words = " ".join(first.astext().split()) if first else ""
+    if len(words) <= DESCRIPTION_LENGTH:
+        return words
+    return words[:DESCRIPTION_LENGTH].rsplit(" ", 1)[0] + " ..."
+
+
+def head(app, page, context, doctree):
+    """The page's meta elements, but for those that the theme writes."""
+    about = (doctree and description(doctree)) or app.config.html_title
+    written = [f'<meta name="description" content="{escape(about)}">']
+    base = app.config.html_baseurl
+    if base:
+        card = {
+            "og:type": "article",
+            "og:site_name": app.config.project,
+            "og:title": context.get("title") or app.config.html_title,
+            "og:description": about,
+            "og:url": context.get("pageurl") or base,
+            "og:image": base + CARD,
+            "og:image:alt": "A pool of memory: segments, allocations, and the release threshold",
+        }
+        written += [
+            f'<meta property="{name}" content="{escape(re.sub("<[^>]*>", "", value))}">'
+            for name, value in card.items()
+        ]
+        written.append('<meta name="twitter:card" content="summary_large_image">')
+        if page == NO_SUCH_PAGE:
+            written.append(f'<base href="{escape(base)}">')
+    return "\n".join(written)
+
+
+GROUP = re.compile(
+    r'(<p class="caption"[^>]*><span class="caption-text">[^<]*</span></p>)\s*'
+    r'(<ul(?: class="current")?>.*?</ul>)(?=\s*(?:<p class="caption"|</div>|$))',
+    re.S,
+)
+
+
+def fold_lessons(match):
+    """In the sidebar a group of lessons folds, and is open where one of its pages is shown."""
+    caption, pages = match.groups()
+    if not re.search(r">\d\d ", pages):
+        return match[0]
+    opened = " open" if pages.startswith('<ul class="current"') else ""
+    caption = caption.replace("<p ", "<span ").replace("</p>", "</span>")
+    return (
+        f'<details class="lesson-group"{opened}><summary>{caption}'
+        f'<span class="group-ticks"></span></summary>{pages}</details>'
+    )
+
+
+# Titles of what a reader should not see beside the exercise. Their folds have this class, by which
+# pdf.js finds them, too.
+NOT_BESIDE = re.compile(
+    r"(Answer|The answers|Hint \d.*|What the solution .*|What make check-\d\d .*)"
+)
+ASIDE = "not-beside"
+
+
+def title_of(fold):
+    texts = (text for text in fold[0].findall(nodes.Text) if not isinstance(text.parent, nodes.raw))
+    return " ".join("".join(texts).split())
+
+
+def mark_folds(app, doctree):
+    """Gives each outermost fold with a hint or an answer its class."""
+    for fold in doctree.findall(lambda node: is_component(node, "dropdown")):
+        inside = fold.parent
+        while inside is not None and not is_component(inside, "dropdown"):
+            inside = inside.parent
+        if inside is None and NOT_BESIDE.fullmatch(title_of(fold)):
+            fold["container_classes"] = [*fold["container_classes"], ASIDE]
+
+
+def move_to_end(app, doctree, page):
+    """In an EPUB a fold with a hint or an answer moves to the chapter's end, and leaves a link."""
+    if app.builder.name != "epub":
+        return
+    section = next(iter(doctree.findall(nodes.section)))
+    end = nodes.section("", nodes.title("", "Hints and answers"), ids=["hints-and-answers"])
+    end["classes"].append("on-a-new-page")
+    for fold in list(doctree.findall(dropdown_main)):
+        if ASIDE not in fold["classes"]:
+            continue
+        title = title_of(fold)
+        name = f"hints-and-answers-{len(end)}"
+        link = nodes.reference("", title, internal=True, refid=name)
+        note = nodes.paragraph("", "", nodes.Text("At the chapter's end: "), link)
+        fold.parent[fold.parent.index(fold)] = note
+        end += nodes.section("", nodes.title("", title), *fold[1:], ids=[name])
+    if len(end) > 1:
+        section += end
+
+
+def finish_page(app, page, template, context, doctree):
+    if app.builder.name == "epub":
+        context["body"] = xhtml(context.get("body", ""))
+    if app.builder.name != "html":
+        return
+    tree = context.get("furo_navigation_tree")
+    if tree:  # the captions beside the page (sphinx issue 14030)
+        tree = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+        context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
+    kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
+    context["metatags"] = kept + head(app, page, context, doctree)
+    # What a page has not is not loaded: the style of folds and tabs, and what moves tabs.
+    for mark, file in (("sd-", "sphinx-design"), ("sd-tab-set", "design-tabs")):
+        if mark not in context.get("body", ""):
+            for kind in ("css_files", "script_files"):
+                context[kind] = [one for one in context[kind] if file not in str(one.filename)]
+
+
+MARKER = re.compile(r'<span class="sd-summary-(?:state-marker|icon)[^>]*>.*?</svg></span>', re.S)
+
+
+TAB = re.compile(r'<input [^>]*name="sd-tab-set[^>]*>\s*<label [^>]*>(.*?)</label>', re.S)
+
+
+def xhtml(body):
+    """In an EPUB a page is XML, and nothing on it is folded: tabs stand one below the other."""
+    body = TAB.sub(r"<p><strong>\1</strong></p>", MARKER.sub("", body))
+    body = re.sub(r"<(br|hr|img|input)\b([^>]*?)\s*/?>", r"<\1\2 />", body)
+    body = body.replace("<details ", '<details open="open" ')
+    return re.sub(r"<svg (?![^>]*xmlns=)", '<svg xmlns="http://www.w3.org/2000/svg" ', body)
+
+
+class Epub(Epub3Builder):
+    """Sphinx's builder, which does not declare the pages that have drawings."""
+
+    def build_content(self):
+        super().build_content()
+        package = self.outdir / "content.opf"
+
+        def declare(item):
+            page = self.outdir / item[1]
+            drawn = page.suffix == ".xhtml" and "<svg" in page.read_text(encoding="utf-8")
+            return item[0] + ('properties="svg" ' if drawn else "")
+
+        text = package.read_text(encoding="utf-8")
+        package.write_text(
+            re.sub(r'<item id="epub-[^"]*" href="([^"]*)" media-type="[^"]*" ', declare, text),
+            encoding="utf-8",
+        )
+
+
+RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
+DESIGN = "sphinx-design.min.css"
+
+
+TOKEN = re.compile(r"\.highlight \.(\w+)$")
+
+
+def shorten_colors(folder):
+    """Leaves out of the colors of programs those of tokens that no page has: 12 of 20 KB."""
+    pages = (page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+    used = {name for page in pages for name in re.findall(r'class="(\w{1,3})"', page)}
+    used.update(("cm", "s", "k", "nf"))  # of run_view.js
+
+    def kept(rule):
+        found = [TOKEN.search(selector.strip()) for selector in rule[1].split(",")]
+        return rule[0] if any(not one or one[1] in used for one in found) else ""
+
+    style = folder / "_static/pygments.css"
+    style.write_text(RULE.sub(kept, style.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def shorten_design(folder):
+    """Leaves out of the style for folds and tabs the rules for classes that no page has: 46 of 54
+    KB, which each page with a fold would load."""
+    pages = (page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+    used = {name for page in pages for name in re.findall(r"\bsd-[\w-]+", page)}
+
+    def kept(rule):
+        for selector in rule[1].split(","):
+            needed = re.findall(r"\.(sd-[\w-]+)", re.sub(r":not\([^)]*\)", "", selector))
+            if used.issuperset(needed):
+                return rule[0]
+        return ""
+
+    for style in folder.rglob(DESIGN):
+        text = style.read_text(encoding="utf-8")
+        style.write_text(RULE.sub(kept, text), encoding="utf-8")
+
+
+CARD_PAGE = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; padding: 48px 64px; font: 44px system-ui, "DejaVu Sans", sans-serif;
+    width: 1072px; height: 534px; background: white; overflow: hidden; }}
+h1 {{ font-size: 64px; margin: 0 0 32px; }}
+svg {{ width: 1000px; height: auto; }}
+</style><h1>{title}</h1>{picture}"""
+
+
+def write_card(app):
+    """The picture that other sites show beside a link to the book."""
+    picture = (app.srcdir / "pictures" / "pool.svg").read_text()
+    page = app.outdir / "card.html"
+    page.write_text(CARD_PAGE.format(title=escape(app.config.html_title), picture=picture))
+    try:
+        with chromium.Browser() as browser:
+            (app.outdir / CARD).write_bytes(browser.screenshot(page, 1200, 630))
+    except chromium.Missing as missing:
+        raise ExtensionError(
+            f"A book with a public address has a preview card. {missing}"
+        ) from None
+    finally:
+        page.unlink()
+
+
+def write_sitemap(app):
+    lines = (
+        f"  <url><loc>{escape(app.config.html_baseurl + page)}.html</loc></url>"
+        for page in sorted(app.env.found_docs - {NO_SUCH_PAGE})
+    )
+    (app.outdir / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        + "\n".join(lines)
+        + "\n</urlset>\n"
+    )
+
+
+def shorten_scripts(folder):
+    """A line of a script is a comment, or none; a text of several lines is HTML, where nothing
+    depends on what indents it."""
+    for file in folder.glob("*.[jc]s*"):
+        text = file.read_text(encoding="utf-8")
+        if file.suffix == ".css":
+            text = re.sub(r" */\*.*?\*/\n?", "", text, flags=re.S)
+            # Outside of strings, which are the odd parts.
+            parts = re.split(r"""("[^"\n]*"|'[^'\n]*')""", text)
+            for at in range(0, len(parts), 2):
+                parts[at] = re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", parts[at])
+            text = "".join(parts)
+        text = re.sub(r"^ *//.*\n|^ +", "", text, flags=re.M)
+        file.write_text(text, encoding="utf-8")
+
+
+def publish(app, error):
+    if error or app.builder.name != "html":
+        return
+    shorten_design(app.outdir)
+    shorten_colors(app.outdir)
+    shorten_scripts(app.outdir / "_static")
+    (
+        app.outdir / ".nojekyll"
+    ).touch()  # GitHub Pages then also serves the folders with an underscore
+    if app.config.html_baseurl:
+        write_card(app)
+        write_sitemap(app)
+
+
+def setup(app):
+    app.add_builder(Epub, override=True)
+    app.connect("doctree-read", show_commands)
+    app.connect("doctree-read", mark_folds)
+    app.connect("doctree-resolved", move_to_end)
+    app.connect("doctree-resolved", add_tips)
+    app.connect("html-page-context", finish_page, priority=900)
+    # Behind the theme, which writes pygments.css when the build is finished.
+    app.connect("build-finished", publish, priority=900)

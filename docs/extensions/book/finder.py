@@ -1,0 +1,237 @@
+"""The finder: one field over calls, attributes, errors, symptoms, cases, sections, notes and words,
+each a place.
+
+Calls, attributes and errors have their places in the domain cuda (domain.py). While pages are read,
+each row of a table whose first column is headed "question", "symptom" or "what you see" gets an
+anchor. A heading of docs/questions.rst that ends with "?" is a question as well. At the end
+_static/places.js gets all places; docs/_static/finder.js searches in them and shows them below the
+field. A place of docs/symptoms.txt that is not there is a warning, which ends the build.
+
+Sphinx's own search does not index programs.
+"""
+
+import json
+import re
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util import logging
+
+from .runs import ROOT
+
+from . import calls, manifest
+from .domain import ERROR
+
+ASKED = ("question", "symptom", "what you see")
+LESSON = re.compile(r"\d\d_\w+")
+SYMPTOMS = "docs/symptoms.txt"
+LOG = logging.getLogger(__name__)
+
+
+def text_of(node):
+    return " ".join(node.astext().split())
+
+
+def shortened(text, length=150):
+    return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " ..."
+
+
+# ---- anchors ----
+
+
+def rows_of(table):
+    for body in table.findall(nodes.tbody):
+        yield from body.children
+
+
+def name_questions(app, doctree):
+    """Gives each row of a table of questions an anchor."""
+    taken = set()
+    for table in doctree.findall(nodes.table):
+        heads = [text_of(entry) for entry in table.findall(nodes.entry)][:1]
+        if not heads or heads[0].lower() not in ASKED:
+            continue
+        for row in rows_of(table):
+            name = "asked-" + nodes.make_id(text_of(row[0]))[:60].strip("-")
+            if name not in taken:
+                taken.add(name)
+                row["ids"].append(name)
+                row["asked"] = True
+
+
+# ---- places ----
+# A place: [kind, name, a sentence, address, other words by which it is found]
+
+
+def api_places(env):
+    for group, rows in calls.groups().items():
+        for name, driver, since, words, _ in rows:
+            kind = "attribute" if group == "attributes" else "call"
+            found = env.get_domain("cuda").place(kind, name)
+            if found:
+                codes = calls.codes_of(name) if kind == "call" else ""
+                yield [kind, name, f"since {since}: {words}", found, f"{driver} {codes}"]
+
+
+def section_places(env, page, doctree):
+    """Each section of the pages that one looks things up in. A lesson is read from its beginning,
+    so its headings are no places."""
+    told = ("index", "glossary", "questions", "clinic")
+    if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
+        return
+    title = text_of(env.titles[page])
+    for section in doctree.findall(nodes.section):
+        first = next(iter(section.findall(nodes.paragraph)), None)
+        if section.parent is doctree or first is None:
+            continue
+        yield ["section", text_of(section[0]), text_of(first), (page, section["ids"][0]), title]
+
+
+def note_places(env, page, doctree):
+    """The sections of a driver note, and each error whose place one of them is."""
+    for section in doctree.findall(nodes.section):
+        if section.parent is doctree and page.startswith("notes/"):
+            continue
+        first = next(iter(section.findall(nodes.paragraph)), None)
+        sentence = text_of(first) if first else ""
+        errors = {text_of(each) for each in section.findall(nodes.literal)}
+        errors = sorted(each for each in errors if ERROR.fullmatch(each))
+        place = (page, section["ids"][0])
+        if page.startswith("notes/"):
+            yield ["driver note", text_of(section[0]), sentence, place, " ".join(errors)]
+        for error in errors:
+            if env.get_domain("cuda").place("error", error) == place:
+                yield ["error", error, sentence_with(error, section), place, ""]
+
+
+def sentence_with(word, section):
+    """The first sentence of a section that has the word."""
+    for paragraph in section.findall(nodes.paragraph):
+        for sentence in re.split(r"(?<=[.:]) ", text_of(paragraph)):
+            if word in sentence:
+                return sentence
+    return text_of(section[0])
+
+
+def question_places(env, page, doctree):
+    """The rows of tables; a row of the clinic leads to its case, which tells more."""
+    for row in doctree.findall(nodes.row):
+        if row.get("asked"):
+            cells = [text_of(cell) for cell in row]
+            if page == "clinic":
+                case = next(name for name in env.titles if text_of(env.titles[name]) in cells)
+                yield ["case", cells[0], text_of(env.titles[case]), (case, ""), case[10:]]
+                continue
+            yield ["question", cells[0], cells[1], (page, row["ids"][-1]), " ".join(cells[2:])]
+
+
+def heading_places(doctree):
+    """The headings that ask, each with the first paragraph of its answer, and found by the links
+    of it, which name projects and their issues."""
+    for section in doctree.findall(nodes.section):
+        name = text_of(section[0])
+        answer = next(iter(section.findall(nodes.paragraph)), None)
+        if name.endswith("?") and answer:
+            links = " ".join(map(text_of, section.findall(nodes.reference)))
+            yield ["question", name, text_of(answer), ("questions", section["ids"][0]), links]
+
+
+def word_places(doctree):
+    for item in doctree.findall(nodes.definition_list_item):
+        for term in item.findall(nodes.term):
+            if term["ids"]:
+                yield [
+                    "word",
+                    text_of(term),
+                    text_of(item[-1][0]),
+                    ("glossary", term["ids"][0]),
+                    "",
+                ]
+
+
+def symptom_places(env, anchors):
+    labels = env.get_domain("std").anonlabels
+    text = (ROOT / SYMPTOMS).read_text(encoding="utf-8")
+    for block in re.findall(r"^(?![# \n].*)(.+)\n +(.+)\n +(.+)$", text, re.M):
+        question, place, answer = block
+        page, _, section = place.partition(" ")
+        found = labels.get(page, (page, section))
+        if found[0] not in anchors or (found[1] and found[1] not in anchors[found[0]]):
+            LOG.warning('%s: "%s" leads to %s, which is not there.', SYMPTOMS, question, place)
+            continue
+        yield ["symptom", question, answer, found, ""]
+
+
+def read_doctree(env, page):
+    """What a page says, with titles in the place of the names of references."""
+    doctree = env.get_doctree(page)
+    labels = env.get_domain("std").labels
+    for reference in list(doctree.findall(addnodes.pending_xref)):
+        target = reference.get("reftarget", "")
+        if reference.get("refexplicit"):
+            continue
+        if reference.get("reftype") == "ref" and target in labels:
+            reference.replace_self(nodes.Text(labels[target][2]))
+        elif reference.get("reftype") == "doc" and target.lstrip("/") in env.titles:
+            reference.replace_self(nodes.Text(text_of(env.titles[target.lstrip("/")])))
+    return doctree
+
+
+def places(env):
+    pages = {page: read_doctree(env, page) for page in sorted(env.found_docs)}
+    anchors = {
+        page: {name for node in doctree.findall(nodes.Element) for name in node.get("ids", ())}
+        for page, doctree in pages.items()
+    }
+    found = [*symptom_places(env, anchors), *api_places(env)]
+    for page, doctree in pages.items():
+        found += question_places(env, page, doctree)
+        found += note_places(env, page, doctree)
+        found += section_places(env, page, doctree)
+        if page == "glossary":
+            found += word_places(doctree)
+        elif page == "questions":
+            found += heading_places(doctree)
+        elif LESSON.fullmatch(page):
+            asks = manifest.manifest(page)["question"]
+            found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
+    # An error with which a symptom begins is found there. Errors come last.
+    told = {place[1].split(" ")[0].strip(":") for place in found if place[0] == "symptom"}
+    found = [place for place in found if place[0] != "error" or place[1] not in told]
+    return sorted(found, key=lambda place: place[0] == "error")
+
+
+def write_places(app, error):
+    if error or app.builder.name != "html":
+        return
+    found = []
+    for kind, name, sentence, (page, anchor), more in places(app.env):
+        address = app.builder.get_target_uri(page) + (f"#{anchor}" if anchor else "")
+        found.append([kind, name, shortened(sentence), address, more.strip()])
+    lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
+    write(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
+    pages = json.dumps(dict(summaries(app)), ensure_ascii=False, indent=0)
+    write(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
+
+
+def summaries(app):
+    """The address of each page, and its first paragraphs as far as two lines have room. How long a
+    lesson takes stands in its first one."""
+    for page in sorted(app.env.found_docs):
+        paragraphs = [
+            text_of(each) for each in read_doctree(app.env, page).findall(nodes.paragraph)
+        ]
+        words = " ".join(each for each in paragraphs[:4] if not each.startswith("About "))
+        yield app.builder.get_target_uri(page), shortened(words, 200)
+
+
+def write(app, name, text):
+    file = app.outdir / "_static" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    app.add_js_file("finder.js", loading_method="defer")
+    app.connect("doctree-read", name_questions)
+    app.connect("build-finished", write_places)

@@ -1,0 +1,246 @@
+"""What runs in the reader's browser: the pool bench, and some lessons on their pages.
+
+    .. bench:: pool
+        the bench; in a book in one file, which has no scripts, its content instead
+    .. bench:: lesson
+        a form that runs the page's lesson, its solution, or this with a mistake, all of which the
+        simulated device for a page must have (simulated_device.py), with a link to the script of
+        the bench that has the lesson's number
+    :bench:`step through it <10_event>`
+        a link to the bench with that script of docs/live/scripts
+
+The page's stepper shows what was run, so a script in _static/sources has the text of its programs.
+"""
+
+import json
+import re
+from hashlib import sha256
+from html import escape
+from itertools import zip_longest
+from pathlib import Path
+from urllib.parse import urlencode
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from .page import in_html
+from .runs import sources_of_text, text_of, variant
+from .sources import LISTED_TOO
+
+from . import simulated_device
+from .manifest import lessons, manifest
+from .rungs import RUNGS, TABLE
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "docs/live/scripts"
+# Whose checksums are on the pages of lessons.
+LIVE_FILES = (
+    TABLE,
+    "docs/_static/run_steps.js",
+    "docs/live/live.wasm",
+    "simulator/os/web/device.js",
+)
+BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
+SCHEDULES = {
+    "measured": "measured: with costs recorded on an H200",
+    "instant": "instant: work takes no time",
+    "late": "late: each operation takes a second longer",
+    "random:1": "random:1: faster or slower, by chance",
+    "random:2": "random:2: the same, with other numbers",
+}
+DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
+
+
+def ready_scripts():
+    """Each with the title that its first line has behind "//"."""
+    return [
+        {"title": text.splitlines()[0].removeprefix("//").strip(), "text": text}
+        for text in (file.read_text(encoding="utf-8") for file in sorted(SCRIPTS.glob("*.txt")))
+    ]
+
+
+class PoolBench(SphinxDirective):
+    has_content = True
+
+    def run(self):
+        for file in SCRIPTS.glob("*.txt"):
+            self.env.note_dependency(str(file))
+        self.env.note_dependency(str(ROOT / TABLE))
+        rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
+        scripts = escape(json.dumps(ready_scripts()))
+        otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
+        bench = in_html(
+            f'<div class="stepper bench" id="pool-bench" data-scripts="{scripts}" '
+            f'data-rungs="{rungs}">'
+            "<p>The bench needs JavaScript.</p></div>"
+        )
+        return [bench, otherwise]
+
+
+def address_of(script):
+    """The bench with that file of SCRIPTS, of which no line has run yet."""
+    state = urlencode({"script": script.read_text(encoding="utf-8"), "lines": 0})
+    return f"bench.html#{state}"
+
+
+def bench_link(lesson):
+    """The bench with the lesson's script, if it has one."""
+    for file in SCRIPTS.glob(f"{lesson[:2]}_*.txt"):
+        return f'<p><a href="{escape(address_of(file))}">Its calls on the pool bench</a></p>'
+    return ""
+
+
+class BenchLink(SphinxRole):
+    def run(self):
+        words, separator, name = self.text.removesuffix(">").rpartition(" <")
+        file = SCRIPTS / f"{name}.txt"
+        if not separator or not file.exists():
+            have = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.txt")))
+            message = self.inliner.reporter.error(
+                f"bench: expected `words <SCRIPT>` with one of {have}, got `{self.text}`",
+                line=self.lineno,
+            )
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        self.env.note_dependency(str(file))
+        up = "../" * self.env.docname.count("/")
+        link = nodes.raw(
+            "",
+            f'<a class="reference" href="{up}{escape(address_of(file))}">{escape(words)}</a>',
+            format="html",
+        )
+        plain = addnodes.only("", nodes.inline(text=words), expr="not builder_html")
+        return [addnodes.only("", link, expr="builder_html"), plain], []
+
+
+def mutants_of(lesson):
+    """Those that run in a page: {program: what is wrong with it, in words}."""
+    programs = (f"mutants/{lesson}/{name}" for name in manifest(lesson)["live_mutants"])
+    return {program: mistake_of(program) for program in programs}
+
+
+def mistake_of(program):
+    """The sentence about it, within another."""
+    words = variant(program).about
+    return words[0].lower() + words[1:].removesuffix(".")
+
+
+def line_of(program):
+    """The first line that is not as in the solution."""
+    solution = text_of(f"solutions/{program.split('/')[1]}.c").splitlines()
+    lines = text_of(f"build/{program}.c").splitlines()
+    pairs = zip_longest(solution, lines)
+    return next(number for number, (one, other) in enumerate(pairs, 1) if one != other)
+
+
+def sources_of(lesson):
+    """The script that run_steps.js needs to make steps of a run of the lesson."""
+    files = [f"{folder}/{lesson}.c" for folder in ("lessons", "solutions")]
+    files += [f"build/{program}.c" for program in mutants_of(lesson)]
+    sources = {file: text_of(file) for file in files}
+    because = {rung.name: rung.because for rung in RUNGS}
+    return f"window.workbookProgram = {json.dumps({'sources': sources, 'because': because})};\n"
+
+
+def scripts_of(lesson):
+    """What the browser loads to run the lesson: addresses in _static, with their checksums."""
+    texts = {
+        "simulated_device.js": simulated_device.script(),
+        "run_steps.js": (ROOT / "docs/_static/run_steps.js").read_text(encoding="utf-8"),
+        f"sources/{lesson}.js": sources_of(lesson),
+    }
+    return [f"{name}?v={sha256(text.encode()).hexdigest()[:8]}" for name, text in texts.items()]
+
+
+def form(lesson):
+    scripts = escape(json.dumps(scripts_of(lesson)))
+    schedules = "".join(
+        f'<option value="{name}">{words}</option>' for name, words in SCHEDULES.items()
+    )
+    default = DEFAULT.search((ROOT / f"solutions/{lesson}.c").read_text(encoding="utf-8"))[1]
+    most = manifest(lesson)["live_most"]
+    mistakes = "".join(
+        f'<option value="{program}" data-line="{line_of(program)}">{escape(words)}</option>'
+        for program, words in mutants_of(lesson).items()
+    )
+    if mistakes:
+        mistakes = f'<optgroup label="the solution with a mistake">{mistakes}</optgroup>'
+    return (
+        f'<div class="live" data-scripts="{scripts}" hidden><form class="bench-row">'
+        '<span class="bench-field"><label for="live-program">Run here</label>'
+        '<select id="live-program">'
+        f'<option value="solutions/{lesson}">the solution</option>'
+        f'<option value="lessons/{lesson}">the starter</option>'
+        f"{mistakes}</select></span>"
+        '<span class="bench-field"><label for="live-argument">argument, 1 to '
+        f"{most} MiB</label>"
+        f'<input id="live-argument" type="number" min="1" max="{most}" '
+        f'placeholder="{default}"></span>'
+        '<span class="bench-field"><label for="live-schedule">schedule</label>'
+        f'<select id="live-schedule">{schedules}</select></span>'
+        '<button type="submit">Run</button> <button type="button" hidden>Stop</button></form>'
+        '<pre class="live-output" tabindex="0" role="region" aria-label="What it prints"></pre>'
+        '<pre aria-live="polite"></pre><p class="live-steps"></p>'
+        f"{bench_link(lesson)}</div>"
+    )
+
+
+class RunHere(SphinxDirective):
+    def run(self):
+        lesson = self.env.docname
+        if not simulated_device.has(f"solutions/{lesson}"):
+            raise self.error(f"docs/live/live.wasm has no program of {lesson}: make live")
+        for program in mutants_of(lesson):
+            if not simulated_device.has(program):
+                raise self.error(f"docs/live/live.wasm has no program {program}: make live")
+        for file in (
+            *sources_of_text(f"lessons/{lesson}.c"),
+            f"tests/lessons/{lesson}/manifest.ini",
+            *LIVE_FILES,
+        ):
+            self.env.note_dependency(str(ROOT / file))
+        return [in_html(form(lesson))]
+
+
+def expect_form(app, doctree):
+    """A lesson that can run in the page does."""
+    lesson = app.env.docname
+    if simulated_device.has(f"solutions/{lesson}") and not any(
+        'class="live"' in raw.astext() for raw in doctree.findall(nodes.raw)
+    ):
+        raise ExtensionError(f"docs/{lesson}.rst has no bench:: lesson, though it could run")
+
+
+def add_scripts(app, pagename, templatename, context, doctree):
+    body = context.get("body", "")
+    if 'id="pool-bench"' in body:
+        for sheet in ("stepper.css", "bench.css"):
+            app.add_css_file(sheet)
+        for script in BENCH_SCRIPTS:
+            app.add_js_file(script, loading_method="defer")
+    elif 'class="live"' in body:
+        app.add_css_file("bench.css")
+        app.add_js_file("live.js", loading_method="defer")
+
+
+def write_scripts(app):
+    """Before the pages, whose addresses of scripts have their checksums."""
+    if app.builder.name != "html":
+        return
+    folder = Path(app.outdir) / "_static"
+    (folder / "sources").mkdir(parents=True, exist_ok=True)
+    script = simulated_device.script()
+    (folder / "simulated_device.js").write_text(script, encoding="utf-8")
+    for file in (ROOT / "lessons").glob("[0-9][0-9]_*.c"):
+        if simulated_device.has(f"solutions/{file.stem}"):
+            text = sources_of(file.stem)
+            (folder / "sources" / f"{file.stem}.js").write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    LISTED_TOO.update(f"build/{program}.c" for name in lessons() for program in mutants_of(name))
+    app.add_role("bench", BenchLink())
+    app.connect("doctree-read", expect_form)
+    app.connect("html-page-context", add_scripts)
+    app.connect("builder-inited", write_scripts)

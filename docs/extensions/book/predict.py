@@ -1,0 +1,427 @@
+"""Questions whose answers are in a run, which is made while the book is built.
+
+    .. predict:: How many MiB does the pool reserve after the free?
+       :run: solutions/04_release_threshold 40
+       :kind: MiB
+       :fields:
+          threshold 0  | ^ +0 +0 +\\d+ +(\\d+)
+          threshold 48 | ^ +48 +0 +\\d+ +(\\d+)
+       :why: A free returns memory to the pool, and not to the device.
+
+       The closing questions of a page have their one sentence here, and no :why:. The sentence says
+       why, and answers no other question that the reader may not have come to.
+    .. until-answered::
+        what follows it in its section stays folded until each question above it that has a :why:
+        is answered
+    .. predict-answers::
+        the answers of the closing questions above, folded
+
+A run is a program with its arguments and settings (SIM_SCHEDULE=late), or a file of a recording.
+Each field has a label, which may be empty, and the regular expression that finds its answer in what
+the run printed on stdout and stderr, followed by "exit status N". The group of the expression is
+the answer; without a group the number of lines that match is. "journal call=cudaFreeAsync stream=2"
+counts lines of the journal. A field with another run names it before the expression:
+[solutions/04_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
+A question about one function names it: "@importer cudaMemPoolDestroy: (.*)" finds only what that
+function printed. The reply names the function and the line that printed an answer, and
+build/docs/answers.txt has all of them, for tests/book/answers.txt.
+
+The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
+list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in
+"the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
+each field has a kind of its own: label | kind | expression. An indented line continues a field.
+
+A wrong answer that somebody holds for a reason gets that reason, and one thing to look at:
+       :beliefs:
+          192 | You added the two. | What does a threshold count: free memory, or all of it?
+          live 128 = 160 | ... | ...
+A value that several fields could have is behind the label of its field. Any other number is too
+much or too little.
+
+The stepper of the page asks a question before the step that leads to its answer (asked.py). Where
+the run decides the answer long before it prints it, `at` names the call: "FUNCTION: TEXT".
+
+A question whose answer is not found ends the build. docs/_static/predict.js makes the blanks
+fields; without it, in print and in an EPUB, they stay blanks. It gets each printed line with its
+place in the run, and the place of each answer: so a reply can leave out what other questions ask.
+"""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from .page import BookDirective, block, indent
+from .printed import printed as printed_by
+from .runs import ROOT, BookError, command_of, expect_recorded, recording_of, run_program
+
+
+def parse_run(words):
+    """(program or recording, arguments, environment) of the words that name a run."""
+    programs = [word for word in words if "/" in word and "=" not in word]
+    if len(programs) != 1:
+        raise ValueError(f"a run has one program, and not {len(programs)}: {' '.join(words)}")
+    rest = [word for word in words if word not in programs]
+    environment = tuple(word for word in rest if re.match("[A-Z_]+=", word))
+    arguments = tuple(word for word in rest if word not in environment)
+    return programs[0], arguments, environment
+
+
+def read_run(words):
+    """(what it printed, its journal, the command that a reader types)."""
+    program, arguments, environment = parse_run(words)
+    if program.endswith(".txt"):
+        return (ROOT / program).read_text(encoding="utf-8"), [], program
+    run = run_program(program, arguments, environment)
+    if (
+        program.startswith("solutions/")
+        and not environment
+        and (ROOT / recording_of(program, arguments)).exists()
+    ):
+        expect_recorded(program, arguments, run)
+    printed = f"{run.output}{run.errors}exit status {run.status}\n"
+    if program.startswith("simulator/tests/"):
+        return printed, run.journal, program
+    command = command_of(program, arguments, environment)[2:].replace("\n$ ", " && ")
+    return printed, run.journal, command
+
+
+class Found(NamedTuple):
+    """An answer, None where there is none, and where it was printed."""
+
+    answer: Optional[str]
+    span: Optional[list]  # of the answer, from the beginning of what the run printed
+    lines: list  # [[begin, text]] of the lines that have it; -1: not of what the run printed
+    place: str
+
+
+def find(where, printed, journal, words):
+    if where.startswith("journal "):
+        wanted = dict(pair.split("=", 1) for pair in where.split()[1:])
+        found = [
+            line
+            for line in journal
+            if all(str(line.get(key)) == value for key, value in wanted.items())
+        ]
+        lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:4]]
+        return Found(str(len(found)) if found else None, None, lines, "the journal")
+    matches = matches_of(where, printed, words)
+    if not matches:
+        return Found(None, None, [], "")
+    match, frames = matches[0]
+    if match.re.groups == 0:
+        lines = [line for each, _ in matches[:4] for line in lines_of(printed, each)]
+        return Found(str(len(matches)), None, lines, place_of(frames))
+    return Found(match[1], list(match.span(1)), lines_of(printed, match), place_of(frames))
+
+
+def matches_of(where, printed, words):
+    """[(match, [(function, file, line)] of what printed it)] of what a field finds."""
+    function, _, expression = where[1:].partition(" ") if where[0] == "@" else ("", "", where)
+    found = []
+    for match in re.finditer(expression, printed, re.M):
+        frames = frames_of(printed, match, words)
+        if not function or function in [frame[0] for frame in frames]:
+            found.append((match, frames))
+    return found
+
+
+def line_at(printed, match):
+    """(begin, text, column) of the line in which a match begins, or its group does."""
+    at = match.start(1 if match.re.groups else 0)
+    begin = printed.rfind("\n", 0, at) + 1
+    return begin, printed[begin:].split("\n", 1)[0], at - begin
+
+
+def frames_of(printed, match, words):
+    """[(function, file, line)] of what printed the answer; [] for a recording or a report."""
+    program, arguments, environment = parse_run(words)
+    if program.endswith(".txt"):
+        return []
+    _, line, column = line_at(printed, match)
+    return printed_by(program, arguments, environment, line, column)
+
+
+def place_of(frames):
+    """The innermost function that is the program's own, not of a header that it includes."""
+    for function, file, line in frames:
+        if file.endswith(".c"):
+            return f"{function}, line {line}"
+    return ""
+
+
+def lines_of(printed, match):
+    """[begin, text] of the line in which a match begins, or its group does. Of a row of numbers the
+    heading, too."""
+    begin, text, _ = line_at(printed, match)
+    line = [begin, text]
+    if re.search("[A-Za-z]", line[1]):
+        return [line]
+    headings = [
+        [each.start(), each[0]]
+        for each in re.finditer(".+", printed[:begin])
+        if re.search("[A-Za-z]", each[0])
+    ]
+    return [*headings[-1:], line]
+
+
+# ---- one field ----
+
+OTHER_RUN = re.compile(r"\[([^]]+)\] ")
+
+
+def whole_lines(text):
+    """The lines of :fields:. One that is indented continues the one before."""
+    return [line for line in re.sub(r"\n +", " ", text).splitlines() if line.strip()]
+
+
+def parts_of(line, kind=None):
+    """(label, kind, expression) of a line of :fields:."""
+    parts = [part.strip() for part in line.split("|", 1 if kind else 2)]
+    if len(parts) != (2 if kind else 3):
+        raise ValueError(f'expected "label | {"" if kind else "kind | "}expression"')
+    return [parts[0], kind or parts[1], parts[-1]]
+
+
+def run_of(where, words):
+    """The words that name the run of a field: those of the question, or its own."""
+    other = OTHER_RUN.match(where)
+    if not other:
+        return words
+    return other[1].split() if "/" in other[1] else [*words, *other[1].split()]
+
+
+def read_field(label, kind, where, words):
+    """({label, unit or choices, answer, and where it was printed}, the command of the run, the
+    lines with the answer, and the function and line that printed them)."""
+    printed, journal, command = read_run(words)
+    answer, span, lines, place = find(OTHER_RUN.sub("", where, count=1), printed, journal, words)
+    field = {"label": label, "run": command, "span": span}
+    if " / " in kind:
+        choices = [choice.strip().partition("=") for choice in kind.split(" / ")]
+        field["choices"] = [words for words, _, _ in choices]
+        prints = {(after if equals else words): words for words, equals, after in choices}
+        found, answer = answer, prints.get(answer or "")
+        if found and answer is None:
+            raise ValueError(f'"{found}" is none of the choices')
+    else:
+        field["unit"], _, within = kind.partition(" within ")
+        if within:
+            field["within"] = float(within)
+        if answer is not None and not re.fullmatch(r"-?\d+(\.\d+)?", answer):
+            raise ValueError(f'"{answer}" is no number')
+    if answer is None:
+        raise ValueError(f"{command} printed nothing that is an answer:\n{printed}")
+    return {**field, "answer": answer}, command, lines, place
+
+
+def read_beliefs(text, fields):
+    """[{field, value, belief, look}] of the lines of :beliefs:, field being its index or None."""
+    beliefs = []
+    for line in whole_lines(text):
+        what, *words = (part.strip() for part in line.split(" | "))
+        if len(words) != 2:
+            raise ValueError('expected "value | belief | what to look at"')
+        label, _, value = what.rpartition(" = ")
+        number = next((i for i, field in enumerate(fields) if field["label"] == label), None)
+        if label and number is None:
+            raise ValueError(f'no field is called "{label}"')
+        for field in [fields[number]] if label else fields:
+            if "choices" in field and value not in field["choices"]:
+                raise ValueError(f'"{value}" is none of the choices')
+            if "unit" in field and not re.fullmatch(r"-?\d+(\.\d+)?", value):
+                raise ValueError(f'"{value}" is no number')
+            if value == field["answer"] and (label or len(fields) == 1):
+                raise ValueError(f"{value} is the answer")
+        words = [each.replace("``", "") for each in words]
+        beliefs.append({"field": number, "value": value, "belief": words[0], "look": words[1]})
+    return beliefs
+
+
+# ---- the directives ----
+
+
+class Predict(BookDirective):
+    has_content = True
+    option_spec = {
+        "run": directives.unchanged_required,
+        "kind": directives.unchanged_required,
+        "fields": directives.unchanged_required,
+        "beliefs": directives.unchanged_required,
+        "why": directives.unchanged_required,
+        "at": directives.unchanged_required,
+    }
+
+    def run(self):
+        if self.content and "why" in self.options:
+            raise self.error("a closing question has its reason as content, and no option why")
+        lacking = {"run", "fields"} - set(self.options)
+        if lacking:
+            raise self.error(f"predict needs the option {', '.join(sorted(lacking))}")
+        group = "closing" if self.content else "predict"
+        asked = self.env.temp_data.setdefault(f"{group} questions", [])
+        self.shown = []  # [command, what printed it, lines]: what the reply shows
+        self.keys = []
+        self.asked = []  # what asked.py has of each field
+        fields = [self.field(line) for line in whole_lines(self.options["fields"])]
+        number = len(asked) + 1
+        on_page = self.env.temp_data.setdefault("asked questions", [])
+        shown_number = len(on_page) + 1  # the reader's: of all questions of the page
+        printed = [(*shown[:2], [text for _, text in shown[2]]) for shown in self.shown]
+        asked.append((shown_number, printed, list(self.content)))
+        text = " ".join(self.arguments[0].split())
+        self.env.answer_keys.setdefault(self.env.docname, []).extend(
+            [f"{self.env.docname}, {group} {number}: {text}", *self.keys]
+        )
+
+        name = f"{group}-{number}"
+        on_page.append({"name": name, "fields": self.asked, "at": self.options.get("at")})
+        question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
+        found, messages = self.parse_inline(f"{shown_number}. {text}")
+        question += found
+        try:
+            beliefs = read_beliefs(self.options.get("beliefs", ""), fields)
+        except ValueError as error:
+            raise BookError(
+                f"{self.env.docname}: beliefs of question {shown_number}: {error}"
+            ) from error
+        data = {"fields": fields, "printed": self.shown, "beliefs": beliefs}
+        data = escape(json.dumps(data))
+        rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
+        box = nodes.container(classes=["predict"], ids=[name])
+        box += question
+        box += nodes.raw(
+            "",
+            f'<ul class="predict-fields" data-page="{self.env.docname}" data-name="{name}"'
+            f' data-question="{data}">{rows}</ul>',
+            format="html",
+        )
+        return [box, *messages, *self.reason(box)]
+
+    def reason(self, box):
+        """Puts the sentence of :why: into the box, hidden: the reply has a copy of it."""
+        if "why" not in self.options:
+            return []
+        found, messages = self.parse_inline(" ".join(self.options["why"].split()))
+        box += nodes.raw("", '<div class="predict-why" hidden="hidden">', format="html")
+        box += nodes.paragraph("", "", *found)
+        box += nodes.raw("", "</div>", format="html")
+        return messages
+
+    def field(self, line):
+        """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
+        try:
+            label, kind, where = parts_of(line, self.options.get("kind"))
+            words = run_of(where, self.options["run"].split())
+            self.depend_on_run(words)
+            field, command, lines, place = read_field(label, kind, where, words)
+        except (ValueError, re.error) as error:
+            raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
+        self.asked.append((label, kind, where, words, field["answer"]))
+        self.keys.append(f"  {label or '-'}: {field['answer']}; {command}; {place or 'report'}")
+        if "MUTANT=" in command:  # no file that the reader has is numbered so
+            place = place and place.split(",")[0]
+        seen = [text for each in self.shown if each[0] == command for _, text in each[2]]
+        for shown in self.shown:
+            if shown[:2] == [command, place]:
+                break
+        else:
+            if lines and all(text in seen for _, text in lines):
+                return field  # two calls of printf wrote one line, which is shown already
+            shown = [command, place, []]
+            self.shown.append(shown)
+        for begin, text in lines:
+            if text not in [each for _, each in shown[2]]:
+                shown[2].append([begin, text])
+        return field
+
+    def depend_on_run(self, words):
+        program = parse_run(words)[0]
+        self.depend("docs/extensions/book/predict.py")
+        if program.endswith(".txt"):
+            self.depend(program)
+        elif program.startswith("simulator/tests/"):
+            self.depend(f"{program.removesuffix('_wrong')}.c")
+        else:
+            self.depend_on_program(program)
+
+    @staticmethod
+    def blank(field):
+        label = f"{escape(field['label'])}: " if field["label"] else ""
+        line = '<span class="predict-blank"></span>'
+        if "unit" in field:
+            return f"{label}{line} {escape(field['unit'])}"
+        return f"{label}{line} ({escape(', '.join(field['choices']))})"
+
+
+def verb_of(command):
+    """A file does not print."""
+    return "has" if command.endswith(".txt") else "prints"
+
+
+def in_place(place):
+    return f" in {place}" if place else ""
+
+
+class UntilAnswered(SphinxDirective):
+    def run(self):
+        if not self.env.temp_data.get("predict questions"):
+            raise self.error("until-answered:: has no question with a :why: above it")
+        return [nodes.raw("", '<div class="predict-until"></div>', format="html")]
+
+
+class PredictAnswers(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        lines = [".. dropdown:: The answers", "   :class-container: predict-answers", ""]
+        for number, shown, why in self.env.temp_data.get("closing questions", []):
+            item = []
+            for command, place, printed in shown:
+                item += [f"``{command}`` {verb_of(command)}{in_place(place)}:", ""]
+                item += block("\n".join(printed) or "(nothing)", kind="wrapped")
+            item += why
+            lines += indent([f"{number}. {item[0]}", *indent(item[1:]), ""])
+        return self.lines(lines)
+
+
+# ---- all answers, in one file ----
+
+
+def start(app):
+    """A dictionary of the environment, which a builder that reads no page again has from before."""
+    if not hasattr(app.env, "answer_keys"):
+        app.env.answer_keys = {}
+
+
+def forget(app, env, page):
+    env.answer_keys.pop(page, None)
+
+
+def merge(app, env, pages, other):
+    """What another process of the build has read."""
+    env.answer_keys.update(
+        {page: other.answer_keys[page] for page in pages if page in other.answer_keys}
+    )
+
+
+def write_answers(app, error):
+    whole = Path(app.srcdir) == ROOT / "docs"  # and not a page of a test
+    if error is None and app.builder.name == "html" and whole:
+        lines = [line for page in sorted(app.env.answer_keys) for line in app.env.answer_keys[page]]
+        file = ROOT / "build" / "docs" / "answers.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", start)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("build-finished", write_answers)
+    app.add_js_file("predict.js", loading_method="defer")

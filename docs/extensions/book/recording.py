@@ -1,0 +1,227 @@
+"""The notes about one driver, and the recordings that they show.
+
+    .. recorded:: one-gpu.txt
+       :start-at: threshold 50331648
+        lines of simulator/tests/facts/one-gpu.txt as a small table, with sizes in MiB, and a link
+        to the place in the file. More than SMALL lines are shown as they are, in a fold. The
+        options are those of literalinclude.
+    .. documented: names only a trim
+        a comment: what the documentation states about the note's subject: two to ten words, or nothing
+    .. collected:: notes
+        every note of docs/notes: its title, what is documented, the lessons that refer to it
+
+Nothing is typed by hand that a recording has: the table is made from its lines.
+"""
+
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
+from sphinx.util import parselinenos
+from sphinx.util.docutils import SphinxDirective
+
+from .sources import file_reference
+
+ROOT = Path(__file__).resolve().parents[3]
+FACTS = "simulator/tests/facts"
+SMALL = 10
+MIB = 1 << 20
+NOTHING = re.compile(r"\s*(\[\w+\] )?end|rc 0")  # a process that ended as it should
+# Between what the program did and what was returned or measured: the first of these that is there.
+GAP = re.compile(r"\s{2,}")
+# A gap comes first before numbered figures; one space alone must do where a line fills its column.
+BETWEEN = (
+    re.compile(r"\s*->\s*"),
+    re.compile(r"\s{2,}(?=1: \S+ 2: )"),
+    re.compile(r":\s+"),
+    GAP,
+    re.compile(r" (?=(?:used|reserved) \d+ high )"),
+    re.compile(r" (?=cuda(?:Success|Error\w+)$)"),
+)
+SPEAKER = re.compile(r"(\[\w+\]|importer|exporter)\s{2,}")
+FIGURE = re.compile(r"\s*(?P<name>[a-z][a-z ]*?) (?P<value>\d+)\b[,;]?")
+NOTE = re.compile(
+    r"^\.\. _(?P<label>note-[a-z-]+):\n\n(?P<title>.+)\n-+\n(?:\n\.\. documented:(?P<stated>.*))?",
+    re.M,
+)
+
+
+def in_mib(text):
+    """Sizes of a MiB and more, which a recording has in bytes."""
+
+    def shown(match):
+        value = int(match[0].removesuffix(" bytes"))
+        if value == 2**64 - 1:
+            return "the maximum"
+        if value < MIB:
+            return match[0]
+        whole, more = divmod(value, MIB)
+        if more > MIB // 2:
+            whole, more = whole + 1, more - MIB
+        return f"{whole:,} MiB" + (f" {'+' if more > 0 else '-'} {abs(more):,}" if more else "")
+
+    return re.sub(r"(?<![\w.])\d{7,}(?![\w.])( bytes\b)?", shown, text)
+
+
+def figures(result):
+    """[(name, value)] of what consists of such pairs alone, else nothing.
+
+    "reserved 32 used 1 | after a 2nd: reserved 64" has three; "stream sync: 32" is one as well.
+    """
+    found = []
+    for part in result.split(" | "):
+        label, _, pairs = part.rpartition(": ")
+        if pairs.strip().isdigit() and label:
+            found.append((label, pairs.strip()))
+            continue
+        if not pairs or FIGURE.sub("", pairs).strip():
+            return []
+        found += [
+            (f"{label}: {m['name']}" if label else m["name"], m["value"])
+            for m in FIGURE.finditer(pairs)
+        ]
+    return found
+
+
+def join(result):
+    """Columns in one: a word and its number stay together."""
+    return GAP.sub(", ", re.sub(r"(?<=[a-z])\s{2,}(?=\d)", " ", result))
+
+
+def split_line(line):
+    line = line.strip()
+    if speaker := SPEAKER.match(line):
+        did, result = split_line(line[speaker.end() :])
+        return (f"{speaker[1]} {did}", result) if result else (speaker[1], did)
+    for between in BETWEEN:
+        found = list(between.finditer(line))
+        if found:
+            result = line[found[0].end() :]
+            return line[: found[0].start()], join(result) if between is GAP else result
+    return line, ""
+
+
+def rows_of(lines):
+    """A head and rows: a column for each figure where all lines have the same, else two."""
+    split = [split_line(line) for line in lines]
+    found = [figures(result) for _, result in split]
+    names = [name for name, _ in found[0]]
+    if all([name for name, _ in each] == names for each in found) and len(names) in range(1, 8):
+        head = ["the program", *names]
+        return head, [[did, *(v for _, v in each)] for (did, _), each in zip(split, found)]
+    return ["the program", "returned or measured"], [list(pair) for pair in split]
+
+
+def is_case(line):
+    return line.startswith(("== ", "## "))
+
+
+def small(lines):
+    """The lines that a table shows, or [] where they are too many: a process of the program begins
+    with "== its name", which is shown where there are several, as is "## " and a heading."""
+    lines = [line for line in lines if not NOTHING.fullmatch(line)]
+    if sum(map(is_case, lines)) < 2:
+        lines = [line for line in lines if not is_case(line)]
+    return lines if len(lines) <= SMALL + sum(map(is_case, lines)) else []
+
+
+def cell(text, **more):
+    return nodes.entry("", nodes.paragraph(text=in_mib(text)), **more)
+
+
+def table(lines):
+    head, rows = rows_of([line for line in lines if not is_case(line)])
+    rows = iter(rows)
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    group += nodes.thead("", nodes.row("", *map(cell, head)))
+    group += nodes.tbody(
+        "",
+        *(
+            nodes.row("", cell(line[3:], morecols=len(head) - 1), classes=["case"])
+            if is_case(line)
+            else nodes.row("", *map(cell, next(rows)))
+            for line in lines
+        ),
+    )
+    return nodes.table("", group, classes=["recorded"])
+
+
+class Recording(SphinxDirective):
+    required_arguments = 1
+    option_spec = {
+        name: LiteralInclude.option_spec[name]
+        for name in ("start-at", "start-after", "end-at", "end-before", "lines")
+    }
+
+    def run(self):
+        name = self.arguments[0]
+        file = ROOT / FACTS / name
+        self.env.note_dependency(str(file))
+        try:
+            reader = LiteralIncludeReader(str(file), dict(self.options), self.config)
+            text, _ = reader.read()
+        except (OSError, ValueError) as why:
+            raise self.error(f"{FACTS}/{name}: {why}") from why
+        lines = [line for line in text.splitlines() if line.strip()]
+        few = small(lines)
+        many = sum(not is_case(line) for line in few) or len(lines)
+        count = f"{many} line{'' if many == 1 else 's'} of "
+        if few:
+            source = nodes.paragraph(classes=["recorded"])
+            source += nodes.Text(count)
+            source += file_reference(f"{FACTS}/{name}", name, self.first_line(file))
+            return [table(few), source]
+        fold = (
+            f'<details class="recorded"><summary>{count}{name}</summary>'
+            f"<pre>{escape(text.rstrip())}</pre></details>"
+        )
+        return [nodes.raw("", fold, format="html")]
+
+    def first_line(self, file):
+        """The number of the first line that is shown."""
+        options = dict(self.options)
+        first = parselinenos(options.pop("lines", "1"), 1 << 20)[0]
+        reader = LiteralIncludeReader(str(file), {**options, "lineno-match": None}, self.config)
+        reader.read()
+        return reader.lineno_start + first
+
+
+class NotesSummary(SphinxDirective):
+    def run(self):
+        folder = ROOT / "docs"
+        mentions = {}
+        for page in sorted(folder.glob("[0-9][0-9]_*.rst")):
+            self.env.note_dependency(str(page))
+            for label in set(re.findall(r"\bnote-[a-z-]+", page.read_text(encoding="utf-8"))):
+                mentions.setdefault(label, []).append(page.stem)
+        found = []
+        for name in re.findall(r"^   .*<(notes/\w+)>$", self.content_of_toctree(), re.M):
+            page = folder / f"{name}.rst"
+            self.env.note_dependency(str(page))
+            text = page.read_text(encoding="utf-8")
+            found += [
+                f".. rubric:: {text.splitlines()[0].removeprefix('Driver notes: ').capitalize()}",
+                "",
+                *self.table(text, mentions),
+            ]
+        return self.parse_text_to_nodes("\n".join(found))
+
+    def content_of_toctree(self):
+        return Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
+
+    def table(self, text, mentions):
+        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 50 32 18", ""]
+        lines += ["   * - the driver", "     - the documentation", "     - lessons"]
+        for note in NOTE.finditer(text):
+            if note["stated"] is None:
+                raise self.error(f'{note["label"]}: its title is not followed by ".. documented:"')
+            lessons = (f":doc:`{page[:2]} <{page}>`" for page in mentions.get(note["label"], []))
+            lines += [
+                f"   * - :ref:`{note['label']}`",
+                f"     - {note['stated'].strip()}",
+                f"     - {', '.join(lessons)}",
+            ]
+        return [*lines, ""]

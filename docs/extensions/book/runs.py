@@ -1,0 +1,330 @@
+"""Builds and runs the workbook's programs on the simulated device, while the book is built.
+
+Each program runs once for given arguments and environment, in build/docs; every directive that asks
+again gets the same Run.
+"""
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+from fcntl import LOCK_EX, flock
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+LIBRARY = "build/simulator/libcudart.so.13"
+COMPILER = shlex.split(os.environ.get("CC") or "gcc")
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith(("SIM_", "BATS_", "MAKE"))
+    and name not in ("MFLAGS", "LESSON", "LD_LIBRARY_PATH")
+}
+
+
+class BookError(SystemExit):
+    """Ends the build with a sentence and exit status 1, without Sphinx's report about itself."""
+
+
+class Run(NamedTuple):
+    status: int
+    output: str
+    errors: str
+    journal: list  # of the process that made the first CUDA call
+    second: list  # of the one that lived beside it, if any
+    second_process: int  # that one's number for the system; 0: there is none
+    printed: bytes  # what printed.c wrote
+
+
+NAMED_PROGRAM = re.compile(
+    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|repairs|docs/clinic|docs/programs"
+    r"|simulator/tests/litmus)"
+    r"/\w+)\b"
+)
+
+
+TO_COMPILE = []  # the files that compile_named builds
+COMPILED = set()  # the programs that it has built
+
+
+def script_of(file):
+    """A Python file of the tests as a module, which is in no package."""
+    spec = spec_from_file_location(f"workbook_{Path(file).stem}", ROOT / file)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+VARIANTS = script_of("tools/variants.py")
+MADE = ("mutants/", "starters/", "repairs/")
+
+
+def variant(program):
+    """In what mutants/NN_name/MISTAKE, starters/NN_name or repairs/NN_name differs."""
+    return VARIANTS.variant(f"build/{program}.c")
+
+
+@cache
+def made(program):
+    """The file of such a program, which is written if it is not there as it should be."""
+    file, text = ROOT / f"build/{program}.c", text_of(f"build/{program}.c")
+    if not file.exists() or file.read_text(encoding="utf-8") != text:
+        VARIANTS.replace(file, text)
+    return f"build/{program}.c"
+
+
+LESSON = re.compile(r"lessons/(\d\d_\w+)\.c")
+
+
+def text_of(file):
+    """What a file of the repository has in it: one of lessons/NN_name.c, as it is delivered,
+    whatever a student has made of it; one of build, which may not have been made yet."""
+    if lesson := LESSON.fullmatch(file):
+        file = f"build/starters/{lesson[1]}.c"
+    program = file.removeprefix("build/").removesuffix(".c")
+    if program.startswith(MADE):
+        return VARIANTS.source(variant(program))
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+def sources_of_text(file):
+    """The files whose change changes that text."""
+    lesson = LESSON.fullmatch(file)
+    return sources_of(f"starters/{lesson[1]}") if lesson else [file]
+
+
+def sources_of(program):
+    """The files whose change changes the program."""
+    if program.startswith(MADE):
+        return VARIANTS.sources_of(f"build/{program}.c")
+    if program.startswith("simulator/tests/litmus/"):
+        return [f"{program.removesuffix('_wrong')}.c"]
+    return [f"{program}.c"]
+
+
+def compile_named(app, env, pages):
+    """Builds what the pages name that Sphinx is about to read, on all processors.
+
+    One that cannot be compiled is reported where a page runs it.
+    """
+    named = {
+        program
+        for page in pages
+        for program in NAMED_PROGRAM.findall(Path(env.doc2path(page)).read_text(encoding="utf-8"))
+        if all((ROOT / file).exists() for file in sources_of(program))
+    }
+    if not named:
+        return
+    files = [f"build/simulator/{program}" for program in sorted(named)]
+    TO_COMPILE.extend(ROOT / file for file in files)
+    done = subprocess.run(
+        ["make", "-s", "-k", f"-j{os.cpu_count()}", "BACKEND=simulator", *files],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    if done.returncode == 0:
+        COMPILED.update(named)
+
+
+@cache
+def compile_program(program):
+    """Builds build/simulator/PROGRAM; returns "" or what make printed."""
+    if program in COMPILED:
+        return ""
+    done = subprocess.run(
+        ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def variables_of(environment):
+    return {
+        "PATH": "/usr/bin:/bin",
+        "LC_ALL": "C",
+        "LD_LIBRARY_PATH": str(ROOT / "build" / "simulator"),
+        **dict(pair.split("=", 1) for pair in environment),
+    }
+
+
+def read_journal(text):
+    """The lines of a journal. Parsed as one list, which takes half as long as line by line."""
+    return json.loads(f"[{','.join(text.splitlines())}]")
+
+
+@cache
+def printed_library():
+    """Compiles printed.c, for the compiler's own machine."""
+    library = ROOT / "build" / "docs" / "printed.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        COMPILER
+        + ["-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/book/printed.c"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BookError(f"docs/extensions/book/printed.c does not compile:\n{done.stderr}")
+    return str(library)
+
+
+@cache
+def run_program(program, arguments=(), environment=()):
+    """Runs it in a folder of its own.
+
+    A program that cannot be compiled or does not end is no Run but an error of the build.
+    """
+    trouble = compile_program(program)
+    if trouble:
+        raise BookError(f"{program}.c does not compile:\n{trouble}")
+    folder = (
+        ROOT
+        / "build"
+        / "docs"
+        / "runs"
+        / "-".join([program, *arguments, *environment]).replace("/", "-")
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        flock(lock, LOCK_EX)  # another build may be about to make the same run
+        return run_in(folder, program, arguments, environment)
+
+
+def run_in(folder, program, arguments, environment):
+    """Runs it, and what it writes goes into the folder."""
+    journal, printed = folder / "journal.jsonl", folder / "printed"
+    for old in (*folder.glob("journal.jsonl*"), printed):
+        old.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(
+            [ROOT / "build" / "simulator" / program, *arguments],
+            cwd=ROOT,  # reports read the program's source, for the names of its streams
+            timeout=600,  # the machine may be busy
+            text=True,
+            errors="replace",
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env={
+                **variables_of(environment),
+                "SIM_JOURNAL": str(journal),
+                "LD_PRELOAD": printed_library(),
+                "PRINTED": str(printed),
+            },
+        )
+    except subprocess.TimeoutExpired:
+        raise BookError(f"{program} did not end within ten minutes.") from None
+    files = sorted(folder.glob("journal.jsonl*"))
+    journals = [read_journal(file.read_text()) for file in files]
+    return Run(
+        done.returncode,
+        done.stdout,
+        done.stderr,
+        *(journals + [[], []])[:2],
+        int(files[1].suffix[1:]) if len(files) > 1 else 0,
+        printed.read_bytes() if printed.exists() else b"",
+    )
+
+
+def words(output):
+    """Lines that begin with "~" without what depends on the machine, as machine.sed leaves them."""
+    return re.sub(
+        "^~.*",
+        lambda line: re.sub(
+            " +", " ", re.sub(r"-?[0-9]+(\.[0-9]+)?", "N", re.sub('"[^"]*"', '"..."', line[0]))
+        ),
+        output,
+        flags=re.M,
+    )
+
+
+def recording_of(program, arguments):
+    folder, name = program.rsplit("/", 1)
+    if folder == "solutions":
+        return f"tests/lessons/{name}/expected/{'.'.join(['output', *arguments])}.txt"
+    return f"{folder}/expected/{'.'.join([name, *arguments])}.txt"
+
+
+RECORDED = ROOT / "docs/recorded/outputs.txt"  # written by make gpu lessons alone
+
+
+def needs_two_gpus(file):
+    """The program of this recording prints that it was skipped where there is one GPU."""
+    _, _, name, *_ = file.split("/")
+    solution = ROOT / f"solutions/{name}.c"
+    return solution.is_file() and "skipped: needs two GPUs" in solution.read_text(encoding="utf-8")
+
+
+def provenance(file):
+    """Who printed what is expected: "An NVIDIA H200 printed the same (driver 580.159.04,
+    2026-11-20)", or, when no recording says so, that nobody has."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    digest = hashlib.sha256(words(text).encode()).hexdigest()
+    # Figures are of one device, though another may have printed them in the same words.
+    own = re.search('^~ device "([^"]+)"', text, re.MULTILINE)
+    for line in RECORDED.read_text(encoding="utf-8").splitlines():
+        name, found, date, commit, gpu = line.split(" ", 4)
+        card, _, driver = gpu.partition(", ")
+        if (name, found) == (file, digest) and (not own or card == own[1]):
+            who = f"Two {card}s" if needs_two_gpus(file) else f"An {card}"
+            return f"{who} printed the same (driver {driver}, {date})"
+    return "This is what its author expects, and no device has been recorded yet"
+
+
+def expect_recorded(program, arguments, run, has_reports=False):
+    """A solution prints, line for line, what a real device printed, and nothing is reported of it.
+
+    Returns the file of the recording.
+    """
+    file = recording_of(program, arguments)
+    if not (ROOT / file).exists():
+        raise BookError(
+            f"{file} is not there: {program} cannot be shown without a recording beside it."
+        )
+    recorded = (ROOT / file).read_text()
+    errors = re.sub(
+        "^simulated device:.* a kernel \\(.*\n", "", run.errors, flags=re.M
+    )  # a fault that the lesson provokes
+    if run.status != (3 if has_reports else 0) or bool(errors) != has_reports:
+        raise BookError(f"{program} ended with status {run.status}: {errors}")
+    if words(run.output) != words(recorded):
+        difference = difflib.unified_diff(
+            recorded.splitlines(),
+            run.output.splitlines(),
+            file,
+            f"{program} on the simulated device",
+            lineterm="",
+        )
+        raise BookError(
+            "The simulated device and the recorded H200 differ.\n" + "\n".join(difference)
+        )
+    return file
+
+
+def command_of(program, arguments, environment):
+    folder, name = program.rsplit("/", 1)
+    before, after = (
+        "".join(f"{pair} " for pair in environment),
+        f' ARGS="{" ".join(arguments)}"' if arguments else "",
+    )
+    if folder in ("lessons", "starters", "solutions"):
+        return f"$ {before}make {'solution-' if folder == 'solutions' else ''}{name[:2]}{after}"
+    if folder.startswith("mutants/"):
+        return f"$ {before}make solution-{folder[8:10]} MUTANT={name}{after}"
+    if folder in ("docs/clinic", "repairs"):
+        return f"$ {before}make {'repaired' if folder == 'repairs' else 'clinic'}-{name[:2]}"
+    return (
+        f"$ make program LESSON={program}.c PROGRAM=build/program\n"
+        f"$ {before}LD_LIBRARY_PATH=build/simulator build/program {' '.join(arguments)}"
+    )

@@ -1,0 +1,241 @@
+r"""Steps through a program's run on its page, from the journal of that run.
+
+    .. stepper:: lessons/04_release_threshold
+       :name: the starter              what the list of runs calls it
+       :part: the first round alone    what is left out, or whose the calls are
+       :arguments: 40
+       :from: main: launch_fill(       these calls alone: chosen.py
+       :report:                        up to the checker's first report
+       :begin: main: launch_fill(      the step that is shown first; those before it are there
+       :view: order                    the order of the streams, or the pool, is shown first
+       :rows: ^ +(\d+) +(\d+) | threshold \1, live \2
+                                       what names the steps: found in the lines that the run prints
+       :also:
+          the second process | lessons/04_release_threshold | process 2
+          a small mistake | mutants/04_release_threshold/threshold_in_mib SIM_SCHEDULE=late
+
+The run is data: _static/steps has a script for it, which docs/_static/stepper.js loads when the
+reader comes near. run_view.js shows it: a map of the run, the program with the present line marked,
+the pool and the order of the streams as that line left them, what it changed, and a sentence.
+Without script, on paper and in an EPUB there is nothing of it. run_steps.js has the rules. `also`
+has more runs for the reader's list, with arguments and settings.
+"""
+
+import json
+import re
+from hashlib import sha256
+from html import escape
+
+from docutils.parsers.rst import directives
+
+from . import asked, chosen
+from .page import BookDirective, in_html
+from .predict import parse_run
+from .printed import piece_of
+from .runs import BookError, run_program
+
+from . import run_steps, rungs
+from .run_steps import SCRIPT, read
+from .rungs import TABLE
+
+MODULES = (asked, run_steps, chosen, rungs)
+
+
+def changed(before, after):
+    """A list as the places that are no longer there and what is new, or None if it is the same."""
+    gone = [place for place, one in enumerate(before) if one not in after]
+    new = [one for one in after if one not in before]
+    return [gone, new] if gone or new else None
+
+
+# What stepper.js makes of a row again, in this order.
+ROW = ("at", "line", "lane", "words", "kind", "runs", "done", "source", "replaced")
+# What a run begins with, where it is no empty list.
+EMPTY = {"asks": 0, "row": 0}
+
+
+def packed(run):
+    """The run with only what changed in each step, and each sentence once."""
+    words, steps, before = {"": 0}, [], {}
+
+    def numbered(text):
+        return words.setdefault(text, len(words))
+
+    for step in run["steps"]:
+        now = {"call": numbered(step["call"]), "say": numbered(step["say"])}
+        now |= {key: step[key] for key in ("line", "number") if key in step}
+        now["row"] = numbered(step.get("row", ""))
+        now["asks"] = step.get("asks", 0)
+        now |= step["state"] or {}
+        for place, (_, queue) in enumerate(step["streams"]):
+            now[f"stream {place}"] = [[numbered(what), state] for what, state in queue]
+        found = {}
+        for key, value in now.items():
+            if key in ("segments", "live", "pending"):
+                found[key] = changed(before.get(key, []), value)
+            elif value != before.get(key, EMPTY.get(key, [])):
+                found[key] = value
+        alone = {key: step[key] for key in ("marks", "report") if key in step}
+        steps.append({key: value for key, value in found.items() if value is not None} | alone)
+        # What the browser has, in its order.
+        for key in ("segments", "live", "pending"):
+            old = before.get(key, [])
+            gone, new = found.get(key) or ([], [])
+            now[key] = [one for place, one in enumerate(old) if place not in gone] + new
+        before = now
+    streams = [name for name, _ in run["steps"][0]["streams"]]
+    rows = [
+        [numbered(row["words"]) if key == "words" else row.get(key) for key in ROW]
+        for row in run["rows"]
+    ]
+    return {**run, "steps": steps, "streams": streams, "rows": rows, "words": list(words)}
+
+
+def name_rows(steps, printed, pattern, *run):
+    """Gives each step the name of the line that the program prints next. `pattern` is what the
+    line begins with, and after a "|" the name that this makes."""
+    pattern, name = pattern.rsplit(" | ", 1)
+    before, lines = 0, printed.splitlines()
+    for at, line in enumerate(lines):
+        found = re.match(pattern, line)
+        piece = piece_of(*run, line, 0, lines[:at].count(line)) if found else None
+        if not piece or piece[1] != 1 or not piece[0].last:
+            continue
+        last = piece[0].last[0]
+        for step in steps:
+            if before < step["number"] <= last:
+                step["row"] = " ".join(found.expand(name).split())
+        before = last
+
+
+class Stepper(BookDirective):
+    option_spec = {
+        "name": directives.unchanged_required,
+        "part": directives.unchanged_required,
+        "arguments": directives.unchanged_required,
+        "from": directives.unchanged_required,
+        "to": directives.unchanged_required,
+        "case": directives.nonnegative_int,
+        "report": directives.flag,
+        "begin": directives.unchanged_required,
+        "view": lambda text: directives.choice(text, ("pool", "order")),
+        "rows": directives.unchanged_required,
+        "also": directives.unchanged_required,
+    }
+
+    def run_of(self, words, process):
+        """The run that words name, as a script has it, and what asked.py has to know of it."""
+        program, arguments, environment = parse_run(words)
+        self.depend_on_program(program)
+        run = run_program(program, arguments, environment)
+        journal = run.second if process == 2 else run.journal
+        numbers = None
+        if any(key in self.options for key in ("from", "to", "case")):
+            from_, to = (self.options.get(key, "") for key in ("from", "to"))
+            numbers = chosen.choose(journal, from_, to, self.options.get("case"))
+        folder = "-".join([program, *arguments, *environment]).replace("/", "-")
+        made = read(journal, numbers, run.errors, "report" in self.options)
+        if "begin" in self.options:
+            made["begin"] = self.place_of(journal, made["steps"])
+        if "view" in self.options:
+            made["view"] = self.options["view"]
+        if "rows" in self.options and process == 1:
+            pattern = self.options["rows"]
+            name_rows(made["steps"], run.output, pattern, program, arguments, environment)
+        asked = {
+            "run": (program, arguments, environment),
+            "process": process,
+            "journal": journal,
+            "chosen": numbers,
+            "file": made["file"],
+            "steps": [
+                (at, step["number"], step["line"])
+                for at, step in enumerate(made["steps"])
+                if "marks" not in step
+            ],
+        }
+        return {"run": folder, "process": process} | packed(made), asked
+
+    def place_of(self, journal, steps):
+        """The step that is shown first: the call of `begin`."""
+        number = min(chosen.choose(journal, self.options["begin"]))
+        return next(at for at, step in enumerate(steps) if step["number"] >= number)
+
+    def run(self):
+        self.depend(*(module.__file__ for module in MODULES), __file__, SCRIPT, TABLE)
+        first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
+        rows = [f"{self.options.get('name', 'this run')} | {first}"]
+        rows += self.options.get("also", "").splitlines()
+        runs, has = [], []
+        for row in filter(None, rows):
+            label, words, *process = (part.strip() for part in row.split("|"))
+            try:
+                data, asked = self.run_of(words.split(), 2 if process == ["process 2"] else 1)
+            except (KeyError, IndexError, ValueError) as error:
+                raise BookError(f"{self.env.docname}: no steps of {words}: {error!r}") from error
+            # What its bar has, so that nothing moves when the run comes.
+            if not runs:
+                has = ["rows"] if data["rows"] else []
+                has += ["report"] if any("report" in step for step in data["steps"]) else []
+            runs.append([label, *self.keep(data)])
+            asked["script"] = runs[-1][1]
+            self.env.temp_data.setdefault("stepper runs", []).append(asked)
+        part = self.options.get("part", "up to the report" if "report" in self.options else "")
+        about = f'data-part="{escape(part)}" data-has="{" ".join(has)}"'
+        about += f' data-runs="{escape(json.dumps(runs))}"'
+        return [in_html(f'<div class="stepper" {about}></div>')]
+
+    def keep(self, run):
+        """The name of the run's script, and a version: a browser that has an older one loads it."""
+        name = f"{self.env.docname}-{self.env.new_serialno('stepper')}".replace("/", "-")
+        data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+        steps_of(self.env).setdefault(self.env.docname, {})[name] = data
+        return name, sha256(data.encode()).hexdigest()[:8]
+
+
+# ---- the scripts ----
+
+
+def steps_of(env):
+    """{page: {name of a script: its data}}, which stays in the environment between builds."""
+    if not hasattr(env, "stepper_steps"):
+        env.stepper_steps = {}
+    return env.stepper_steps
+
+
+def forget(app, env, page):
+    steps_of(env).pop(page, None)
+
+
+def merge(app, env, pages, other):
+    """What another process has read of these pages."""
+    theirs = steps_of(other)
+    steps_of(env).update({page: theirs[page] for page in pages if page in theirs})
+
+
+def write_steps(app, error):
+    if error or app.builder.name != "html":
+        return
+    folder = app.outdir / "_static" / "steps"
+    folder.mkdir(parents=True, exist_ok=True)
+    found = {f"{name}.js": data for one in steps_of(app.env).values() for name, data in one.items()}
+    for old in folder.iterdir():
+        if old.name not in found:
+            old.unlink()
+    for name, data in found.items():
+        text = f'window.workbookSteps["{name.removesuffix(".js")}"] = {data};\n'
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def add_script(app, page, template, context, doctree):
+    if 'class="stepper"' in context.get("body", ""):
+        app.add_css_file("stepper.css")
+        for script in ("run_view.js", "stepper.js"):
+            app.add_js_file(script, loading_method="defer")
+
+
+def setup(app):
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-page-context", add_script)
+    app.connect("build-finished", write_steps)

@@ -1,0 +1,153 @@
+"""The book's tables of lessons and calls.
+
+.. done-when::
+    how a reader of a lesson's page knows that the exercise is done, from its manifest
+.. collected:: lessons course
+    every lesson, from its manifest: course is the table of the first page, work that of
+    teachers, truths a sentence for each
+.. collected:: rules One stream
+    the rules of the lessons of that part, with their evidence, as the lessons' pages have them
+.. collected:: calls pools
+    the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
+.. collected:: index
+    every CUDA call, and the pages that show it
+"""
+
+import re
+
+from .page import BookDirective
+from .runs import ROOT, BookError, sources_of_text, text_of
+
+from . import calls, domain, manifest
+
+
+class DoneWhen(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        name = self.env.docname
+        of, number = manifest.manifest(name), name[:2]
+        self.depend(f"tests/lessons/{name}/manifest.ini")
+        rules = f"{of['rules']} rules"
+        of_them = f"the delivered file meets {of['given']} of its {rules}" if of["given"] else ""
+        words = f"**Done** when ``make check-{number}`` reports no MISS ({of_them or rules})."
+        if number == "01":
+            words = (
+                f"{words} In each lesson ``make hint-NN`` prints the hints below one at a time, "
+                "and ``make picture-NN`` draws the run of your file."
+            )
+        return self.lines([".. rst-class:: done-when", "", words])
+
+
+class RulesOf(BookDirective):
+    """What stands on the page of each lesson of a part from "The rule." to the end of the rule's
+    evidence."""
+
+    RULE = re.compile(
+        r"^\*\*The rule\.\*\* (?P<rule>.*?\n)\n(?P<more>.*?)"
+        r"(?P<evidence>^\.\. evidence::\n(?:   [^\n]*\n)+)",
+        re.M | re.S,
+    )
+
+    def run(self):
+        part, lines = self.arguments[0], []
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            if of["part"] != part:
+                continue
+            page = f"docs/{name}.rst"
+            self.depend(f"tests/lessons/{name}/manifest.ini", page)
+            found = self.RULE.search((ROOT / page).read_text(encoding="utf-8"))
+            if not found:
+                raise BookError(f"{page} has no paragraph that begins with **The rule.**")
+            lines += [f":doc:`{name}`", "", found["rule"], found["more"], found["evidence"], ""]
+        if not lines:
+            raise BookError(f"{self.env.docname}: no lesson's manifest has the part {part}.")
+        # A page of another folder is named from the top.
+        text = re.sub(r":doc:`([^`<]*<)?(?!/)(?=[\w/]+>?`)", r":doc:`\1/", "\n".join(lines))
+        return self.lines(text.splitlines())
+
+
+class LessonsTable(BookDirective):
+    """The lessons, from their manifests. ``course`` is the table of the first page, part by part;
+    ``work`` that of teachers; ``truths`` a sentence for each lesson."""
+
+    def run(self):
+        rows = {"course": self.course, "work": self.work, "truths": self.truths}
+        for name in manifest.lessons():
+            self.depend(f"tests/lessons/{name}/manifest.ini", *sources_of_text(f"lessons/{name}.c"))
+        return self.lines(list(rows[self.arguments[0]]()))
+
+    def heads(self, widths, *heads, classes=""):
+        yield from (".. list-table::", "   :header-rows: 1", f"   :widths: {widths}")
+        if classes:
+            yield f"   :class: {classes}"
+        yield from ("", *self.cells(*heads))
+
+    @staticmethod
+    def cells(first, *others):
+        yield f"   * - {first}"
+        yield from (f"     - {other}" for other in others)
+
+    def course(self):
+        part = None
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            if of["part"] != part:
+                part = of["part"]
+                yield from ("", f".. rubric:: {part}", "")
+                heads = ("lesson", "time", "level", "easily believed", "the question")
+                yield from self.heads("24 10 10 24 32", *heads, classes="lessons")
+            times = (f":doc:`{name}`", f":minutes:`{name}`")
+            yield from self.cells(*times, of["level"], f'"{of["belief"]}"', of["question"])
+
+    def work(self):
+        yield from self.heads("27 10 53 10", "lesson", "kind", "the student's work", "points")
+        for name in manifest.lessons():
+            of = manifest.manifest(name)
+            text = text_of(f"lessons/{name}.c")
+            work = re.search(r"^ \* Yours  \w+: (.*?)^ \* [A-Z]", text, re.M | re.S)
+            if not work:
+                raise self.error(
+                    f"lessons/{name}.c: its heading says what is the student's (Yours), and begins "
+                    "with fill:, fix: or predict:"
+                )
+            words = " ".join(work[1].replace("\n *", " ").split()).replace("_", "\\_")
+            yield from self.cells(f":doc:`{name}`", of["kind"], words, of["rules"] - of["given"])
+
+    def truths(self):
+        for name in manifest.lessons():
+            yield f"- (:doc:`{name[:2]} <{name}>`) {manifest.manifest(name)['truth']}"
+
+
+class CallTable(BookDirective):
+    """A group of docs/calls.txt, with what was recorded of its calls."""
+
+    def run(self):
+        self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
+        found = self.lines(self.table())
+        if type(self) is CallTable:
+            kind = "attribute" if self.arguments[0] == "attributes" else "call"
+            domain.name_calls(self.env, kind, found)
+        return found
+
+    def sources(self):
+        return sorted(
+            file.relative_to(ROOT)
+            for pattern in ("simulator/tests/facts/*.txt", "solutions/*.c")
+            for file in ROOT.glob(pattern)
+        )
+
+    def table(self):
+        group = self.arguments[0]
+        return calls.attribute_table(group) if group == "attributes" else calls.call_table(group)
+
+
+class CallIndex(CallTable):
+    """Every CUDA call, and the pages that show it."""
+
+    required_arguments = 0
+
+    def table(self):
+        self.depend(*(file.relative_to(ROOT) for file in sorted((ROOT / "docs").rglob("*.rst"))))
+        return calls.call_index()
