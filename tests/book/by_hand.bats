@@ -41,7 +41,7 @@ each_file() {
     each_file "${command/lessons\/kernels.cu/$kernels}"
 }
 
-# By snippet:: and literalinclude:: the pages have C that was compiled and ran.
+# By source:: and literalinclude:: the pages have C that was compiled and ran.
 @test "no page of the book has C of its own, which nothing would have compiled" {
     run grep -rnE '\.\. (code-block|code|sourcecode|highlight):: *(c|c\+\+|cpp|cuda)?$' \
         --include='*.rst' docs
@@ -55,7 +55,7 @@ each_file() {
         docs/programs/snippets.c | tr -d '\n')
     [ -n "$lines" ] || complain "docs/programs/snippets.c has no lines of the threshold."
     for page in index 04_release_threshold 05_cost; do
-        grep -qx ' *\.\. snippet:: docs/programs/snippets threshold' "docs/$page.rst" ||
+        grep -qx ' *\.\. source:: lines docs/programs/snippets threshold' "docs/$page.rst" ||
             complain "docs/$page.rst lacks the lines."
     done
     finish
