@@ -671,7 +671,10 @@ docs)
 pictures)
     install_missing venv
     venv
-    build/venv/bin/python3 -c 'import quickjs' 2>/dev/null || into_venv QuickJS pictures ;;
+    build/venv/bin/python3 -c 'import quickjs' 2>/dev/null || {
+        say "Fetching QuickJS from PyPI (1 MB) into build/venv."
+        into_venv QuickJS pictures
+    } ;;
 format | prose | examples | notebook | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv

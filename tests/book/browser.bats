@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The pages of the finished book in a real browser: browser.py looks at them once, for all tests
-# here.
+# The pages of the finished book in a real browser (tests/book/browser): what every page must have,
+# steps and questions made by keys, and each of a reader's tasks in at most ten keys.
 
 # bats file_tags=long
 load ../suite
@@ -11,21 +11,25 @@ setup_file() {
 }
 setup() { need_book_and_tools; }
 
-# expect_no CHECK...: none of these checks found a fault in the pass, which the first test makes
-expect_no() {
-    local check found
-    [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser.py "$BOOK" \
-        >"$FAULTS" 2>"$FAULTS.errors" || true
-    [ ! -s "$FAULTS.errors" ] || miss "The pass did not end:" "$(tail -n 3 "$FAULTS.errors")"
-    for check; do
-        found=$(grep "^$check: " "$FAULTS") || continue
-        complain "$(wc -l <<<"$found") faults of $check:" "$(head -n 20 <<<"$found")"
-    done
+# look CHECK...: none of these checks has a fault
+look() {
+    run as_typed timeout 600 build/venv/bin/python3 -B tests/book/browser "$BOOK" "$@"
+    [[ $status = 0 && ! $output ]] || complain "$output"
     finish
 }
 
-# every_third LINES: one script serves what all these pages have
-every_third() { awk 'NR % 3 == 2' <<<"$1"; }
+# expect_no NAME...: no page has a fault of these names in the pass, which the first test makes
+expect_no() {
+    local name found
+    [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser "$BOOK" pages \
+        >"$FAULTS" 2>"$FAULTS.errors" || true
+    [ ! -s "$FAULTS.errors" ] || miss "The pass did not end:" "$(tail -n 3 "$FAULTS.errors")"
+    for name; do
+        found=$(grep "^$name: " "$FAULTS") || continue
+        complain "$(wc -l <<<"$found") faults of $name:" "$(head -n 20 <<<"$found")"
+    done
+    finish
+}
 
 @test "every page opens without an error, loads nothing from elsewhere, and has at most 400 KB" {
     expect_no opened console weight
@@ -46,30 +50,16 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
 }
 
 @test "each step of a run is made by keys, has the journal's figures and line, and moves nothing" {
-    local pages
-    pages=$(cd "$BOOK" && grep -rl 'class="stepper"' --include='*.html' . |
-        sed 's|^./||; s|[.]html||' | sort)
-    [ "$(wc -l <<<"$pages")" = 30 ] || complain "These pages have steps, and not 30:" "$pages"
-    # The data of all runs, and every third page with one.
-    run build/venv/bin/python3 -B tests/book/stepper.py "$BOOK"
-    [[ $status = 0 && ! $output ]] || complain "$output"
-    # shellcheck disable=SC2046 # names of pages
-    run timeout 600 build/venv/bin/python3 -B tests/book/stepper.py "$BOOK" \
-        $(every_third "$pages")
-    [[ $status = 0 && ! $output ]] || complain "$output"
-    finish
+    run grep -rl 'class="stepper"' --include='*.html' "$BOOK"
+    [ ${#lines[@]} = 30 ] || complain "These pages have steps, and not 30:" "$output"
+    look runs steps
 }
 
 @test "a stepper asks the page's questions before their lines, and shares their answers" {
-    local pages
-    pages=$(cd "$BOOK" && grep -l 'class="stepper-asks"' ./*.html | sed 's|^./||; s|[.]html||')
-    [ "$(wc -l <<<"$pages")" = 17 ] || complain "These pages ask, and not 17:" "$pages"
+    run grep -rl 'class="stepper-asks"' --include='*.html' "$BOOK"
+    [ ${#lines[@]} = 18 ] || complain "These pages ask, and not 18:" "$output"
     # Which question is asked before which line is in answers.txt, for all pages (book.bats).
-    # shellcheck disable=SC2046 # names of pages
-    run timeout 600 build/venv/bin/python3 -B tests/book/asked.py "$BOOK" \
-        $(every_third "$pages")
-    [[ $status = 0 && ! $output ]] || complain "$output"
-    finish
+    look asked
 }
 
 @test "axe finds nothing serious or critical, contrast included" {
@@ -119,6 +109,42 @@ every_third() { awk 'NR % 3 == 2' <<<"$1"; }
     expect_no runs
     pages=$(grep -l 'class="live"' "$BOOK"/*.html | wc -l)
     [ "$pages" = 12 ] || miss "$pages pages run their lesson, not 12."
+}
+
+@test "the stepper says which call returns memory, why not all, and where the threshold is" {
+    look returned off_scale
+}
+
+@test "the stepper says which call made the pool grow, and which record a wait takes" {
+    look grown taken_record
+}
+
+@test "the stepper draws the edge that is missing, and a button leads to each report" {
+    look missing_edge to_report
+}
+
+@test "a refused call shows what it did all the same" {
+    look refused
+}
+
+@test "a run begins where its page does, and its map leads anywhere but ahead of a question" {
+    look begins mapped
+}
+
+@test "what stays moves, nothing moves where less is wanted, and Large is alone" {
+    look still large
+}
+
+@test "100 columns of a program are seen at 1280, 1440 and 1920 pixels, and the picture" {
+    look columns
+}
+
+@test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {
+    look mistakes
+}
+
+@test "the first screen falls to tens of microseconds; on paper and without script it is a table" {
+    look dial dial_without_script weight bench_without_script
 }
 
 @test "the browser's checks report what is wrong" {
@@ -172,7 +198,8 @@ throw new Error("a script fails");
 </script>
 END
     cp "$page" "$folder/index.html"
-    run as_typed build/venv/bin/python3 -B tests/book/browser.py "$folder" 04_release_threshold
+    run as_typed build/venv/bin/python3 -B tests/book/browser "$folder" \
+        pages 04_release_threshold
     assert_failure 1
     for expected in 'layout: .*1400 px, light, file.*pixels wide' 'layout: .*390 px, dark, file' \
         'layout: .*768 px, dark, http' 'layout: .*390 px, light, http' 'weight: ' \

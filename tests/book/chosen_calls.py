@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "extensions"))
-from book import chosen
-from book import memory_picture
+from book import chosen, memory_picture
 
 MIB = 1 << 20
 PROGRAM = "solutions/18_pinned_transfers.c"

@@ -14,8 +14,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-from book import chromium
-from book import simulated_device
+from book import chromium, simulated_device
 from book.rungs import RUNGS
 
 STATIC = (simulated_device.ROOT / "docs/_static").as_uri()

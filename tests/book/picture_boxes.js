@@ -1,6 +1,6 @@
 // An expression that measures every text of the pictures on a page, and of the dial, in a real
 // browser. Its value has how many there were, and what is wrong: a text that leaves its picture,
-// lies on another or touches it, or is smaller than 12 pixels. pictures.bats and browser.py use it.
+// lies on another or touches it, or is smaller than 12 pixels. pictures.bats and browser use it.
 (() => {
     const wrong = [];
     let measured = 0;

@@ -10,9 +10,7 @@ is solid. The verdict is the journal's: the rung of the second allocation, and t
 
 from dataclasses import dataclass
 
-from . import svg
-
-from . import memory_picture
+from . import memory_picture, svg
 from .memory_picture import ALLOCATIONS, SEGMENT, mib
 
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 # The first has no windows. It begins in a third of the time that chromium takes, and
-# tests/book/browser.py takes a fifth less with it.
+# tests/book/browser takes a fifth less with it.
 NAMES = (
     "chromium-headless-shell",
     "chromium",

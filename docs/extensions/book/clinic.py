@@ -14,10 +14,9 @@ import re
 
 from docutils.parsers.rst import directives
 
+from . import manifest
 from .page import BookDirective, block
 from .runs import ROOT, BookError
-
-from . import manifest
 
 
 def parts():

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import svg
-
 from .rungs import RUNGS, TABLE
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -17,10 +17,9 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util import logging
 
-from .runs import ROOT
-
 from . import calls, manifest
 from .domain import ERROR
+from .runs import ROOT
 
 ASKED = ("question", "symptom", "what you see")
 LESSON = re.compile(r"\d\d_\w+")

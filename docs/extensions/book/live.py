@@ -25,13 +25,12 @@ from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from .page import in_html
-from .runs import sources_of_text, text_of, variant
-from .sources import LISTED_TOO
-
 from . import simulated_device
 from .manifest import lessons, manifest
+from .page import in_html
 from .rungs import RUNGS, TABLE
+from .runs import sources_of_text, text_of, variant
+from .sources import LISTED_TOO
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPTS = ROOT / "docs/live/scripts"

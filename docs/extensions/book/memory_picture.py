@@ -28,9 +28,7 @@ from decimal import ROUND_HALF_UP, Context
 from itertools import groupby
 from operator import attrgetter
 
-from . import svg
-
-from . import run_steps
+from . import run_steps, svg
 
 MIB = 1 << 20
 SEGMENT = 32 * MIB

@@ -14,9 +14,8 @@ import sys
 from html import escape
 from pathlib import Path
 
-from .runs import BookError
-
 from . import memory_picture, order_picture, run_trace
+from .runs import BookError
 
 WIDE, NARROW = 720, 356
 # More than so many columns of a pool or calls of the host are a trace's business.

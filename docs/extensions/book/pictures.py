@@ -43,19 +43,20 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from . import chosen, svg
-from .page import BookDirective
-from .runs import BookError, run_program
-
 from . import (
     case_picture,
+    chosen,
     decisions,
     drawings,
     memory_picture,
     order_picture,
+    run_steps,
     rungs,
     scaled_picture,
+    svg,
 )
+from .page import BookDirective
+from .runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
 WIDE, NARROW = 720, 356
@@ -65,6 +66,7 @@ MODULES = (
     case_picture,
     memory_picture,
     order_picture,
+    run_steps,
     rungs,
     scaled_picture,
     drawings,
@@ -132,7 +134,7 @@ class Picture(BookDirective):
         program = self.arguments[0]
         arguments = tuple(shlex.split(self.options.get("arguments", "")))
         self.depend_on_program(program)
-        self.depend(*(module.__file__ for module in MODULES), __file__)
+        self.depend(*(module.__file__ for module in MODULES), __file__, run_steps.SCRIPT)
         environment = tuple(shlex.split(self.options.get("environment", "")))
         run = run_program(program, arguments, environment)
         name = " ".join([program.split("/")[1], *arguments])

@@ -6,7 +6,8 @@
         to the place in the file. More than SMALL lines are shown as they are, in a fold. The
         options are those of literalinclude.
     .. documented: names only a trim
-        a comment: what the documentation states about the note's subject: two to ten words, or nothing
+        a comment: what the documentation states about the note's subject, two to ten words or
+        nothing
     .. collected:: notes
         every note of docs/notes: its title, what is documented, the lessons that refer to it
 

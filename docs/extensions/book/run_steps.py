@@ -6,9 +6,8 @@ import json
 from functools import cache
 
 from . import chosen
-from .runs import BookError
-
 from .rungs import RUNGS
+from .runs import BookError
 
 SCRIPT = "docs/_static/run_steps.js"
 # Why an allocation has the memory that it has: the journal's rung of the ladder.

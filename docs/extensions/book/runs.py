@@ -169,8 +169,7 @@ def printed_library():
     library = ROOT / "build" / "docs" / "printed.so"
     library.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        COMPILER
-        + ["-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/book/printed.c"],
+        COMPILER + ["-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/book/printed.c"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -15,7 +15,6 @@ no arrows between streams: it refuses what needs one.
 from dataclasses import replace
 
 from . import svg
-
 from .order_picture import HOST, NARROW
 
 LANE, LABEL = 26, 18  # the height of a box, and of a line of labels

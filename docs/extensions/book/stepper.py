@@ -28,15 +28,13 @@ from html import escape
 
 from docutils.parsers.rst import directives
 
-from . import asked, chosen
+from . import asked, chosen, run_steps, rungs
 from .page import BookDirective, in_html
 from .predict import parse_run
 from .printed import piece_of
-from .runs import BookError, run_program
-
-from . import run_steps, rungs
 from .run_steps import SCRIPT, read
 from .rungs import TABLE
+from .runs import BookError, run_program
 
 MODULES = (asked, run_steps, chosen, rungs)
 

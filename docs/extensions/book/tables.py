@@ -15,10 +15,9 @@
 
 import re
 
+from . import calls, domain, manifest
 from .page import BookDirective
 from .runs import ROOT, BookError, sources_of_text, text_of
-
-from . import calls, domain, manifest
 
 
 class DoneWhen(BookDirective):

@@ -1,31 +1,29 @@
-#!/usr/bin/env python3
-"""Answers the questions of the book's pages in their steppers: asked.py HTML_FOLDER PAGE...
+"""Answers the questions of the book's pages in their steppers, on every third page that asks.
 
 Which question comes before which line of which run is in tests/book/answers.txt, as a person
 has read it. On each page the stepper is opened from the notice that stands for the folded run, with
 nothing else unfolded. Then each of its runs is stepped through by keys: the questions of the page
 that are still open come, each before its line, with the picture of the step before. Of a question
 every field gets a wrong answer, twice or, for every other question, the correct one after it. Only
-then its reply is there, and the fields of the page have the same values and verdicts. A line on
-stdout for each difference.
+then its reply is there, and the fields of the page have the same values and verdicts.
 """
 
-import concurrent.futures
 import json
-import os
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import BROWSERS, chromium, sync_playwright
+from driver import BROWSERS, CHOOSE, Look
+from steps import every_third
 
 SHOWN = ("figures", "queues")
 NOTHING = "No pool of this process has memory yet."
 LOOK, WALK = "(place) => look(place)", "(place) => walk(place)"
 READ = Path("tests/book/answers.txt")
 # What is seen of the stepper and of the page, with the question that is asked, if any.
-SCRIPT = """const PAGE = location.pathname.split("/").pop().replace(".html", "");
+SCRIPT = """const NAME = () => {
+    const up = document.documentElement.dataset.content_root.split("../").length; // 1 at the top
+    return location.pathname.split("/").slice(-up).join("/").replace(".html", "");
+};
 window.look = (place, isStep) => {
     const text = (part, within = place) => within.querySelector(part)?.textContent || "";
     const asked = place.querySelector(".say .asked");
@@ -54,7 +52,7 @@ window.look = (place, isStep) => {
         open: place.checkVisibility({ contentVisibilityAuto: true }),
         ticked: place.querySelector(".ask").checked, shown: place.dataset.shown,
         focus: place.contains(document.activeElement), top: place.getBoundingClientRect().top,
-        kept: JSON.parse(localStorage[`workbook:predict:${PAGE}`] || "{}").checked || {},
+        kept: JSON.parse(localStorage[`workbook:predict:${NAME()}`] || "{}").checked || {},
     };
 };
 // Steps on until something is asked, or to the end: [the looks, the most that was unfolded].
@@ -90,12 +88,6 @@ ANSWER = """(place, answers) => {
 GIVE_UP = """(place) => {
     place.querySelector(".say .asked form button[type=button]").focus({ preventScroll: true });
     document.activeElement.click();
-}"""
-CHOOSE = """(place, at) => {
-    const list = place.querySelector(".runs");
-    list.selectedIndex = at;
-    list.dispatchEvent(new Event("change"));
-    place.querySelector(".next").focus();
 }"""
 
 
@@ -204,8 +196,14 @@ def faults_of_keys(page, place, look):
         yield "Enter does not check a field"
 
 
-def faults_of(page, file, answers, places):
-    page.goto(file.as_uri(), wait_until="load")
+def asked(page, report):
+    answers, places = read_answers()
+    name = page.url.removeprefix(f"{report.folder.as_uri()}/").removesuffix(".html")
+    for fault in faults_of(page, answers[name], places.get(name, {})):
+        report("asked", fault)
+
+
+def faults_of(page, answers, places):
     still_open = set(answers)
     button = page.get_by_role("button", name="Answer them step by step")
     if button.count() != 1:
@@ -237,32 +235,8 @@ def faults_of(page, file, answers, places):
             yield f"with {sorted(still_open)} open what is below {above} is folded: {folded}"
 
 
-def look(program, book, names):
-    """A line for each fault of these pages."""
-    answers, places = read_answers()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, chromium_sandbox=os.geteuid() != 0
-        )
-        page = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
-        page.add_init_script(SCRIPT)
-        return [
-            f"{name}: {fault}"
-            for name in names
-            for fault in faults_of(
-                page, Path(book).resolve() / f"{name}.html", answers[name], places.get(name, {})
-            )
-        ]
-
-
-def main(book, names):
-    program = chromium.find()
-    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
-        looks = [
-            browsers.submit(look, program, book, names[part::BROWSERS]) for part in range(BROWSERS)
-        ]
-        for one in looks:
-            print("".join(f"{fault}\n" for fault in one.result()), end="")
-
-
-main(sys.argv[1], sys.argv[2:])
+def looks(folder, served, named):
+    names = named or every_third(folder, 'class="stepper-asks"')
+    for part in range(BROWSERS):
+        stages = [(1400, "light", [asked])]
+        yield Look(folder.as_uri(), names[part::BROWSERS], stages, SCRIPT)

@@ -1,34 +1,27 @@
-#!/usr/bin/env python3
-"""What a reader can find out with the instruments of the book's pages: instrument.py HTML_FOLDER
-CHECK...
+"""What a reader can find out with the instruments of the book's pages.
 
-Headless Chromium opens the pages from their files. A check is a function below; each tells what a
-reader does, in keys, and what must be seen then. A line on stdout for each fault.
+Each check is a function below, which tells what a reader does, in keys, and what must be seen then.
+It opens its pages from their files.
 """
 
-import os
 import re
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import chromium, sync_playwright
+from driver import UNFOLD, Look
 
 MOST_KEYS = 10  # to answer a reader's question
 COLUMNS, SIZE = 100, 13  # of a program that are seen, and the pixels of its letters
 SCROLLBAR = 15  # pixels, which this Chromium does not show
-UNFOLD = """for (const button of document.querySelectorAll(".predict-notice button"))
-        if (button.textContent === "Show the run") button.click();
-    for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
 LOOK = """(place) => {
     const all = (part) => [...place.querySelectorAll(part)];
     const text = (part) => place.querySelector(part)?.textContent || "";
     return {
-        chip: text(".chip"), say: text(".say"), where: text(".where"), count: text(".count"),
+        chip: text(".chip"), figures: text(".figures"), say: text(".say"),
+        where: text(".where"), count: text(".count"),
         line: Number(place.querySelector(".line.now")?.dataset.line),
         lanes: all("text[data-key^=lane]").map((one) => one.textContent),
         struck: all("text.struck").length, edges: all("path.edge").length,
         missing: all("path.missing").length, words: text("text.missing-words"),
+        off: all("path.threshold.off").length,
         bad: all(".picture rect.bad").length, ghosts: all(".picture rect.ghost").length,
         pool: all(".picture text").map((one) => one.textContent).join(" | "),
         label: place.querySelector(".picture svg").getAttribute("aria-label"),
@@ -77,84 +70,89 @@ class Page:
     def look(self):
         return self.place.evaluate(LOOK)
 
-    def until(self, key, found):
+    def until(self, key, found, most=MOST_KEYS):
         """(how often the key was pressed, what is seen) until it is found, or at most as often as
         a reader would."""
         look = self.look()
-        for keys in range(MOST_KEYS + 1):
+        for keys in range(most + 1):
             if found(look):
                 return keys, look
             look = self.press(key)
         return None, look
 
 
-def returned(page):
-    """Which call gives memory back, and why not all of it?"""
-    at = page.open("04_release_threshold", "the solution")
-    keys, look = at.until("n", lambda one: "reserved −96 MiB" in one["chip"])
-    if keys is None:
-        yield f"no change of −96 MiB is seen after {MOST_KEYS} keys: {look}"
-        return
-    if "threshold 48" not in look["where"] or "96 returned" not in look["pool"]:
-        yield f"the row and what left are not named: {look}"
-    if look["ghosts"] != 3 or "threshold 48" not in look["pool"]:
-        yield f"three segments of 32 MiB left, and the threshold is 48: {look}"
-    if "−96" not in at.place.locator(".figures").inner_text():
-        yield "the figures do not say what changed"
+# What a reader looks for in a run, with the key n: the page, the run, and what is seen in turn.
+SOUGHT = {
+    # Which call gives memory back, and why not all of it? Three segments of 32 MiB leave.
+    "returned": (
+        "04_release_threshold",
+        "the solution",
+        lambda one: "reserved −96 MiB" in one["chip"]
+        and "−96" in one["figures"]
+        and "threshold 48" in one["where"]
+        and "threshold 48" in one["pool"]
+        and "96 returned" in one["pool"]
+        and one["ghosts"] == 3,
+    ),
+    # Which call made the pool grow, and which event stops it?
+    "grown": (
+        "10_reuse_events",
+        "the solution",
+        lambda one: "reserved +64 MiB" in one["chip"] and "F " in one["where"],
+        lambda one: "takes the record" in one["chip"] and one["edges"],
+    ),
+    # Where is the missing edge of lesson 08? The streams have the program's names.
+    "missing_edge": (
+        "08_stream_order",
+        "the starter",
+        lambda one: one["missing"] > 0
+        and one["bad"] == len(one["marks"]) == 2
+        and "✗ no order" in one["words"]
+        and {"worker", "reader"} & set(one["lanes"]),
+    ),
+    # Which of three records does the wait take (case 3)?
+    "taken_record": (
+        "clinic/03_barrier",
+        None,
+        lambda one: "takes the record" in one["chip"]
+        and "workers[2]" in one["chip"]
+        and one["struck"] == 2,
+        lambda one: one["missing"] > 0
+        and one["marks"] == [37, 41]
+        and one["lanes"][::2][:2] == ["collecting", "workers[0]"],
+    ),
+    # A call that is refused shows what it did all the same (case 10).
+    "refused": (
+        "clinic/10_tight_memory",
+        None,
+        lambda one: "refused" in one["chip"]
+        and "reserved −64 MiB" in one["chip"] + one["say"]
+        and "All the same" in one["say"],
+    ),
+}
+
+
+def seeker(name):
+    opened, run, *wanted = SOUGHT[name]
+
+    def seek(page):
+        at = page.open(opened, run)
+        for number, is_found in enumerate(wanted, 1):
+            keys, look = at.until("n", is_found)
+            if keys is None:
+                yield f"sight {number} of {len(wanted)} is not there after {MOST_KEYS} keys: {look}"
+                return
+
+    seek.__name__ = name
+    return seek
 
 
 def off_scale(page):
     """A threshold far above the pool is an arrow, and not nothing."""
     at = page.open("04_release_threshold", "the solution")
-    keys, look = at.until("n", lambda one: "threshold 256" in one["pool"])
-    for _ in range(3 if keys is None else 0):
-        keys, look = at.until("n", lambda one: "threshold 256" in one["pool"])
-        if keys is not None:
-            break
-    if keys is None:
-        yield f"the threshold of 256 MiB is nowhere: {look}"
-    elif at.place.locator("path.threshold.off").count() != 1:
-        yield "a threshold of 256 MiB above a pool of 128 has no arrow"
-
-
-def grown(page):
-    """Which call made the pool grow, and which event stops it?"""
-    at = page.open("10_reuse_events", "the solution")
-    keys, look = at.until(
-        "n", lambda one: "reserved +64 MiB" in one["chip"] and "F " in one["where"]
-    )
-    if keys is None:
-        yield f"the pool's growth is not found: {look}"
-        return
-    first = look["where"]
-    keys, look = at.until(
-        "n", lambda one: one["where"] != first and "takes the record" in one["chip"]
-    )
-    if keys is None or not look["edges"]:
-        yield f"the wait that takes the record is not found: {look}"
-
-
-def missing_edge(page):
-    """Where is the missing edge of lesson 08?"""
-    at = page.open("08_stream_order", "the starter")
-    keys, look = at.until("n", lambda one: one["missing"] > 0)
-    if keys is None or look["bad"] != 2 or len(look["marks"]) != 2:
-        yield f"no edge is missing after {MOST_KEYS} keys: {look}"
-    elif "✗ no order" not in look["words"] or not {"worker", "reader"} & set(look["lanes"]):
-        yield f"the streams have not the program's names: {look}"
-
-
-def taken_record(page):
-    """Which of three records does the wait take (case 3)?"""
-    at = page.open("clinic/03_barrier")
-    keys, look = at.until("n", lambda one: "takes the record" in one["chip"])
-    if keys is None or "workers[2]" not in look["chip"] or look["struck"] != 2:
-        yield f"two records are replaced, and the wait takes that of workers[2]: {look}"
-    keys, look = at.until("n", lambda one: one["missing"] > 0)
-    if keys is None or look["marks"] != [37, 41]:
-        yield f"the report is not at lines 37 and 41: {look}"
-    if look["lanes"][::2][:2] != ["collecting", "workers[0]"]:
-        yield f"the lanes are {look['lanes']}"
+    keys, look = at.until("n", lambda one: "threshold 256" in one["pool"], 4 * MOST_KEYS)
+    if keys is None or look["off"] != 1:
+        yield f"the threshold of 256 MiB, above a pool of 128, has no arrow: {look}"
 
 
 def to_report(page):
@@ -170,15 +168,6 @@ def to_report(page):
         look = at.look()
         if not look["say"].startswith("The report") or not look["marks"] or not look["bad"]:
             yield f"{name}: the button leads to {look}"
-
-
-def refused(page):
-    """A call that is refused shows what it did all the same (case 10)."""
-    at = page.open("clinic/10_tight_memory")
-    keys, look = at.until("n", lambda one: "refused" in one["chip"])
-    words = f"{look['chip']} {look['say']}"
-    if keys is None or "reserved −64 MiB" not in words or "All the same" not in words:
-        yield f"the refused call returns 64 MiB, and shows {look}"
 
 
 def begins(page):
@@ -392,29 +381,21 @@ def mistakes(page):
             yield f"{name}: the stepper is not at the report: {look}"
 
 
-CHECKS = {
-    check.__name__: check
-    for check in (returned, off_scale, grown, missing_edge, taken_record, to_report, refused)
-    + (begins, still, mapped, large, dial, dial_without_script, weight)
-    + (bench_without_script, columns, mistakes)
+def looks_of(task):
+    """The look of a task, which has a tab of its own."""
+
+    def check(page, report):
+        for fault in task(Page(page, report.folder)):
+            report(task.__name__, fault)
+
+    def looks(folder, served, named):
+        yield Look(folder.as_uri(), [""], [(1400, "light", [check])])
+
+    return looks
+
+
+TASKS = {
+    task.__name__: looks_of(task)
+    for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
+    + (dial_without_script, weight, bench_without_script, columns, mistakes)
 }
-
-
-def main(book, *names):
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.find(), chromium_sandbox=os.geteuid() != 0
-        )
-        for name in names or CHECKS:
-            page = browser.new_page(
-                viewport={"width": 1400, "height": 900}, reduced_motion="reduce"
-            )
-            seen = []
-            page.on("console", lambda message, seen=seen: seen.append(message.text))
-            page.on("pageerror", lambda error, seen=seen: seen.append(str(error)))
-            for fault in (*CHECKS[name](Page(page, Path(book).resolve())), *seen):
-                print(f"{name}: {fault}")
-            page.close()
-
-
-main(*sys.argv[1:])

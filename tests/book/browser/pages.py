@@ -1,35 +1,22 @@
-"""Looks at the built book in headless Chromium: browser.py HTML_FOLDER [PAGE...]
-
-One line on stdout for each fault: the check, the page with the size, theme and protocol under which
-it was seen, and what is wrong. Exit status 1 if there is a fault, 2 if nothing could be looked at.
+"""What every page of the book must have, and what only some have.
 
 Each page but the listings of programs is opened from its file, at 1400 pixels, light, and then
 becomes 390 pixels wide and dark. A few pages that stand for all (SAMPLE, or the pages that are
 named) are opened over http too, in every size and theme: what differs there is made by scripts and
 styles that all pages share.
 
-To check what only some pages have, write a function with @feature below.
-
-Playwright drives the Chromium of this machine; axe-core judges accessibility.
+To check what only some pages have, write a function with @feature below. axe-core judges
+accessibility.
 """
 
 import collections
-import concurrent.futures
-import functools
-import http.server
 import json
-import os
 import re
-import sys
-import threading
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import axe_playwright_python
-from playwright.sync_api import Error, sync_playwright
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs/extensions"))
-from book import chromium
+from driver import DRAWN, FAR, HEIGHT, Look
 
 SAMPLE = [
     "index",
@@ -40,7 +27,6 @@ SAMPLE = [
     "search",
     "bench",
 ]
-HEIGHT = 900
 DRAWN_IN = 1008  # pixels: up to here the sidebar is drawn in from the side
 WIDE = 1152  # pixels: from here on 100 columns fit
 HEAVIEST = 400 * 1024  # bytes of a page with all that it loads, before compression
@@ -50,10 +36,9 @@ VISUAL_RULES = ["color-contrast", "scrollable-region-focusable", "target-size"]
 DRAWN_RULES = ["color-contrast", "link-in-text-block", "target-size"]
 STILL = """*, *::before, *::after, *::details-content {
     transition: none !important; animation: none !important }"""
-DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-SCRIPT = (Path(__file__).parent / "browser.js").read_text()
+SCRIPT = (Path(__file__).parent / "pages.js").read_text()
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-BOXES = (Path(__file__).parent / "picture_boxes.js").read_text()
+BOXES = (Path(__file__).parents[1] / "picture_boxes.js").read_text()
 # What the stepper shows at each step.
 STEPS = """(place) => {
     const found = [];
@@ -68,8 +53,6 @@ STEPS = """(place) => {
     return found;
 }"""
 FINGER = 24  # pixels: the height of a link that is alone in its line
-FAR = 120000  # milliseconds: what runs in a page comes to an end long before
-BROWSERS = 2  # at a time
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
 SIDEBAR = ".sidebar-drawer"
@@ -482,175 +465,63 @@ def head(page, report):
 # ---- a pass ----
 
 
-class Pass:
-    def __init__(self, folder):
-        self.folder, self.faults = folder, set()
-
-    def look(self, browser, address, names, stages):
-        """Opens pages one after the other in one tab. Each has the sizes and themes of the stages
-        in turn, and in each their checks."""
-        context = browser.new_context(reduced_motion="reduce")
-        context.add_init_script(SCRIPT)
-        page = context.new_page()
-        page.set_default_timeout(FAR)
-        seen, loaded = [], set()
-        page.on("console", lambda m: m.type == "error" and seen.append(m.text))
-        page.on("pageerror", lambda error: seen.append(str(error)))
-
-        def failed(request):
-            # The icon may still be on its way when the next page is opened. What is missing is an
-            # error of the console, or has another reason here.
-            if request.failure != "net::ERR_ABORTED":
-                seen.append(f"{request.url} was not loaded")
-
-        page.on("requestfailed", failed)
-
-        def requested(request):
-            if request.url.startswith(address):
-                loaded.add(urlsplit(request.url.removeprefix(address)).path)
-            elif not request.url.startswith(("data:", "blob:")):
-                seen.append(f"{request.url} is not of the book")
-
-        page.on("request", requested)
-        where = ""
-
-        def report(check, fault):
-            self.faults.add(f"{check}: {where}: {fault}")
-
-        for name in names:
-            protocol, where = address.split(":")[0], ""
-            seen.clear()
-            loaded.clear()
-            try:
-                for size, theme, checks in stages:
-                    page.set_viewport_size({"width": size, "height": HEIGHT})
-                    page.emulate_media(color_scheme=theme)
-                    if not where:
-                        page.goto(f"{address}/{name}.html", wait_until="load")
-                        page.add_style_tag(content=STILL)
-                    where = f"{name} at {size} px, {theme}, {protocol}"
-                    for check in checks:
-                        check(page, report)
-            except Error as error:
-                where = where or f"{name}, {protocol}"
-                report("opened", " ".join(str(error).split())[:300])
-            for message in seen:
-                report("console", message)
-            if features in stages[0][-1]:
-                self.weigh(loaded, report)
-        context.close()
-
-    def weigh(self, loaded, report):
-        # The index of all words is the page of results' alone, and grows with the book. What is
-        # loaded when a program runs on its page has a limit of its own (live.bats).
-        files = [self.folder / unquote(path).lstrip("/") for path in loaded]
-        apart = ("searchindex.js", "simulated_device.js", "run_steps.js")
-        files = [
-            file
-            for file in files
-            if file.is_file() and file.name not in apart and file.parent.name != "sources"
-        ]
-        weight = sum(file.stat().st_size for file in files)
-        if weight > HEAVIEST:
-            report(
-                "weight", f"{weight / 1024:.0f} KB in {len(files)} files, not {HEAVIEST // 1024}"
-            )
-
-    def looks(self, address, named):
-        """What look is called with, the longest first."""
-        every = sorted(
-            str(file.relative_to(self.folder).with_suffix(""))
-            for file in self.folder.rglob("*.html")
-            if "_static" not in file.parts
-        )
-        # A hundred listings are made alike: the sample has one.
-        chosen = [name for name in every if not name.startswith("listings/") or name in SAMPLE]
-        names = [name for name in every if name in named] if named else chosen
-        sample = names if named else [name for name in SAMPLE if name in every]
-        files = self.folder.as_uri()
-        looks = [layout, pictures]
-        full = [
-            (1400, "light", [head, paper, features, unfold, *looks, accessible]),
-            (390, "dark", looks),
-        ]
-        for part in range(PARTS):
-            yield files, names[part::PARTS], full
-        yield (
-            address,
-            sample,
-            [
-                (768, "light", [keyboard, unfold, *looks, pairs]),
-                (768, "dark", looks),
-                (1400, "dark", [*looks, legible]),
-            ],
-        )
-        yield address, sample, [(390, "light", [features, unfold, *looks, legible])]
+def still(page, report):
+    page.add_style_tag(content=STILL)
 
 
-def lost_places(folder):
-    """A fault for each place of the finder that is not on its page."""
-    text = (folder / "_static/places.js").read_text(encoding="utf-8")
+def weigh(page, report):
+    # The index of all words is the page of results' alone, and grows with the book. What is loaded
+    # when a program runs on its page has a limit of its own (live.bats).
+    files = [report.folder / unquote(path).lstrip("/") for path in report.loaded]
+    apart = ("searchindex.js", "simulated_device.js", "run_steps.js")
+    files = [
+        file
+        for file in files
+        if file.is_file() and file.name not in apart and file.parent.name != "sources"
+    ]
+    weight = sum(file.stat().st_size for file in files)
+    if weight > HEAVIEST:
+        report("weight", f"{weight / 1024:.0f} KB in {len(files)} files, not {HEAVIEST // 1024}")
+
+
+def looks(folder, served, named):
+    """The longest first."""
+    every = sorted(
+        str(file.relative_to(folder).with_suffix(""))
+        for file in folder.rglob("*.html")
+        if "_static" not in file.parts
+    )
+    # A hundred listings are made alike: the sample has one.
+    chosen = [name for name in every if not name.startswith("listings/") or name in SAMPLE]
+    names = named or chosen
+    sample = named or [name for name in SAMPLE if name in every]
+    both = [layout, pictures]
+    full = [
+        (1400, "light", [still, head, paper, features, unfold, *both, accessible]),
+        (390, "dark", [*both, weigh]),
+    ]
+    for part in range(PARTS):
+        yield Look(folder.as_uri(), names[part::PARTS], full, SCRIPT)
+    wide = [
+        (768, "light", [still, keyboard, unfold, *both, pairs]),
+        (768, "dark", both),
+        (1400, "dark", [*both, legible]),
+    ]
+    yield Look(served, sample, wide, SCRIPT)
+    narrow = [(390, "light", [still, features, unfold, *both, legible, weigh])]
+    yield Look(served, sample, narrow, SCRIPT)
+    yield Look(folder.as_uri(), [""], [(1400, "light", [lost_places])])
+
+
+def lost_places(page, report):
+    """The places of the finder are on their pages."""
+    text = (report.folder / "_static/places.js").read_text(encoding="utf-8")
     pages = {}
     for _, name, _, address, _ in json.loads(text[text.index("[") : text.rindex("]") + 1]):
         file, _, anchor = address.partition("#")
         if file not in pages:
-            path = folder / file
+            path = report.folder / file
             found = path.read_text(encoding="utf-8") if path.is_file() else ""
             pages[file] = {"", *re.findall(r'\bid="([^"]+)"', found)} if found else set()
         if anchor not in pages[file]:
-            yield f"finder: places.js: {name} leads to {address}, which is not there"
-
-
-turn = threading.Lock()
-
-
-def next_of(items):
-    with turn:
-        return next(items, None)
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-class Server(http.server.ThreadingHTTPServer):
-    def handle_error(self, request, address):
-        """A page that is left does not wait for what it asked for."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, address)
-
-
-def main():
-    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "index.html").exists():
-        print("Usage: browser.py HTML_FOLDER [PAGE...]", file=sys.stderr)
-        return 2
-    folder = Path(sys.argv[1]).resolve()
-    try:
-        program = chromium.find()
-    except chromium.Missing as why:
-        print(why, file=sys.stderr)
-        return 2
-    server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    looked = Pass(folder)
-    looked.faults.update(lost_places(folder))
-    looks = looked.looks(f"http://127.0.0.1:{server.server_port}", sys.argv[2:])
-
-    def look_at_some(_):
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=program, chromium_sandbox=os.geteuid() != 0
-            )
-            while look := next_of(looks):
-                looked.look(browser, *look)
-            browser.close()
-
-    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
-        list(browsers.map(look_at_some, range(BROWSERS)))
-    print("\n".join(sorted(looked.faults)))
-    return 1 if looked.faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            report("finder", f"places.js: {name} leads to {address}, which is not there")

@@ -1,4 +1,4 @@
-// What browser.py measures inside of a page. Each check returns sentences, one for each fault.
+// What pages.py measures inside of a page. Each check returns sentences, one for each fault.
 "use strict";
 
 window.checks = (() => {

@@ -1,30 +1,23 @@
-#!/usr/bin/env python3
-"""Steps through the runs of the book's pages: stepper.py HTML_FOLDER [PAGE...]
+"""Steps through the runs of the book's pages.
 
 The figures of each step must be those of the journal that the build left in build/docs/runs, which
 is read here once more: what the pool's last line up to that call has, and what it changed. Each
-hazard of the journal has a step that names it, and marks the lines of both accesses. Without a
-PAGE, the data of all runs are judged so, as a page loads them.
+hazard of the journal has a step that names it, and marks the lines of both accesses. The data of
+all runs are judged so, as a page loads them.
 
-With pages, headless Chromium opens each from its file, wide and light, and every third of them at
-390 pixels and dark too. A run is loaded when the reader comes near or chooses it, and each of its
-steps is made with the keyboard, and judged by what the page shows. Nothing on the page moves when
-the run comes, nor at a step. The questions ask for what the step does, and show nothing of it
-before. One script and one style serve all pages, so a part of them is enough.
-
-A line on stdout for each difference.
+Every third page with a run is opened from its file, wide and light, and every third of these at 390
+pixels and dark too. A run is loaded when the reader comes near or chooses it, and each of its steps
+is made with the keyboard, and judged by what the page shows. Nothing on the page moves when the run
+comes, nor at a step. The questions ask for what the step does, and show nothing of it before. One
+script and one style serve all pages, so a part of them is enough.
 """
 
-import concurrent.futures
 import json
-import os
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browser import BROWSERS, chromium, sync_playwright
+from driver import BROWSERS, CHOOSE, DRAWN, UNFOLD, Look
 
 MIB = 1 << 20
 FIGURES = re.compile(
@@ -32,7 +25,6 @@ FIGURES = re.compile(
     r", reserved ([\d.]+) MiB( [+−][\d.]+)?"
 )
 GRAPHS = ("cudaGraphLaunch", "cudaDeviceGraphMemTrim")
-LOOKS = [(1400, "light", 1), (390, "dark", 3)]  # and which pages: all, or every third
 SHIFTS = """(() => {
     window.shifts = [];
     new PerformanceObserver((list) => {
@@ -42,16 +34,12 @@ SHIFTS = """(() => {
                     window.shifts.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift" });
 })()"""
-UNFOLD = """for (const button of document.querySelectorAll(".predict-notice button"))
-        if (button.textContent === "Show the run") button.click();
-    for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
 SHOWN = "([place, number]) => place.dataset.shown === String(number)"
 # How many runs were loaded, less those whose place is near.
 FAR_LOADED = """Object.keys(window.workbookSteps).length -
     [...document.querySelectorAll(".stepper")].filter(
         (place) => place.getBoundingClientRect().top < innerHeight + 800).length"""
 HEIGHT = "document.querySelector('article').getBoundingClientRect().height"
-DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 # All steps from the first on, by the key that is pressed at the button.
 STEPS = """async (place) => {
     const text = (part) => place.querySelector(part).textContent;
@@ -112,11 +100,6 @@ ASKED = """(place) => {
     }
     place.querySelector(".ask").click();
     return found;
-}"""
-CHOOSE = """async (place, at) => {
-    const list = place.querySelector(".runs");
-    list.selectedIndex = at;
-    list.dispatchEvent(new Event("change"));
 }"""
 
 
@@ -238,17 +221,17 @@ def looks_of(run):
         }
 
 
-def look_at_data(book):
-    """A line for each fault of the runs' data, and one if there are few."""
-    files = sorted((Path(book) / "_static" / "steps").glob("*.js"))
+def runs(page, report):
+    """The data of all runs."""
+    files = sorted((report.folder / "_static" / "steps").glob("*.js"))
     if len(files) < 80:
-        yield f"there are {len(files)} runs"
+        report("runs", f"there are {len(files)}")
     for file in files:
         text = file.read_text(encoding="utf-8")
         run = json.loads(text[text.index("= ") + 2 :].rstrip().removesuffix(";"))
         looks = list(looks_of(run))
         for fault in faults_of_steps(journal_of(run["run"], run["process"]), looks):
-            yield f"{file.name}: {fault}"
+            report("runs", f"{file.name}: {fault}")
 
 
 def faults_of_questions(asked):
@@ -263,8 +246,12 @@ def faults_of_questions(asked):
             yield f"{said} of {reserved} is judged so: {verdict}"
 
 
-def faults_of(page, file, wide):
-    page.goto(file.as_uri(), wait_until="load")
+def steps(page, report):
+    for fault in faults_of(page, page.viewport_size["width"] > 1000):
+        report("steps", fault)
+
+
+def faults_of(page, wide):
     if page.evaluate(FAR_LOADED) > 0:
         yield "a run is loaded before the reader comes near"
     page.evaluate(UNFOLD)
@@ -299,36 +286,18 @@ def faults_of(page, file, wide):
             yield f"the arrow key leads back to {count}"
 
 
-def look(program, book, names, width, theme):
-    """A line for each fault of the pages at one width."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=program, chromium_sandbox=os.geteuid() != 0
-        )
-        page = browser.new_page(
-            viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
-        )
-        return [
-            f"{name} at {width} pixels, {theme}: {fault}"
-            for name in names
-            for fault in faults_of(page, Path(book).resolve() / f"{name}.html", width > 1000)
-        ]
+def looks_at_data(folder, served, named):
+    yield Look(folder.as_uri(), [""], [(1400, "light", [runs])])
 
 
-def main(book, names):
-    if not names:
-        print("".join(f"{fault}\n" for fault in look_at_data(book)), end="")
-        return
-    program = chromium.find()
-    parts = [
-        (names[part :: BROWSERS * each], width, theme)
-        for width, theme, each in LOOKS
-        for part in range(0, BROWSERS * each, each)
-    ]
-    with concurrent.futures.ThreadPoolExecutor(BROWSERS) as browsers:
-        looks = [browsers.submit(look, program, book, *part) for part in parts]
-        for one in looks:
-            print("".join(f"{fault}\n" for fault in one.result()), end="")
+def every_third(folder, mark):
+    """Every third page that has such an element."""
+    pages = (file for file in folder.rglob("*.html") if mark in file.read_text(encoding="utf-8"))
+    return sorted(str(file.relative_to(folder).with_suffix("")) for file in pages)[1::3]
 
 
-main(sys.argv[1], sys.argv[2:])
+def looks(folder, served, named):
+    names = named or every_third(folder, 'class="stepper"')
+    for part in range(BROWSERS):
+        yield Look(folder.as_uri(), names[part::BROWSERS], [(1400, "light", [steps])])
+    yield Look(folder.as_uri(), names[::3], [(390, "dark", [steps])])
