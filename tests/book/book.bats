@@ -45,7 +45,7 @@ picture_rows() {
             complain "$lesson does not show its solution as a difference."
         grep -q "check-${lesson%%_*}" "$BOOK/$lesson.html" ||
             complain "$lesson does not say how one knows that it is done."
-        grep -q 'solution-difference' "docs/$lesson.rst" ||
+        grep -q '^ *\.\. source:: difference' "docs/$lesson.rst" ||
             complain "$lesson does not show what its solution changes."
         grep -qE 'data-name="(predict|closing)-' "$BOOK/$lesson.html" ||
             complain "$lesson asks nothing."
