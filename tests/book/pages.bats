@@ -156,8 +156,8 @@ noticed() {
                 " µs with a short kernel and a synchronization"
             print "docs/cheat_sheet.rst|" us(slow[m]) " µs with both (1 GiB: " \
                 sprintf("%.1f", slow[g] / 1000) " ms)"
-            print "README.md|**" us(slow[m]) " µs** a round"
-            print "README.md|**" us(keeps[m]) " µs**"
+            print "README.md|a round took **" us(slow[m]) " µs** for 1 MiB"
+            print "README.md|it took **" us(keeps[m]) " µs**"
         }' $facts/probe-corner.txt $facts/one-gpu.txt)
     finish
 }
