@@ -1,4 +1,4 @@
-/* The last report of a program: on stderr and in the journal, which is closed. */
+/* Prints the last report of a program, to stderr and to the journal, and ends the process. */
 #include "base/fatal.h"
 
 #include <stdarg.h>

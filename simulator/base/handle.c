@@ -1,10 +1,10 @@
-/* Handles: one table for all kinds. A handle is kind, generation and slot in one number, in a range
- * where no user address can be:
+/* One table of handles for all kinds of objects. A handle packs kind, generation, and slot into a
+ * number outside the range of user addresses:
  *
  *    63 62  61     54 53                      28 27                     4 3  0
  *   [ 0  1 |  kind   |       generation         |          slot          | 0  ]
  *
- * A slot serves again when its object is gone, with the next generation. */
+ * When an object is gone, its slot is reused with the next generation. */
 #include "base/handle.h"
 
 #include "os/needs_lock.h"
@@ -15,18 +15,18 @@
 
 struct slot {
     void *object;
-    /* The handle of the object; 0: the slot is free. */
+    /* The handle of the object, or 0 if the slot is free. */
     uintptr_t handle;
     uint32_t generation;
-    /* Of a free slot: the next one, plus 1; 0: none. */
+    /* For a free slot: the next free slot plus 1, or 0 at the end of the list. */
     uint32_t next_free;
 };
 
-/* Needs the lock. Every slot below `used` holds an object or is in the list of free ones. */
+/* Needs the lock. Invariant: every slot below `used` holds an object or is in the free list. */
 static struct {
     struct slot *slots;
     uint32_t used, capacity;
-    /* The first free slot, plus 1; 0: none. */
+    /* The first free slot plus 1, or 0 if there is none. */
     uint32_t first_free;
 } table;
 
@@ -36,7 +36,7 @@ static uintptr_t encode(enum handle_kind kind, uint32_t generation, uint32_t slo
          | (uintptr_t)(generation & GENERATION_MASK) << 28 | (uintptr_t)slot << 4;
 }
 
-/* Returns a slot that no object has. */
+/* Returns an unused slot. */
 static uint32_t take_slot(void)
 {
     if (table.first_free) {

@@ -1,7 +1,6 @@
-/* Handles: what the program holds of a stream, an event, a pool. A handle is a number, not an
- * address, so that one that was never given out, or whose object is gone, is known as such (a real
- * driver dies of SIGSEGV there: simulator/tests/facts/danger.txt, 12 and 13). All of these need the
- * lock. */
+/* Handles, which the program holds for streams, events, pools, and other objects. A handle is a
+ * number, not an address, so that an invalid or stale handle is recognized. (A real driver crashes
+ * with SIGSEGV there: simulator/tests/facts/danger.txt, 12 and 13.) All of these need the lock. */
 #ifndef SIM_BASE_HANDLE_H
 #define SIM_BASE_HANDLE_H
 
@@ -17,15 +16,14 @@ enum handle_kind {
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };
 
-/* Returns a handle for the object; never NULL. The caller still owns the object, and retires the
- * handle before it frees it. */
+/* Returns a handle for the object, never NULL. The caller still owns the object and must retire the
+ * handle before it frees the object. */
 void *handle_new(enum handle_kind kind, void *object);
-/* Returns the object, or NULL when the handle is not a live one of this kind. */
+/* Returns the object, or NULL if the handle is not a live handle of this kind. */
 void *handle_object(enum handle_kind kind, const void *handle);
-/* Why handle_object returned NULL: the object was destroyed, or there never was one. */
+/* Tells why handle_object returned NULL: the object was destroyed, or never existed. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
-/* The object is about to go: the handle's number is not given out again. Does nothing for a handle
- * that is not live. */
+/* Ends the handle, whose number is never given out again. Does nothing if it is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);
 
 #endif

@@ -1,4 +1,4 @@
-/* The kinds of hazards, from the list of them. */
+/* An enum of the kinds of hazards in base/hazards.def. */
 #ifndef SIM_BASE_HAZARD_KINDS_H
 #define SIM_BASE_HAZARD_KINDS_H
 
@@ -7,7 +7,7 @@ enum hazard {
 #include "base/hazards.def"
 };
 
-/* Returns the name, with which a report begins, and which the journal has. */
+/* Returns the name of the hazard in reports and in the journal. */
 const char *hazard_name(enum hazard kind);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reports on their way out. */
+/* Writes reports to stderr and to the file of SIM_REPORT. */
 #include "base/hazards.h"
 
 #include <stdarg.h>
@@ -10,8 +10,9 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* `file` is NULL when there is none. `first` is the first line of the first report, without its
- * first word, `given_up` what was given up first; empty: there was none. Needs the lock. */
+/* Needs the lock. `file` is NULL without SIM_REPORT. `first` is the first line of the first report
+ * without its word "hazard: ", and `given_up` the first text of hazards_gave_up; both are empty if
+ * there is none. */
 static struct {
     os_file *file;
     char first[512];
@@ -38,7 +39,7 @@ void hazards_open(void)
                  os_open_error());
 }
 
-/* What comes next may kill the process. */
+/* Flush at once, because what comes next may kill the process. */
 static void write_line(const char *text)
 {
     if (!hazards.file)

@@ -1,29 +1,30 @@
-/* Where reports go: to standard error, and to the file of SIM_REPORT. A program's standard error
- * may be a file that somebody throws away, such as a test runner's, which keeps what a failing test
- * printed and nothing else; so the last sentence of the process repeats the first report's first
- * line. A program that looks at no error does not notice that a kernel did not run: then the exit
- * status says so, and the last sentence which kernel it was.
+/* Prints reports to standard error and to the file of SIM_REPORT. Standard error may be lost: a
+ * test runner, for example, keeps only what a failing test printed. So the last sentence of the
+ * process repeats the first line of the first report.
  *
- * All of these need the lock, but for hazards_end: an exit in the midst of a call comes here, too,
- * and then whoever is in that call has it. */
+ * A program that ignores errors does not notice that a kernel did not run. So the exit status says
+ * so, and the last sentence names the kernel.
+ *
+ * All of these need the lock, but for hazards_end, because exit may be called in the middle of a
+ * call, which already has the lock. */
 #ifndef SIM_BASE_HAZARDS_H
 #define SIM_BASE_HAZARDS_H
 
 #include "base/types.h"
 
-/* Opens the file that settings.report names; ends the process with a sentence when it cannot. */
+/* Opens the file of settings.report, or ends the process with a sentence if that fails. */
 void hazards_open(void);
-/* Prints a report, whose first line begins with "hazard: ". */
+/* Prints a report, which must begin with "hazard: ". */
 void hazards_print(const char *report);
-/* Prints a sentence like diag. */
+/* Prints a sentence in the form of diag. */
 void hazards_diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The program ends with exit status 3, because of `count` reports: prints the last sentence. */
+/* Prints the last sentence: the program ends with exit status 3 because of `count` reports. */
 void hazards_end(unsigned count);
-/* A kernel that nvcc built did not run, or a fault has ended it; a sentence has said why. `what`:
- * "a launch of the kernel k was refused". The first is kept. */
+/* Keeps the first of these texts, for example "a launch of the kernel k was refused". Called after
+ * a sentence has said why a kernel built by nvcc did not run, or which fault ended it. */
 void hazards_gave_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The program ends with status 0: returns whether that has to be 4, because of what was given up,
- * and prints the last sentence then. */
+/* Called when the program ends with status 0. If a kernel did not run, prints the last sentence and
+ * returns true: the status has to be 4. */
 bool hazards_end_given_up(void);
 /* Closes the file. */
 void hazards_close(void);

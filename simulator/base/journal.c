@@ -1,4 +1,4 @@
-/* The journal's lines, and the buffer in which they are made and wait for the file. */
+/* Builds the journal's lines, and buffers them until they are written to the file. */
 #include "base/journal.h"
 
 #include "base/journal_sites.h"
@@ -11,25 +11,25 @@ bool journal_on;
 struct observer observer;
 
 #define SITES_MAX 1024
-/* Room for a line: its fields and its site, and the number and the time before them. */
+/* Room for a line: its fields and site, and the line number and time that precede them. */
 #define LONGEST_LINE (sizeof(struct journal_line) + JOURNAL_SITE_MAX + 128)
-/* Before it is full, a unit of the file is. */
+/* Holds one more line after it has a full unit of the file. */
 #define BUFFER_SIZE (OS_WRITE_UNIT + LONGEST_LINE)
 
 /* Needs the lock. The file is open while journal_on. */
 static struct {
     os_file *file;
-    /* How many lines were written. */
+    /* Number of lines written. */
     uint64_t lines;
-    /* The first `used` bytes of `buffer` wait for the file, and before the byte at each of the
-     * first `site_count` positions of `sites`, in their order, the text of that site from `from`
-     * on: it was not known yet. */
+    /* The first `used` bytes of `buffer` are waiting for the file. Some lines lack the text of a
+     * site that has not been looked up yet: the text of `sites[i]`, from its byte `from` on,
+     * belongs before the byte at position `at`. The positions ascend. */
     size_t used, site_count;
     struct {
         size_t at, from;
         struct journal_site *site;
     } sites[SITES_MAX];
-    /* The line that is being made behind those bytes; NULL: none. */
+    /* The line that is being built after those bytes, or NULL. */
     struct journal_line *open;
     char buffer[BUFFER_SIZE];
 } journal;
@@ -56,8 +56,8 @@ char *put_number(char *to, uint64_t value)
     return to + length;
 }
 
-/* Copies whole blocks: up to JOURNAL_BLOCK - 1 bytes more are read and written. Returns the text's
- * end. */
+/* Copies whole blocks, so it reads and writes up to JOURNAL_BLOCK - 1 bytes too many. Returns the
+ * end of the text. */
 static inline char *put_blocks(char *to, const char *from, size_t length)
 {
     for (size_t i = 0; i < length; i += JOURNAL_BLOCK)
@@ -77,7 +77,7 @@ void line_put_text(struct journal_line *line, char *to, const char *value)
     line->end = to + bytes + 1;
 }
 
-/* Moves the line that is being made out of the buffer. */
+/* Moves the unfinished line out of the buffer. */
 static void set_aside(void)
 {
     struct journal_line *line = journal.open;
@@ -130,8 +130,8 @@ static void note_site(const char *to, size_t from, struct journal_site *site)
     journal.sites[journal.site_count++].site = site;
 }
 
-/* Writes the text of a site from `from` on where it is known, else notes that it belongs here.
- * Returns the end. */
+/* Writes the site's text from byte `from` on or, if it is not known yet, notes that it belongs
+ * here. Returns the end. */
 static inline char *put_site(char *to, struct journal_site *site, size_t from)
 {
     if (!site->is_found) {
@@ -141,7 +141,7 @@ static inline char *put_site(char *to, struct journal_site *site, size_t from)
     return put_blocks(to, site->text + from, site->length - from);
 }
 
-/* Returns where a line begins in the buffer. */
+/* Returns where a new line begins in the buffer. */
 static inline char *place_line(void)
 {
     if (journal.open)
@@ -151,14 +151,14 @@ static inline char *place_line(void)
     return journal.buffer + journal.used;
 }
 
-/* Writes what comes before a line's fields. */
+/* Writes the line number, which comes before the fields. */
 static inline char *put_number_of_line(char *to)
 {
     memcpy(to, "{\"n\":", 5);
     return put_number(to + 5, journal.lines);
 }
 
-/* Opens a line with its time. Returns the end of that. */
+/* Opens a line and writes its time. Returns the end of the text. */
 static inline char *put_begin(struct journal_line *line, time_ns when)
 {
     char *to = put_number_of_line(place_line());
@@ -180,7 +180,8 @@ void line_begin(struct journal_line *line, time_ns when, const char *key, const 
     line_text(line, key, value);
 }
 
-/* A pointer to a function: another call was made there first. */
+/* Begins a call's line at a site where another call was made before, through a pointer to a
+ * function. */
 static void begin_other_call(struct journal_line *line, time_ns when, const char *call,
                              uint64_t number)
 {
@@ -193,7 +194,7 @@ void line_begin_call(struct journal_line *line, time_ns when, void *site, const 
                      uint64_t number)
 {
     NEEDS_LOCK();
-    /* The number of the last call that had a line. */
+    /* The number of the last call that has a line. */
     struct journal_site *known = journal_site(site, call);
     line->site = known;
     if (known->call != call) {
@@ -212,14 +213,14 @@ void line_drop(struct journal_line *line)
     line_close(line);
 }
 
-/* Puts a line that was set aside behind those that came before its end. */
+/* Appends a line that was set aside to the buffer, now that it has ended. */
 static void put_back(struct journal_line *line)
 {
     char *to = put_number_of_line(place_line());
     line->end = put_blocks(to, line->fields, (size_t)(line->end - line->fields));
 }
 
-/* Brings a line to the end of the buffer. Returns its own end. */
+/* Makes the line the last one in the buffer. Returns the end of its fields. */
 static inline char *put_fields(struct journal_line *line)
 {
     if (journal.open != line)

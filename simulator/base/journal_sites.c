@@ -1,4 +1,4 @@
-/* The sites of a journal's calls, and how their texts are made. */
+/* The sites of the journal's calls, and their texts. */
 #include "base/journal_sites.h"
 
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "os/os.h"
 #include "os/seal.h"
 
-/* Law: `all` has `count` sites, of which the first `found` have a text. There are more than twice
- * as many slots. */
+/* Invariant: `all` has `count` sites, and the first `found` have been looked up. The table has more
+ * than twice as many slots as sites. */
 static struct {
     struct journal_site **all;
     size_t count, found;
@@ -58,7 +58,8 @@ struct journal_site *journal_site_search(void *site, const char *call)
 
 /* ---- texts ---- */
 
-/* How many bytes the character of UTF-8 at `text` has; 0: it is none, or one below a blank. */
+/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid or a control
+ * character. */
 static size_t character_bytes(const unsigned char *text)
 {
     size_t bytes = *text < 0x80 ? 1 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;
@@ -73,8 +74,8 @@ static size_t character_bytes(const unsigned char *text)
     return is_long || is_surrogate || is_beyond ? 0 : bytes;
 }
 
-/* Writes a file's name, which may be any bytes, as JSON has it; what is no character becomes a
- * question mark. Returns the end. */
+/* Writes a file name, which may contain any bytes, as JSON text. Invalid characters become question
+ * marks. Returns the end. */
 static char *put_escaped(char *to, const char *from, const char *end)
 {
     while (from < end) {
@@ -91,7 +92,7 @@ static char *put_escaped(char *to, const char *from, const char *end)
     return to;
 }
 
-/* Makes the site's text of the file and line that reports have for it. */
+/* Makes the text of a site from the file and line that reports use. */
 static void make_text(struct journal_site *site, const struct os_source_loc *loc)
 {
     _Static_assert(2 * sizeof loc->text + 96 <= JOURNAL_SITE_MAX, "each character escaped");
@@ -110,7 +111,7 @@ static void make_text(struct journal_site *site, const struct os_source_loc *loc
 void journal_sites_find(void)
 {
     while (sites.found < sites.count) {
-        /* Not on the stack of a thread of the program, which may be small. */
+        /* Static, because a thread of the program may have a small stack. */
         static struct os_source_loc locs[OS_SOURCE_LOC_MAX];
         struct os_source_loc *each[OS_SOURCE_LOC_MAX];
         size_t n = 0;

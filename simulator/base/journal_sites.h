@@ -1,5 +1,5 @@
-/* Where the calls of a journal stand in the program's source: a text for each site. All of these
- * need the lock. */
+/* For each call site in the journal: the text that names its place in the source. All of these need
+ * the lock. */
 #ifndef SIM_BASE_JOURNAL_SITES_H
 #define SIM_BASE_JOURNAL_SITES_H
 
@@ -8,30 +8,30 @@
 
 #include "base/journal.h"
 
-/* Room for the longest text, and for a call's name and what stands around it. */
+/* Room for the longest text, and for the name of a call with the text around it. */
 #define JOURNAL_SITE_MAX 640
 #define JOURNAL_CALL_MAX 96
 
-/* What a text begins with, for a call that has succeeded: most have. */
+/* The beginning of the text for a call that succeeded, as most do. */
 #define JOURNAL_SUCCESS ",\"result\":\"cudaSuccess\""
 
 struct journal_site {
     void *site;
     const char *call;
-    /* It was looked up. */
+    /* The site has been looked up. */
     bool is_found;
-    /* How a line of that call begins: ,"call":"cudaFreeAsync","number": */
+    /* The beginning of a line of this call: ,"call":"cudaFreeAsync","number": */
     size_t head_length;
     char head[JOURNAL_CALL_MAX + JOURNAL_BLOCK];
-    /* How it ends, JOURNAL_SUCCESS,"file":"solutions/06_trim.c","line":37: the file as reports have
-     * it (os_source_lines). No file until it was looked up, where the line is not known, and in a
-     * graded run, where nobody reads it and many programs run. */
+    /* The end of the line: JOURNAL_SUCCESS,"file":"solutions/06_trim.c","line":37. The file has the
+     * form that reports use (os_source_lines). It is missing until the lookup, if the line is
+     * unknown, and in a graded run, where nothing reads it and lookups would take too long. */
     size_t length;
     char text[JOURNAL_SITE_MAX + JOURNAL_BLOCK];
 };
 
-/* Law: each site is in `slots`, a power of two of them, at its hash or at the next free slot behind
- * it; one is free. */
+/* A hash table with open addressing. Invariant: the number of slots is a power of two, each site is
+ * at its hash or at the next free slot after it, and at least one slot is free. */
 struct journal_slots {
     struct journal_site **slots;
     size_t mask;
@@ -43,18 +43,18 @@ static inline size_t journal_site_hash(const void *site)
     return ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u >> 32;
 }
 
-/* The same as journal_site, for a site that is new or not at its hash. */
+/* Does the same as journal_site for a site that is new or not in the slot of its hash. */
 struct journal_site *journal_site_search(void *site, const char *call);
 
-/* Returns what stands for a site (os_call_site), at which a call of this name was made first. It
- * lives as long as the process. */
+/* Returns the entry of a site (os_call_site) at which `call` was made. It lives as long as the
+ * process. */
 static inline struct journal_site *journal_site(void *site, const char *call)
 {
     struct journal_site *at = journal_slots.slots[journal_site_hash(site) & journal_slots.mask];
     return at && at->site == site ? at : journal_site_search(site, call);
 }
 
-/* Looks up those sites that were not looked up yet. */
+/* Looks up the sites that have not been looked up yet. */
 void journal_sites_find(void);
 
 #endif

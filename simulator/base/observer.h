@@ -1,6 +1,6 @@
-/* What the layers below the API report while it happens, beside what their functions return. The
- * API sets these when there is a journal, and writes a line for each; else they are NULL. They are
- * called with the lock held; what they get is theirs only until they return. */
+/* What the rooms below api/ report while it happens, apart from what their functions return. api/
+ * sets these functions if there is a journal, and writes a line for each; otherwise they are NULL.
+ * They are called with the lock held, and their arguments are valid only until they return. */
 #ifndef SIM_BASE_OBSERVER_H
 #define SIM_BASE_OBSERVER_H
 
@@ -10,34 +10,35 @@ struct op;
 struct origin;
 struct pool;
 
-/* A range of a graph's memory, for graph_memory_used: the allocation's number, its size, and where
- * it begins. */
+/* A range of a graph's memory: the allocation's number, its size, and its offset. */
 struct observed_range {
     uint32_t id;
     size_t bytes, offset;
 };
 
-/* A report. The earlier origin's number is 0 where no call of this process did that. */
+/* A report. The number of `earlier` is 0 if it was no call of this process. */
 struct observed_hazard {
     const char *kind;
-    /* 0: none. */
+    /* 0 if there is none. */
     uint32_t allocation;
     const struct origin *earlier, *later;
-    /* Nothing orders the two. */
+    /* Whether the report is about two operations in no guaranteed order. */
     bool unordered;
 };
 
 struct observer {
-    /* An op that has a name, or a call's number, has ended. */
+    /* An op that has a name or the number of a call has ended. */
     void (*op_done)(const struct op *op);
-    /* A pool has mapped segments for an allocation; `remapped`: of those, taken from elsewhere. */
+    /* A pool has mapped segments for an allocation, of which `remapped` were taken from
+     * elsewhere. */
     void (*pool_grew)(const struct pool *p, size_t segments, size_t remapped);
-    /* A pool has released segments; why: "trim", "free", "synchronization"... */
+    /* A pool has released segments. `why` is "trim", "free", "synchronization", and so on. */
     void (*pool_released)(const struct pool *p, size_t segments, const char *why);
-    /* The graph memory of a device now has `reserved` bytes; what: "grow" or "release". */
+    /* The graph memory of a device now has `reserved` bytes. `what` is "grow" or "release". */
     void (*graph_memory_changed)(int device, const char *what, size_t segments, size_t reserved,
                                  const char *why);
-    /* A graph's node, or a free outside of it; what: "allocate" or "free"; stream 0: none. */
+    /* A graph node, or a free outside of the graph, used graph memory. `what` is "allocate" or
+     * "free". `stream` is 0 if there is none. */
     void (*graph_memory_used)(const char *what, const struct origin *origin, int stream,
                               struct observed_range range);
     /* The checker has reported a hazard. */

@@ -1,12 +1,12 @@
-/* The ordered tree: a treap with the least value of each branch. */
+/* The ordered tree: a treap that keeps the least value of each branch. */
 #include "base/ordered_tree.h"
 
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Law: never 0. Needs the lock. */
+/* Needs the lock. Invariant: `random` is never 0. */
 static struct {
-    uint32_t random; /* xorshift32: the priorities need no secret, only to be spread. */
+    uint32_t random; /* xorshift32 is enough: priorities need no secret, only a good spread. */
 } treap = {2463534242u};
 
 static uint64_t min_value_of(const struct tree_node *n)
@@ -19,7 +19,7 @@ static uint64_t min_value_of(const struct tree_node *n)
     return min;
 }
 
-/* Puts a branch (NULL: nothing) where n is below its parent. */
+/* Replaces n, below its parent, with the branch, which may be NULL. */
 static void replace(struct ordered_tree *tree, const struct tree_node *n, struct tree_node *branch)
 {
     struct tree_node *parent = n->parent;
@@ -33,7 +33,7 @@ static void replace(struct ordered_tree *tree, const struct tree_node *n, struct
         branch->parent = parent;
 }
 
-/* Makes n the parent of its parent; the order stays. */
+/* Swaps n with its parent and keeps the order of the nodes. */
 static void rotate_up(struct ordered_tree *tree, struct tree_node *n)
 {
     struct tree_node *p = n->parent, *between;
@@ -52,7 +52,7 @@ static void rotate_up(struct ordered_tree *tree, struct tree_node *n)
     p->min_value = min_value_of(p);
 }
 
-/* Links n at `at`, a free link of `parent`, and lets it rise to where its priority belongs. */
+/* Links n at `at`, an empty link of `parent`, and moves it up to its priority's place. */
 static void link_node(struct ordered_tree *tree, struct tree_node *n, struct tree_node *parent,
                       struct tree_node **at)
 {
@@ -115,7 +115,7 @@ static bool has_within(const struct tree_node *branch, uint64_t max_value)
     return branch && branch->min_value <= max_value;
 }
 
-/* The first in order of a branch that has a node within the limit. */
+/* Returns the branch's first node, in order, whose value is within the limit. */
 static struct tree_node *first_within(struct tree_node *n, uint64_t max_value)
 {
     for (;;) {
@@ -183,8 +183,8 @@ static void list_add(struct tree_list *list, struct tree_node *n)
     list->items[list->count++].node = n;
 }
 
-/* The list is its own queue of nodes to look at, so it is known long before which node comes next:
- * with many nodes each is a miss of the cache, and these are waited for side by side. */
+/* A breadth-first search whose list of found nodes is also its queue. The next nodes are known
+ * early, so with many nodes their cache misses overlap. */
 bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct tree_list *list)
 {
     NEEDS_LOCK();
@@ -212,7 +212,7 @@ bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct t
     return !others;
 }
 
-/* ---- the laws ---- */
+/* ---- invariants ---- */
 
 static size_t count_valid(const struct tree_node *n, const struct tree_node *parent)
 {

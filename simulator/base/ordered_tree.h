@@ -1,5 +1,5 @@
-/* An ordered tree: nodes by a key and, among equal keys, by age; with a value at each node, so that
- * a search can ask for the first node whose value is not beyond a limit.
+/* An ordered tree. Its nodes are ordered by key and, among equal keys, by age. Each node also has a
+ * value, and a search can ask for the first node whose value does not exceed a limit.
  *
  *              (4 KiB, age 7)            left: what comes before; right: what comes after
  *               /          \
@@ -7,9 +7,9 @@
  *               \                        so that a search leaves out whole branches
  *            (4 KiB, age 3)
  *
- * It is a treap: the higher of two pseudo-random priorities stands above, so its depth stays near
- * the logarithm of the number of nodes whatever order they come in. A node is a part of what it
- * stands for; the tree owns nothing. All of these need the lock. */
+ * It is a treap: a node's pseudo-random priority is never higher than its parent's, so the depth
+ * stays near the logarithm of the number of nodes in whatever order they are inserted. Nodes are
+ * embedded in the caller's objects, and the tree owns none. All of these need the lock. */
 #ifndef SIM_BASE_ORDERED_TREE_H
 #define SIM_BASE_ORDERED_TREE_H
 
@@ -17,10 +17,10 @@
 
 struct tree_node {
     uint64_t key;
-    uint64_t age; /* Smaller is older; no two nodes of one tree have the same key and age. */
+    uint64_t age; /* Smaller is older. Key and age together are unique in a tree. */
     struct tree_node *left, *right, *parent;
     uint64_t value;
-    uint64_t min_value; /* The least value of this node and of all below it. */
+    uint64_t min_value; /* The least value of this node and all below it. */
     uint32_t priority;
 };
 
@@ -28,39 +28,40 @@ struct ordered_tree {
     struct tree_node *root;
 };
 
-/* What tree_find_all found. It belongs to the caller, who zeroes it before the first search and may
- * use it for many. */
+/* The result of tree_find_all. The caller owns it, zeroes it before the first search, and may use
+ * it for many searches. */
 struct tree_list {
     struct tree_found {
-        uint64_t value; /* The node's, so that sorting by it reads no node. */
+        uint64_t value; /* A copy of the node's value, so that sorting reads no nodes. */
         struct tree_node *node;
     } * items;
     size_t count, capacity;
 };
 
-/* Inserts a node whose key, age and value are set. */
+/* Inserts a node whose key, age, and value are set. */
 void tree_insert(struct ordered_tree *tree, struct tree_node *n);
-/* The same for a node that comes directly before `after`: without a search. */
+/* Inserts a node that comes directly before `after`, without a search. */
 void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct tree_node *after);
 void tree_remove(struct ordered_tree *tree, struct tree_node *n);
 
-/* Returns the first in order with at least this key and a value of at most `max_value`, or NULL. */
+/* Returns the first node, in order, with at least this key and a value of at most `max_value`, or
+ * NULL. */
 struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint64_t max_value);
-/* Returns the next in order with a value of at most `max_value`, or NULL. */
+/* Returns the next node, in order, with a value of at most `max_value`, or NULL. */
 struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value);
-/* Returns the last in order with at most this key, or NULL. */
+/* Returns the last node, in order, with at most this key, or NULL. */
 struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key);
-/* Replaces what is in the list by all nodes with a value of at most `max_value`, in no order.
- * Returns whether there is no other node. */
+/* Replaces the list with all nodes that have a value of at most `max_value`, in no order. Returns
+ * whether the tree has no other node. */
 bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct tree_list *list);
-/* Is there a node with a value of at most `max_value`? */
+/* Returns whether any node has a value of at most `max_value`. */
 static inline bool tree_has(const struct ordered_tree *tree, uint64_t max_value)
 {
     return tree->root && tree->root->min_value <= max_value;
 }
 
-/* Walks the laws: order, priorities, parents, least values. Returns the number of nodes, or
- * SIZE_MAX when one law does not hold. For tests. */
+/* For tests: checks the order, priorities, parents, and least values. Returns the number of nodes,
+ * or SIZE_MAX if an invariant does not hold. */
 size_t tree_count_valid(const struct ordered_tree *tree);
 
 #endif

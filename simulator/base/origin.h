@@ -1,55 +1,56 @@
-/* One call of the program, passed down through the layers as `struct call *`: who made it, its line
- * of the journal. A node of a launched graph has one of its own. */
+/* A call of the program, passed down through the rooms as `struct call *`: its origin and its
+ * journal line. Each node of a launched graph has a call of its own. */
 #ifndef SIM_BASE_ORIGIN_H
 #define SIM_BASE_ORIGIN_H
 
 #include "base/journal.h"
 #include "base/types.h"
 
-/* The slot of what the host does itself, which no vector clock has. */
+/* The slot of the host's own actions. No vector clock contains it. */
 #define HOST_SLOT UINT32_MAX
 
-/* Who did something: a call of the program, where it stands, and its epoch in a stream. */
+/* Where an action comes from: a call of the program, its source line, and its epoch. */
 struct origin {
     const char *call;
-    /* The return address in the program. */
+    /* The site (os_call_site) of the call. */
     void *site;
-    /* The stream's number in the journal; 0: legacy, -1: per-thread, -2: none. */
+    /* The stream's number in the journal. 0 is the legacy stream, -1 a per-thread stream, -2
+     * none. */
     int stream;
     uint32_t slot;
     uint64_t seq;
     /* The stream's device. */
     int16_t device;
-    /* A blocking copy, which may return before its bytes have arrived (measured:
+    /* A blocking copy that may return before its bytes have arrived (measured:
      * probe-uploads.txt). */
     bool returns_early;
-    /* The number of the graph launch that did it, and where that launch stands; 0: no launch. */
+    /* The number and the site of the graph launch that ran this node, or 0 if it is not a node. */
     uint32_t launch;
     void *launch_site;
-    /* A node's: the newest allocation that its pointers can be meant for. */
+    /* For a node: the newest allocation that its pointers can refer to. */
     uint32_t newest_allocation;
-    /* The call's number in the journal; a node's: its launch's. 0: no call has done it. */
+    /* The number of the call or, for a node, of its launch in the journal. 0 if it was no call. */
     uint32_t number;
 };
 
 struct call {
-    /* Name, site and launch; the rest is filled in where a stream is known. */
+    /* Has the name, site, and launch. The rest is filled in when the stream is known. */
     struct origin origin;
-    /* What stream 0 means: the calling thread's own default stream, not the legacy one. */
+    /* Stream 0 means the calling thread's own default stream, not the legacy stream. */
     bool per_thread;
-    /* Its error is not remembered for cudaGetLastError. */
+    /* cudaGetLastError does not return the error of this call. */
     bool forgets_error;
-    /* What the host had acquired when it began (host_acquired.version). */
+    /* What the host had acquired when the call began (host_acquired.version). */
     uint64_t acquired;
-    /* What the layers below return for the journal beside the error; 0: nothing. */
+    /* What the rooms below return for the journal besides the error. 0 means nothing. */
     struct {
-        /* The graph that a capture adds to, and the node in it. */
+        /* The graph that a capture adds to, and the new node. */
         int graph;
         uint32_t node;
-        /* The launch of a graph. */
+        /* The number of the graph launch. */
         uint32_t launch;
     } made;
-    /* Closed when there is no journal, and in a node's call. */
+    /* Closed if there is no journal, and in the call of a node. */
     struct journal_line line;
 };
 

@@ -1,4 +1,4 @@
-/* The SIM_ variables: one reader, one sentence for each way to get them wrong. */
+/* Reads the SIM_ variables, with one sentence for each way to get a value wrong. */
 #include "base/settings.h"
 
 #include <driver_types.h>
@@ -12,10 +12,10 @@
 
 struct settings settings;
 
-/* A setting has no spaces and no sign before a number, which strtoull would take. */
+/* Rejects spaces and signs before a number, which strtoull would accept. */
 static bool starts_with_digit(const char *text) { return *text >= '0' && *text <= '9'; }
 
-/* Reads a whole number from low to high. */
+/* Reads a whole number between low and high. */
 static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, uint64_t high,
                             const char *example)
 {
@@ -31,7 +31,7 @@ static uint64_t read_number(const char *name, uint64_t fallback, uint64_t low, u
     return value;
 }
 
-/* Reads a number of bytes; each of K, M, G, T behind it is 1024 times the one before. */
+/* Reads a number of bytes, with a suffix K, M, G, or T for powers of 1024. */
 static size_t read_bytes(const char *name, size_t fallback, size_t low, size_t high,
                          const char *example)
 {
@@ -164,7 +164,7 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* The first four change nothing that is simulated. */
+/* The first four do not change what is simulated. */
 static const char *const names[] = {
     "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",     "SIM_CHECK_LAWS",     "SIM_CHECK",
     "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",     "SIM_DRIVER_VERSION", "SIM_MEMORY",
@@ -172,7 +172,7 @@ static const char *const names[] = {
     "SIM_KERNELS", "SIM_IDLE"};
 #define FIRST_SIMULATED 4
 
-/* A name that is misspelled would change nothing, and nobody would notice. */
+/* Without this, a misspelled name would change nothing, and no one would notice. */
 static void refuse_unknown(void)
 {
     const char *entry;
@@ -192,7 +192,7 @@ static void refuse_unknown(void)
     }
 }
 
-/* Each value has been read by now, so none is longer than it may be. */
+/* All values have been read and checked, so they fit. */
 static void keep_given(void)
 {
     size_t used = 0;
@@ -216,7 +216,7 @@ void settings_read(void)
     settings.memory = read_bytes("SIM_MEMORY", 150109880320u, 64 * MiB, 1024 * GiB, "8G");
     settings.segment = read_number("SIM_SEGMENT", 32, 2, 1024, "64") * MiB;
     settings.driver_version = (int)read_number("SIM_DRIVER_VERSION", 13000, 5000, 99990, "12040");
-    /* Documented: pools are there since 11.2. */
+    /* Documented: pools exist since CUDA 11.2. */
     settings.pools =
         read_yes_or_no("SIM_POOLS", true, "off", "on") && settings.driver_version >= 11020;
     /* Measured (one-gpu.txt): 1 (file descriptor) + 8 (fabric). */

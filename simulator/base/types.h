@@ -1,4 +1,4 @@
-/* The units and constants that every layer of the simulated device shares. */
+/* Units and constants that all rooms share. */
 #ifndef SIM_BASE_TYPES_H
 #define SIM_BASE_TYPES_H
 
@@ -6,16 +6,15 @@
 
 /* Virtual time since the program's first call, in nanoseconds. */
 typedef uint64_t time_ns;
-/* An end that is not known yet: of a hold, of a host function. */
+/* An end that is not known yet, for example of a hold or a host function. */
 #define TIME_UNKNOWN UINT64_MAX
 
-/* An allocation starts at a multiple of this (measured: one-gpu.txt, "growth and used
- * rounding"). */
+/* Allocations start at a multiple of this (measured: one-gpu.txt, "growth and used rounding"). */
 #define ALIGNMENT ((size_t)512)
 
-/* Memory of the host: it is on no device. */
+/* The device number of host memory. */
 #define NO_DEVICE (-1)
-/* Assumed: no machine of the field has more devices visible to one process. */
+/* Assumed: no machine shows more devices to one process. */
 #define MAX_DEVICES 16
 
 static inline time_ns time_max(time_ns a, time_ns b) { return a > b ? a : b; }
