@@ -1,4 +1,4 @@
-/* What is the same in a page of a browser: the environment, messages, and the end of a process. */
+/* What os/ and os/web/ share: the environment, messages, and the end of a process. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,12 +70,12 @@ void os_exit(int status)
 {
     fflush(NULL);
 #ifdef COVERAGE
-    __gcov_dump(); /* what _exit would leave out */
+    __gcov_dump(); /* _exit would skip this */
 #endif
     _exit(status);
 }
 
-/* ---- the lock's law ---- */
+/* ---- the lock is held ---- */
 
 #ifdef ASSERT_LOCK
 void assert_lock_is_held(const char *function)

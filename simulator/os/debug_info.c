@@ -1,5 +1,5 @@
-/* From a return address to a line of the program's source, by the tool that comes with the
- * compiler's own package: addr2line. It takes milliseconds, for one location as for several. */
+/* Finds the source line of a return address with addr2line, which comes with the compiler. One run
+ * of it takes milliseconds, whether for one address or many. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -22,19 +22,19 @@
 /* ---- sites with callers ---- */
 
 #define CALLERS_MAX 4
-/* How far above a frame that of its caller may begin: a function that only passes a call on has a
- * small one (assumed). So nothing is read but the thread's stack. */
+/* How far above a frame its caller's frame may begin (assumed: functions that only pass a call on
+ * have small frames). The limit keeps all reads inside the thread's stack. */
 #define FRAME_MAX 1024
-#define SITES_MAX 4096 /* Assumed: a program that is compiled without -O has fewer calls. */
+#define SITES_MAX 4096 /* Assumed: a program compiled without -O has fewer calls. */
 
-/* What a call returns to: in the program, and in the callers there, the nearest first; NULL: not
- * known. In code without frame pointers, what looks like one leads to callers that are none. */
+/* The return address of a call and those of its callers, the nearest first, or NULL if unknown.
+ * Without frame pointers, the callers may be addresses that are no callers at all. */
 struct site {
     char *address, *callers[CALLERS_MAX];
 };
 
-/* Law: a site is in the table once, at its hash or less than SITE_PROBES behind it. Needs the
- * lock. */
+/* Needs the lock. Invariant: each site is in the table once, less than SITE_PROBES entries after
+ * its hash. */
 #define SITE_PROBES 8
 static struct site sites[SITES_MAX + SITE_PROBES];
 
@@ -53,7 +53,7 @@ static bool is_same(const struct site *a, const struct site *b)
     return a->address == b->address && !memcmp(a->callers, b->callers, sizeof a->callers);
 }
 
-/* Returns the site's entry in the table; where there is no room, its address. */
+/* Returns the site's entry in the table, or its address if there is no room. */
 static void *table_entry(const struct site *site)
 {
     uintptr_t hash = (uintptr_t)site->address;
@@ -69,11 +69,11 @@ static void *table_entry(const struct site *site)
     return site->address;
 }
 
-/* What is read where a frame may be need not be one: a sanitizer has no say there. */
+/* Reads of supposed frames may hit anything on the stack, which sanitizers would report. */
 #define READS_FRAMES __attribute__((no_sanitize("address", "thread")))
 
-/* A frame begins with the frame of its caller and the address that it returns to. Returns the
- * caller's frame, or NULL when what is there cannot be one. */
+/* A frame begins with the address of its caller's frame and the return address. Returns the
+ * caller's frame, or NULL if it cannot be one. */
 READS_FRAMES static inline void *const *caller_of(void *const *frame)
 {
     uintptr_t above = (uintptr_t)*frame - (uintptr_t)frame;
@@ -101,7 +101,7 @@ bool os_call_sites_same_address(void *a, void *b)
 
 /* ---- addr2line ---- */
 
-/* Returns the path of a program in the folders of `search`, or NULL. */
+/* Searches the folders of `search` for a program. Returns its path, or NULL. */
 static const char *find_program(const char *name, const char *search)
 {
     for (const char *from = search; *from; from += *from == ':') {
@@ -114,18 +114,18 @@ static const char *find_program(const char *name, const char *search)
     return NULL;
 }
 
-/* Of each location: the call's own address, and its callers'. */
+/* For each location: the call's own address, and those of its callers. */
 #define ADDRESSES_MAX (OS_SOURCE_LOC_MAX * (1 + CALLERS_MAX))
 
-/* Runs addr2line for some addresses of one file. Its answer, for each of them: a line with the
- * address, then for each function that is inlined there, the innermost first, and for the one that
- * is not, a line with its name and one with the place. Returns false when it is not there. Needs
+/* Runs addr2line for `n` addresses of one file. For each, the answer has a line with the address,
+ * followed by two lines, name and place, for each function there: first the inlined ones, from the
+ * innermost, and then the function that contains them. Returns false if addr2line is missing. Needs
  * the lock. */
 static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, char *answer,
                           size_t size)
 {
     int ends[2];
-    /* Not on the stack of a thread of the program, which may be small. */
+    /* Static, because a thread of the program may have a small stack. */
     static char where[ADDRESSES_MAX][32], *arguments[ADDRESSES_MAX + 5];
     char path[512];
     const char *search = getenv("PATH"), *program;
@@ -144,7 +144,8 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    /* What it complains of goes nowhere: a graded run opens nothing for writing. */
+    /* Discard what addr2line complains about. Read-only, because a graded run opens nothing for
+     * writing. */
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_RDONLY, 0);
     pid_t child;
     int failed = posix_spawn(&child, program, &actions, NULL, arguments, environment);
@@ -155,7 +156,7 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
         ssize_t got = read(ends[0], answer + length, size - 1 - length);
         if (got > 0)
             length += (size_t)got;
-        else if (got == 0 || errno != EINTR) /* a signal of the program's is no end */
+        else if (got == 0 || errno != EINTR) /* retry after a signal of the program */
             break;
     }
     close(ends[0]);
@@ -167,7 +168,7 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
 
 /* ---- frames that only pass a call on ---- */
 
-/* Is the place in a header of the system, of C++, of CUDA, or of ours? */
+/* Returns whether the place is in a header of the system, C++, CUDA, or the workbook. */
 static bool is_in_header(const char *place)
 {
     static const char *const folders[] = {"/usr/include/", "/include/c++/", "/lib/gcc/"};
@@ -182,7 +183,8 @@ static bool is_in_header(const char *place)
     return false;
 }
 
-/* Is that the function's name? In C++ its symbol has the length of the name before it. */
+/* Returns whether `function` is prefix and call together. A mangled C++ symbol has the length of
+ * the name before the name. */
 static bool is_named(const char *function, const char *prefix, const char *call)
 {
     char name[128], in_symbol[144];
@@ -197,9 +199,9 @@ static bool passes_on(const char *function, const char *place, const char *call)
         || is_named(function, "launch_", call);
 }
 
-/* Writes the file and the line so that an editor opens it from here: the path below the current
+/* Shortens the place so that an editor can open it from here: to the path below the current
  * directory, the relative path that the compiler was given (-fdebug-prefix-map), or else the last
- * folder and the file. Returns false when the answer names no place. */
+ * folder and the file. Returns false if the answer names no place. */
 static bool shorten(char *line, char *text, size_t size)
 {
     char *more = strstr(line, " (discriminator "), here[1024];
@@ -224,7 +226,7 @@ static bool shorten(char *line, char *text, size_t size)
     return true;
 }
 
-/* Keeps file and line of an answer that shorten has taken. */
+/* Stores the file and line from an answer that shorten accepted. */
 static void keep_place(const char *line, struct os_source_loc *loc)
 {
     const char *colon = strrchr(line, ':');
@@ -236,8 +238,8 @@ static void keep_place(const char *line, struct os_source_loc *loc)
     loc->line = (unsigned)strtoul(colon + 1, NULL, 10);
 }
 
-/* Returns the path of the file that dladdr has found. The program's name as it was called may not
- * lead there from this folder. */
+/* Returns the path of the file that dladdr found. The name under which the program was started may
+ * not be valid from the current folder. */
 static const char *path_of(const Dl_info *found, char *self, size_t size)
 {
     if (!access(found->dli_fname, R_OK))
@@ -249,9 +251,9 @@ static const char *path_of(const Dl_info *found, char *self, size_t size)
 
 static bool is_address(const char *line) { return line && !strncmp(line, "0x", 2); }
 
-/* Takes the frames of one address from addr2line's answer. The location gets the first that does
- * more than to pass the call on, and until there is one the first of all. Returns whether it has
- * it. */
+/* Reads the frames of one address from addr2line's answer. The location gets the first frame that
+ * does more than pass the call on; until one is found, it has the first of all. Returns whether it
+ * was found. */
 static bool take_frames(char **next, struct os_source_loc *loc, bool has_place)
 {
     if (is_address(*next))
@@ -270,8 +272,8 @@ static bool take_frames(char **next, struct os_source_loc *loc, bool has_place)
     return has_place;
 }
 
-/* Puts the addresses of a site that are in the file at `base` into `offsets`. Returns how many
- * there are; the first is always there. */
+/* Stores those addresses of a site that are in the file at `base` in `offsets`. Returns their
+ * number. The site's own address is always among them. */
 static size_t offsets_of(const struct site *site, const void *base, uintptr_t start,
                          uintptr_t *offsets)
 {
@@ -286,7 +288,7 @@ static size_t offsets_of(const struct site *site, const void *base, uintptr_t st
     return n;
 }
 
-/* Writes the text of some locations in one file, which dladdr has found. Needs the lock. */
+/* Writes the text of locations in one file, which dladdr found. Needs the lock. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
     static char answer[1 << 18];
@@ -337,7 +339,7 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
     }
 }
 
-/* Returns whether the file may be what the code at `site` was compiled from. */
+/* Returns whether the code at `site` may have been compiled from this version of the file. */
 static bool is_source_of(int file, const void *site)
 {
     Dl_info found;

@@ -1,4 +1,4 @@
-/* Addresses that the process may not touch: the signal at a touch, and what becomes of it. */
+/* Handles the signals of touches that the process may not make. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -10,12 +10,12 @@
 
 #include "os/needs_lock.h"
 
-/* Set before the first fault, and at a thread's first call with the lock; read in signal handlers
- * without it. [0] is SIGSEGV, [1] is SIGBUS. */
+/* Written before the first fault and at a thread's first call, with the lock; read in signal
+ * handlers, without it. Index 0 is SIGSEGV, 1 is SIGBUS. */
 static struct {
     bool (*handler)(const void *address, void *site, bool in_program);
     struct sigaction ours;
-    /* What was there at first, and what the program has put there since. */
+    /* The handlers that were there at first, and those that the program has set since. */
     struct sigaction first[2], program[2];
 } faults;
 
@@ -26,8 +26,9 @@ static bool is_of_program(const void *code)
         && here.dli_fbase == program.dli_fbase;
 }
 
-/* Where in the program it happened, in the form of a return address: the instruction that was
- * interrupted (then `in_program` is set), or the call of the library that this one is in. */
+/* Returns the place in the program, in the form of a return address: the interrupted instruction,
+ * if it is the program's (`in_program` is then set), or the call of the library that the thread is
+ * in. */
 static void *site_of(void *context, bool *in_program)
 {
     const ucontext_t *c = context;
@@ -50,11 +51,11 @@ static void *site_of(void *context, bool *in_program)
     return here + 1;
 }
 
-/* Passes the signal on to whoever was there before us. A handler of the program may pass it on to
- * the one that it found there, which is ours: then it is nobody's. */
+/* Passes the signal to the program's handler. That handler may pass it on to the handler it
+ * replaced, which is ours; then the signal goes to the one that was there at first. */
 static void forward_signal(int signo, siginfo_t *information, void *context)
 {
-    /* The stack grows downwards: what is deeper has been called from there. */
+    /* The stack grows down, so a deeper frame was called from `passing`. */
     static _Thread_local char *volatile passing;
     char here;
     bool is_passed_back = passing && &here < passing;
@@ -66,7 +67,7 @@ static void forward_signal(int signo, siginfo_t *information, void *context)
         passing = NULL;
         return;
     }
-    /* The faulting instruction runs again and the process now dies of the signal. A signal that was
+    /* The faulting instruction runs again, and the process dies of the signal. A signal that was
      * sent has no such instruction. */
     sigaction(signo, old, NULL);
     if (information->si_code <= 0)
@@ -110,7 +111,7 @@ void os_expect_faults(void)
 void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program))
 {
     void *frame;
-    /* Its first call loads a library, which a signal handler may not. */
+    /* The first call of backtrace loads a library, which is not allowed in a signal handler. */
     (void)backtrace(&frame, 1);
     faults.handler = handler;
     faults.ours.sa_sigaction = bad_address;

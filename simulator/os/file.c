@@ -12,38 +12,40 @@
 #include "os/seal.h"
 #include "os/write.h"
 
-/* The buffer is our own, not stdio's: a forked child must not write its parent's lines again. */
+/* Has its own buffer instead of stdio's, so that a forked child does not write its parent's lines
+ * again. */
 struct os_file {
     int descriptor;
     const char *what;
-    /* The process that opened it. */
+    /* The process that opened the file. */
     pid_t owner;
-    /* In a graded run: which of its journals, and what was written. */
+    /* In a graded run: the journal's number, and the checksum of what was written. */
     unsigned number;
     struct seal_sum sum;
-    /* A write has failed: what follows is dropped. */
+    /* A write failed, so everything later is dropped. */
     bool lost;
-    /* How many bytes were written, and for how many the file system has taken room. */
+    /* Bytes written, and bytes for which the file system has reserved room. */
     off_t written, room;
-    /* How many bytes of the buffer wait to be written. */
+    /* Bytes of the buffer that wait to be written. */
     size_t used;
     char buffer[1 << 16];
 };
 
-/* For so many bytes of a large file room is taken at a time, which makes writing them cheaper. */
+/* The room that is reserved at a time for a large file, because then writing is cheaper. */
 #define ROOM ((off_t)2 << 20)
 
-/* Why the last os_open failed. Needs the lock. */
+/* Needs the lock. Why the last os_open failed. */
 static char open_error[128];
 
-/* A lock of this process alone: a child of fork does not hold it, and it ends with the process. */
+/* Locks the file for this process alone: a forked child does not inherit the lock, and it ends with
+ * the process. */
 static bool is_taken(int descriptor)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     return fcntl(descriptor, F_SETLK, &all) && (errno == EAGAIN || errno == EACCES);
 }
 
-/* Writes the path with the pid for "%p", or behind it. */
+/* Writes the path with the pid in place of "%p" or, if `behind`, at its end. */
 static void with_pid(char *to, size_t size, const char *path, bool behind)
 {
     const char *pid_token = behind ? NULL : strstr(path, "%p");
@@ -55,8 +57,8 @@ static void with_pid(char *to, size_t size, const char *path, bool behind)
         snprintf(to, size, "%s", path);
 }
 
-/* The table of descriptors grows to hold ours while there is one thread: with more of them Linux
- * makes the one that needs it wait, about 10 ms. */
+/* Grows the table of descriptors to hold ours while the process has one thread, because Linux
+ * delays this by about 10 ms when there are several. */
 __attribute__((constructor)) static void make_room(void)
 {
     int low = open("/", O_PATH | O_CLOEXEC),
@@ -67,21 +69,21 @@ __attribute__((constructor)) static void make_room(void)
         close(high);
 }
 
-/* Under a number above those that programs count on: a program that closes a descriptor and uses it
- * gets the same answer with and without a journal. */
+/* Opens the file under a number above those that programs count on. So a program that closes a
+ * descriptor and reuses its number behaves the same with and without a journal. */
 static int open_high(const char *name, int more)
 {
     int low = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | more, 0666);
     int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
     if (high < 0)
         return low;
-    /* Before the lock of the file, which would go with it. */
+    /* Close this before the file is locked: closing it would release the lock. */
     close(low);
     return high;
 }
 
-/* In a graded run: the file PATH, or the first of PATH.1, PATH.2, ... that is not there. What is
- * there stays as it is. */
+/* For a graded run: opens PATH, or the first of PATH.1, PATH.2, ... that does not exist. Existing
+ * files stay as they are. */
 static int open_new(const char *path, unsigned *number)
 {
     int descriptor = -1;
@@ -94,7 +96,7 @@ static int open_new(const char *path, unsigned *number)
     return descriptor;
 }
 
-/* The file PATH, or PATH.PID while another process writes that. */
+/* Opens PATH or, if another process is writing that, PATH.PID. */
 static int open_own(const char *path)
 {
     char name[4096];
@@ -108,8 +110,8 @@ static int open_own(const char *path)
     return descriptor;
 }
 
-/* An empty file stays as it is: ext4 writes one that was truncated to the disk when it is closed
- * (its option auto_da_alloc), and a process that leaves a journal would wait for that. */
+/* Leaves an empty file alone, because ext4 (option auto_da_alloc) writes a truncated file to the
+ * disk when it is closed, and the process would wait for that. */
 static bool make_empty(int descriptor)
 {
     struct stat s;
@@ -138,8 +140,8 @@ os_file *os_open(const char *path, const char *what)
 
 const char *os_open_error(void) { return open_error; }
 
-/* Takes room behind the end of the file, where a write is not its first. What cannot be taken is
- * not needed: the file is a pipe, or its device is full, as the write will find. */
+/* Reserves room after the end of the file, unless this is its first write. Failure is ignored: the
+ * file may be a pipe, and if the disk is full, the write will find out. */
 static void take_room(os_file *file, size_t bytes)
 {
     off_t end = file->written + (off_t)bytes;
@@ -182,9 +184,9 @@ void os_write(os_file *file, const char *text, size_t bytes)
         seal_add(&file->sum, text, bytes);
 }
 
-/* Linux keeps a file in folios as large as the writes that made them, if those begin and end at
- * multiples of a power of two. In a trial, writes of 260,000 bytes cost 1.4 times as much for each
- * byte. */
+/* Linux keeps a file in folios as large as the writes that made them, if the writes begin and end
+ * at multiples of a power of two. In a trial, writes of 260,000 bytes cost 1.4 times as much for
+ * each byte. */
 size_t os_write_units(os_file *file, const char *text, size_t bytes)
 {
     size_t behind = ((size_t)file->written + file->used + bytes) % OS_WRITE_UNIT;
@@ -195,7 +197,7 @@ size_t os_write_units(os_file *file, const char *text, size_t bytes)
     return bytes - behind;
 }
 
-/* Gives back the room behind the end of the file. */
+/* Gives back the room that is reserved after the end of the file. */
 static void give_room(const os_file *file)
 {
     off_t end = file->room ? lseek(file->descriptor, 0, SEEK_CUR) : -1;

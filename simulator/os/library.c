@@ -1,5 +1,5 @@
-/* Libraries of the system that are loaded when something needs them, and not before: a program that
- * does not need one runs without it. */
+/* Loads libraries of the system when they are first needed, so that programs that do not need them
+ * run without them. */
 #include <dlfcn.h>
 
 #include "os/needs_lock.h"

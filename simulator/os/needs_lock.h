@@ -1,11 +1,12 @@
-/* The law of the one lock, asserted: a function that another room calls, and that needs the lock,
- * begins with NEEDS_LOCK(). In the sanitizer builds (SANITIZE=..., which define ASSERT_LOCK) a call
- * without the lock ends the process with the function's name; elsewhere the line costs nothing. */
+/* NEEDS_LOCK() asserts that the calling thread has the lock. Each function that needs the lock
+ * and is called from another room begins with it. In sanitizer builds (SANITIZE=..., which define
+ * ASSERT_LOCK) a call without the lock ends the process with its name. Elsewhere it costs
+ * nothing. */
 #ifndef SIM_OS_NEEDS_LOCK_H
 #define SIM_OS_NEEDS_LOCK_H
 
 #ifdef ASSERT_LOCK
-/* Ends the process when the calling thread has not the lock. */
+/* Ends the process if the calling thread does not have the lock. */
 void assert_lock_is_held(const char *function);
 #define NEEDS_LOCK() assert_lock_is_held(__func__)
 #else

@@ -1,4 +1,4 @@
-/* Writing to a descriptor, the end of the program, forks. */
+/* Writing to a descriptor, the end of the program, and forks. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -12,8 +12,8 @@
 
 /* ---- writing ---- */
 
-/* Linux sends SIGXFSZ to the thread that writes behind the end that a file may have (ulimit -f),
- * and it kills. The signal is blocked meanwhile and taken away, unless it was pending before. */
+/* Blocks SIGXFSZ, which Linux sends to a thread that writes beyond the file size limit (ulimit -f),
+ * and which kills. One that arrives meanwhile is removed, unless it was pending before. */
 struct blocked_signal {
     sigset_t before;
     bool was_pending;
@@ -73,11 +73,11 @@ void os_at_exit(void (*handler)(int status))
 
 /* ---- forks ---- */
 
-/* Needs the lock, which is held over the whole fork. */
+/* Needs the lock, which is held during the whole fork. */
 static struct {
     void (*child_handler)(void);
-    /* The thread that forks had the lock before: a signal handler of the program forks in the midst
-     * of a call. */
+    /* Whether the forking thread already had the lock, because a signal handler of the program
+     * forks in the middle of a call. */
     bool had_lock;
 } forks;
 

@@ -1,6 +1,6 @@
-/* Memory: the ranges that a device owns, and the simulation's own records. Rule: a failure of the
- * simulation's own bookkeeping ends the process with a sentence; a failure of what the program
- * requires is returned to it. */
+/* Memory: the address ranges of devices, and the simulation's own records. If memory for the
+ * records fails, the process ends with a sentence; if memory for the program fails, the program
+ * gets an error. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -14,27 +14,27 @@
 
 /* ---- ranges of addresses ---- */
 
-/* Where a range of addresses begins: at an odd multiple of this. Measured (one-gpu.txt, "growth and
- * used rounding"): so does a process's first pool; a larger alignment would be luck. */
+/* A range begins at an odd multiple of this, as does a process's first pool (measured: one-gpu.txt,
+ * "growth and used rounding"). A larger alignment would be luck. */
 #define RANGE_ALIGNMENT (32 * MiB)
-/* Ranges take whole multiples of this, so that a part of one begins where a range may. */
+/* Ranges take whole multiples of this, so that each part of one begins where a range may begin. */
 #define RANGE_UNIT (2 * RANGE_ALIGNMENT)
 
 struct span {
     char *from, *to;
 };
 
-/* The ranges that were given back: nobody can touch them, and only a new range comes to lie there,
- * neither memory of the program nor of the simulation. So a late use finds nothing. Law: they rise
- * and neither overlap nor touch. Needs the lock. */
+/* Needs the lock. The ranges that were given back. Nothing can touch them, and only new ranges
+ * reuse them, so a use after that finds nothing. Invariant: they ascend, and no two overlap or
+ * touch. */
 static struct {
     struct span *free;
     size_t count, capacity;
-    /* The base of the newest range that is not a part of those; NULL: there is none. */
+    /* The base of the newest range that does not reuse one of those, or NULL. */
     char *newest;
 } ranges;
 
-/* Returns how many free spans begin at or below the address. */
+/* Returns the number of free spans that begin at or below the address. */
 static size_t count_up_to(const char *address)
 {
     size_t low = 0, high = ranges.count;
@@ -89,7 +89,7 @@ static char *take_span(size_t bytes)
     return NULL;
 }
 
-/* Maps what nobody can touch, at `at` or (NULL) where Linux likes. */
+/* Maps memory that nothing can touch, at `at` or, if NULL, anywhere. */
 static char *map_closed(char *at, size_t bytes, int fixed)
 {
     char *all =
@@ -97,8 +97,8 @@ static char *map_closed(char *at, size_t bytes, int fixed)
     return all == MAP_FAILED ? NULL : all;
 }
 
-/* Returns a new range, below the newest one where that is possible: neighbors that are given back
- * are one span. */
+/* Returns a new range, directly below the newest one if possible, so that neighbors that are given
+ * back become one span. */
 static char *reserve_new(size_t bytes)
 {
     char *wanted = ranges.newest ? ranges.newest - bytes : NULL;
@@ -124,7 +124,7 @@ static char *reserve(size_t bytes)
     return base ? base : reserve_new(round_up(bytes, RANGE_UNIT));
 }
 
-/* Closes a range, also one of which a part has never been mapped, and keeps its addresses. */
+/* Closes a range, even if a part was never mapped, and keeps its addresses. */
 static void give_back(char *base, size_t bytes)
 {
     size_t whole = round_up(bytes, RANGE_UNIT);
@@ -132,7 +132,7 @@ static void give_back(char *base, size_t bytes)
         add_span((struct span){base, base + whole});
 }
 
-/* Before anything of the library can run. */
+/* Runs before everything else in the library. */
 __attribute__((constructor(101))) static void ask_page_size(void)
 {
     long bytes = sysconf(_SC_PAGESIZE);
@@ -171,7 +171,7 @@ char *os_reserve(size_t bytes)
     return base;
 }
 
-/* Right behind the addresses. */
+/* The storage follows the addresses. */
 char *os_storage(char *base, size_t bytes) { return base + bytes; }
 
 void os_commit(char *storage, size_t bytes)
@@ -182,7 +182,7 @@ void os_commit(char *storage, size_t bytes)
 
 void os_unreserve(char *base, size_t bytes) { give_back(base, 2 * bytes); }
 
-/* Maps the file from its start; NULL when that fails. */
+/* Maps the file from its start. Returns NULL on failure. */
 static char *map_file(char *at, size_t bytes, int fixed, int file)
 {
     char *view =
@@ -190,9 +190,9 @@ static char *map_file(char *at, size_t bytes, int fixed, int file)
     return view == MAP_FAILED ? NULL : view;
 }
 
-/* A second view, at `at` or (NULL) anywhere, of the shared and untouched mapping at `first`; NULL
- * when there is none. Old size 0 of a shared mapping makes one on Linux. valgrind refuses that; so
- * there both become views of a file. */
+/* Maps a second view of the shared, untouched mapping at `first`, at `at` or, if NULL, anywhere.
+ * Returns NULL on failure. On Linux, mremap with old size 0 makes such a view. valgrind refuses
+ * that, so there both become views of a file. */
 static char *map_second_view(char *first, size_t bytes, char *at)
 {
     char *second = mremap(first, 0, bytes, at ? MREMAP_MAYMOVE | MREMAP_FIXED : MREMAP_MAYMOVE, at);
@@ -233,7 +233,7 @@ bool os_protect(char *address, size_t bytes, enum os_protection protection)
     return !mprotect(address, bytes, flags[protection]);
 }
 
-/* The number that a file holds; `otherwise`: it cannot be read. */
+/* Returns the number in a file, or `otherwise` if it cannot be read. */
 static size_t read_number(const char *path, size_t otherwise)
 {
     char text[32];

@@ -1,4 +1,4 @@
-/* Reading a file of /proc (proc(5)), for the files of os/. */
+/* Reads files of /proc (proc(5)), for os/ alone. */
 #ifndef SIM_OS_PROC_H
 #define SIM_OS_PROC_H
 
@@ -8,8 +8,8 @@
 
 #include "os/units.h"
 
-/* Reads the beginning of a file as a string. Returns false when there is nothing to read. It is no
- * stream: to map memory for one could make the program wait. */
+/* Reads the beginning of a file as a string. Returns false if there is nothing to read. Uses no
+ * stdio, because mapping memory for a stream could make the program wait. */
 static inline bool proc_read(const char *path, char *text, size_t size)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -21,8 +21,8 @@ static inline bool proc_read(const char *path, char *text, size_t size)
     return length > 0;
 }
 
-/* Reads a file named stat. Returns its fields behind the name in parentheses, which may hold
- * spaces; NULL when there are none. */
+/* Reads a stat file. Returns the fields after the name in parentheses, which may contain spaces, or
+ * NULL. */
 static inline const char *proc_read_stat(const char *path, char *text, size_t size)
 {
     const char *end = proc_read(path, text, size) ? strrchr(text, ')') : NULL;

@@ -1,5 +1,5 @@
-/* Other processes, and files in memory. Rule: what another process does or leaves never hangs or
- * kills this one. */
+/* Other processes, and files in memory. Nothing that another process does or leaves behind may hang
+ * or kill this one. */
 #define _GNU_SOURCE
 #include "os/process.h"
 
@@ -23,7 +23,7 @@
 
 #define NAME "simulated-device"
 
-/* This process, as it was read last; pid 0: never. Needs the lock. */
+/* Needs the lock. This process, as last read; pid 0 if never. */
 static struct {
     int pid;
     uint64_t identity;
@@ -31,23 +31,23 @@ static struct {
 
 /* ---- processes ---- */
 
-/* A bit of the flags in /proc (proc(5)): the thread has begun to end, and never returns to its
- * program. It comes before the thread gives up its memory; only behind that it is a zombie. */
+/* A bit of the flags in /proc (proc(5)): the thread has begun to end and never returns to its
+ * program. It is set before the thread gives up its memory, while the thread is a zombie only after
+ * that. */
 #define EXITING 0x4
 
-/* What is read of a thread. */
 struct thread_stat {
-    /* It will not run its program again. */
+    /* The thread will not run its program again. */
     bool is_over;
-    /* Of its process. */
+    /* In its process. */
     int threads;
     unsigned long long started;
 };
 
-/* State, flags, threads and starting time of a thread: fields 3, 9, 20 and 22. A process has the
- * same as its first thread. The process's own file has the same there, but qemu-user, which runs
- * programs of another machine, makes it up for a process that reads its own, with another starting
- * time than the one that others read. */
+/* Reads state, flags, number of threads, and starting time: fields 3, 9, 20, and 22. A process has
+ * the same as its first thread. The file is the thread's, because qemu-user, which runs programs of
+ * another machine, makes up the process's own file, with another starting time than other processes
+ * read. */
 static bool read_thread(int pid, int thread, struct thread_stat *stat)
 {
     char path[64], line[1024], state;
@@ -73,7 +73,7 @@ uint64_t os_process(void)
 {
     NEEDS_LOCK();
     struct thread_stat stat = {.started = 0};
-    /* After a fork it is another. */
+    /* After a fork the process is another one. */
     if (self.pid != getpid()) {
         self.pid = getpid();
         read_thread(self.pid, self.pid, &stat);
@@ -82,14 +82,14 @@ uint64_t os_process(void)
     return self.identity;
 }
 
-/* Reads the first thread of a process. Returns false when the process is not there any more. */
+/* Reads the first thread of a process. Returns false if the process has ended. */
 static bool read_process(uint64_t process, struct thread_stat *first)
 {
     int pid = os_process_pid(process);
     return read_thread(pid, pid, first) && identity(pid, first->started) == process;
 }
 
-/* Calls found for each thread of a process but the first, until it returns true. */
+/* Calls `found` for each thread of a process except the first, until it returns true. */
 static bool any_other_thread(int pid, bool (*found)(int pid, int thread, void *more), void *more)
 {
     DIR *tasks = opendir(seal_path("/proc/%d/task", pid));
@@ -117,7 +117,7 @@ bool os_process_alive(uint64_t process)
         return true;
     if (!read_process(process, &first))
         return false;
-    /* Its first thread may have ended before the others (pthread_exit in main). */
+    /* The first thread may have ended before the others (pthread_exit in main). */
     return !first.is_over
         || (first.threads > 1 && any_other_thread(os_process_pid(process), thread_runs, NULL));
 }
@@ -160,7 +160,7 @@ void os_shm_lock(uint64_t *lock)
         }
         if (!start)
             start = os_clock_us();
-        /* Someone stopped its owner in the middle (assumed: go on without it). */
+        /* The owner was stopped in the middle (assumed: go on without it). */
         bool stopped = os_clock_us() - start > 1000000;
         if ((stopped || !os_process_alive(owner))
             && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,
@@ -186,7 +186,7 @@ int os_fd_dup_high(int fd)
     return high >= 0 ? high : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/* Moves a descriptor up; it stays where it is when there is no room above. -1 stays -1. */
+/* Moves a descriptor to a high number, if there is one left. -1 stays -1. */
 static int moved_high(int low)
 {
     int high = low < 0 ? -1 : os_fd_dup_high(low);
@@ -200,8 +200,8 @@ int os_memfd_new(void)
 {
     NEEDS_LOCK();
     int file = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    /* Whoever has the descriptor could make the file shorter, and take mapped pages away from every
-     * process that has it. */
+    /* Without this seal, any holder of the descriptor could shorten the file and so take mapped
+     * pages away from all processes. */
     if (file >= 0)
         (void)!fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK);
     return moved_high(file);
@@ -220,7 +220,7 @@ bool os_fd_grow(int fd, size_t bytes)
     struct rlimit limit;
     if (os_fd_size(fd) >= bytes)
         return true;
-    /* This comes first, since growing past the limit sends SIGXFSZ, which kills. */
+    /* Check the limit first, because growing beyond it sends SIGXFSZ, which kills. */
     if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY
         && bytes > limit.rlim_cur) {
         diag("memory that processes share lies in a file in memory, which would need %zu bytes; "
@@ -318,7 +318,7 @@ bool os_fd_is_memfd(int fd)
     return is_memfd_link(path);
 }
 
-/* Opens a file in memory by this path; -1 when it is none. */
+/* Opens a file in memory by its path. Returns -1 if it is not one. */
 static int open_memfd(const char *path)
 {
     return is_memfd_link(path) ? moved_high(open(path, O_RDWR | O_CLOEXEC)) : -1;
@@ -340,6 +340,6 @@ int os_fd_of_process(uint64_t process, int fd)
     if (!os_process_alive(process))
         return -1;
     int file = open_memfd(seal_path("/proc/%d/fd/%d", pid, fd));
-    /* When its first thread has ended before the others, only these still show its files. */
+    /* If the first thread has ended before the others, only these still show the files. */
     return file >= 0 || !any_other_thread(pid, open_of_thread, &fd) ? file : fd;
 }

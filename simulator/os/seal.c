@@ -1,10 +1,11 @@
-/* What a graded run may not do, as a seccomp filter, and the receipts of its journals.
+/* The seccomp filter that limits a graded run, and the receipts of its journals.
  *
- * SIM_SEAL=FD, or FD:exec. FD is a file that the program cannot name, with a secret of 16
- * characters for each journal, one a line. The file is read and emptied before main. A receipt
- * repeats its secret, so a program that finds the descriptor still cannot write one. With ":exec"
- * the program may start itself again, and nothing else. What comes has the environment of the first
- * process, whatever the program did to its own, and the file stays as it is for it. */
+ * SIM_SEAL=FD, or FD:exec. FD is a file without a name that the program can use. It has one line
+ * for each journal, a secret of 16 characters, and is read and emptied before main. A receipt
+ * repeats its secret, so a program that finds the descriptor still cannot forge one. With ":exec"
+ * the program may start itself again, and nothing else. Each process started in that way gets the
+ * environment of the first one, whatever the program did to its own, and the file is left as it is
+ * for it. */
 #define _GNU_SOURCE
 #include "os/seal.h"
 
@@ -31,8 +32,8 @@
 #include "os/os.h"
 #include "os/write.h"
 
-/* Linux may know calls that the headers here do not: those of glibc 2.28 and Linux 4.18. Their
- * numbers are the same on every machine. */
+/* Linux may know calls that the headers do not (those of glibc 2.28 and Linux 4.18). Their numbers
+ * are the same on every machine. */
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -54,33 +55,33 @@
 
 #define SECRET 16
 
-/* A function that is there once, as an instruction that has a name must be. */
+/* Keeps a function from being inlined or duplicated, because its instruction has a name. */
 #ifdef __clang__
 #define ONCE __attribute__((noinline, optnone))
 #else
 #define ONCE __attribute__((noinline, noclone))
 #endif
 
-/* Set before main, constant then. */
+/* Set before main, and constant from then on. */
 static struct {
     bool closed;
     int receipts;
     char secrets[SEAL_PROCESSES * (SECRET + 1)];
-    /* With ":exec": what a process that comes by exec gets; otherwise NULL. */
+    /* With ":exec", the environment of a restarted process; otherwise NULL. */
     char **environment;
     /* The grader's settings, for the receipt. */
     const char *settings;
-    /* The program's own code, from its first byte to behind its last. */
+    /* The program's own code, from its first byte to the end. */
     uintptr_t code, code_end;
 } seal;
 
-/* The library in memory: the linker's names for its first byte, and for what is behind its last. */
+/* The linker's names for the first byte of the library in memory, and for its end. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* A page whose address is the same in each process, so that the filter, which an exec inherits,
- * allows the paths in it everywhere. A filter sees the address of a path, never its text. The
- * program knows the address, so the page can be written in seal_path alone. */
+/* A page whose address is the same in every process, so that the filter, which an exec inherits,
+ * allows the paths in it everywhere. A filter sees only the address of a path, never its text.
+ * Since the program knows the address too, only seal_path can write the page. */
 #define PATH_PAGE ((char *)0x2000000000)
 /* No path is longer (PATH_MAX), and no page is smaller. */
 #define PATH_BYTES 4096
@@ -88,9 +89,9 @@ static char path_of_others[PATH_BYTES];
 
 bool seal_is_closed(void) { return seal.closed; }
 
-/* A system call by an instruction of the library's own, for which no function of the program can
- * stand in. The filter knows what is behind the instruction, seal_behind_call. Returns what Linux
- * does: a negative error. */
+/* Makes a system call by an instruction of the library, for which no function of the program can be
+ * substituted. The filter recognizes the address after the instruction, seal_behind_call. Returns
+ * what Linux returns: negative for an error. */
 extern const char seal_behind_call[] __attribute__((visibility("hidden")));
 #define BEHIND_CALL "\n.globl seal_behind_call\n.hidden seal_behind_call\nseal_behind_call:"
 
@@ -133,7 +134,7 @@ const char *seal_path(const char *format, ...)
 
 /* ---- the filter ---- */
 
-/* What is closed altogether, and what the sentence calls it. */
+/* Calls that are always refused, and what the sentence says about them. */
 static const struct {
     long number;
     const char *words;
@@ -197,7 +198,7 @@ static const struct {
 #endif
 };
 
-/* What is closed in a part of its uses, which the rules below define. */
+/* Calls that are refused in some uses, by the rules below. */
 static const struct {
     long number;
     const char *words;
@@ -225,7 +226,6 @@ static const struct {
 #define OUR_ARCHITECTURE 0
 #endif
 
-/* The filter as it grows. */
 struct filter {
     struct sock_filter code[1024];
     unsigned short used;
@@ -252,14 +252,15 @@ static void load(struct filter *f, size_t offset)
 static void allow(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0); }
 static void refuse(struct filter *f) { add(f, BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0); }
 
-/* glibc does the same by an older call when Linux does not know this one. */
+/* Makes the call look unknown to Linux, so that glibc falls back on an older one. */
 static void unknown(struct filter *f, long number)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 1);
     add(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS, 0, 0);
 }
 
-/* Begins the rule of one call, which ends it by allow or refuse on each way; returns where. */
+/* Begins the rule of one call. Every path through the rule must allow or refuse. Returns its
+ * position. */
 static unsigned begin_rule(struct filter *f, long number)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);
@@ -271,7 +272,7 @@ static void end_rule(struct filter *f, unsigned begin)
     f->code[begin].jf = (uint8_t)(f->used - begin - 1);
 }
 
-/* Goes on behind the next instruction unless the loaded word has one of the bits. */
+/* Skips the next instruction unless the loaded word has one of the bits. */
 static void if_bits(struct filter *f, uint32_t bits)
 {
     add(f, BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1);
@@ -282,7 +283,7 @@ static void if_equal(struct filter *f, uint32_t value)
     add(f, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
 }
 
-/* Allows the call when argument i is an address in the page, and goes on otherwise. */
+/* Allows the call if argument i is an address in the page; otherwise continues. */
 static void allow_in_page(struct filter *f, int i, uintptr_t page)
 {
     load(f, HIGH(i));
@@ -293,9 +294,10 @@ static void allow_in_page(struct filter *f, int i, uintptr_t page)
     allow(f);
 }
 
-/* Places in a rule that its jumps name before they are there, and NEXT, the next instruction. */
+/* Positions in a rule, by which a jump can name its target before that exists. NEXT is the next
+ * instruction. */
 enum { NEXT, INSIDE, BELOW, NO_CARRY, SUM, REFUSED, PASSED, PLACES };
-#define NAMED 240 /* a jump so far is a name */
+#define NAMED 240 /* a jump by name is above this */
 
 static void jump(struct filter *f, uint16_t condition, uint64_t value, uint8_t yes, uint8_t no)
 {
@@ -313,8 +315,8 @@ static void give_places(struct filter *f, unsigned begin, const unsigned *places
     }
 }
 
-/* Refuses the call when [argument a, argument a + argument n) reaches into [from, to), which are
- * whole pages, and goes on otherwise. An address has two words. */
+/* Refuses the call if [argument a, argument a + argument n) overlaps [from, to), which are whole
+ * pages; otherwise continues. An address consists of two words. */
 static void refuse_range(struct filter *f, int a, int n, uint64_t from, uint64_t to)
 {
     unsigned places[PLACES], begin = f->used;
@@ -323,7 +325,7 @@ static void refuse_range(struct filter *f, int a, int n, uint64_t from, uint64_t
     jump(f, BPF_JEQ, to >> 32, NEXT, INSIDE);
     load(f, LOW(a));
     jump(f, BPF_JGE, to, PASSED, NEXT);
-    places[INSIDE] = f->used; /* or below it */
+    places[INSIDE] = f->used; /* inside, or below */
     load(f, HIGH(a));
     jump(f, BPF_JGT, from >> 32, REFUSED, NEXT);
     jump(f, BPF_JEQ, from >> 32, NEXT, BELOW);
@@ -355,9 +357,9 @@ static void refuse_range(struct filter *f, int a, int n, uint64_t from, uint64_t
     give_places(f, begin, places);
 }
 
-/* Refuses what would change the library's pages (its code, its table of functions, its settings) or
- * the page of paths. A process that comes by exec has the library elsewhere, and other memory where
- * it was, but this filter too: with ":exec" the library's pages are not kept. */
+/* Refuses changes to the library's pages (code, function table, settings) or to the page of paths.
+ * After an exec the library is elsewhere, and its old place holds other memory, but the filter
+ * remains. So with ":exec" the library's pages are not protected. */
 static void refuse_own(struct filter *f, int a, int n, bool exec)
 {
     if (!exec)
@@ -365,7 +367,7 @@ static void refuse_own(struct filter *f, int a, int n, bool exec)
     refuse_range(f, a, n, (uintptr_t)PATH_PAGE, (uintptr_t)PATH_PAGE + PAGE);
 }
 
-/* Allows what seal_path does, and goes on otherwise. */
+/* Allows what seal_path does; otherwise continues. */
 static void allow_own_call(struct filter *f)
 {
     uint64_t behind = (uintptr_t)seal_behind_call;
@@ -376,7 +378,7 @@ static void allow_own_call(struct filter *f)
     allow(f);
 }
 
-/* Memory stays either writable or executable, and the library's stays as it is. */
+/* Memory stays either writable or executable, and the library's memory stays as it is. */
 static void add_memory_rules(struct filter *f, bool exec)
 {
     static const long protecting[] = {SYS_mprotect, SYS_pkey_mprotect},
@@ -420,7 +422,7 @@ static void add_memory_rules(struct filter *f, bool exec)
         refuse(f);
         add(f, BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 1, 0);
         allow(f);
-        /* seal_path's instruction is elsewhere, too. */
+        /* After an exec, seal_path's instruction is elsewhere, too. */
         if (!exec) {
             allow_own_call(f);
             refuse_own(f, 0, 1, exec);
@@ -430,7 +432,7 @@ static void add_memory_rules(struct filter *f, bool exec)
     }
 }
 
-/* The program's own code makes no system call: the C library does. */
+/* The program's own code makes no system call. Only the C library does. */
 static void add_code_rule(struct filter *f)
 {
     load(f, IP_HIGH);
@@ -451,7 +453,7 @@ static void add_rules(struct filter *f, bool exec)
     refuse(f);
     end_rule(f, rule);
 
-    /* addr2line, which finds the line of the program for a report; and start_again. */
+    /* For addr2line, which finds source lines for reports, and for start_again. */
     rule = begin_rule(f, SYS_execve);
     allow_in_page(f, 0, (uintptr_t)PATH_PAGE);
     refuse(f);
@@ -481,7 +483,7 @@ static void add_rules(struct filter *f, bool exec)
     refuse(f);
     end_rule(f, rule);
 
-    /* A process that comes by exec puts its own filter on top. */
+    /* A process that was started by exec adds its own filter. */
     if (exec)
         return;
     rule = begin_rule(f, SYS_prctl);
@@ -504,7 +506,7 @@ static void install_filter(bool exec)
     add_code_rule(&f);
     load(&f, offsetof(struct seccomp_data, nr));
 #if defined __x86_64__
-    /* The calls of x32 have other numbers. */
+    /* The x32 calls have other numbers. */
     add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     refuse(&f);
 #endif
@@ -527,7 +529,8 @@ static void install_filter(bool exec)
                  strerror((int)-failed));
 }
 
-/* The program has called exec. Does it for the program itself; returns for any other file. */
+/* Called when the program has called exec: starts the program itself again, or returns for any
+ * other file. */
 static void start_again(const ucontext_t *context)
 {
     static const char self[] = "/proc/self/exe";
@@ -597,11 +600,11 @@ void seal_receipt(unsigned number, const struct seal_sum *sum)
     int used = snprintf(line, sizeof line, "%u %lu %llu %.*s %s\n", number,
                         (unsigned long)(uint32_t)~whole.crc, (unsigned long long)sum->bytes, SECRET,
                         seal.secrets + number * (SECRET + 1), seal.settings);
-    /* Without room for it, it is missing, and that is found. */
+    /* If there is no room for a receipt, it is missing, and the grader notices. */
     (void)write_all(seal.receipts, line, (size_t)used);
 }
 
-/* Reads the secrets. What is written from now on goes behind what others wrote. */
+/* Reads the secrets. Later writes go after what other processes wrote. */
 static void read_receipts_file(const char *setting, bool exec)
 {
     struct stat status;
@@ -637,8 +640,8 @@ static void keep_environment(void)
         seal.environment[entries] = strdup(environ[entries]);
 }
 
-/* Puts a copy of these whole pages in their place that nobody can write, not even Linux for
- * /proc/self/mem: a view of a file in memory that takes no more writes. */
+/* Replaces these whole pages by a copy that nothing can write, not even Linux by /proc/self/mem: a
+ * view of a file in memory that is sealed against writes. */
 static bool freeze(void *memory, size_t bytes)
 {
     char path[64];
@@ -659,7 +662,7 @@ void seal_close(const char *setting, void *memory, size_t bytes, const char *set
 {
     char *end;
     bool exec;
-    /* A process that comes by exec inherits what is blocked: not this signal. */
+    /* A restarted process inherits the blocked signals, so unblock this one. */
     struct sigaction action = {.sa_sigaction = on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
     seal.receipts = (int)strtol(setting, &end, 10);
     exec = !strcmp(end, ":exec");

@@ -1,5 +1,4 @@
-/* The door to the operating system, its part about threads: the lock, sleeping and waking, threads
- * of ours, and what the program's threads do. */
+/* Threads: the lock, sleeping and waking, threads of our own, and what the program's threads do. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -19,7 +18,7 @@
 #include "os/needs_lock.h"
 #include "os/proc.h"
 
-/* Is this the only thread? glibc before 2.32 does not say. */
+/* Whether this is the only thread. glibc before 2.32 does not tell. */
 #if __GLIBC_PREREQ(2, 32)
 #include <sys/single_threaded.h>
 #define ALONE __libc_single_threaded
@@ -31,33 +30,33 @@
 
 static struct {
     pthread_mutex_t mutex;
-    /* Who comes while another thread has the mutex takes this first: one thread waits for the
-     * mutex, the others sleep here until it has it. */
+    /* While the mutex is taken, a thread takes this first. So only one thread waits for the mutex,
+     * and the others sleep here until it has it. */
     pthread_mutex_t turn;
-    /* Atomic. The thread whose turn it is has waited for long enough: it gets the mutex next. */
+    /* Atomic. The thread whose turn it is has waited long enough: it gets the mutex next. */
     bool claimed;
     /* For lock_wait and lock_wake. */
     pthread_cond_t changed;
-    /* The program's own code that runs with it, in words, or NULL. */
+    /* Names the program's own code that runs with the lock held, or NULL. */
     const char *owner;
 } lock = {.mutex = PTHREAD_MUTEX_INITIALIZER,
           .turn = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER};
 
-/* How often a thread whose turn it is tries before it sleeps, and how many nanoseconds it sleeps
- * first and last. */
+/* How often the thread whose turn it is tries before it sleeps, and its first and last sleep in
+ * nanoseconds. */
 #define TRIES       10
 #define SLEEP_FIRST 50000
 #define SLEEP_LAST  200000
 
-/* The calling thread has the lock, or is in lock_wait. */
+/* The calling thread has the lock or is in lock_wait. */
 static _Thread_local bool has_lock;
-/* It has the turn, or waits for it. */
+/* The calling thread has the turn or waits for it. */
 static _Thread_local bool in_line;
-/* Whether it could be canceled before. */
+/* Whether the thread could be canceled before it took the lock. */
 static _Thread_local int canceling;
 
-/* Tries for about a microsecond, as long as ten calls have the mutex. */
+/* Tries for about a microsecond, in which ten calls could use the mutex. */
 static bool try_for_a_while(void)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -69,8 +68,8 @@ static bool try_for_a_while(void)
     return false;
 }
 
-/* Waits for the mutex as the one whose turn it is. By ppoll: nanosleep means that the program
- * sleeps of its own choice (os_thread_in_nanosleep). */
+/* Waits for the mutex as the thread whose turn it is. It sleeps with ppoll, because nanosleep means
+ * that the program sleeps by its own choice (os_thread_in_nanosleep). */
 static void wait_in_turn(void)
 {
     for (struct timespec time = {0, SLEEP_FIRST}; time.tv_nsec <= SLEEP_LAST; time.tv_nsec *= 2) {
@@ -83,12 +82,12 @@ static void wait_in_turn(void)
     __atomic_store_n(&lock.claimed, false, __ATOMIC_RELAXED);
 }
 
-/* Waits for the mutex. At first nobody is woken: a call has the mutex for a tenth of a microsecond,
- * so who is woken at its end finds it taken by the next one, and all the waking and falling asleep
- * costs several times what the calls do (make scale: of 40 threads a pair took 0.9 us by the mutex
- * alone, and takes 0.15). Instead one thread looks again after a while, then after twice as long;
- * and when that was in vain, it claims the mutex, so that it waits for one more call at most. A
- * signal handler that comes in between has no turn of its own. */
+/* Waits for the mutex. A call holds it for only 0.1 us, so a thread that is woken at its release
+ * finds it taken again, and the sleeping and waking cost several times as much as the calls (make
+ * scale: with 40 threads a pair took 0.9 us with the mutex alone, and takes 0.15 us now). So at
+ * first no thread is woken. One thread looks again after a while, and then after twice as long. If
+ * that fails, it claims the mutex and waits for at most one more call. A signal handler that
+ * interrupts this has no turn of its own. */
 static void wait_in_line(void)
 {
     int cancels;
@@ -106,18 +105,18 @@ static void wait_in_line(void)
     pthread_setcancelstate(cancels, NULL);
 }
 
-/* Takes the mutex if it is free and nobody has claimed it. */
+/* Takes the mutex if it is free and no thread has claimed it. */
 static bool try_mutex(void)
 {
     return !__atomic_load_n(&lock.claimed, __ATOMIC_RELAXED) && !pthread_mutex_trylock(&lock.mutex);
 }
 
-/* A thread that is canceled (pthread_cancel) ends behind its call: with the lock it would take it
- * along. */
+/* While a thread has the lock it cannot be canceled (pthread_cancel), because it would end without
+ * releasing the lock. */
 void lock_acquire(void)
 {
     if (!has_lock) {
-        /* With one thread alone glibc's lock is faster, and never waits. */
+        /* With only one thread, glibc's lock is faster and never waits. */
         if (ALONE)
             pthread_mutex_lock(&lock.mutex);
         else if (!try_mutex())
@@ -133,8 +132,7 @@ void lock_acquire(void)
     }
 }
 
-/* A call that is in lock_wait has given the lock up: then a signal handler of its thread gets
- * it. */
+/* A call in lock_wait has released the lock, so a signal handler of its thread gets it. */
 bool lock_try_acquire(void)
 {
     if (has_lock)
@@ -174,7 +172,7 @@ void lock_wait(unsigned microseconds)
     until.tv_sec += microseconds / 1000000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     pthread_cond_timedwait(&lock.changed, &lock.mutex, &until);
-    /* A signal handler may have had it, and released it, meanwhile. */
+    /* A signal handler may have taken and released the lock in the meantime. */
     has_lock = true;
 }
 
@@ -191,15 +189,15 @@ int os_thread_index(void)
 
 #define MAX_END_HANDLERS 4
 
-/* Needs the lock. The first handlers are set, and all are different. */
+/* Needs the lock. The handlers come first, and all differ. */
 static struct {
     pthread_key_t key;
-    /* The process that made the key; 0: none has. */
+    /* The process that made the key, or 0 if none has. */
     pid_t process;
     void (*handlers[MAX_END_HANDLERS])(void);
 } thread_end;
 
-/* A forked child's threads leave nothing behind: the lock may be held there for ever. */
+/* The threads of a forked child run no handlers, because the lock may be held there forever. */
 static void thread_ends(void *unused)
 {
     (void)unused;
@@ -230,12 +228,12 @@ void os_at_thread_end(void (*handler)(void))
 
 /* ---- threads of ours ---- */
 
-/* Those that were started here; they never end. */
+/* Threads that were started here. They never end. */
 struct own_thread {
     struct own_thread *next;
     void (*body)(void *);
     void *argument;
-    int id; /* atomic; 0: it has not come to write it yet */
+    int id; /* atomic; 0 until the thread has written it */
 };
 
 /* Needs the lock. */
@@ -260,7 +258,7 @@ void os_thread_start(void (*body)(void *), void *argument)
     own_threads = own;
     sigset_t all, before;
     sigfillset(&all);
-    /* A host function of the program may touch what it should not. */
+    /* A host function of the program may touch what it should not, so these stay unblocked. */
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -277,7 +275,7 @@ void os_thread_start(void (*body)(void *), void *argument)
 
 int os_thread_id(void) { return (int)syscall(SYS_gettid); }
 
-/* State and processor time of a thread: fields 3, and 14 and 15 together. */
+/* Reads state and processor time of a thread: fields 3 and 14 + 15. */
 static bool thread_stat(int id, char *state, unsigned long *ticks)
 {
     char path[64], line[512];
@@ -306,7 +304,8 @@ bool os_thread_in_nanosleep(int id)
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", id);
     if (!proc_read(path, line, sizeof line))
         return false;
-    /* Of a thread that runs there stands a word, which counts as 0: read. */
+    /* A running thread has the word "running" there. strtol returns 0 for it, which is the number
+     * of read, so it matches neither call. */
     long syscall_number = strtol(line, NULL, 10);
     return syscall_number == SYS_clock_nanosleep || syscall_number == SYS_nanosleep;
 }
@@ -343,7 +342,7 @@ bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
     return works;
 }
 
-/* What the calling thread rested where it does not count; and where it began to. */
+/* The rest of the calling thread that does not count, and the state when it began. */
 static _Thread_local struct os_rest excluded_rest, exclude_begin;
 
 uint64_t os_waits(void)
@@ -373,8 +372,8 @@ uint64_t os_clock_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* The calling thread's /proc/.../schedstat: 0 is not opened yet, -1 cannot be. It stays open: to
- * open it takes seven times as long as to read it. */
+/* The calling thread's /proc/.../schedstat: 0 if not opened yet, -1 if it cannot be. It stays open
+ * because opening takes seven times as long as reading. */
 static _Thread_local int schedstat_fd;
 
 static void close_schedstat(void)
@@ -383,7 +382,7 @@ static void close_schedstat(void)
         close(schedstat_fd);
 }
 
-/* How long the thread has waited for a processor, in nanoseconds, and how often it has got one. */
+/* How long the thread has waited for a processor, in nanoseconds, and how often it got one. */
 struct delays {
     unsigned long long time;
     unsigned long turns;
@@ -398,8 +397,8 @@ static struct delays read_delays(void)
     return sscanf(line, "%*u %llu %lu", &d.time, &d.turns) == 2 ? d : (struct delays){0};
 }
 
-/* Both clocks in one turn. A debugger that stops the thread at each system call (strace) leaves no
- * such turn. */
+/* Reads both clocks within one turn on a processor. If a debugger such as strace stops the thread
+ * at each system call, there is no such turn, so this gives up after some tries. */
 static uint64_t slept_us(void)
 {
     for (int tries = 0;; tries++) {
@@ -414,13 +413,13 @@ struct os_rest os_rest(void)
 {
     if (!schedstat_fd) {
         int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        /* The program may have closed the low number, and count on that. */
+        /* The program may have closed the low number and count on getting it. */
         schedstat_fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
         if (low >= 0)
             close(low);
         os_at_thread_end(close_schedstat);
     }
-    /* This comes first: to open and to read may mean to wait. */
+    /* Call this first, because opening and reading may wait. */
     uint64_t so_far = slept_us();
     return (struct os_rest){os_waits(), so_far};
 }
@@ -441,7 +440,7 @@ int os_count_other_threads(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
-    /* When it cannot be read: as if another thread were there. */
+    /* If the count cannot be read, act as if there were another thread. */
     int count = started_threads + 2;
     if (!file)
         return 1;
