@@ -1,4 +1,4 @@
-/* The address space: the open heaps, in order of their base addresses. */
+/* The open heaps, sorted by their base addresses. */
 #include "mem/address_map.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Law: the heaps do not overlap, and the bases of the first `count` rise. Needs the lock. */
+/* Needs the lock. Invariant: the first `count` entries ascend by base, and no two heaps overlap. */
 static struct {
     struct heap **heaps;
     size_t count, capacity;
 } map;
 
-/* Returns how many heaps have their base at or below the address. */
+/* Returns the number of heaps whose base is at or below the address. */
 static size_t count_up_to(const char *address)
 {
     size_t low = 0, high = map.count;

@@ -1,4 +1,4 @@
-/* The hash table of live ranges by their offsets. */
+/* A hash table of live ranges by offset. */
 #include "mem/allocation_index.h"
 
 #include "mem/heap.h"
@@ -22,7 +22,7 @@ static void insert(struct allocation_index *index, struct range *r)
     *bucket = r;
 }
 
-/* Doubles the buckets. */
+/* Doubles the number of buckets. */
 static void grow(struct allocation_index *index)
 {
     struct allocation_index old = *index;

@@ -1,4 +1,4 @@
-/* Devices: memory accounts, peer access, attributes. */
+/* Devices: how much memory they have used, peer access, and attributes. */
 #include "mem/device.h"
 
 #include <stddef.h>
@@ -7,24 +7,24 @@
 
 #include "os/needs_lock.h"
 
-/* Measured (probe-answers.txt): what an H200's context itself takes (cudaMemGetInfo after one
- * cudaMalloc of 1 MiB, which takes 2: free 149553283072 of 150109880320) */
+/* Measured (probe-answers.txt): what the context of an H200 takes. cudaMemGetInfo reports
+ * 149553283072 of 150109880320 bytes free after one cudaMalloc of 1 MiB, which takes 2 MiB. */
 #define CONTEXT_BYTES ((size_t)(150109880320u - 149553283072u) - 2 * MiB)
 
 #define LIMITS 8
 
-/* Law: used_bytes is the sum of what all heaps of the device have mapped, and never exceeds
- * usable(). Needs the lock. */
+/* Needs the lock. Invariant: used_bytes is the sum of what all heaps of the device have mapped, and
+ * never exceeds usable(). */
 static struct {
     size_t used_bytes;
-    uint32_t peer_access; /* Bit o: this device may touch plain allocations of device o. */
+    uint32_t peer_access; /* Bit o: this device may touch allocations of cudaMalloc on device o. */
     uint32_t last_reset_id;
-    /* Its limits, where bit l of `limits_set` is set; the others are as at first. */
+    /* The limits that have been set, as bits of `limits_set`. The others have their first value. */
     size_t limits[LIMITS];
     unsigned limits_set;
 } devices[MAX_DEVICES];
 
-/* Measured (probe-answers.txt, "limit"): of an H200 at first; 0 where there is none. The last one
+/* Measured (probe-answers.txt, "limit"): the first values on an H200; 0 is no limit. The last one
  * has no name in the header. */
 static const size_t first_limits[LIMITS] = {
     [cudaLimitStackSize] = 1024,
@@ -99,8 +99,8 @@ uint32_t device_last_reset_id(int device)
     return last;
 }
 
-/* By number. `bytes`: how large the field of struct cudaDeviceProp is that has the same value, at
- * `field`; 0: there is none. */
+/* Indexed by the attribute's number. If a field of struct cudaDeviceProp has the same value, its
+ * offset is `field` and its size `bytes`; otherwise `bytes` is 0. */
 static const struct attribute {
     int value;
     size_t field, bytes;
@@ -124,8 +124,9 @@ bool device_limit(int device, int limit, size_t *value)
     return true;
 }
 
-/* Documented: a device may take another value than it was given. Assumed: it takes each, but for
- * the two whose largest it says (documented: 128; an attribute), and that without a name. */
+/* Documented: a device may use another value than it is given. Assumed: it takes every value,
+ * except for the two limits with a known maximum (documented: 128; an attribute) and for the limit
+ * without a name. */
 bool device_set_limit(int device, int limit, size_t value)
 {
     NEEDS_LOCK();
@@ -145,17 +146,17 @@ bool device_attribute(int attribute, int *value)
     NEEDS_LOCK();
     if (attribute < 1 || attribute >= ATTRIBUTES)
         return false;
-    /* Documented: a driver refuses to be asked for an attribute that is younger than itself */
+    /* Documented: a driver rejects attributes that are newer than it is. */
     if (attribute == cudaDevAttrMemoryPoolsSupported && settings.driver_version < 11020)
         return false;
     if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes && settings.driver_version < 11030)
         return false;
-    /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate takes: as under WSL2. */
+    /* SIM_HANDLE_TYPES changes no attribute, only what cudaMemPoolCreate accepts, as under WSL2. */
     *value = attributes[attribute].value;
     if (attribute == cudaDevAttrMemoryPoolSupportedHandleTypes
         && settings.driver_version < DRIVER_WITH_FABRIC_HANDLES)
         *value &= ~cudaMemHandleTypeFabric;
-    /* Documented: 0 without pools. Assumed: then no handle type is promised either. */
+    /* Documented: 0 without pools. Assumed: no handle type is then reported either. */
     if (!settings.pools
         && (attribute == cudaDevAttrMemoryPoolsSupported
             || attribute == cudaDevAttrMemoryPoolSupportedHandleTypes))
@@ -163,7 +164,7 @@ bool device_attribute(int attribute, int *value)
     return true;
 }
 
-/* A field is an int or a size_t. */
+/* Stores the value in its field, which is an int or a size_t. */
 static void set_field(struct cudaDeviceProp *p, const struct attribute *a, int value)
 {
     size_t wide = (size_t)value;

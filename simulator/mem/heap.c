@@ -1,5 +1,5 @@
-/* A heap: its beginning and end, its segments, its lists of free ranges, and how ranges are cut and
- * merged. The laws are in mem/heap.h. */
+/* A heap: its beginning and end, its segments, its free lists, and how ranges are cut and merged.
+ * mem/heap.h has the invariants. */
 #include "mem/heap.h"
 
 #include <string.h>
@@ -9,12 +9,13 @@
 #include "os/os.h"
 #include "os/process.h"
 
-/* Ranges come by slabs: of the first size until there are so many of them, then of large pages. */
+/* Ranges are allocated in slabs: the first SMALL_SLABS have this size, later ones use large
+ * pages. */
 #define SLAB_BYTES  (64 * KiB)
 #define SMALL_SLABS 16
 
-/* Ranges that belong to no heap, by `next`; law: nothing points to them. They are never given back
- * to the machine. Needs the lock. */
+/* Needs the lock. Unused ranges, linked by `next`, to which nothing else points. They are never
+ * given back to the system. */
 static struct {
     struct range *recycled;
     unsigned slabs;
@@ -65,8 +66,8 @@ void heap_init(struct heap *h, int device, size_t segment_size, size_t limit)
     h->shared.slot = h->shared_partial.slot = SHARED_LIST;
 }
 
-/* A heap is far larger than what is allocated in it, so a process that may have few addresses has
- * none for a single allocation. */
+/* A heap reserves far more addresses than are allocated in it, so a process with limited address
+ * space may fail at its first allocation. */
 static void diag_no_addresses(const struct heap *h)
 {
     bool is_large = 2 * h->limit >= 10 * GiB;
@@ -170,8 +171,8 @@ static void set_idle_owner(struct heap *h, size_t x, struct range *r)
     h->idle_count += r ? 1 : SIZE_MAX;
 }
 
-/* Makes `r` (NULL: nobody) the owner of the segments that touch [from, to) and of which it has all;
- * the others there have none. */
+/* Makes `r` the owner of the segments at [from, to) that lie wholly in it. The others, or all if
+ * `r` is NULL, get no owner. */
 static void set_idle_owners(struct heap *h, struct range *r, size_t from, size_t to)
 {
     size_t stop = (to + h->segment_size - 1) / h->segment_size;
@@ -199,7 +200,7 @@ static void *grow_table(void *old, size_t bytes, size_t wanted)
     return table;
 }
 
-/* Makes room in the tables for at least so many segments. */
+/* Makes room in the tables for at least this many segments. */
 static void grow_tables(struct heap *h, size_t segments)
 {
     size_t old = h->table_segments, wanted = old ? 2 * old : 64;
@@ -235,7 +236,7 @@ void heap_map(struct heap *h, size_t offset, size_t bytes)
     }
 }
 
-/* Returns the idle segments among those of word w of h->idle, outside [from, to). */
+/* Returns the idle segments of word w of h->idle, except those in [from, to). */
 static uint64_t idle_outside(const struct heap *h, size_t w, size_t from, size_t to)
 {
     uint64_t idle = h->idle[w];
@@ -263,7 +264,7 @@ char *heap_storage(struct heap *h, size_t offset, size_t bytes)
     return storage_at(h, offset);
 }
 
-/* Other eyes see its storage, so that nothing in it is only noted. */
+/* The host or another process sees the storage, so a fill cannot merely be noted. */
 static bool is_shared(const struct heap *h) { return h->file || h->host_visible; }
 
 void heap_fill(struct heap *h, size_t offset, size_t bytes, int value)
@@ -304,8 +305,8 @@ void heap_copy(struct heap *to, size_t to_offset, struct heap *from, size_t from
         memmove(heap_storage(to, to_offset, bytes), heap_storage(from, from_offset, bytes), bytes);
 }
 
-/* The storage of the segments from `first` up to `end`, in one go: a release of a thousand segments
- * would else be as many system calls. */
+/* Discards the storage of segments `first` to `end` at once, because a release of a thousand
+ * segments would otherwise take as many system calls. */
 static void discard_storage(struct heap *h, size_t first, size_t end)
 {
     size_t offset = first * h->segment_size, bytes = (end - first) * h->segment_size;
@@ -322,7 +323,7 @@ static void discard_storage(struct heap *h, size_t first, size_t end)
         os_protect(h->base + offset, bytes, OS_PROT_NONE);
 }
 
-/* The segment is unmapped, but for its storage. */
+/* Unmaps a segment, but leaves its storage. */
 static void forget_segment(struct heap *h, size_t segment)
 {
     struct range *r = h->idle_owner[segment];
@@ -331,7 +332,7 @@ static void forget_segment(struct heap *h, size_t segment)
     set_idle_owner(h, segment, NULL);
     if (r->list == &h->shared_partial)
         return;
-    /* Its age stays. */
+    /* The range keeps its age. */
     tree_remove(&h->shared.ranges, &r->free_node);
     r->list = &h->shared_partial;
     tree_insert(&h->shared_partial.ranges, &r->free_node);
@@ -427,7 +428,7 @@ struct range *heap_best_shared(const struct heap *h, size_t bytes)
 
 /* ---- ranges ---- */
 
-/* The range that holds this offset, which is in the heap. */
+/* Returns the range that contains this offset of the heap. */
 static struct range *range_at(const struct heap *h, size_t offset)
 {
     struct tree_node *n = tree_last(&h->ranges, offset);
@@ -439,8 +440,8 @@ struct range *heap_find(const struct heap *h, size_t offset)
     NEEDS_LOCK();
     struct range *r = allocation_index_find(&h->allocations, offset);
     if (r) {
-        /* A free looks at its neighbors, which mostly were cut off just before and after it: read
-         * them together with the range, and not one after the other. */
+        /* A free looks at the range's neighbors, which were usually cut off just before and after
+         * it. Prefetching reads the three in parallel. */
         __builtin_prefetch(r - 1);
         __builtin_prefetch(r + 1);
         return r;
@@ -468,7 +469,7 @@ static struct range *cut_start(struct heap *h, struct range *r, size_t bytes)
     return start;
 }
 
-/* Puts what is left of a range after a cut back into a list. The rest of a mapped one is mapped. */
+/* Puts the rest of a range that was cut back into a list. The rest of a mapped range is mapped. */
 static void list_rest(struct heap *h, struct free_list *list, struct range *r, uint64_t free_seq)
 {
     if (list == &h->shared_partial && heap_is_mapped(h, r->offset, r->bytes))
@@ -485,7 +486,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
     tree_remove(&list->ranges, &r->free_node);
     if (offset > r->offset)
         skipped = cut_start(h, r, offset - r->offset);
-    /* What follows keeps `r`, so that the segments it owns still point to it. */
+    /* Keep `r` as the rest, so that the segments it owns still point to it. */
     if (r->bytes > bytes) {
         taken = cut_start(h, r, bytes);
         list_rest(h, list, r, free_seq);
@@ -513,7 +514,7 @@ struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes)
     return r && !r->live && range_end(r) >= offset + bytes ? r : NULL;
 }
 
-/* Takes a neighbor out of its list when what is freed into this slot is to be merged with it. */
+/* Takes a neighbor out of its list if a range freed into this slot is to be merged with it. */
 static bool take_neighbor(struct range *neighbor, uint32_t slot)
 {
     if (!neighbor || neighbor->live || neighbor->list->slot != slot)
@@ -522,7 +523,7 @@ static bool take_neighbor(struct range *neighbor, uint32_t slot)
     return true;
 }
 
-/* Makes two neighbors one. */
+/* Merges two neighbors into `kept`. */
 static void absorb(struct heap *h, struct range *kept, struct range *gone)
 {
     if (gone->offset < kept->offset)
@@ -551,7 +552,7 @@ static void insert_free(struct heap *h, struct range *r, uint32_t slot, uint64_t
         free_seq = left->free_node.value;
     if (has_right && right->free_node.value > free_seq)
         free_seq = right->free_node.value;
-    /* The larger neighbor lives on: it may own many segments, which then stay as they are. */
+    /* Keep the larger neighbor, because it may own many segments, which then stay unchanged. */
     if (has_left && (!has_right || left->bytes >= right->bytes))
         kept = left;
     else if (has_right)

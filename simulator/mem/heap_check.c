@@ -1,9 +1,9 @@
-/* The laws of a heap, walked. Tests call this, and SIM_CHECK_LAWS=1 (api/laws.h). */
+/* Checks the invariants of a heap, for tests and for SIM_CHECK_LAWS=1 (api/laws.h). */
 #include "mem/heap.h"
 
 #include "os/needs_lock.h"
 
-/* Returns how many ranges are in lists whose own laws hold; SIZE_MAX when one's do not. */
+/* Returns the number of ranges in the free lists, or SIZE_MAX if a list violates its invariants. */
 static size_t count_listed(const struct heap *h)
 {
     size_t sum = 0;
@@ -42,7 +42,7 @@ static const char *check_segments(const struct heap *h)
     return mapped == h->mapped_count ? NULL : "the count of mapped segments is incorrect";
 }
 
-/* The laws of one range and the segments under it. */
+/* Checks the invariants of one range and of the segments under it. */
 static const char *check_range(const struct heap *h, struct range *r)
 {
     bool shared = !r->live && r->list->slot == SHARED_LIST;

@@ -1,4 +1,4 @@
-/* What the program has advised for ranges of managed memory: a list of spans of pages. */
+/* What the program has advised for managed memory, as a list of spans of pages. */
 #include "mem/managed_advice.h"
 
 #include "os/needs_lock.h"
@@ -7,13 +7,13 @@
 struct span {
     struct span *next;
     uintptr_t from, to;
-    /* The allocation; one that is gone, if another has the number. */
+    /* The allocation's number. If another allocation has these addresses now, the span is stale. */
     uint32_t id;
     struct managed_advice advice;
 };
 
-/* Needs the lock. Law: in order of address, without overlap; what is in no span has the advice of
- * zeros. */
+/* Needs the lock. Invariant: the spans are in order of address and do not overlap. Addresses in no
+ * span have no advice. */
 static struct span *spans;
 
 static uintptr_t page_of(const void *address) { return page_down((uintptr_t)address); }
@@ -22,7 +22,7 @@ static uintptr_t page_end(const void *address, size_t bytes)
     return page_up((uintptr_t)address + bytes);
 }
 
-/* Puts a span at this place of the list. */
+/* Inserts a span at this place of the list. */
 static struct span *insert(struct span **at, uintptr_t from, uintptr_t to, uint32_t id,
                            struct managed_advice advice)
 {
@@ -32,7 +32,7 @@ static struct span *insert(struct span **at, uintptr_t from, uintptr_t to, uint3
     return s;
 }
 
-/* Splits the span that lies across this address, if there is one. */
+/* Splits the span that contains this address, if there is one. */
 static void split(uintptr_t address)
 {
     for (struct span *s = spans; s && s->from < address; s = s->next)
@@ -42,7 +42,7 @@ static void split(uintptr_t address)
         }
 }
 
-/* Removes the spans in [from, to) that another allocation left. */
+/* Removes stale spans of other allocations in [from, to). */
 static void remove_old(uint32_t id, uintptr_t from, uintptr_t to)
 {
     for (struct span **at = &spans; *at;) {
@@ -82,7 +82,7 @@ static bool is_same_location(struct cudaMemLocation a, struct cudaMemLocation b)
     return a.type == b.type && a.id == b.id;
 }
 
-/* What holds for both. */
+/* Returns the advice that both have in common. */
 static struct managed_advice meet(struct managed_advice a, struct managed_advice b)
 {
     a.read_mostly &= b.read_mostly;

@@ -1,10 +1,9 @@
-/* What the program has advised for ranges of managed memory, and where it has prefetched them to.
- * Nothing moves; it is kept to be asked for.
+/* What the program has advised for managed memory, and where it has prefetched memory to. Nothing
+ * is moved. The advice is kept only for queries, and ends with the allocation.
  *
- * Documented: a range is widened to whole pages of the host.
+ * Documented: a range is extended to whole pages of the host.
  *
- * All of these need the lock. A range is bytes of one live allocation, whose number is `id`; what
- * was advised ends with the allocation. */
+ * A range is part of one live allocation, whose number is `id`. All of these need the lock. */
 #ifndef SIM_MEM_MANAGED_ADVICE_H
 #define SIM_MEM_MANAGED_ADVICE_H
 
@@ -12,11 +11,11 @@
 
 #include "base/types.h"
 
-/* Zeros: nothing advised. A location of type cudaMemLocationTypeInvalid is none. */
+/* All zeros means no advice. A location of type cudaMemLocationTypeInvalid means none. */
 struct managed_advice {
     bool read_mostly;
     struct cudaMemLocation preferred, prefetched;
-    /* Bit d is set for device d; bit MAX_DEVICES for the host. */
+    /* Bit d stands for device d, bit MAX_DEVICES for the host. */
     uint32_t accessed_by;
 };
 
@@ -24,7 +23,7 @@ struct managed_advice {
 void managed_advice_change(uint32_t id, const void *address, size_t bytes,
                            void (*change)(struct managed_advice *advice, const void *value),
                            const void *value);
-/* Returns what holds for all pages of the range: a location only where all have the same. */
+/* Returns the advice that all pages of the range have in common. */
 struct managed_advice managed_advice_of(uint32_t id, const void *address, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
-/* All memory that a program can name. cudaMalloc's allocations lie in a heap of 2 MiB granules, one
- * heap a device; source: probe-answers.txt (allocations of at most 1 MiB share a granule, larger
- * ones take whole granules, a granule goes back with its last allocation). */
+/* All memory that a program can address. The allocations of cudaMalloc are in one heap for each
+ * device, in granules of 2 MiB. Measured in probe-answers.txt: allocations of at most 1 MiB share a
+ * granule, larger ones take whole granules, and a granule is released with its last allocation. */
 #include "mem/memory.h"
 
 #include "os/needs_lock.h"
@@ -12,11 +12,11 @@
 #include "mem/address_map.h"
 
 #define GRANULARITY (2 * MiB)
-#define SMALL_MAX   (1 * MiB) /* Allocations up to this share granules. */
+#define SMALL_MAX   (1 * MiB) /* The largest allocation that shares a granule. */
 
 /* Needs the lock. */
 static struct {
-    struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: never used. */
+    struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: not used yet. */
     struct heap variable_heaps[MAX_DEVICES];
     struct peer_use *peer_uses[MAX_DEVICES];
     uint32_t last_id;
@@ -30,7 +30,7 @@ uint32_t memory_new_id(void)
 
 /* ---- finding ---- */
 
-/* Completes what is known of an address that is in no heap. */
+/* Completes the description of an address that is in no heap. */
 static struct address_info find_in_host(struct address_info info, const char *address)
 {
     info.pinned = pinned_find(address);
@@ -108,7 +108,7 @@ bool memory_peer_accessible(const struct address_info *a, int device)
         return true;
     if (a->pool)
         return a->pool->peer_rights >> device & 1;
-    /* Documented: managed memory from everywhere. */
+    /* Documented: managed memory is accessible from everywhere. */
     return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
 }
 
@@ -151,7 +151,7 @@ void *memory_born(const struct call *call, const struct heap *h, struct range *r
 
 /* ---- cudaMalloc ---- */
 
-/* Maps the start of a free range; returns false when the device has no more memory. */
+/* Maps the start of a free range. Returns false if the device has no more memory. */
 static bool map_start(struct heap *h, struct range *r, size_t bytes)
 {
     size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
@@ -172,7 +172,7 @@ static struct range *allocate_small(struct heap *h, size_t size)
     return r && map_start(h, r, size) ? heap_take(h, r, r->offset, size) : NULL;
 }
 
-/* Allocates at the start of a granule; what lies before it stays free. */
+/* Allocates at the start of a granule. What is before it stays free. */
 static struct range *allocate_large(struct heap *h, size_t size)
 {
     struct range *r = heap_best_shared(h, size + GRANULARITY);
@@ -189,7 +189,7 @@ static struct range *allocate(struct heap *h, int device, bool host_visible, siz
     h->host_visible = host_visible;
     if (bytes > h->limit - 2 * GRANULARITY || !heap_open(h))
         return NULL;
-    /* Assumed: the host's view of each managed allocation can be closed without its neighbors'. */
+    /* Assumed: the host's view of a managed allocation can be closed without its neighbors. */
     size_t alignment = host_visible ? PAGE : ALIGNMENT;
     struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, GRANULARITY))
                                         : allocate_small(h, round_up(bytes, alignment));
@@ -247,9 +247,9 @@ void memory_free(struct address_info *a)
         virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB);
 }
 
-/* ---- what is left ---- */
+/* ---- live allocations ---- */
 
-/* A reset ends no allocation of a pool (documented). */
+/* Documented: a reset does not end the allocations of pools. */
 bool memory_is_variable(const struct range *r)
 {
     NEEDS_LOCK();

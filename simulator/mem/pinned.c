@@ -1,4 +1,4 @@
-/* Pinned memory of the host: the arenas, and finding what an address means. */
+/* Pinned host memory: the arenas, and finding what an address means. */
 #include "mem/pinned.h"
 
 #include "check/page_guard.h"
@@ -7,8 +7,8 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* The least arena, and the largest that is made for smaller allocations: each new one is as large
- * as all before it. */
+/* The smallest arena, and the largest one that is made for smaller allocations. Each new arena is
+ * as large as all earlier ones together. */
 #define ARENA_MIN (16 * MiB)
 #define ARENA_MAX (1 * GiB)
 
@@ -16,17 +16,17 @@ struct arena {
     char *base, *storage;
 };
 
-/* Pages of an arena that nobody has; no neighbor in the same arena is free too. */
+/* Free pages of an arena. Neighbors in one arena are always merged. */
 struct free_pages {
-    struct tree_node by_size;    /* The key is `bytes`, the age the address. */
+    struct tree_node by_size;    /* The key is `bytes`, the age is the address. */
     struct tree_node by_address; /* The key is `from`. */
     char *from;
     size_t bytes;
     struct arena *arena;
 };
 
-/* Laws: pinned memory does not overlap. The live allocations and the free pages tile the arenas.
- * Needs the lock. */
+/* Needs the lock. Invariants: pinned memory does not overlap, and the live allocations and free
+ * pages tile the arenas. */
 static struct {
     struct ordered_tree all; /* By address. */
     struct pinned *newest;
@@ -89,7 +89,7 @@ static void remove_free(struct free_pages *f)
     tree_remove(&pins.free_by_address, &f->by_address);
 }
 
-/* Puts pages back, merged with their neighbors. */
+/* Gives pages back, merged with their free neighbors. */
 static void give_pages(struct arena *arena, char *from, size_t bytes)
 {
     struct free_pages *f = os_allocate(sizeof *f);
@@ -112,7 +112,7 @@ static void give_pages(struct arena *arena, char *from, size_t bytes)
     insert_free(f);
 }
 
-/* Makes an arena with so many free bytes; returns false when there is no memory. */
+/* Makes an arena with this many free bytes. Returns false if there is no memory. */
 static bool add_arena(size_t bytes)
 {
     struct arena *arena = os_allocate(sizeof *arena);
@@ -121,7 +121,7 @@ static bool add_arena(size_t bytes)
         os_free(arena);
         return false;
     }
-    /* What the program had registered there it has unmapped since. */
+    /* If the program had registered memory here, it has unmapped that since. */
     for (struct pinned *p; (p = pinned_within(arena->base, bytes));)
         pinned_end(p);
     pins.arena_bytes += bytes;
@@ -129,7 +129,7 @@ static bool add_arena(size_t bytes)
     return true;
 }
 
-/* Makes an arena with at least so many free bytes. */
+/* Makes an arena with at least this many free bytes. */
 static bool add_arena_for(size_t bytes)
 {
     size_t wanted = pins.arena_bytes < ARENA_MIN ? ARENA_MIN
@@ -138,7 +138,7 @@ static bool add_arena_for(size_t bytes)
     return (bytes < wanted && add_arena(wanted)) || add_arena(bytes);
 }
 
-/* Returns the smallest free pages with at least so many bytes, or NULL. */
+/* Returns the smallest free pages with at least this many bytes, or NULL. */
 static struct free_pages *find_free(size_t bytes)
 {
     struct tree_node *n = tree_first(&pins.free_by_size, bytes, UINT64_MAX);

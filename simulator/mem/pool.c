@@ -1,9 +1,9 @@
-/* Memory pools: which memory goes back, when, and the statistics. Sources:
+/* Memory pools: which memory is released and when, and the statistics. Sources:
  * simulator/tests/facts/one-gpu.txt, probe-answers.txt and, for other locations than a device's own
  * memory, probe-pools.txt.
  *
- * Law: reserved = the mapped segments; used = the sum of what the live allocations asked for (but
- * see pool_free_now). */
+ * Invariants: reserved is the size of the mapped segments, and used is the sum of what the live
+ * allocations asked for (but see pool_free_now). */
 #include "mem/pool.h"
 
 #include "check/checker.h"
@@ -21,24 +21,24 @@
 #include "sched/engine.h"
 #include "sched/happens_before.h"
 
-/* Law: `first` to `last` are all pools that have not ended, in order of creation. A location has a
- * current pool if and only if it has a default one. Needs the lock. */
+/* Needs the lock. Invariants: `first` to `last` are all pools that have not ended, in order of
+ * creation. A location has a current pool if and only if it has a default pool. */
 static struct {
     struct pool *first, *last;
     struct pool *defaults[LOCATIONS], *current[LOCATIONS];
-    void *destroyed_current[LOCATIONS]; /* A destroyed pool that is current; else NULL. */
-    int made;                           /* Those that are no device's default pool. */
+    void *destroyed_current[LOCATIONS]; /* A destroyed pool that is current, or NULL. */
+    int made;                           /* Those that are not a device's default pool. */
     size_t count;                       /* From `first` to `last`. */
-    uint64_t added;                     /* All that ever were. */
-    /* In order of creation, those that a synchronization may change: they have something freed that
-     * is not shared, a release is due, or they are imported or destroyed. */
+    uint64_t added;                     /* All that have ever been added. */
+    /* The pools that a synchronization may change, in order of creation: they have freed memory
+     * that is not shared, a release is due, or they are imported or destroyed. */
     struct ordered_tree due;
     bool reported_no_addresses;
 } pools;
 
-/* A process has 128 TiB of addresses. A pool gets twice its device's memory of them, so that it
- * never lacks any, and as many for its storage, while the pools have less than the first of these
- * sums; each further one gets the second sum over the number of pools. So 65 pools of an H200 have
+/* A process has 128 TiB of addresses. A pool gets twice its device's memory, so that it never runs
+ * out, and as much again for its storage, until the pools together have the first of these sums.
+ * Each later pool gets the second sum divided by the number of pools. So 65 pools of an H200 have
  * all that they can use, and the last of 10,000 has 640 MiB. */
 #define ADDRESSES_AT_FIRST (18 * 1024 * GiB)
 #define ADDRESSES_TO_SHARE (6 * 1024 * GiB)
@@ -58,15 +58,15 @@ int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocation
     case cudaMemLocationTypeHostNuma:
         return location->id >= 0 && location->id < HOST_NUMA_NODES ? first + LOCATION_HOST_NUMA
                                                                    : -1;
-    /* Only managed memory may prefer no location, */
+    /* Only managed memory may prefer no location, ... */
     case cudaMemLocationTypeNone: return managed ? LOCATION_MANAGED_NONE : -1;
-    /* or that of the thread that touches it. */
+    /* ... or the location of the thread that touches it. */
     case cudaMemLocationTypeHostNumaCurrent: return managed ? LOCATION_MANAGED_NEAR : -1;
     default: return -1;
     }
 }
 
-/* The properties of a location's default pool. */
+/* Returns the properties of a location's default pool. */
 static struct cudaMemPoolProps default_props(int location)
 {
     bool managed = location >= LOCATION_MANAGED;
@@ -97,14 +97,15 @@ static struct pool *pool_of_due_node(struct tree_node *n)
     return n ? (struct pool *)((char *)n - offsetof(struct pool, due_node)) : NULL;
 }
 
-/* The pool's list of what this stream freed, or NULL when the stream never came here. */
+/* Returns the pool's list of what this stream freed, or NULL if the stream has not used the
+ * pool. */
 static struct free_list *list_of(const struct pool *p, const struct stream *s)
 {
     return s->slot < p->heap.slot_count ? p->heap.list_of_slot[s->slot] : NULL;
 }
 
-/* Assumed: what a destroyed stream freed and nobody has waited for is not its successor's, but
- * everybody's, like what was finished when the stream was destroyed. */
+/* Assumed: a new stream in a destroyed stream's slot does not inherit its frees that no one has
+ * waited for. They become shared, like those that had finished when the stream was destroyed. */
 static void reclaim_all(struct stream *s)
 {
     for (struct pool *p = pools.first; p; p = p->next) {
@@ -127,7 +128,7 @@ static struct pool *pool_add(const struct cudaMemPoolProps *props, size_t limit)
         true, true, true, round_up(props->maxSize, settings.segment) / settings.segment};
     p->peer_rights = managed ? UINT32_MAX : on_device ? 1u << p->device : 0;
     p->peer_rights_reported = managed ? 0 : p->peer_rights;
-    /* Assumed: managed memory is counted with the host's, also when it prefers a device. */
+    /* Assumed: managed memory counts as the host's, even if it prefers a device. */
     heap_init(&p->heap, managed ? NO_DEVICE : p->device, settings.segment, limit);
     p->heap.host_visible = managed || !on_device;
     p->heap.pool = p;
@@ -221,8 +222,8 @@ struct pool *pool_create_for_graph(int device, struct graph_memory *owner)
     NEEDS_LOCK();
     struct cudaMemPoolProps props = default_props(device);
     struct pool *p = pool_new(&props);
-    /* Addresses for hundreds of graphs (assumed), and yet a node may ask for more than there is
-     * memory (measured: probe-graphs.txt, "graph_codes"). */
+    /* Enough addresses for hundreds of graphs (assumed). A node may still ask for more than there
+     * is memory (measured: probe-graphs.txt, "graph_codes"). */
     if (p->heap.limit > 8 * GiB)
         p->heap.limit = round_up(p->heap.limit / 8 * 5, settings.segment);
     p->threshold = UINT64_MAX;
@@ -287,8 +288,8 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured (walks.txt.gz, capped): a growth that the cap stops has raised the watermark to
-     * the cap. */
+    /* Measured (walks.txt.gz, capped): a growth that the cap stops raises the watermark to the
+     * cap. */
     size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;
@@ -303,9 +304,9 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
     return result;
 }
 
-/* ---- giving back ---- */
+/* ---- releasing ---- */
 
-/* Gives idle segments back, from the highest address down, until `keep` bytes or less are
+/* Releases idle segments, from the highest address down, until at most `keep` bytes are
  * reserved. */
 static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, const char *why)
 {
@@ -313,7 +314,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
     if (!segments)
         return;
     if (p->imported)
-        return; /* Only addresses have gone. */
+        return; /* Only address space was released. */
     device_give(p->heap.device, segments * settings.segment);
     virtual_now += segment_cost * segments;
     if (observer.pool_released)
@@ -323,8 +324,7 @@ static void release_segments(struct pool *p, size_t keep, time_ns segment_cost, 
 void pool_free(struct pool *p, struct range *r, struct stream *s, uint64_t seq)
 {
     NEEDS_LOCK();
-    /* Assumed: what the stream still does there reaches the memory; the checker reports what comes
-     * later. */
+    /* Assumed: later work of the stream still reaches the memory, and the checker reports it. */
     if (p->imported) {
         heap_put(&p->heap, r, SHARED_LIST, 0);
         return;
@@ -348,15 +348,15 @@ void pool_trim(struct pool *p, size_t keep)
 {
     NEEDS_LOCK();
     /* Measured (one-gpu.txt, "free, then sync, with thresholds"): a threshold keeps at most its
-     * bytes (48 MiB: 32), a trim at least (48 MiB: 64). */
+     * bytes (48 MiB keep 32), and a trim at least its bytes (48 MiB keep 64). */
     release_segments(
         p, keep > SIZE_MAX - settings.segment ? SIZE_MAX : round_up(keep, settings.segment),
         COST_RELEASE_SEGMENT, "trim");
 }
 
-/* Measured (probe-full.txt): for another pool, and for cudaMalloc, before either is out of memory;
- * all that is idle, also when less would do. What was freed and not synchronized is not idle; an
- * allocation in managed memory and a graph's launch get nothing. */
+/* Measured (probe-full.txt): before another pool or cudaMalloc runs out of memory, pools release
+ * all that is idle, even if less would do. Memory that was freed and not synchronized is not idle.
+ * An allocation in managed memory or the launch of a graph does not cause this. */
 bool pools_make_room(int device, const struct heap *wanting)
 {
     NEEDS_LOCK();
@@ -367,7 +367,7 @@ bool pools_make_room(int device, const struct heap *wanting)
     return device_free_memory(device) > before;
 }
 
-/* Ends the addresses, the storage and what other processes share; nothing is live. */
+/* Ends the addresses, the storage, and what is shared with other processes. Nothing may be live. */
 static void close_storage(struct pool *p)
 {
     address_map_remove(&p->heap);
@@ -378,7 +378,7 @@ static void close_storage(struct pool *p)
         p->end_sharing(p);
 }
 
-/* Closes an imported pool that is destroyed; its addresses stay while work on what was freed may be
+/* Closes an imported pool that is destroyed. Its addresses stay while work on freed memory may be
  * pending (measured: probe-ipc.txt, "pool_import_destroyed": that work still succeeds). */
 static void close_import(struct pool *p)
 {
@@ -400,7 +400,7 @@ bool pool_destroy_imported(struct pool *p)
     return true;
 }
 
-/* Ends a destroyed pool of which nothing is live or pending. */
+/* Ends a destroyed pool if nothing in it is live or pending. */
 static void close_if_unused(struct pool *p)
 {
     if (p->heap.allocations.count)
@@ -408,7 +408,7 @@ static void close_if_unused(struct pool *p)
     for (const struct free_list *list = p->heap.stream_lists; list; list = list->next)
         if (list->ranges.root)
             return;
-    /* An incorrect program's work may still use what was freed: its addresses stay until then, as
+    /* An incorrect program's work may still use freed memory, so the addresses stay until then, as
      * an imported pool's do. */
     if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit))
         return;
@@ -484,8 +484,8 @@ void pool_destroy(struct pool *p)
         pools.current[p->location] = pools.defaults[p->location];
     p->destroyed = true;
     set_due(p, true);
-    /* Measured (probe-answers.txt, "pools"): what is idle or finished goes back now, the rest when
-     * it is shared. */
+    /* Measured (probe-answers.txt, "pools"): idle and finished memory is released now, the rest
+     * when it becomes shared. */
     p->threshold = 0;
     for (struct free_list *list = p->heap.stream_lists; list; list = list->next)
         reuse_reclaim(&p->heap, list, stream_of_slot(list->slot)->done_seq);
@@ -498,7 +498,7 @@ void pool_discard(struct pool *p)
     NEEDS_LOCK();
     p->destroyed = true;
     set_due(p, true);
-    /* That is over, also when the pool stays for a while. */
+    /* The graph is gone, even if its pool stays for a while. */
     p->graph = NULL;
     close_if_unused(p);
 }

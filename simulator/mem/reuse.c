@@ -1,11 +1,11 @@
-/* The reuse ladder, one rung a function, in the order in which the driver tries them. Worked out
- * from 100 recorded walks (simulator/tests/facts/walks.txt.gz, driver 580.159.04);
- * simulator/tests/facts/README.md says how well it meets them.
+/* The reuse ladder, with one function for each rung, in the order in which the driver tries them.
+ * It was derived from 100 recorded walks (simulator/tests/facts/walks.txt.gz, driver 580.159.04).
+ * simulator/tests/facts/README.md says how well it matches them.
  *
- * A free range is in the list of the stream that freed it, with its free sequence: the epoch of the
- * free in that stream; or in a shared list, which every stream may use. In each list the best fit
- * wins; among equals, the one that has been there longest. `after_event` compares the lists of all
- * streams; `opportunistic` and `internal_dependency` take from the first that has a range. */
+ * A free range is in the list of the stream that freed it, with its free sequence (the position of
+ * the free in that stream), or in a shared list, which every stream may use. Within a list the best
+ * fit wins and, among equals, the oldest. `after_event` compares the lists of all streams;
+ * `opportunistic` and `internal_dependency` take from the first list that has a range. */
 #include "mem/reuse.h"
 
 #include <stdlib.h>
@@ -25,19 +25,18 @@ static bool take_from_device(const struct heap *h, size_t bytes)
 
 static struct range *same_stream(struct heap *h, struct stream *s, size_t bytes)
 {
-    /* What this stream freed: its order makes the free come first, pending or not. */
+    /* What this stream freed. Its own order puts the free first, even if that is pending. */
     return heap_best_fit(heap_stream_list(h, s->slot), bytes, UINT64_MAX);
 }
 
 static struct range *synchronized(struct heap *h, size_t bytes)
 {
-    /* What the host has waited for belongs to everybody; it must have physical memory
-     * everywhere. */
+    /* What the host has waited for is shared. It must be mapped everywhere. */
     return heap_best_fit(&h->shared, bytes, UINT64_MAX);
 }
 
-/* Returns the first list from `list` on in which something is, or NULL. What a destroyed stream has
- * freed is gone from its list for good. */
+/* Returns the first list that is not empty, from `list` on, or NULL. The list of a destroyed stream
+ * stays empty. */
 static struct free_list *used_list(struct heap *h, struct free_list *list)
 {
     while (list && !list->ranges.root) {
@@ -51,7 +50,7 @@ static struct free_list *used_list(struct heap *h, struct free_list *list)
 
 static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
 {
-    /* What another stream freed before an event that this stream waits for, or before what the
+    /* What another stream freed before an event that this stream waits for, or before work that the
      * legacy stream's rule puts first. */
     struct vector_clock order = VC_EMPTY;
     struct range *best = NULL;
@@ -68,8 +67,8 @@ static struct range *after_event(struct heap *h, struct stream *s, size_t bytes)
 
 static struct range *opportunistic(struct heap *h, size_t bytes)
 {
-    /* What another stream freed, if the device has happened to get there; the streams in the order
-     * in which they came to the pool. */
+    /* What another stream freed, if the device has already reached the free. Streams are tried in
+     * the order in which they first used the pool. */
     bool any = false;
     struct free_list *list = h->stream_lists;
     if (h->unreached_at == engine_status.ended)
@@ -79,7 +78,7 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
         if (r)
             return r;
     }
-    /* Else all that the device has got to, of all streams, becomes shared: together it may be large
+    /* Otherwise all finished frees of all streams become shared, because together they may be large
      * enough. */
     for (list = h->stream_lists; list; list = list->next)
         any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
@@ -90,9 +89,9 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
 static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
                           struct reuse_result *result)
 {
-    /* Addresses from the shared lists, which never end; for each segment of them without physical
-     * memory, an idle segment elsewhere is remapped, and what is still missing is new. A failed
-     * growth does not undo the remapping. */
+    /* Takes addresses from the shared lists, which never run out. Idle segments elsewhere are
+     * remapped to replace the missing ones, and the rest is new. A failed growth does not undo the
+     * remapping. */
     struct range *r = heap_best_shared(h, bytes);
     if (!r)
         return NULL;
@@ -117,8 +116,8 @@ static struct range *grow(struct heap *h, size_t max_segments, size_t bytes,
 
 static struct range *internal_dependency(struct heap *h, struct stream *s, size_t bytes)
 {
-    /* Any free range of another stream: this stream is made to wait for the free. The program does
-     * not see that edge. */
+    /* Takes any free range of another stream, and makes this stream wait for the free. The program
+     * does not see that edge. */
     for (struct free_list *list = h->stream_lists; list; list = list->next) {
         if (list->slot == s->slot)
             continue;
@@ -155,7 +154,7 @@ struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy
 
 /* ---- reclaiming ---- */
 
-/* Law: only reuse_reclaim uses it, from its beginning to its end. Needs the lock. */
+/* Needs the lock. Used only within reuse_reclaim, and static so that the list keeps its memory. */
 static struct tree_list found;
 
 static int latest_first(const void *a, const void *b)

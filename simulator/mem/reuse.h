@@ -1,4 +1,5 @@
-/* The reuse ladder: which memory an allocation gets. All of these need the lock. */
+/* The reuse ladder, which decides the memory that an allocation gets. All of these need the
+ * lock. */
 #ifndef SIM_MEM_REUSE_H
 #define SIM_MEM_REUSE_H
 
@@ -14,24 +15,24 @@ enum reuse {
 
 struct reuse_policy {
     bool events, opportunistic, internal;
-    size_t max_segments; /* 0: no limit but the device's memory. */
+    size_t max_segments; /* 0: only the device's memory is the limit. */
 };
 
-/* What an allocation got. */
+/* The outcome of an allocation. */
 struct reuse_result {
     struct range *range; /* NULL: no memory. */
-    enum reuse rung;     /* Which one gave it. */
+    enum reuse rung;     /* The rung that provided it. */
     size_t grown;        /* New segments. */
-    size_t remapped;     /* Segments that idle memory elsewhere was taken from. */
-    bool capped;         /* max_segments was in the way. */
+    size_t remapped;     /* Segments that were replaced by idle ones from elsewhere. */
+    bool capped;         /* Stopped by max_segments. */
 };
 
 /* Takes a live range of `bytes` (a multiple of ALIGNMENT) for stream `s`. */
 struct reuse_result reuse_take(struct heap *h, const struct reuse_policy *policy, struct stream *s,
                                size_t bytes);
 
-/* Moves the ranges of a stream's list that were freed at `max_seq` or before to the shared lists;
- * returns whether there was one. */
+/* Moves the ranges of a stream's list that were freed at `max_seq` or before to the shared lists.
+ * Returns whether there were any. */
 bool reuse_reclaim(struct heap *h, struct free_list *list, uint64_t max_seq);
 
 /* Returns the rung's name in the journal. */

@@ -1,4 +1,4 @@
-/* Large pages that hold one int again and again. */
+/* Large pages that are filled with one int. */
 #include "mem/uniform.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define LARGE OS_LARGE_PAGE
 
-/* Copies what is written already, in pieces that stay in the processor's own cache: in a trial
+/* Copies what is already written, in pieces that stay in the processor's cache. In a trial this was
  * about as fast as memset. */
 void write_ints(void *to, int value, size_t bytes)
 {
@@ -32,7 +32,7 @@ void add_to_ints(void *to, int value, size_t bytes)
         data[i] += value;
 }
 
-/* The whole pages of [offset, offset + bytes) go from *first up to *end; there may be none. */
+/* Sets *first and *end to the whole pages in [offset, offset + bytes). There may be none. */
 static void whole_pages(size_t offset, size_t bytes, size_t *first, size_t *end)
 {
     *first = round_up(offset, LARGE) / LARGE;
@@ -153,7 +153,7 @@ void uniform_read(struct uniform_pages *u, char *storage, size_t offset, size_t 
     }
 }
 
-/* Are all these bytes noted, with the same int? */
+/* Returns whether all these bytes are noted with one int. */
 static bool is_one_int(const struct uniform_pages *u, size_t offset, size_t bytes, int *value)
 {
     size_t first = offset / LARGE, last = (offset + bytes - 1) / LARGE;
@@ -179,7 +179,8 @@ void uniform_copy(struct uniform_pages *to, char *to_storage, size_t to_offset,
         }
         uniform_forget(to, at, piece);
         uniform_settle(to, to_storage, at, piece);
-        /* The source stays as it is: settled, it would keep the next page from being noted. */
+        /* Read the source without settling it. A settled page could no longer be copied as a
+         * note. */
         uniform_read(from, from_storage, source, piece, to_storage + at);
     }
 }

@@ -1,7 +1,7 @@
-/* Memory of a device that a fill or a memset has written, large page by large page, and nothing has
- * touched since. Such a page holds one int again and again; that int is noted, and the page itself
- * is written when something comes to read it or to write a part of it. Most of what a program fills
- * it never looks at, and a page that nobody writes takes neither time nor room of this machine.
+/* Notes large pages of device memory that a fill or memset has written and nothing has touched
+ * since. Such a page contains one int over and over. Only that int is noted, and the page itself is
+ * written when it is read or partly overwritten. Programs never read most of what they fill, and
+ * pages that are not written cost neither time nor memory of the machine.
  *
  * Storage that the host or another process sees has no such pages. All of these need the lock. */
 #ifndef SIM_MEM_UNIFORM_H
@@ -9,30 +9,30 @@
 
 #include "base/types.h"
 
-/* Law: a page's int counts while its bit is set; `count` bits are. */
+/* Invariant: a page's int is valid while its bit is set, and `count` bits are set. */
 struct uniform_pages {
-    uint64_t *bits; /* One for each large page of the heap, of the first `pages`. */
+    uint64_t *bits; /* One bit for each of the heap's first `pages` large pages. */
     int *values;
     size_t pages, count;
 };
 
-/* Writes an int again and again to [offset, offset + bytes) of a heap whose storage begins at
- * `storage`. Where the offset is no multiple of an int, all bytes of the int are the same. */
+/* Fills [offset, offset + bytes) of the heap whose storage begins at `storage` with an int. If the
+ * offset is not a multiple of the size of an int, all bytes of the int are equal. */
 void uniform_fill(struct uniform_pages *u, char *storage, size_t offset, size_t bytes, int value);
 /* Adds to each int of [offset, offset + bytes). */
 void uniform_add(struct uniform_pages *u, char *storage, size_t offset, size_t bytes, int value);
-/* Copies bytes from the storage of one heap to that of another, or to other bytes of the same. */
+/* Copies bytes between the storage of two heaps or within one. */
 void uniform_copy(struct uniform_pages *to, char *to_storage, size_t to_offset,
                   struct uniform_pages *from, char *from_storage, size_t from_offset, size_t bytes);
-/* Copies bytes of a heap's storage to memory of the host. */
+/* Copies bytes of a heap's storage to host memory. */
 void uniform_read(struct uniform_pages *u, char *storage, size_t offset, size_t bytes, char *to);
-/* Writes what is noted of these bytes: somebody comes to touch them. */
+/* Writes what is noted of these bytes, because they are about to be touched. */
 void uniform_settle(struct uniform_pages *u, char *storage, size_t offset, size_t bytes);
-/* Forgets what is noted: the storage has gone back. */
+/* Forgets what is noted, because the storage was given back. */
 void uniform_forget(struct uniform_pages *u, size_t offset, size_t bytes);
 void uniform_close(struct uniform_pages *u);
 
-/* The same for memory of any kind, with no notes: writes an int again and again; adds to each. */
+/* Fill any memory with an int, or add to each int there, without notes. */
 void write_ints(void *to, int value, size_t bytes);
 void add_to_ints(void *to, int value, size_t bytes);
 
