@@ -27,8 +27,7 @@ void device_reset(int device, uint32_t newest);
  * (the host's memory), of any device. */
 uint32_t device_last_reset_id(int device);
 
-/* These get and set a limit of a device. False: there is no such limit, or it cannot have this
- * value. */
+/* Get and set a limit of a device. False: it does not exist or cannot have this value. */
 bool device_limit(int device, int limit, size_t *value);
 bool device_set_limit(int device, int limit, size_t value);
 

@@ -9,8 +9,7 @@
 #include "os/os.h"
 #include "os/process.h"
 
-/* Ranges are allocated in slabs: the first SMALL_SLABS have this size, later ones use large
- * pages. */
+/* Ranges are allocated in slabs: the first SMALL_SLABS small ones, then large pages. */
 #define SLAB_BYTES  (64 * KiB)
 #define SMALL_SLABS 16
 

@@ -56,8 +56,7 @@ struct range {
     /* Live: the allocation's number in the journal. */
     uint32_t id;
     bool live;
-    /* Live: cudaFreeAsync is freeing an allocation of cudaMalloc, but the stream has not reached
-     * the free. */
+    /* Live: cudaFreeAsync frees memory of cudaMalloc, and its stream is not there yet. */
     bool free_pending;
     union {
         struct shadow shadow; /* Live. */
@@ -76,8 +75,7 @@ _Static_assert(sizeof(struct range) == 3 * CACHE_LINE, "a range has three lines"
 struct heap {
     int device;        /* NO_DEVICE: host memory. */
     struct pool *pool; /* NULL: cudaMalloc's heap. */
-    /* The host may touch mapped memory: the addresses are a view of the storage. Set before
-     * heap_open. */
+    /* The host may touch mapped memory: it sees the storage. Set before heap_open. */
     bool host_visible;
     size_t segment_size;
     size_t limit; /* The bytes of the heap, a multiple of segment_size. */
@@ -146,8 +144,7 @@ void heap_make_shared(struct heap *h, struct range *r);
 /* Returns the live range that contains this offset, or NULL. */
 struct range *heap_find(const struct heap *h, size_t offset);
 
-/* Grows the file, if there is one, for storage up to this offset. Returns false if it cannot
- * grow. */
+/* Grows the file, if any, for storage up to this offset. Returns false if it cannot grow. */
 bool heap_grow_file(struct heap *h, size_t end);
 /* Returns the number of unmapped segments under [offset, offset + bytes). */
 size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes);

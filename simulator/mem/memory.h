@@ -29,8 +29,7 @@ struct address_info memory_find(const void *address);
 bool memory_host_has(const void *address, size_t bytes);
 /* Returns the journal number of the allocation that contains the address, or 0. */
 uint32_t memory_allocation_id(const struct address_info *a);
-/* Returns the checker's reference to the allocation that contains the address. There must be
- * one. */
+/* Returns the checker's reference to the allocation around the address. There must be one. */
 struct shadow_ref memory_shadow(const struct address_info *a);
 /* Returns the last live allocation of the heap that starts at or before the address. If there is
  * none, .shadow is NULL. Slow, so only for reports. */

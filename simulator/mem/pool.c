@@ -97,8 +97,7 @@ static struct pool *pool_of_due_node(struct tree_node *n)
     return n ? (struct pool *)((char *)n - offsetof(struct pool, due_node)) : NULL;
 }
 
-/* Returns the pool's list of what this stream freed, or NULL if the stream has not used the
- * pool. */
+/* Returns the pool's list of what this stream freed, or NULL if it has not used the pool. */
 static struct free_list *list_of(const struct pool *p, const struct stream *s)
 {
     return s->slot < p->heap.slot_count ? p->heap.list_of_slot[s->slot] : NULL;
@@ -288,8 +287,7 @@ struct reuse_result pool_allocate(struct pool *p, size_t bytes, struct stream *s
         if (observer.pool_grew)
             observer.pool_grew(p, result.grown, result.remapped);
     }
-    /* Measured (walks.txt.gz, capped): a growth that the cap stops raises the watermark to the
-     * cap. */
+    /* Measured (walks.txt.gz, capped): a growth that the cap stops raises the watermark to it. */
     size_t high = result.capped ? p->policy.max_segments * settings.segment : pool_reserved(p);
     if (p->reserved_high < high)
         p->reserved_high = high;

@@ -33,11 +33,9 @@ struct pool {
     struct cudaMemPoolProps props;
     struct reuse_policy policy;
     uint64_t threshold;
-    /* Memory has become idle or the threshold was set, so the next synchronization releases
-     * memory. */
+    /* Memory became idle or the threshold was set: the next synchronization releases memory. */
     bool release_due;
-    /* The pool's place among those that the next synchronization looks at, and whether it is among
-     * them. */
+    /* The pool's place among those that the next synchronization looks at, if it is one. */
     struct tree_node due_node;
     bool is_due;
     size_t used, used_high, reserved_high;
@@ -94,8 +92,7 @@ void *pool_current_handle(int location);
 struct pool *pool_create(const struct cudaMemPoolProps *props);
 /* Creates a pool of `limit` bytes at this location whose storage belongs to another process. */
 struct pool *pool_new_imported(int location, size_t limit);
-/* Creates a pool without a handle for the memory nodes of a graph. It releases nothing by
- * itself. */
+/* Creates a pool without a handle for a graph's memory nodes. It releases nothing by itself. */
 struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
 /* Destroys a pool of the program. It ends at once if nothing in it is live or pending. */
 void pool_destroy(struct pool *p);

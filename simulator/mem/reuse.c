@@ -78,8 +78,7 @@ static struct range *opportunistic(struct heap *h, size_t bytes)
         if (r)
             return r;
     }
-    /* Otherwise all finished frees of all streams become shared, because together they may be large
-     * enough. */
+    /* Otherwise all finished frees become shared, because together they may be large enough. */
     for (list = h->stream_lists; list; list = list->next)
         any |= reuse_reclaim(h, list, stream_of_slot(list->slot)->done_seq);
     h->unreached_at = engine_status.ended;

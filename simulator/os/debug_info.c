@@ -33,8 +33,7 @@ struct site {
     char *address, *callers[CALLERS_MAX];
 };
 
-/* Needs the lock. Invariant: each site is in the table once, less than SITE_PROBES entries after
- * its hash. */
+/* Needs the lock. Invariant: each site is there once, less than SITE_PROBES after its hash. */
 #define SITE_PROBES 8
 static struct site sites[SITES_MAX + SITE_PROBES];
 
@@ -144,8 +143,7 @@ static bool run_addr2line(const char *file, const uintptr_t *offsets, size_t n, 
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    /* Discard what addr2line complains about. Read-only, because a graded run opens nothing for
-     * writing. */
+    /* Discard its complaints. Read-only, because a graded run opens nothing for writing. */
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_RDONLY, 0);
     pid_t child;
     int failed = posix_spawn(&child, program, &actions, NULL, arguments, environment);

@@ -12,8 +12,7 @@
 #include "os/seal.h"
 #include "os/write.h"
 
-/* Has its own buffer instead of stdio's, so that a forked child does not write its parent's lines
- * again. */
+/* Has its own buffer instead of stdio's: a forked child must not write its parent's lines. */
 struct os_file {
     int descriptor;
     const char *what;

@@ -1,5 +1,4 @@
-/* Loads libraries of the system when they are first needed, so that programs that do not need them
- * run without them. */
+/* Loads libraries of the system only when they are needed. */
 #include <dlfcn.h>
 
 #include "os/needs_lock.h"

@@ -66,8 +66,7 @@ void os_commit(char *storage, size_t bytes);
 /* Sets what the host may do with the range. Returns false if Linux allows no more mappings. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
 bool os_protect(char *address, size_t bytes, enum os_protection protection);
-/* Returns whether a quarter of the mappings that Linux allows is left. Slow, because it counts the
- * mappings. */
+/* Returns whether a quarter of the mappings that Linux allows is left. Slow: it counts them. */
 bool os_has_mappings_left(void);
 /* Tells the system that the whole range is about to be written. Large pages then cost far fewer
  * faults, but if only a little is touched they cost far more. */
@@ -130,8 +129,7 @@ void os_thread_start(void (*body)(void *), void *argument);
 /* Calls `handler`, with the lock held, when the calling thread ends. Registered handlers run for
  * every thread that has registered any. There may be at most four. Needs the lock. */
 void os_at_thread_end(void (*handler)(void));
-/* Returns the number of the program's threads other than the calling thread. Threads started here
- * do not count. */
+/* Returns the number of the program's other threads. Threads started here do not count. */
 int os_count_other_threads(void);
 /* Returns whether the first thread has ended before the process and the program has no other thread
  * left. Called by a thread started here. */

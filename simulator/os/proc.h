@@ -21,8 +21,7 @@ static inline bool proc_read(const char *path, char *text, size_t size)
     return length > 0;
 }
 
-/* Reads a stat file. Returns the fields after the name in parentheses, which may contain spaces, or
- * NULL. */
+/* Reads a stat file. Returns the fields after the name, which may contain spaces, or NULL. */
 static inline const char *proc_read_stat(const char *path, char *text, size_t size)
 {
     const char *end = proc_read(path, text, size) ? strrchr(text, ')') : NULL;

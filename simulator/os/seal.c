@@ -259,8 +259,7 @@ static void unknown(struct filter *f, long number)
     add(f, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS, 0, 0);
 }
 
-/* Begins the rule of one call. Every path through the rule must allow or refuse. Returns its
- * position. */
+/* Begins the rule of one call, which allows or refuses on every path. Returns its position. */
 static unsigned begin_rule(struct filter *f, long number)
 {
     add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)number, 0, 0);

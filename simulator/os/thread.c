@@ -43,8 +43,7 @@ static struct {
           .turn = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER};
 
-/* How often the thread whose turn it is tries before it sleeps, and its first and last sleep in
- * nanoseconds. */
+/* How often the thread whose turn it is tries before each sleep, and its sleeps in nanoseconds. */
 #define TRIES       10
 #define SLEEP_FIRST 50000
 #define SLEEP_LAST  200000

@@ -1,6 +1,6 @@
-/* Work on memory. What a call refuses and what only the running kernel notices is measured
- * (simulator/tests/facts/danger.txt 4-6 and 17-19, p2p.txt 1-3, probe-answers.txt "copies and
- * memsets", probe-pools.txt "copies_host"). */
+/* Memsets, copies, and kernels. What a call rejects, and what only the running kernel notices, is
+ * measured (simulator/tests/facts/danger.txt 4-6 and 17-19, p2p.txt 1-3, probe-answers.txt "copies
+ * and memsets", probe-pools.txt "copies_host"). */
 #include "run/commands.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "os/os.h"
 #include "mem/address_map.h"
 
-/* Measured (probe-waits.txt): a pageable source of up to 2 MiB is copied aside at the call; one of
- * 3 MiB makes the call wait for the stream, and so does any when the copy goes to the host. */
+/* Measured (probe-waits.txt): a pageable source of up to 2 MiB is staged at the call, while one of
+ * 3 MiB makes the call wait for the stream, as any copy to the host does. */
 #define STAGED_MAX (2 * MiB)
 
 size_t rows_span(const struct rows *r, size_t pitch)
@@ -30,7 +30,7 @@ size_t rows_span(const struct rows *r, size_t pitch)
     return before + r->width;
 }
 
-/* What an op touches at its destination, or (a copy) at its source. */
+/* Returns the rows that an op touches at its destination or, for a copy, its source. */
 static struct rows op_rows(const struct op *op)
 {
     size_t height = op->height ? op->height : 1;
@@ -52,7 +52,7 @@ static void set_rows(struct op *op, const struct rows *r)
     op->from_pitch = r->from_pitch;
 }
 
-/* Returns so many bytes behind an address that was checked before. */
+/* Returns the storage of `bytes` bytes at an address that has been checked. */
 static char *storage_of(const void *address, size_t bytes)
 {
     struct heap *h = address_map_find(address);
@@ -62,10 +62,10 @@ static char *storage_of(const void *address, size_t bytes)
     return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
 }
 
-/* May an effect touch what was checked long ago? Meanwhile the memory may have gone back, or access
- * to it may have been taken away. Returns false after a fault. Measured (probe-misuse.txt,
- * "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy has a code of its
- * own, and so has a memset of the host's memory. */
+/* Returns whether an effect may touch memory that was checked when it was queued, since the memory
+ * may have been given back or the access revoked. Returns false after a fault. Measured
+ * (probe-misuse.txt, "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy
+ * and a memset of host memory each have their own error. */
 static bool may_touch(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
@@ -88,9 +88,9 @@ static bool may_touch(struct op *op, const void *address)
     return false;
 }
 
-/* Measured (probe-pools.txt, "copies_host"): for a copy, an allocation of a host pool is the host's
- * memory. The copy needs no access to it and must not call it the device's; where the device has no
- * access it is like any other memory of the host, whose end is not known. */
+/* Measured (probe-pools.txt, "copies_host"): a copy treats an allocation of a host pool as host
+ * memory. It needs no access to it and must not call it device memory. If the device has no access,
+ * it is like any other host memory, whose end is unknown. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -101,22 +101,22 @@ static bool is_pageable(const struct address_info *a, int device)
         || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
 }
 
-/* Who needs access to what is copied or set? */
+/* Which device needs access to what is copied or set. */
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
-    /* That, and the current device (measured: tests/lessons/14_peer_access/expected/output.txt),
-     * even where the memory and the stream are of another one. */
+    /* The stream's device and the current device, even if memory and stream belong to another one
+     * (measured: tests/lessons/14_peer_access/expected/output.txt). */
     ACCESS_COPY,
-    /* The other end is the host's own memory: the current device alone (measured:
+    /* The other end is the host's own memory: only the current device (measured:
      * tests/lessons/14_peer_access/expected/output.txt, and probe-outsiders-peers.txt,
      * "stream_of_other_device"). */
     ACCESS_HOST_COPY,
-    /* cudaMemcpyPeerAsync: nobody. */
+    /* cudaMemcpyPeerAsync: no device. */
     ACCESS_PEER_COPY
 };
 
-/* Of a copy with this other end. */
+/* Returns the rule for a copy whose other end is `other`. */
 static enum access_rule copy_rule(const struct address_info *other, bool peer)
 {
     if (peer)
@@ -125,7 +125,7 @@ static enum access_rule copy_rule(const struct address_info *other, bool peer)
                                                                             : ACCESS_COPY;
 }
 
-/* Is [address, address + bytes) one allocation that a copy or memset of `device` may touch? */
+/* Returns whether the bytes are in one allocation that a copy or memset of `device` may touch. */
 static bool is_allowed(const struct address_info *a, size_t bytes, int device,
                        enum access_rule rule)
 {
@@ -136,15 +136,16 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device,
         return bytes <= a->bytes_left || is_pageable(a, device);
     if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left)
         return false;
-    /* A copy between devices of cudaMalloc's memory needs no rights: it is staged where they cannot
-     * reach each other (documented). */
+    /* Documented: copies between cudaMalloc memory of two devices need no rights, because they are
+     * staged where the devices cannot reach each other. */
     return peer || (copy && a->heap && !a->pool)
         || ((rule == ACCESS_HOST_COPY || memory_peer_accessible(a, device))
             && (!copy || memory_peer_accessible(a, device_current())));
 }
 
-/* Was the address freed, or never allocated? Freed pinned memory is an address of the host, where
- * something else may be by now. No kernel and no memset is correct on that either; a copy is. */
+/* Returns whether the address was freed or never allocated. An address of freed pinned memory is a
+ * host address, which other memory may have by now. A copy there is correct, but a kernel or memset
+ * is not. */
 static bool is_unallocated(const struct address_info *a, const void *address, bool copy)
 {
     if (a->kind == ADDRESS_PAGEABLE)
@@ -153,7 +154,7 @@ static bool is_unallocated(const struct address_info *a, const void *address, bo
         || (a->kind == ADDRESS_ALLOCATED && a->range->free_pending);
 }
 
-/* Reports to the checker what an op does with its memory. `copy`: it is a copy. */
+/* Reports an op's use of its memory to the checker. `copy`: the op is a copy. */
 static void check_use(const struct call *call, struct address_info *a, const void *address,
                       size_t bytes, const struct op *op, bool write, bool copy)
 {
@@ -179,8 +180,8 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
     check_use(call, a, address, bytes, op, write, false);
 }
 
-/* What only fails when it runs: a kernel, a node, a memset whose access is taken meanwhile. A copy
- * or a memset that may not touch the memory has been refused. */
+/* For work that fails only when it runs: a kernel, a node, or a memset whose access is revoked
+ * meanwhile. Other copies and memsets were rejected at the call. */
 void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
@@ -193,7 +194,7 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
                           op->seq);
 }
 
-/* The same for a copy or a memset, which the host must wait for before it touches its side. */
+/* Does the same for a copy or memset, for which the host must wait before it touches its side. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
                               size_t bytes, struct op *op, bool write, bool copy)
 {
@@ -207,7 +208,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
-/* The same for rows, each of which is an access: what lies between them is not touched. */
+/* Does the same for rows. Each row is an access, because the bytes between rows are not touched. */
 static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
                                struct rows r, struct op *op, bool write, bool copy)
 {
@@ -222,8 +223,7 @@ static void check_guarded_rows(const struct call *call, struct address_info *a, 
     }
 }
 
-/* The same for a copy's source that is taken aside at the call: only an allocation of a host pool
- * has a shadow. */
+/* Does the same for a copy's source that is staged. Only a host pool's memory has a shadow. */
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
                              const struct op *op)
 {
@@ -243,7 +243,7 @@ static void check_staged_rows(const struct call *call, struct address_info *a, c
     }
 }
 
-/* A call that is refused because its memory was freed is an error of the program all the same. */
+/* Reports a call that is rejected because its memory was freed: it is the program's mistake. */
 static cudaError_t refuse(const struct call *call, const struct address_info *a,
                           const void *address, size_t bytes, struct stream *s, bool write,
                           bool copy)
@@ -258,7 +258,7 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
 
 /* ---- memset ---- */
 
-/* Writes an int again and again, to the memory of an op that may touch it. */
+/* Fills memory that an op may touch with an int. */
 static void fill_rows(struct op *op, int value)
 {
     struct rows r = op_rows(op);
@@ -278,7 +278,7 @@ static void effect_memset(struct op *op)
         fill_rows(op, (int)(0x01010101u * (uint8_t)op->value));
 }
 
-/* Assumed: rows take as long as the same bytes in one. */
+/* Assumed: rows take as long as the same bytes in one piece. */
 static void queue_memset(const struct call *call, struct address_info *a, void *to, int value,
                          struct rows r, void (*effect)(struct op *), struct stream *s)
 {
@@ -338,7 +338,7 @@ static void effect_copy(struct op *op)
                 r.width);
 }
 
-/* Takes the bytes of a pageable source aside, row behind row. */
+/* Copies a pageable source aside, without the gaps between rows. */
 static char *stage(const void *from, const struct rows *r)
 {
     char *staged = os_allocate(r->width * r->height);
@@ -348,8 +348,8 @@ static char *stage(const void *from, const struct rows *r)
     return staged;
 }
 
-/* The kind only says what pageable memory and a host pool's is not allowed for; where the bytes are
- * decides the rest. */
+/* The kind only restricts where pageable memory and a host pool's memory may be. Otherwise the
+ * location of the bytes decides. */
 static bool kind_allows(enum cudaMemcpyKind kind, const struct address_info *to,
                         const struct address_info *from)
 {
@@ -365,17 +365,18 @@ static bool is_on_device(const struct address_info *a)
     return a->heap && !memory_is_host_pool(a);
 }
 
-/* Memory that no device has for good: its pages may be the host's. */
+/* Returns whether the memory is managed. It belongs to no device for good, and its pages may be the
+ * host's. */
 static bool is_managed(const struct address_info *a) { return a->heap && a->heap->host_visible; }
 
-/* The device of memory that is on one. Assumed: managed memory is on the stream's. */
+/* Returns the device of device memory. Assumed: managed memory is on the stream's device. */
 static int device_of(const struct address_info *a, const struct stream *s)
 {
     return is_managed(a) ? s->device : a->heap->device;
 }
 
-/* May one of two devices touch the other's memory here? Then a copy between them goes directly
- * (assumed). */
+/* Returns whether one of two devices may touch the other's memory. Then a copy between them goes
+ * directly (assumed). */
 static bool is_direct(const struct address_info *to, const struct address_info *from,
                       const struct stream *s)
 {
@@ -412,8 +413,8 @@ static time_ns copy_time(const struct address_info *to, const struct address_inf
                             bytes);
 }
 
-/* Gives a copy the engine that it needs. One of pageable memory needs none (assumed: it comes in
- * small pieces, between which others go), nor does one of the host's own. */
+/* Assigns a copy the engine that it needs. A copy with pageable memory needs none, because it is
+ * made in small pieces between which others run (assumed); nor does a copy within host memory. */
 static void set_route(struct op *op, const struct address_info *to, const struct address_info *from)
 {
     const struct stream *s = op->stream;
@@ -441,10 +442,9 @@ const char *command_copy_direction(const struct address_info *to, const struct a
 }
 
 /* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
- * between the memories of two devices comes after all that either device was given before, and
- * before all that it is given later. Assumed: as always in a legacy stream, without the
- * non-blocking ones; and not a graph's node, wherever the graph is launched: the rule is about
- * copies in the default stream, and a node is in none. */
+ * between two devices comes after all earlier and before all later work of both devices. Assumed:
+ * except for non-blocking streams, as always in a legacy stream, and not for a node of a graph,
+ * because the rule is about copies in the default stream, and a node is in no stream. */
 static void order_with_device(const struct call *call, struct stream *s,
                               const struct address_info *one, const struct address_info *other,
                               bool is_before)
@@ -460,9 +460,9 @@ static void order_with_device(const struct call *call, struct stream *s,
         stream_follow(legacy, s);
 }
 
-/* Do several rows reach beyond memory of the host whose end a copy does not see? They may go on as
- * far as there is memory, as one row may (measured: probe-endless.txt, "one_more_down",
- * "one_more_up"; probe-pools.txt, "copies_host"). */
+/* Returns whether several rows extend beyond host memory whose end a copy does not know. They may
+ * continue as far as there is memory, as a single row may (measured: probe-endless.txt,
+ * "one_more_down", "one_more_up"; probe-pools.txt, "copies_host"). */
 static bool are_rows_endless(const struct address_info *a, const void *address,
                              const struct rows *r, size_t pitch, const struct stream *s)
 {
@@ -475,7 +475,7 @@ static bool are_rows_endless(const struct address_info *a, const void *address,
 }
 
 /* Ends the process (measured: probe-endless.txt, "many_from_pool", "many_to_pool", "round_the_end",
- * "ordinary_memory"). Each row is looked at, so their number must be bounded. */
+ * "ordinary_memory"). The simulation looks at each row, so their number must be bounded. */
 static void stop_at_endless_rows(const struct call *call)
 {
     fatal_hazard(HAZARD_ROWS_WITHOUT_END, call->origin.call,
@@ -485,8 +485,8 @@ static void stop_at_endless_rows(const struct call *call)
                  call->origin.call);
 }
 
-/* Is the one end of a copy refused? Assumed: freed pinned memory is; a real driver dies of SIGSEGV
- * here (measured: probe-host.txt, "freed pinned memory"). */
+/* Returns whether one end of a copy is rejected. Assumed: freed pinned memory is; a real driver
+ * crashes with SIGSEGV (measured: probe-host.txt, "freed pinned memory"). */
 static bool is_end_refused(const struct address_info *a, const void *address, const struct rows *r,
                            size_t pitch, const struct stream *s, enum access_rule rule)
 {
@@ -505,8 +505,8 @@ bool command_refuses_copy(const void *to, const void *from, struct rows r, const
         || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer));
 }
 
-/* Is one side of a copy refused? Then so is the copy, also when the rows of the other one are
- * endless (measured: probe-endless.txt, "many_to_device"). */
+/* Rejects a copy if one end is rejected, even if the rows at the other end are endless (measured:
+ * probe-endless.txt, "many_to_device"). */
 static cudaError_t check_ends(const struct call *call, void *to, const void *from,
                               const struct rows *r, struct stream *s, bool peer,
                               const struct address_info *t, const struct address_info *f)
@@ -518,9 +518,9 @@ static cudaError_t check_ends(const struct call *call, void *to, const void *fro
     return cudaSuccess;
 }
 
-/* What an asynchronous copy waits for whose source was not taken aside at the call. Documented, and
- * measured (probe-host.txt): from the host to the host; but not where one side is a pool's or
- * managed (measured there, too). */
+/* Returns what an asynchronous copy waits for when its source was not staged at the call. A copy
+ * from host to host waits (documented, and measured: probe-host.txt), but not if one side is in a
+ * pool or managed (measured there, too). */
 static enum copy_wait async_copy_wait(const struct address_info *to,
                                       const struct address_info *from, const struct stream *s)
 {
@@ -529,7 +529,7 @@ static enum copy_wait async_copy_wait(const struct address_info *to,
     return is_pageable(from, s->device) ? COPY_STAGED : COPY_QUEUED;
 }
 
-/* Assumed: rows take as long as the same bytes in one. */
+/* Assumed: rows take as long as the same bytes in one piece. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait)
@@ -612,7 +612,7 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* May running work touch bytes that nobody has checked before? Returns false after a fault. */
+/* Returns whether running work may touch bytes that were not checked. False after a fault. */
 static bool is_there(const struct op *op, const void *address, size_t bytes, const char *what)
 {
     struct address_info a = memory_find(address);
@@ -643,7 +643,7 @@ char *command_resolve(const struct op *op, const void *address, size_t bytes, co
     return is_there(op, address, bytes, what) ? storage_of(address, bytes) : NULL;
 }
 
-/* May a running kernel touch its ints? */
+/* Returns whether a running kernel may touch its ints. */
 static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
@@ -739,7 +739,7 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
         (void)refuse(call, &a, (const void *)gate, sizeof *gate, s, false, false);
-        /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
+        /* A GPU returns success here and faults when the kernel runs. The reason is known now. */
         diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
              "allocation of a host or managed pool that the device has access to, so the device "
              "cannot see the host open it.",
@@ -750,10 +750,10 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
     op->call = call->origin.number;
-    /* What the device sees. */
+    /* The device's view of the gate. */
     op->gate = (const volatile int *)storage_of((const void *)gate, sizeof *gate);
     op->from = (const char *)gate;
-    /* The gate must be there; who opens it need not be ordered after the hold. */
+    /* The gate must exist, but opening it need not be ordered after the hold. */
     check_use(call, &a, op->from, 0, op, false, false);
     op->allocation_id = memory_allocation_id(&a);
     return cudaSuccess;

@@ -1,5 +1,5 @@
-/* Work on memory: memsets, copies, kernels. Checks what a real device checks at the call, and
- * queues the effect. All of these need the lock, and none waits. */
+/* Memsets, copies, and kernels: checks what a real device checks at the call, and queues the
+ * effect. All of these need the lock, and none waits. */
 #ifndef SIM_RUN_COMMANDS_H
 #define SIM_RUN_COMMANDS_H
 
@@ -8,57 +8,57 @@
 #include "mem/memory.h"
 #include "sched/stream.h"
 
-/* What a copy or memset touches: `height` rows of `width` bytes, each `pitch` bytes behind the one
- * before it. What lies between two rows is not touched. Law: height > 0, and width <= pitch where
- * there are several. */
+/* The bytes that a copy or memset touches: `height` rows of `width` bytes, at distances of `pitch`
+ * bytes. Bytes between rows are not touched. Invariant: height > 0, and width <= pitch if there are
+ * several rows. */
 struct rows {
     size_t width, height;
-    /* Of what is written, and of a copy's source. */
+    /* For the destination, and for a copy's source. */
     size_t to_pitch, from_pitch;
 };
-/* Returns all bytes in one row. */
+/* Returns all bytes as one row. */
 static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1, bytes, bytes}; }
-/* Returns the bytes from the start of the first row to the end of the last; SIZE_MAX when they are
- * more than there are addresses. */
+/* Returns the bytes from the first row's start to the last row's end; SIZE_MAX: too many. */
 size_t rows_span(const struct rows *r, size_t pitch);
 
-/* Sets these rows in the order of stream `s`. Measured (probe-answers.txt, "copies and memsets";
- * probe-outsiders-peers.txt, "stream_of_other_device"): what leaves its allocation, or is memory
- * that the stream's device may not touch, is refused here with cudaErrorInvalidValue. */
+/* Fills these rows in the order of stream `s`. Rows that leave their allocation, or that the
+ * stream's device may not touch, are rejected with cudaErrorInvalidValue (measured:
+ * probe-answers.txt, "copies and memsets"; probe-outsiders-peers.txt, "stream_of_other_device"). */
 cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
                            struct stream *s);
-/* A memset node, with elements of 1, 2 or 4 bytes. Nothing is checked here (measured:
- * probe-graph-nodes.txt, "range_in_step"; a launch notices nothing inside the same segment): a bad
- * address is a fault when it runs. */
+/* Queues a memset node with elements of 1, 2, or 4 bytes. Nothing is checked here; a bad address is
+ * a fault when the node runs (measured: probe-graph-nodes.txt, "range_in_step"; a launch notices
+ * nothing inside the same segment). */
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          struct rows r, struct stream *s);
 
-/* What has happened of a copy when its call returns. Documented (CUDA Runtime API, "API
- * synchronization behavior"); measured: which calls wait (simulator/tests/facts/probe-waits.txt,
+/* How far a copy is when its call returns. Documented (CUDA Runtime API, "API synchronization
+ * behavior"); which calls wait is measured (simulator/tests/facts/probe-waits.txt,
  * probe-host.txt). */
 enum copy_wait {
-    COPY_QUEUED, /* Nothing: it is queued. */
-    /* What came before it is over, and its pageable source may be changed; the bytes may arrive
-     * later (documented; measured: probe-uploads.txt, from 64 KiB on they mostly did). */
+    COPY_QUEUED, /* It is queued. */
+    /* Earlier work has ended, and the pageable source may be changed. The bytes may arrive later
+     * (documented; measured: probe-uploads.txt, from 64 KiB on they mostly did). */
     COPY_STAGED,
     COPY_DONE
 };
 
-/* Copies. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait`: what an asynchronous
- * call must wait for; NULL: nobody can wait, and pageable memory is read when the copy runs. */
+/* Queues a copy. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait` is set to what
+ * an asynchronous call must wait for. If it is NULL, no call can wait, and pageable memory is read
+ * when the copy runs. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
                          enum copy_wait *wait);
-/* Does command_copy refuse to copy that? */
+/* Returns whether command_copy rejects this copy. */
 bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
                           bool peer);
-/* "HostToDevice" and so on, as the memory at both ends has it. */
+/* Returns "HostToDevice" and so on, by the memory at both ends. */
 const char *command_copy_direction(const struct address_info *to, const struct address_info *from);
-/* What cudaMemcpy waits for; does cudaMemset wait? Not on a device's own memory (documented). */
+/* What cudaMemcpy waits for, and whether cudaMemset waits: not on device memory (documented). */
 enum copy_wait command_blocking_copy_wait(const void *to, const void *from);
 bool command_memset_blocks(const void *to);
 
-/* A kernel of kernels.h over `count` ints. Nothing about memory is checked at the call: a bad
+/* Queue a kernel of kernels.h over `count` ints. The memory is not checked at the call; a bad
  * address is a fault when the kernel runs. */
 cudaError_t command_fill(const struct call *call, int *data, int value, size_t count,
                          struct stream *s);
@@ -68,17 +68,17 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
 cudaError_t command_host_function(const struct call *call, void (*function)(void *), void *argument,
                                   struct stream *s);
 
-/* What the work of kernels has in common. The first two report to the checker: op's use of `bytes`
- * bytes, and the access to them that its device lacks or was given. The third returns where running
- * work finds bytes that nobody has checked before, or NULL after a fault; `what`: "kernel". */
+/* What all kernels share. The first two report to the checker that op uses `bytes` bytes, and which
+ * access its device lacks or was given. The third returns where running work finds bytes that were
+ * not checked before, or NULL after a fault. `what`: "kernel". */
 void command_check_use(const struct call *call, struct address_info *a, const void *address,
                        size_t bytes, const struct op *op, bool write);
 void command_check_peer_access(const struct call *call, struct address_info *a,
                                const struct op *op);
 char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what);
 
-/* Would a memset (or a copy) by a stream of `device` be refused for this address? Would a copy be,
- * for its kind? For work that is described now and runs later. */
+/* For work that is described now and runs later: whether a memset or copy of a stream of `device`
+ * is allowed at this address, and whether a copy of this kind is. */
 bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer);
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from);
 

@@ -1,5 +1,5 @@
-/* Variables of device code are memory like cudaMalloc's, which is there before the program's first
- * call and stays for good, so it is no leak. */
+/* Variables of device code are memory like cudaMalloc's. They exist before the program's first call
+ * and are never freed, so they are no leaks. */
 #include "run/device_variable.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static struct range *place(struct variable *v, int device, char **storage)
     return r;
 }
 
-/* A device has not more variables than a program's text, so this ends. */
+/* The recursion ends, because the number of variables is limited by the program's text. */
 static void relocate(struct variable *v, int device, char *storage)
 {
     for (size_t n = 0; n < v->relocation_count; n++) {

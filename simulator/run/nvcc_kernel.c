@@ -1,4 +1,4 @@
-/* Launches of kernels that nvcc built. What a kernel touches is known when it has run. */
+/* Launches of kernels that nvcc built. Only running a kernel shows what it touches. */
 #include "run/nvcc_kernel.h"
 
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
 
-/* ---- what is refused ---- */
+/* ---- refused kernels ---- */
 
-/* Says once of each kernel why it does not run. The error is that of a GPU for which the program
+/* Says once for each kernel why it does not run. The error is that of a GPU for which the program
  * has no code (documented: cudaErrorNoKernelImageForDevice). */
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why)
 {
@@ -49,7 +49,7 @@ static size_t figure(enum cudaDeviceAttr attribute)
     return (size_t)value;
 }
 
-/* Assumed: registers limit nothing, because how many a thread takes is not in the PTX. */
+/* Assumed: registers set no limit, because PTX does not say how many a thread takes. */
 unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
                                      size_t shared_bytes)
 {
@@ -66,10 +66,10 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
     return (unsigned)(by_shared < most ? by_shared : most);
 }
 
-/* Documented for the driver's launch: grids and blocks have limits. Measured on an H100, with a
- * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): what a block has too many of
- * is an invalid value. Assumed: the codes of empty grids and of those too large, of
- * __launch_bounds__ and of dynamic shared memory. */
+/* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
+ * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
+ * an invalid value. Assumed: the errors for empty and too large grids, __launch_bounds__, and
+ * dynamic shared memory. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
 {
@@ -82,7 +82,7 @@ cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct ke
     if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
         || grid.z > 65535 || (most && threads > most))
         return cudaErrorInvalidConfiguration;
-    /* Documented: the code of a cooperative launch whose blocks do not fit. */
+    /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
     uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     if (cooperative && blocks > fit * figure(cudaDevAttrMultiProcessorCount))
@@ -122,23 +122,23 @@ struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel)
     return copy;
 }
 
-/* ---- memory, for the kernel ---- */
+/* ---- the memory that a kernel touches ---- */
 
-/* A launch that runs. */
+/* A launch that is running. */
 struct running {
     struct op *op;
     const struct nvcc_kernel *kernel;
     struct touched_memory *windows;
-    /* Why an address cannot be touched; NULL: it was none of these. */
+    /* Why an address cannot be touched, or NULL if another reason applies. */
     const char *why;
 };
 
-/* An allocation that it touches, or memory beside one. */
+/* An allocation that the launch touches, or mapped memory outside of allocations. */
 struct touched_memory {
     struct touched_memory *next;
     struct window window;
     struct address_info info;
-    /* Of an allocation; .shadow NULL: nothing is allocated there. */
+    /* The allocation; .shadow is NULL outside of allocations. */
     struct shadow_ref ref;
 };
 
@@ -161,8 +161,7 @@ static struct window *add_allocation(struct running *r, const struct address_inf
     return add_window(r, a, ref, base, base + ref.bytes, storage);
 }
 
-/* Memory of the device where nothing is allocated, but something is mapped: the range that the
- * address is in, as far as it lies in one segment. */
+/* Adds mapped memory outside of allocations: the free range around it, within one segment. */
 static struct window *add_gap(struct running *r, const struct address_info *a, uint64_t address,
                               size_t bytes)
 {
@@ -207,8 +206,8 @@ static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
     return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
 }
 
-/* What the address meant when the launch was made: an allocation may have been freed since, and
- * another may have taken its place. */
+/* Finds what the address meant when the launch was made. Since then an allocation may have been
+ * freed, and another may have taken its place. */
 static struct window *find_memory(void *context, uint64_t address, size_t bytes, bool write)
 {
     struct running *r = context;
@@ -225,7 +224,7 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
         return add_allocation(r, &a, freed->ref, storage_of_all(&a, freed->ref));
     if (a.kind == ADDRESS_PINNED)
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
-    /* A variable of device code was always there. */
+    /* A variable of device code has always existed. */
     bool was_there = a.kind == ADDRESS_ALLOCATED
                   && (a.range->id <= l->newest_allocation || memory_is_variable(a.range));
     if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
@@ -244,9 +243,9 @@ static void free_windows(struct running *r)
     }
 }
 
-/* ---- what it touched, for the checker ---- */
+/* ---- reporting accesses to the checker ---- */
 
-/* Where an instruction stands in the program's source, when nvcc -lineinfo has said it, or "": the
+/* Returns the source line of an instruction, if nvcc -lineinfo has recorded it, or "". Uses the
  * caller's `text` of `size` bytes. */
 static const char *line_of(const struct code *code, const struct instruction *i, char *text,
                            size_t size)
@@ -260,7 +259,7 @@ static const char *line_of(const struct code *code, const struct instruction *i,
     return text;
 }
 
-/* Which of the kernel's arguments is an address in this memory, counted from 1; 0: none. */
+/* Returns which argument of the kernel, from 1, is an address in this memory, or 0. */
 static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
 {
     const struct variables *p = &k->code->entry->function->parameters;
@@ -275,7 +274,7 @@ static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
     return 0;
 }
 
-/* A sentence's end that stays for good: there is one for each instruction and argument. */
+/* The end of a sentence, which is never freed. There is one for each instruction and argument. */
 struct place {
     struct place *next;
     const struct instruction *instruction;
@@ -283,7 +282,7 @@ struct place {
     char text[];
 };
 
-/* By which argument, and where in the kernel, it first touched this memory. */
+/* Returns the argument and the place in the kernel by which it first touched this memory. */
 static const char *inside(const struct running *r, const struct window *win)
 {
     static struct place *places;
@@ -305,8 +304,8 @@ static const char *inside(const struct running *r, const struct window *win)
     return p->text;
 }
 
-/* Of one byte a write counts, else an atomic operation, else a read: nothing orders a launch with
- * itself. */
+/* If a launch touches a byte in several ways, only one counts: a write, else an atomic operation,
+ * else a read, because a launch is never unordered with itself. */
 static void subtract(struct touched *from, const struct touched *other)
 {
     for (size_t n = other->first; other->bits && from->bits && n <= other->last; n++)
@@ -368,7 +367,7 @@ static void judge(struct running *r)
     }
 }
 
-/* ---- what no device survives ---- */
+/* ---- faults ---- */
 
 static cudaError_t fault_error(enum fault_kind kind)
 {
@@ -433,7 +432,7 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     device_fault(e);
 }
 
-/* ---- the work ---- */
+/* ---- queuing and running ---- */
 
 static void effect_nvcc_kernel(struct op *op)
 {
@@ -452,7 +451,7 @@ static void effect_nvcc_kernel(struct op *op)
     checker_launch_ended(k->late);
 }
 
-/* Assumed: as a kernel of kernels.h that writes four bytes in each thread. */
+/* Assumed: as long as a kernel of kernels.h that writes four bytes in each thread. */
 static time_ns duration_of(const struct nvcc_kernel *k)
 {
     const struct launch_shape *s = &k->shape;
@@ -461,8 +460,8 @@ static time_ns duration_of(const struct nvcc_kernel *k)
     return command_duration(DURATION_FILL, DURATION_FILL_GIB, 4 * threads);
 }
 
-/* The first two arguments that are addresses of a device, for who looks for work that touches one
- * (assumed: enough). */
+/* Stores the first two arguments that are device addresses, for searches for work that touches an
+ * address (assumed to be enough). */
 static void set_operands(struct op *op, const struct nvcc_kernel *k)
 {
     const struct variables *p = &k->code->entry->function->parameters;

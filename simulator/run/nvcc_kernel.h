@@ -1,5 +1,4 @@
 /* Kernels that nvcc built, as work of a stream: a launch runs the kernel's PTX when its time comes.
- *
  * All of these need the lock. */
 #ifndef SIM_RUN_NVCC_KERNEL_H
 #define SIM_RUN_NVCC_KERNEL_H
@@ -12,38 +11,38 @@
 #include "ptx/registry.h"
 #include "sched/stream.h"
 
-/* A launch: one piece of memory of `size` bytes, so that a node, an executable graph and an op each
- * have a copy, which they free with os_free. */
+/* A launch, in one piece of memory of `size` bytes, so that nodes, executable graphs, and ops can
+ * each have a copy, which they free with os_free. */
 struct nvcc_kernel {
     size_t size;
     struct registered_kernel *kernel;
     const struct kernel_code *code;
-    /* Its `parameters` are set when it runs. */
+    /* Its `parameters` are set when the launch runs. */
     struct launch_shape shape;
-    /* Of an op's copy: what the checker keeps for it. */
+    /* In an op's copy: what the checker keeps for the launch. */
     struct late_launch *late;
     char parameters[];
 };
 
-/* Says once of a kernel why it does not run (the end of a sentence). Returns the error. */
+/* Says once for a kernel why it does not run (the end of a sentence). Returns the error. */
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
-/* The same for a launch of it, or a node: then the program's exit status says so, too. */
+/* Does the same for a launch or a node of it, which also changes the exit status. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
 /* Returns the error of a launch of this shape, or cudaSuccess. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);
-/* How many blocks of so many threads fit into a multiprocessor at once. */
+/* Returns how many blocks of this many threads fit into a multiprocessor at once. */
 unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
                                      size_t shared_bytes);
 
-/* Makes a launch of a kernel that has code for the current device; the caller owns it. `arguments`:
- * a pointer to each argument. */
+/* Makes a launch of a kernel that has code for the current device. `arguments` points to each
+ * argument. The caller owns the launch. */
 struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,
                                     dim3 grid, dim3 block, size_t shared_bytes, bool cooperative,
                                     void *const *arguments);
 struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel);
 
-/* Queues the work. It has a copy of the launch. */
+/* Queues the work with a copy of the launch. */
 cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kernel *kernel,
                                 struct stream *s);
 

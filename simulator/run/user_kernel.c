@@ -1,6 +1,6 @@
-/* A program's own kernels. A launch is one access for each byte that it declares, whatever the
- * function does; the rest of this file compares the function with the declaration, as far as that
- * can be seen. */
+/* A program's own kernels. To the checker, a launch is one access to each byte that it declares,
+ * whatever its function does. The rest of this file compares the function with the declaration, as
+ * far as possible. */
 #include "run/user_kernel.h"
 
 #include <string.h>
@@ -15,9 +15,9 @@
 #include "sched/virtual_time.h"
 
 #define NAME_MAX_LENGTH 63
-/* Assumed: so many bytes beside a range are enough to find a loop that goes one too far. */
+/* Assumed: comparing this many bytes beside a range finds a loop that goes one element too far. */
 #define EDGE_MAX ((size_t)64)
-/* Assumed: of a range that is read, so many bytes at both ends are compared. */
+/* Assumed: it is enough to compare this many bytes at both ends of a range that is only read. */
 #define DIGEST_MAX (8 * MiB)
 
 struct name {
@@ -25,8 +25,8 @@ struct name {
     char text[NAME_MAX_LENGTH + 1];
 };
 
-/* Law: each name is in the list of its hash, once, and is never freed: origins point to it.
- * `running` is the launch whose function is called just now, or NULL. Needs the lock. */
+/* Needs the lock. Invariant: each name is in the list of its hash, once, and is never freed,
+ * because origins point to it. `running` is the launch whose function is being called, or NULL. */
 static struct {
     struct name *names[64];
     const struct user_kernel *running;
@@ -104,7 +104,7 @@ static bool is_launch(const char *name, sim_function function, const void *argum
     return false;
 }
 
-/* Where the argument stands: aligned for any type. */
+/* Returns the offset of the argument, which is aligned for any type. */
 static size_t argument_offset(size_t count)
 {
     size_t align = _Alignof(max_align_t);
@@ -154,18 +154,17 @@ size_t user_kernel_bytes(const struct user_kernel *kernel)
     return bytes;
 }
 
-/* ---- what the function does ---- */
+/* ---- checking the function ---- */
 
-/* A range, for the CPU. */
+/* A range as the CPU sees it. */
 struct memory {
     char *bytes;
     size_t count;
     bool write;
-    /* Nobody else writes there or beside it meanwhile: changes are the function's. */
+    /* Nothing else writes there or beside it meanwhile, so all changes are the function's. */
     bool is_ours;
     uint32_t allocation_id;
-    /* As it was before the function: what lies beside the range, and what it holds if it is only
-     * read. */
+    /* The state before the function: the bytes beside the range, and a digest if it is read. */
     size_t before_count, behind_count;
     char before[EDGE_MAX], behind[EDGE_MAX];
     bool has_digest;
@@ -194,7 +193,7 @@ static uint64_t digest_of(const struct memory *m)
     return mix(mix(1, m->bytes, DIGEST_MAX), m->bytes + m->count - DIGEST_MAX, DIGEST_MAX);
 }
 
-/* May the launch write this byte? */
+/* Returns whether the launch may write this byte. */
 static bool is_writable(const struct memory *all, size_t count, const char *byte)
 {
     for (size_t i = 0; i < count; i++)
@@ -212,8 +211,8 @@ static bool overlaps_writable(const struct memory *all, size_t count, const stru
     return false;
 }
 
-/* Prepares for range `i` of the launch, which is there; in a heap that only this process and this
- * device write to, its edges are remembered. */
+/* Prepares range `i` of the launch, whose memory exists. If only this process and this device write
+ * to its heap, the bytes beside the range are remembered. */
 static void begin_range(struct memory *m, const struct sim_range *r, char *storage)
 {
     struct address_info a = memory_find(r->address);
@@ -252,7 +251,7 @@ static void hazard_undeclared(const struct user_kernel *k, size_t i, uint32_t al
     report_end(allocation_id);
 }
 
-/* Has the function changed bytes at `now` that it may not? */
+/* Returns whether the function has changed bytes at `now` that it may not change. */
 static bool is_changed(const struct memory *all, size_t count, const char *now, const char *then,
                        size_t bytes)
 {
@@ -317,7 +316,7 @@ static void effect_user_kernel(struct op *op)
     check_writes(k, all);
 }
 
-/* What the kernels of kernels.h take: fill writes, add reads and writes. */
+/* The duration of the kernels of kernels.h: fill writes, add reads and writes. */
 static time_ns duration_of(const struct user_kernel *k)
 {
     if (k->duration)
@@ -333,17 +332,18 @@ static time_ns duration_of(const struct user_kernel *k)
     return sum;
 }
 
-/* Where the ranges are, for the checker. */
+/* A range for the checker. */
 struct operand {
     struct address_info address;
     const struct sim_range *range;
-    size_t from, to; /* In its allocation; another one's when they are of no same shadow. */
+    size_t from, to; /* In the allocation. Operands of one shadow are compared. */
     const void *shadow;
     bool write;
 };
 
-/* Does operand `j` of the launch account for what it has in common with operand `i`? Ranges of one
- * launch may overlap, and each byte is one access: a write if any of them writes it. */
+/* Returns whether operand `j` of the launch accounts for the bytes that it shares with operand `i`.
+ * Ranges may overlap, and each byte counts as one access, which is a write if any of the ranges
+ * writes it. */
 static bool takes_precedence(const struct operand *all, size_t j, size_t i)
 {
     if (i == j || !all[i].shadow || all[j].shadow != all[i].shadow)
@@ -416,8 +416,8 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
     op->effect = effect_user_kernel;
     op->staged = copy;
     op->bytes = user_kernel_bytes(copy);
-    /* The first two, for who looks for work that touches an address; a third is not found (assumed:
-     * that concerns incorrect programs alone). */
+    /* The first two ranges, for searches for work that touches an address. A third one is not found
+     * (assumed: this matters only for incorrect programs). */
     op->to = copy->count > 0 ? (char *)copy->ranges[0].address : NULL;
     op->from = copy->count > 1 ? copy->ranges[1].address : NULL;
     check_operands(call, copy, op);
