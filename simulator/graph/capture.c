@@ -1,11 +1,11 @@
-/* Stream capture. A capture is a graph and the streams that add to it; each of these has its tips,
- * the nodes that its next one will depend on. An event recorded in such a stream holds the tips of
- * that moment; a stream that waits for it takes them over, and is captured from then on.
+/* Stream capture. A capture is a graph and the streams that add to it. Each stream has its tips:
+ * the nodes on which its next node will depend. An event recorded in such a stream stores the
+ * current tips. A stream that waits for the event takes the tips over and is captured from then on.
  *
- * Source of the rules, unless said otherwise: the comments of the CUDA header and the programming
- * guide, "stream capture". An action that would tie captured work to work that is not captured is
- * refused and invalidates the capture. Every code is measured:
- * simulator/tests/facts/probe-graphs.txt, probe-graph-nodes.txt, "capture". */
+ * The rules come from the comments of the CUDA header and the programming guide, "stream capture",
+ * unless said otherwise: an action that would tie captured work to other work is rejected and
+ * invalidates the capture. Every code is measured: simulator/tests/facts/probe-graphs.txt,
+ * probe-graph-nodes.txt, "capture". */
 #include "graph/capture.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ struct capture {
     struct capture *next;
     unsigned long long id;
     struct graph *graph;
-    /* The program made the graph, and keeps it. */
+    /* The program made the graph and keeps it. */
     bool is_program_graph;
     bool invalid;
     struct stream *origin_stream;
@@ -33,16 +33,16 @@ struct capture {
 struct capture_member {
     struct capture_member *next;
     struct capture *capture;
-    /* NULL once the stream is destroyed. */
+    /* NULL once the stream has been destroyed. */
     struct stream *stream;
     struct node **tips;
     size_t count;
-    /* What capture_state returned last. */
+    /* The last result of capture_state. */
     void **handles;
     cudaGraphEdgeData *edges;
 };
 
-/* What an event holds that was recorded in a capture: one allocation, freed by the event. */
+/* The state of an event that was recorded in a capture: one allocation, freed by the event. */
 struct event_capture {
     unsigned long long capture_id;
     size_t count;
@@ -51,19 +51,19 @@ struct event_capture {
 
 unsigned capture_count;
 
-/* Needs the lock. Law: capture_count is the length of the list; each member of a capture is the
- * `capturing` of its stream. */
+/* Needs the lock. Invariant: capture_count is the length of the list, and each member of a capture
+ * is the `capturing` of its stream. */
 static struct {
     struct capture *first;
     unsigned long long last_id;
 } captures;
 
-/* What the thread has exchanged with cudaThreadExchangeStreamCaptureMode. */
+/* Set by cudaThreadExchangeStreamCaptureMode. */
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 /* ---- rules ---- */
 
-/* Returns the capture that the event was recorded in while it goes on, else NULL. */
+/* Returns the capture in which the event was recorded if it has not ended, or NULL. */
 static struct capture *capture_of_event(const struct event *e)
 {
     for (struct capture *c = captures.first; e->captured && c; c = c->next)
@@ -81,8 +81,8 @@ static bool has_stream_of(const struct capture *c, int device, bool blocking)
     return false;
 }
 
-/* Is a stream of this device, or a blocking one, being captured? Makes such captures invalid when
- * `invalidate`. */
+/* Returns whether a stream of this device (with `blocking`: a blocking one) is being captured. With
+ * `invalidate`, also invalidates such captures. */
 static bool is_encompassed(int device, bool blocking, bool invalidate)
 {
     bool any = false;
@@ -273,7 +273,7 @@ bool capture_is_in_graph_of_program(const struct stream *s)
     return s->capturing && s->capturing->capture->is_program_graph;
 }
 
-/* Does the origin stream come after all that the other streams were given? */
+/* Returns whether the origin stream comes after all work of the other streams. */
 static bool is_joined(const struct capture *c)
 {
     graph_visit_ancestors(c->origin_stream->capturing->tips, c->origin_stream->capturing->count);
@@ -413,8 +413,8 @@ cudaError_t capture_or_record(struct call *call, struct event *e, struct stream 
     return cudaSuccess;
 }
 
-/* Waits, in a stream, for an event that was recorded in the capture `from`, which goes on: the
- * stream joins that capture. */
+/* Waits in a stream for an event that was recorded in the unfinished capture `from`. The stream
+ * joins that capture. */
 static cudaError_t join_capture(struct call *call, struct capture *from, struct stream *s,
                                 const struct event *e)
 {
@@ -453,7 +453,7 @@ cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e
     struct capture *from = capture_of_event(e);
     if (from)
         return join_capture(call, from, s, e);
-    /* It was recorded in a capture that has ended. */
+    /* The event was recorded in a capture that has ended. */
     if (e->captured) {
         if (m)
             m->capture->invalid = true;
@@ -463,7 +463,7 @@ cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e
         m->capture->invalid = true;
         return cudaErrorStreamCaptureIsolation;
     }
-    /* An event that was never recorded makes nothing wait, in a capture too. */
+    /* Waiting for an event that was never recorded does nothing, in a capture too. */
     event_wait(e, s);
     return cudaSuccess;
 }

@@ -1,12 +1,13 @@
-/* Work that a call requires, done now or captured. A captured call is checked like any other, but
- * nothing of it happens before a launch. */
+/* Does the work of a call now, or captures it. A captured call is checked like any other, but
+ * nothing happens before a launch. */
 #include "graph/dispatch.h"
 
 #include "graph/graph_memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* May a node use these bytes? In the memory of a graph they must lie in what a node allocates. */
+/* Returns whether a node may use these bytes. In a graph's memory they must be within what a node
+ * allocates. */
 static bool allows(const void *address, size_t bytes, const struct task *t, bool copy)
 {
     size_t bytes_left = graph_allocation_bytes_left(address);
@@ -15,8 +16,8 @@ static bool allows(const void *address, size_t bytes, const struct task *t, bool
     return command_allows(address, bytes, t->device, copy, t->peer);
 }
 
-/* Measured (probe-graph-nodes.txt, "range_codes"): a copy takes device addresses where nothing is
- * allocated now for the host's memory. */
+/* Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
+ * is allocated now as host memory. */
 static bool allows_copy(const void *address, size_t bytes, const struct task *t)
 {
     struct address_info a = memory_find(address);
@@ -47,7 +48,7 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
     NEEDS_LOCK();
     if (!to || !width || !height || (element != 1 && element != 2 && element != 4))
         return cudaErrorInvalidValue;
-    /* Assumed: rows that overlap are refused, as by cudaMemset2D. */
+    /* Assumed: overlapping rows are rejected, as by cudaMemset2D. */
     if (width > SIZE_MAX / element / height || (height > 1 && pitch < width * element))
         return cudaErrorInvalidValue;
     *t = (struct task){.kind = TASK_MEMSET,
@@ -67,8 +68,8 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows 
         return e;
     if (!s->capturing)
         return command_memset(call, to, value, r, s);
-    /* Measured (probe-graph-nodes.txt, "range_codes"): a capture does not check the range,
-     * instantiating does. */
+    /* Measured (probe-graph-nodes.txt, "range_codes"): not capturing but instantiating checks the
+     * range. */
     capture_add(call, s,
                 &(struct task){.kind = TASK_MEMSET,
                                .device = s->device,
@@ -192,11 +193,11 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
 {
     NEEDS_LOCK();
     const struct capture_state state = capture_state(s);
-    /* Measured (probe-pools.txt, "captured"; probe-graphs.txt, "graph_codes"): nodes allocate on
-     * devices only, also where it is called managed memory. */
+    /* Measured (probe-pools.txt, "captured"; probe-graphs.txt, "graph_codes"): nodes allocate only
+     * on devices, even if they ask for managed memory. */
     if (like->device == NO_DEVICE)
         return cudaErrorNotSupported;
-    /* Documented: the node takes the pool's access rights as they are now. */
+    /* Documented: the node gets the pool's current access rights. */
     struct graph_allocation *a = graph_allocation_new(state.graph, like->device, bytes,
                                                       like->peer_rights, state.tips, state.count);
     if (!a)
@@ -210,7 +211,7 @@ cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
 {
     NEEDS_LOCK();
     struct graph_allocation *a = graph_allocation_to_free(capture_state(s).graph, pointer);
-    /* Documented: only what an allocation node returned, and once. */
+    /* Documented: only memory that an allocation node returned can be freed, and only once. */
     if (!a)
         return cudaErrorInvalidValue;
     capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = a});

@@ -1,14 +1,12 @@
-/* Work that a call of the program requires: done now, in the order of the stream, or captured as a
- * node of a graph when the stream is being captured.
- *
- * All of these functions need the lock. */
+/* Work that a call of the program requires. It is done now, in the order of the stream or, if the
+ * stream is being captured, becomes a node of a graph. All of these functions need the lock. */
 #ifndef SIM_GRAPH_DISPATCH_H
 #define SIM_GRAPH_DISPATCH_H
 
 #include "graph/capture.h"
 #include "run/commands.h"
 
-/* These return the error of capture_check, or else that of run/commands.h, or cudaSuccess. */
+/* Return the error of capture_check or, after that, of run/commands.h, or cudaSuccess. */
 cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r,
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
@@ -22,18 +20,17 @@ cudaError_t dispatch_nvcc_kernel(struct call *call, struct nvcc_kernel *kernel, 
 cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
                                    struct stream *s);
 
-/* Capture cudaMallocAsync and cudaFreeAsync in a stream that is being captured, for which
- * capture_check has returned no error. The allocation node takes the properties of the pool
- * `like`. */
+/* Capture cudaMallocAsync and cudaFreeAsync in a stream that is being captured, after capture_check
+ * has returned no error. The allocation node gets the properties of the pool `like`. */
 cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struct pool *like,
                                 size_t bytes, void **pointer);
 cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer);
 
-/* Makes the task of a memset node from its parameters, for the device t->device. Returns an error
- * when the parameters are refused. */
+/* Makes the task of a memset node for the device t->device from its parameters. Returns an error if
+ * they are rejected. */
 cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigned value,
                                  unsigned element, size_t width, size_t height);
-/* Returns the error with which a stream refuses such a copy, of graph memory or of other memory; or
+/* Returns the error with which a stream rejects such a copy of graph or other memory, or
  * cudaSuccess. */
 cudaError_t dispatch_check_copy(const struct task *t);
 

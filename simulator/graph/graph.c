@@ -6,8 +6,8 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Needs the lock. A node is visited exactly when its `visited` is `walk`; the stack is empty
- * outside of graph_visit_ancestors, and only its memory stays. */
+/* Needs the lock. Invariant: a node has been visited if and only if its `visited` is `walk`.
+ * Outside of graph_visit_ancestors the stack is empty, but keeps its memory. */
 static struct {
     int last_id;
     uint64_t walk;
@@ -76,7 +76,7 @@ void graph_set_child(struct node *n, struct graph *child)
     NEEDS_LOCK();
     n->task.child = child;
     child->parent = n->graph;
-    /* Measured (probe-graph-nodes.txt, "children"): its memory is the parent's, too. */
+    /* Measured (probe-graph-nodes.txt, "children"): the child's memory is the parent's, too. */
     n->graph->has_memory_nodes |= child->has_memory_nodes;
 }
 
@@ -155,7 +155,7 @@ static void ensure_capacity(size_t count)
     graphs.stack = os_grow(graphs.stack, graphs.capacity * sizeof(struct node *));
 }
 
-/* This has a stack of its own and does not recurse, because a graph may be one long line. */
+/* Uses a stack of its own instead of recursion, because a graph may be one long chain. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count)
 {
     size_t used = 0;
@@ -201,7 +201,7 @@ bool graph_toposort(struct graph *g, struct node **sorted)
 
 /* ---- graphs in graphs ---- */
 
-/* What graph_flatten has so far. */
+/* The nodes that graph_flatten has made so far. */
 struct flat {
     struct node **nodes;
     size_t count, capacity;
@@ -226,7 +226,7 @@ static void flat_depend(struct node *n, struct node *on)
     n->dependencies[n->dependency_count++] = on;
 }
 
-/* Makes `n` depend on the nodes from `first` on that no other of them depends on. */
+/* Makes `n` depend on those nodes from `first` on that no other of them depends on. */
 static void depend_on_last(struct node *n, const struct flat *flat, size_t first)
 {
     size_t count = n->position - first;
@@ -245,9 +245,9 @@ static void depend_on_last(struct node *n, const struct flat *flat, size_t first
 
 static bool flatten_into(struct flat *flat, struct graph *g, const struct node *entry);
 
-/* Puts in what stands for node n of a graph; its dependencies are in `made`. Returns the node that
- * others depend on instead of n, or NULL when there is a cycle in a child graph. `entry` (or NULL)
- * has what the first nodes of the graph depend on. */
+/* Adds the replacement of node n of a graph, whose dependencies are in `made`. Returns the node on
+ * which others depend instead of n, or NULL if a child graph has a cycle. The graph's first nodes
+ * depend on `entry`, if it is not NULL. */
 static struct node *flatten_node(struct flat *flat, const struct node *n, struct node *const *made,
                                  const struct node *entry)
 {

@@ -1,7 +1,6 @@
-/* Graphs: nodes, each a task that a launch will do, and edges between them. What is captured, built
- * by hand and launched meets here.
- *
- * All of these functions need the lock. A graph and its nodes live until graph_destroy. */
+/* Graphs: nodes, each with a task for a launch, and edges between them. Capturing, building by
+ * hand, and launching all use them. A graph and its nodes live until graph_destroy. All of these
+ * functions need the lock. */
 #ifndef SIM_GRAPH_GRAPH_H
 #define SIM_GRAPH_GRAPH_H
 
@@ -29,73 +28,72 @@ enum task_kind {
     TASK_WAIT,
     TASK_ALLOCATE,
     TASK_FREE,
-    /* In a graph alone: an executable one has the child's nodes in its place. */
+    /* Only in a graph. An executable graph has the child's nodes instead. */
     TASK_CHILD
 };
 
-/* What a node does; a plain value, so that an executable graph keeps its own copy. */
+/* What a node does. A plain value, so that an executable graph has its own copy. */
 struct task {
     enum task_kind kind;
-    /* The call that made it and where it stands in the program, which reports name. */
+    /* The call that made the node and its site, for reports. */
     const char *call;
     void *site;
-    /* The newest allocation when the node was made. Its pointers cannot mean a later one. */
+    /* The newest allocation when the node was made. Its pointers cannot refer to a later one. */
     uint32_t newest_allocation;
     int device;
     /* The destination of a memset, copy or kernel. */
     char *to;
     /* The source of a copy. */
     const char *from;
-    /* What a memset or copy touches. */
+    /* The bytes of a memset or copy. */
     struct rows rows;
-    /* The ints of a kernel. */
+    /* The number of ints of a kernel. */
     size_t count;
-    /* The bytes of one element of a memset. */
+    /* The size of a memset's element. */
     unsigned element_bytes;
-    /* What a memset or kernel writes or adds. */
+    /* The value that a memset or kernel writes or adds. */
     int value;
     enum cudaMemcpyKind direction;
-    /* The copy is a call of cudaMemcpyPeer or cudaMemcpyPeerAsync. */
+    /* The copy is a cudaMemcpyPeer or cudaMemcpyPeerAsync. */
     bool peer;
-    /* What a hold waits for. */
+    /* The gate of a hold. */
     const volatile int *gate;
-    /* How a kernel is launched, where the program says it: all 0 in a captured one. */
+    /* How a kernel is launched, if the program says so; all 0 in a captured node. */
     struct {
         dim3 grid, block;
         unsigned shared_bytes;
     } shape;
-    /* The launch of a program's own kernel. A task in a node, or in an executable graph's, owns
-     * it. */
+    /* The launch of a program's own kernel, owned by the task in a node or executable graph. */
     struct user_kernel *user_kernel;
-    /* The same of one that nvcc built. */
+    /* The same for a kernel that nvcc built. */
     struct nvcc_kernel *nvcc_kernel;
     /* A host function and its argument. */
     void (*function)(void *);
     void *argument;
-    /* The handle of an event, which may be gone when the graph is launched. */
+    /* The handle of an event, which may have been destroyed when the graph is launched. */
     void *event;
-    /* What an allocation or free node allocates or frees. */
+    /* The allocation of an allocation or free node. */
     struct graph_allocation *allocation;
     /* The graph of a child node, which owns it. */
     struct graph *child;
 };
 
 struct node {
-    /* The nodes of a graph, in the order in which they came. */
+    /* The nodes of a graph, in the order in which they were added. */
     struct node *next;
     struct graph *graph;
-    /* Its number in the graph, from 1; that of a node that is gone serves no other. */
+    /* Its number in the graph, from 1. Numbers of removed nodes are not reused. */
     uint32_t id;
     void *handle;
     struct task task;
-    /* What its kernel's parameters were last returned in (graph/kernel_node.c), or NULL. */
+    /* The last result for its kernel's parameters (graph/kernel_node.c), or NULL. */
     struct kernel_arguments *arguments;
-    /* The nodes that it depends on. */
+    /* The nodes on which it depends. */
     struct node **dependencies;
     size_t dependency_count;
-    /* Its index in the order of the last graph_toposort. */
+    /* Its index in the result of the last graph_toposort. */
     size_t position;
-    /* The number of the last walk that came here. */
+    /* The number of the last walk that visited it. */
     uint64_t visited;
 };
 
@@ -103,7 +101,7 @@ struct graph {
     /* Its number in the journal. */
     int id;
     void *handle;
-    /* The graph of the child node that owns this one, or NULL. */
+    /* The graph that contains the child node that owns this graph, or NULL. */
     struct graph *parent;
     struct node *first, *last;
     size_t count;
@@ -112,52 +110,50 @@ struct graph {
     struct graph_memory *memory;
     /* It has allocation or free nodes, so it may have only one executable graph (documented). */
     bool has_memory_nodes;
-    /* A capture adds to it. */
+    /* A capture is adding to it. */
     bool capturing;
-    /* It has an executable graph; kept up to date for graphs with memory nodes alone. */
+    /* It has an executable graph. Maintained only for graphs with memory nodes. */
     bool instantiated;
 };
 
 struct graph *graph_new(void);
-/* Returns a graph with the same nodes and edges, which has no memory nodes. */
+/* Returns a graph with the same nodes and edges. There must be no memory nodes. */
 struct graph *graph_clone(const struct graph *g);
-/* Frees the graph with its nodes and their graphs. Its executable graphs stay. */
+/* Frees the graph with its nodes and their graphs, but not its executable graphs. */
 void graph_destroy(struct graph *g);
 
-/* Adds a node with a copy of `task`, and of what that owns, which depends on `count` nodes. Returns
- * the node. */
+/* Adds a node that depends on `count` nodes, with a copy of `task` and of what it owns. Returns the
+ * node. */
 struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
-/* Makes `child`, which has no parent, the graph of this child node. */
+/* Gives this child node the graph `child`, which has no parent. */
 void graph_set_child(struct node *n, struct graph *child);
-/* Makes `to` depend on `from`. Returns false when it does already. */
+/* Makes `to` depend on `from`. Returns false if it already does. */
 bool graph_add_edge(struct node *from, struct node *to);
 bool graph_has_edge(const struct node *from, const struct node *to);
-/* Takes an edge away, which is there. */
+/* Removes an edge, which must exist. */
 void graph_remove_edge(const struct node *from, struct node *to);
-/* Frees a node with its edges, of a graph without memory nodes. */
+/* Frees a node with its edges. The graph must have no memory nodes. */
 void graph_remove_node(struct node *n);
-/* Visits these nodes and all that they depend on. Until the next walk of any graph,
- * graph_is_visited returns true for these and for no others. */
+/* Visits these nodes and all nodes on which they depend. Until the next walk over any graph,
+ * graph_is_visited returns true for exactly these. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count);
 bool graph_is_visited(const struct node *n);
-/* Puts all nodes into `sorted`, each after those that it depends on; among equals, in the order in
- * which they came. Returns false when the edges form a cycle. */
+/* Stores all nodes in `sorted`, each after its dependencies, otherwise in the order in which they
+ * were added. Returns false if the edges form a cycle. */
 bool graph_toposort(struct graph *g, struct node **sorted);
 
-/* Returns the nodes as graph_toposort does, but the nodes of a child graph in the place of its
- * node: its first ones depend on what that depends on, and an empty node with the handle of the
- * child node stands behind its last ones. They are copies, which own nothing, and `position` is
- * their index in the array. NULL: the edges form a cycle. The caller frees them with
- * graph_free_flat. */
+/* Returns the nodes like graph_toposort, but with a child graph's nodes instead of its child node.
+ * Their first ones depend on what the child node depends on, and an empty node with its handle
+ * follows their last ones. The nodes are copies that own nothing, and `position` is their index in
+ * the array. Returns NULL if the edges form a cycle. The caller frees them with graph_free_flat. */
 struct node **graph_flatten(struct graph *g, size_t *count);
 void graph_free_flat(struct node **nodes, size_t count);
 
-/* Returns a copy of the task, with a copy of what it owns, but for a child graph; task_release
- * frees that. */
+/* Copies the task and, except for a child graph, what it owns; task_release frees that. */
 struct task task_copy(const struct task *t);
 void task_release(struct task *t);
-/* The type that cudaGraphNodeGetType returns. */
+/* Returns the type for cudaGraphNodeGetType. */
 enum cudaGraphNodeType task_type(const struct task *t);
 
 #endif

@@ -1,7 +1,7 @@
-/* Launches. The nodes of a graph are laid out on branches: a node goes on in the branch of a node
- * that it depends on, when that one is the branch's end; else it begins a branch. The first branch
- * is the launch's own stream, the others have streams of their own. Edges between branches are
- * records and waits, as between streams.
+/* Launches. The nodes of a graph are laid out on branches. A node continues the branch of one of
+ * its dependencies if that is still the branch's end; otherwise it begins a new branch. The first
+ * branch is the launch's own stream, and the others have streams of their own. Edges between
+ * branches are records and waits, as between streams.
  *
  *        a            branch 0:  a -> b -> d, which waits for c
  *      /   \          branch 1:  c, which waits for a
@@ -9,11 +9,11 @@
  *      \   /
  *        d
  *
- * So what the checker and the engine do for streams holds inside a graph: one node happens before
- * another exactly when a path of edges leads from one to the other.
+ * So the checker and the engine treat the inside of a graph like streams: one node happens before
+ * another if and only if a path of edges leads from one to the other.
  *
- * All that a launch does is decided at the call of cudaGraphLaunch, node by node, as if the program
- * had made the calls then. */
+ * The call of cudaGraphLaunch decides all that a launch does, node by node, as if the program had
+ * made the calls then. */
 #include "graph/graph_exec.h"
 
 #include "os/needs_lock.h"
@@ -27,7 +27,7 @@
 #include "sched/engine.h"
 #include "run/commands.h"
 
-/* The number of the last launch, in the journal and in origins. Needs the lock. */
+/* Needs the lock. The number of the last launch, in the journal and in origins. */
 static uint32_t last_launch_id;
 
 /* ---- instantiation ---- */
@@ -38,8 +38,8 @@ struct layout {
     size_t count;
 };
 
-/* Returns the branch that a node goes on in: that of a dependency which is the branch's end and on
- * the same device, or else a new one. */
+/* Returns the branch that a node continues: that of a dependency on the same device that is the
+ * branch's end, or a new one. */
 static size_t find_branch(const struct graph_exec *x, const struct node *n,
                           const struct layout *layout)
 {
@@ -51,7 +51,7 @@ static size_t find_branch(const struct graph_exec *x, const struct node *n,
     return layout->count;
 }
 
-/* Puts node `i` of the order into a branch, and lists what it waits for. */
+/* Assigns node `i` of the order to a branch, and lists the nodes that it waits for. */
 static void assign_branch(struct graph_exec *x, struct node *const *sorted, struct layout *layout,
                           size_t i)
 {
@@ -91,7 +91,7 @@ static bool memsets_fit(struct node *const *nodes, size_t count)
     return true;
 }
 
-/* Makes an executable graph of nodes in an order that the edges allow. */
+/* Makes an executable graph of nodes that are in an order allowed by the edges. */
 static struct graph_exec *instantiate(struct graph *g, struct node *const *sorted, size_t count,
                                       unsigned long long flags)
 {
@@ -122,8 +122,8 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
 {
     NEEDS_LOCK();
-    /* Measured (probe-graph-nodes.txt, "children"): nor is a graph that another owns instantiated
-     * (assumed: also without memory nodes). */
+    /* Measured (probe-graph-nodes.txt, "children"): a graph that another one owns cannot be
+     * instantiated either (assumed: even without memory nodes). */
     if ((g->has_memory_nodes && g->instantiated) || g->parent)
         return cudaErrorNotSupported;
     size_t count;
@@ -157,8 +157,7 @@ void graph_exec_destroy(struct graph_exec *x)
     os_free(x);
 }
 
-/* A node is where it was in the order of the last instantiation, unless that was of another form of
- * the graph. */
+/* A node has the position of the last instantiation, unless the graph has changed since. */
 struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
 {
     NEEDS_LOCK();
@@ -219,8 +218,7 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     }
     if (!run_task(&call, &p->task, s))
         return;
-    /* A GPU faults when the node runs. What it would find is known now (assumed: it is always a
-     * fault). */
+    /* A GPU faults when the node runs, but the reason is known now (assumed: it always faults). */
     diag("illegal address: a node of a graph (%s) touches memory that is not there, or not all of "
          "it, when the graph is launched.",
          p->task.call);
@@ -237,7 +235,7 @@ static bool allocates(const struct graph_exec *x, const struct graph_allocation 
     return false;
 }
 
-/* Returns the error that makes a launch impossible, before anything of it has happened. */
+/* Returns the error that prevents a launch, before anything has happened. */
 static cudaError_t check_launch(const struct graph_exec *x)
 {
     for (size_t i = 0; i < x->count; i++) {
@@ -247,14 +245,14 @@ static cudaError_t check_launch(const struct graph_exec *x)
         if (t->kind == TASK_ALLOCATE && t->allocation->range
             && !(x->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch))
             return cudaErrorInvalidValue;
-        /* Assumed: nor may it free what is freed already or not yet allocated. */
+        /* Assumed: a launch cannot free what is already freed or not yet allocated. */
         if (t->kind == TASK_FREE && !t->allocation->range && !allocates(x, t->allocation))
             return cudaErrorInvalidValue;
     }
     return cudaSuccess;
 }
 
-/* The work of this launch or upload ends with what the stream has now. */
+/* The work of this launch or upload ends with the stream's newest work. */
 static void set_last_record(struct graph_exec *x, struct stream *s)
 {
     if (x->last_record)
@@ -262,11 +260,10 @@ static void set_last_record(struct graph_exec *x, struct stream *s)
     x->last_record = stream_record(s);
 }
 
-/* Backs the memory for a launch or an upload in `s`, which comes after the last one (documented,
- * for both), and makes the stream wait for that. Measured (probe-graph-nodes.txt, "uploads"): where
- * addresses have to get other memory than they have, the call waits until that one is over. Returns
- * false when there is no more; then nothing is queued (assumed, as a failed allocation queues
- * nothing). */
+/* Backs the memory for a launch or upload in `s`, and makes the stream wait for the previous launch
+ * or upload (documented for both). If addresses have to get other memory than they have, the call
+ * itself waits (measured: probe-graph-nodes.txt, "uploads"). Returns false if there is no more
+ * memory; then nothing is queued (assumed, as a failed allocation queues nothing). */
 static bool back_allocations_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     struct vector_clock before = VC_EMPTY;
@@ -290,7 +287,7 @@ cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x,
 {
     NEEDS_LOCK();
     for (size_t i = 0; i < x->allocation_count; i++)
-        /* It is one of an earlier launch, so all is mapped. */
+        /* The allocation is one of an earlier launch, so everything is mapped. */
         if (x->allocations[i]->range)
             return cudaSuccess;
     if (!back_allocations_unlocking(call, x, s))
@@ -300,8 +297,8 @@ cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x,
     return cudaSuccess;
 }
 
-/* Returns the record of what comes before the launch, when a first node is not on the launch's
- * stream and has to wait for it; else NULL. */
+/* If a first node is not on the launch's stream and so has to wait for it, returns the record of
+ * what precedes the launch; otherwise NULL. */
 static struct record *record_entry(const struct graph_exec *x, struct stream *trunk)
 {
     for (size_t i = 0; i < x->count; i++) {
@@ -312,7 +309,7 @@ static struct record *record_entry(const struct graph_exec *x, struct stream *tr
     return NULL;
 }
 
-/* Returns the stream of a node's branch, which it makes at need. */
+/* Returns the stream of a node's branch, and makes it if necessary. */
 static struct stream *branch_stream(struct stream **branches, const struct exec_node *p,
                                     struct stream *trunk)
 {
@@ -326,7 +323,7 @@ static struct stream *branch_stream(struct stream **branches, const struct exec_
     return *s;
 }
 
-/* Lets the launch's stream wait for the last nodes, and releases all records. */
+/* Makes the launch's stream wait for the last nodes, and releases all records. */
 static void join_branches(struct graph_exec *x, struct stream *trunk)
 {
     for (size_t i = 0; i < x->count; i++) {
@@ -340,7 +337,7 @@ static void join_branches(struct graph_exec *x, struct stream *trunk)
     }
 }
 
-/* Runs the nodes, on the launch's stream and its branches. */
+/* Runs the nodes on the launch's stream and its branches. */
 static void run_nodes(const struct call *launch, struct graph_exec *x, struct stream *trunk)
 {
     struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
@@ -357,7 +354,7 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
             p->record = stream_record(s);
     }
     join_branches(x, trunk);
-    /* The first is the next launch's first again. */
+    /* In reverse, so that the next launch gets the same stream first. */
     for (size_t i = x->branch_count; i-- > 0;)
         if (branches[i] != trunk)
             stream_release_branch(branches[i]);
@@ -366,8 +363,8 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
     os_free(branches);
 }
 
-/* Documented: as if cudaFreeAsync were called for each allocation of the last launch that is left,
- * behind that launch. Assumed: also when this launch fails then. Returns whether any was left. */
+/* Documented: as if cudaFreeAsync were called after the last launch for each of its allocations
+ * that is left. Assumed: even if this launch then fails. Returns whether any was left. */
 static bool free_what_is_left(struct call *call, struct graph_exec *x, struct stream *s)
 {
     bool any = false;

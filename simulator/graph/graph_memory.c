@@ -1,14 +1,14 @@
 /* The memory of graphs. Each graph has a heap of addresses on each device that its allocation nodes
- * name; a segment of a heap is mapped from the first launch that needs it until
+ * name. A segment of a heap is mapped from the first launch that needs it until
  * cudaDeviceGraphMemTrim or the end of the last executable graph.
  *
  * Rules: nothing is reserved before a launch (measured: one-gpu.txt, "graph memory nodes"); an
  * allocation that no node frees keeps its memory, and a free returns nothing to the device
  * (documented).
  *
- * Laws (graph_memory_is_valid checks them): those of the heaps and of the physical segments; what
- * is allocated is the live range at its offset; `users` counts the graph, the nodes of all graphs
- * and of all executable graphs with its allocations, and what is allocated. */
+ * Invariants (checked by graph_memory_is_valid): those of the heaps and of the physical segments.
+ * An allocation that is allocated is the live range at its offset. `users` counts the graph, the
+ * nodes of all graphs and executable graphs with its allocations, and the allocated allocations. */
 #include "graph/graph_memory.h"
 
 #include "os/needs_lock.h"
@@ -21,21 +21,22 @@
 #include "mem/address_map.h"
 
 struct graph_memory {
-    /* The list of all, and that of the same graph. */
+    /* The list of all graph memories, and the list of those of the same graph. */
     struct graph_memory *next, *next_of_graph;
     struct pool *pool;
     struct graph_allocation *allocations;
     struct graph_va va;
     struct graph_segments segments;
     size_t users;
-    /* The nodes of executable graphs among the users. */
+    /* Those users that are nodes of executable graphs. */
     size_t exec_count;
 };
 
-/* Needs the lock. Each is here from its first allocation node until reap() frees it. */
+/* Needs the lock. Contains each graph memory from its first allocation node until reap() frees
+ * it. */
 static struct graph_memory *memories;
 
-/* The first and the last segment of the heap that the allocation lies on. */
+/* Return the first and last segment of the heap that the allocation covers. */
 static size_t first_segment(const struct graph_allocation *a)
 {
     return a->offset / settings.segment;
@@ -60,7 +61,7 @@ static void observe_segments(const char *what, int device, size_t segments, cons
 
 /* ---- the end ---- */
 
-/* Frees a memory that is in no list any more. */
+/* Frees a memory that is in no list. */
 static void memory_free_parts(struct graph_memory *m)
 {
     pool_discard(m->pool);
@@ -75,8 +76,8 @@ static void memory_free_parts(struct graph_memory *m)
     os_free(m);
 }
 
-/* Frees each memory that has no users and nothing mapped. One that pending work uses stays mapped,
- * and a later call frees it. */
+/* Frees each memory that has no users and nothing mapped. If pending work uses one, it stays
+ * mapped, and a later call frees it. */
 static void reap(void)
 {
     for (struct graph_memory **at = &memories; *at;) {
@@ -133,7 +134,7 @@ void graph_memory_trim(int device)
 
 /* ---- addresses ---- */
 
-/* Returns the graph's memory on a device, which it makes at need, or NULL when there are no
+/* Returns the graph's memory on a device, and makes it if necessary. Returns NULL if there are no
  * addresses for it. */
 static struct graph_memory *memory_of(struct graph *g, int device)
 {
@@ -180,7 +181,7 @@ struct graph_allocation *graph_allocation_new(struct graph *g, int device, size_
                                    .bytes = bytes,
                                    .peer_rights = peer_rights};
     m->allocations = a;
-    /* Documented: an allocation may be reached from more devices than it asked for. */
+    /* Documented: more devices may reach an allocation than it asked for. */
     m->pool->peer_rights |= peer_rights;
     return a;
 }
@@ -226,7 +227,7 @@ void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNode
                                          .dptr = graph_allocation_address(a)};
 }
 
-/* Returns the memory that the address is in, and its offset there, or NULL. */
+/* Returns the memory that contains the address and sets its offset there, or returns NULL. */
 static struct graph_memory *memory_at(const void *address, size_t *offset)
 {
     struct heap *h = address_map_find(address);
@@ -243,10 +244,10 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
     struct graph_memory *m = memory_at(address, &offset);
     for (struct graph_allocation *a = m ? m->allocations : NULL; a; a = a->next) {
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
-        /* Documented: once, and in the owning graph or in others, not in both. Measured: whether
-         * the graph that allocates it is destroyed, and whether it is allocated now, does not
-         * matter (probe-strangers.txt, "free node after the graph"). But its own graph takes no
-         * free of it once it was instantiated (probe-graph-changed.txt). */
+        /* Documented: an allocation may be freed once, and either in its own graph or in others.
+         * Measured: it does not matter whether its graph has been destroyed or whether it is
+         * allocated now (probe-strangers.txt, "free node after the graph"). But its own graph
+         * cannot free it any more once it was instantiated (probe-graph-changed.txt). */
         bool is_late = same_graph && (a->freed_elsewhere || a->instantiated);
         if (a->offset == offset && !a->freed_by && !is_late)
             return a;
@@ -277,8 +278,8 @@ size_t graph_memory_bytes_left(const void *address)
 
 /* ---- a launch ---- */
 
-/* Backs one allocation. Returns false when the device has no more memory; some of the allocation's
- * segments may be backed then. */
+/* Backs one allocation. Returns false if the device has no more memory; then some of the
+ * allocation's segments may be backed. */
 static bool back_allocation(struct graph_allocation *a, const struct stream *s,
                             const struct vector_clock *before, bool *moved)
 {
@@ -292,7 +293,8 @@ static bool back_allocation(struct graph_allocation *a, const struct stream *s,
     return enough;
 }
 
-/* Undoes what a failed launch has taken, the last one on `device`, to which it goes back. */
+/* Undoes what a failed launch has taken, and gives unused memory back to `device`, on which the
+ * launch failed. */
 static void undo_back(struct graph_allocation *const *allocations, size_t count, int device)
 {
     for (size_t i = 0; i < count; i++)
@@ -343,7 +345,7 @@ static void observe_use(const struct call *call, const char *what, const struct 
                                    (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
-/* Makes the range [offset, offset + bytes) live. It lies in one free range. */
+/* Makes the range [offset, offset + bytes) live. It must be in one free range. */
 static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
 {
     heap_map(h, offset, bytes);
@@ -414,10 +416,10 @@ struct graph_allocation *graph_allocation_at(const struct address_info *info)
     return a;
 }
 
-/* ---- the laws ---- */
+/* ---- invariants ---- */
 
-/* Is each address that was given out in one free range, or in one allocation that its graph does
- * not free? */
+/* Returns whether each address that was given out is in one free range, or in one allocation that
+ * its graph does not free. */
 static bool va_is_valid(const struct graph_memory *m)
 {
     size_t sum = graph_va_free_bytes(&m->va, 0, SIZE_MAX);

@@ -1,11 +1,15 @@
-/* The physical memory of graphs. Documented (CUDA programming guide, "graph memory nodes", physical
- * memory management): a launch does not get the memory of a graph that may run at the same time,
- * nor what an unfreed allocation lies on; nothing goes back by itself. Measured
- * (simulator/tests/facts/probe-graphs.txt, "graph_sizes", "graph_sharing"; probe-graph-nodes.txt,
- * "trims"): it comes in segments of 32 MiB; a launch takes segments whose last use was in its own
- * stream or is over, and whether the host has acquired that does not matter; an event that puts the
- * other launch first does not count. What is reserved is all called used, until a trim. Assumed: a
- * graph keeps the segments that it has when their last use happens before the launch; graphs that
+/* The physical memory of graphs, in segments of 32 MiB.
+ *
+ * Documented (CUDA programming guide, "graph memory nodes", physical memory management): a launch
+ * does not get the memory of a graph that may run at the same time, nor memory under an unfreed
+ * allocation, and nothing is released by itself.
+ *
+ * Measured (simulator/tests/facts/probe-graphs.txt, "graph_sizes", "graph_sharing";
+ * probe-graph-nodes.txt, "trims"): a launch takes segments whose last use was in its own stream or
+ * has ended, whether or not the host has acquired that. An event that orders the other launch first
+ * does not count. All reserved memory is reported as used until a trim.
+ *
+ * Assumed: a graph keeps its segments if their last use happens before the launch. Graphs that
  * share a segment do not see each other's bytes. */
 #include "graph/graph_segments.h"
 
@@ -17,22 +21,22 @@ struct graph_segment {
     /* The epoch of its last use. */
     uint32_t slot;
     uint64_t seq;
-    /* When that was a free in a stream: the graph whose allocation it was; else NULL. */
+    /* If the last use was a free in a stream: the graph that had the allocation; otherwise NULL. */
     const struct graph_segments *freed_by;
-    /* How many allocations lie on it. */
+    /* The number of allocations on it. */
     uint32_t allocations;
-    /* How many segments of graphs' addresses it backs. */
+    /* The number of segments of graphs' addresses that it backs. */
     uint32_t graphs;
     /* The number of the launch that took it last, and whether that has to wait for its last use. */
     uint64_t launch;
     bool is_awaited;
-    /* What graph_segments_count has counted. */
+    /* The counts of graph_segments_count. */
     uint32_t counted_allocations, counted_graphs;
 };
 
-/* Needs the lock. Each device has a list of its physical segments, in the order in which they came.
- * Law: `graphs` of a segment is how many entries of all struct graph_segments point to it, and its
- * `allocations` is how many allocations of graphs lie on it. */
+/* Needs the lock. Each device has a list of its physical segments, in the order of their creation.
+ * Invariant: a segment's `graphs` is the number of entries of all struct graph_segments that point
+ * to it, and its `allocations` is the number of graphs' allocations on it. */
 static struct {
     struct {
         struct graph_segment *segments;
@@ -67,14 +71,15 @@ struct graph_figures *graph_segments_figures(int device)
 
 void graph_segments_begin_launch(void) { physical.current_launch++; }
 
-/* May a launch in `s` take the segment? */
+/* Returns whether a launch in `s` may take the segment. */
 static bool is_available(const struct graph_segment *segment, const struct stream *s)
 {
     return !segment->allocations && segment->launch != physical.current_launch
         && (segment->slot == s->slot || last_use_is_over(segment));
 }
 
-/* May it keep one that backs its graph already? `before`: what comes before the launch. */
+/* Returns whether the launch may keep a segment that already backs its graph. `before` is what
+ * precedes the launch. */
 static bool can_keep(const struct graph_segment *segment, const struct stream *s,
                      const struct vector_clock *before)
 {
@@ -96,8 +101,9 @@ static struct graph_segment *find_segment(int device, const struct stream *s, si
     return *end;
 }
 
-/* Does the launch only have to wait for the free of what its own graph allocated there? Measured
- * (probe-graph-again.txt, "freed_in_t_pending"): it does so on the device, and keeps its memory. */
+/* Returns whether the launch only has to wait for the free of its own graph's allocation there. It
+ * does so on the device and keeps its memory (measured: probe-graph-again.txt,
+ * "freed_in_t_pending"). */
 static bool can_keep_after_free(const struct graph_segment *segment, const struct graph_segments *b)
 {
     return segment->freed_by == b && !segment->allocations
@@ -114,7 +120,7 @@ bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream
             b->segments[b->count++] = NULL;
     }
     struct graph_segment *segment = b->segments[x];
-    /* Another allocation of this launch lies on it. */
+    /* Another allocation of this launch is on the segment. */
     if (segment && segment->launch == physical.current_launch)
         return true;
     b->previous[x] = segment;
@@ -181,7 +187,7 @@ void graph_segments_unmap(struct graph_segments *b, struct heap *h)
 {
     for (size_t x = 0; x < b->count; x++) {
         struct graph_segment *segment = b->segments[x];
-        /* One that is not mapped was taken by an upload or by a launch that failed, and no work of
+        /* A segment that is not mapped was taken by an upload or by a failed launch, and no work of
          * this graph uses it. */
         bool mapped = segment && heap_is_mapped(h, x * settings.segment, settings.segment);
         if (!segment || (mapped && (!h->idle_owner[x] || !last_use_is_over(segment))))
@@ -210,7 +216,7 @@ size_t graph_segments_release(int device)
     return released;
 }
 
-/* ---- the laws ---- */
+/* ---- invariants ---- */
 
 void graph_segments_count_begin(void)
 {

@@ -1,8 +1,7 @@
-/* The physical memory that a device keeps for graphs: segments of 32 MiB, which graphs that cannot
- * run at the same time share.
- *
- * All of these functions need the lock. A physical segment belongs to its device; the two arrays of
- * a struct graph_segments belong to its graph_memory, which frees them. */
+/* The physical memory that a device has for graphs: segments of 32 MiB, which graphs that cannot
+ * run at the same time share. A physical segment belongs to its device. The two arrays of a struct
+ * graph_segments belong to its graph_memory, which frees them. All of these functions need the
+ * lock. */
 #ifndef SIM_GRAPH_GRAPH_SEGMENTS_H
 #define SIM_GRAPH_GRAPH_SEGMENTS_H
 
@@ -11,51 +10,52 @@
 
 struct graph_segment;
 
-/* What backs the addresses of one graph on one device. */
+/* The physical segments behind the addresses of one graph on one device. */
 struct graph_segments {
     int device;
-    /* For each segment of the addresses the physical one, or NULL. */
+    /* The physical segment of each segment of addresses, or NULL. */
     struct graph_segment **segments;
-    /* What backed it before the last launch took one for it. */
+    /* The physical segments before the last launch took new ones. */
     struct graph_segment **previous;
     size_t count;
 };
 
-/* Begins a launch. A physical segment that the launch takes backs one segment of its addresses. */
+/* Begins a launch. Each physical segment that the launch takes backs one segment of its
+ * addresses. */
 void graph_segments_begin_launch(void);
-/* Takes a physical segment for segment `x` of the addresses, for a launch in `s`, which comes after
- * what is in `before`: the one that backs it, if that order allows or the stream has only to be
- * made to wait for a free; else one that nothing can be using; else a new one, and then it adds 1
- * to `grown`. Sets `moved` when it is another than before. Returns false when the device has no
- * more. */
+/* Takes a physical segment for segment `x` of the addresses, for a launch in `s` that comes after
+ * everything in `before`. It takes the present one, if that order allows or the stream can wait for
+ * a free; otherwise one that nothing can be using; otherwise a new one, which adds 1 to `grown`.
+ * Sets `moved` if it is not the present one. Returns false if the device has no more. */
 bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s,
                          const struct vector_clock *before, size_t *grown, bool *moved);
-/* Makes the stream wait for the free for which the launch that took segment `x` has to. */
+/* Makes the stream wait for the free that precedes this launch's use of segment `x`, if there is
+ * one. */
 void graph_segments_wait(struct graph_segments *b, size_t x, struct stream *s);
-/* Puts back what backed segment `x` before this launch, which fails: pending launches of the graph
- * use it. */
+/* Restores the physical segment that `x` had before this launch, which fails, because pending
+ * launches of the graph use it. */
 void graph_segments_undo(struct graph_segments *b, size_t x);
 /* Remembers work `seq` of `s` as the last use of segment `x`. */
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
-/* The same for a free of what this graph allocated there. */
+/* Does the same for a free of what this graph allocated there. */
 void graph_segments_freed(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
-/* Counts an allocation that lies on segment `x` (`on`), or one that does so no more. */
+/* With `on`, counts an allocation on segment `x`; otherwise, one that ended. */
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on);
-/* Unmaps the segments of `h` that no allocation lies on. What pending work uses stays. */
+/* Unmaps the segments of `h` that have no allocation and are not used by pending work. */
 void graph_segments_unmap(struct graph_segments *b, struct heap *h);
-/* Gives back to the device all segments that back nothing. Returns how many. */
+/* Gives all segments that back nothing back to the device. Returns their number. */
 size_t graph_segments_release(int device);
 
-/* The four figures of a device. Measured (probe-graphs.txt, "graph_sizes"): what is reserved is all
- * called used, and each has a watermark of its own. */
+/* The four figures of a device. All reserved memory is reported as used, and each figure has a
+ * watermark of its own (measured: probe-graphs.txt, "graph_sizes"). */
 struct graph_figures {
     size_t used, used_high, reserved, reserved_high;
 };
 struct graph_figures *graph_segments_figures(int device);
 
-/* Check the law of graph_segments.c. Between begin and end, graph_segments_count is called for each
- * segment that a graph has and for each on which an allocation lies. The end returns NULL, or a
- * sentence when the counts are not those of the segments. */
+/* Check the invariant of graph_segments.c. Between begin and end, graph_segments_count is called
+ * for each segment that a graph has and for each segment under an allocation. The end returns NULL,
+ * or a sentence if the counts differ from the segments'. */
 void graph_segments_count_begin(void);
 void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation);
 const char *graph_segments_count_end(void);

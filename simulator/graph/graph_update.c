@@ -1,13 +1,14 @@
-/* Other parameters for an executable graph, from a graph of the same form. Nodes are partners that
- * have the same index in the order of graph_flatten: two graphs that the same calls made have the
- * same order (assumed: a driver pairs by the order of the edges, and finds partners in more). */
+/* Updates an executable graph from a graph of the same form. Two nodes are partners if they have
+ * the same index in the order of graph_flatten. Graphs that were made by the same calls have the
+ * same order. (Assumed: a driver pairs nodes by the order of the edges, and finds partners in more
+ * graphs.) */
 #include "graph/graph_update.h"
 
 #include "mem/memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* The device that memory is on; NO_DEVICE: the host's. */
+/* Returns the device of the memory, or NO_DEVICE for the host's. */
 static int place_of(const void *address)
 {
     struct address_info a = memory_find(address);
@@ -26,12 +27,13 @@ bool graph_task_may_become(const struct task *old, const struct task *changed)
     return !copies || place_of(old->from) == place_of(changed->from);
 }
 
-/* What hinders node `i` from getting the task of its partner? */
+/* Returns why node `i` cannot get the task of its partner. */
 static enum cudaGraphExecUpdateResult compare_task(const struct exec_node *p, const struct node *n)
 {
     if (task_type(&p->task) != task_type(&n->task))
         return cudaGraphExecUpdateErrorNodeTypeChanged;
-    /* Measured (probe-graph-nodes.txt, "updates"): an allocation of another graph is this. */
+    /* Measured (probe-graph-nodes.txt, "updates"): the result for an allocation of another
+     * graph. */
     if (p->task.allocation != n->task.allocation)
         return cudaGraphExecUpdateError;
     if (!graph_task_may_become(&p->task, &n->task)
@@ -40,8 +42,8 @@ static enum cudaGraphExecUpdateResult compare_task(const struct exec_node *p, co
     return cudaGraphExecUpdateSuccess;
 }
 
-/* Does the partner depend on the same nodes? Returns the first dependency that differs in `from`.
- */
+/* Returns whether the partner depends on the same nodes. Otherwise sets `from` to the first
+ * dependency that differs. */
 static bool has_same_edges(const struct exec_node *p, const struct node *n, struct node **from)
 {
     if (p->dependency_count != n->dependency_count)
@@ -54,7 +56,7 @@ static bool has_same_edges(const struct exec_node *p, const struct node *n, stru
     return true;
 }
 
-/* Compares all; `result` gets the first reason against it. */
+/* Compares all nodes. `result` gets the first obstacle. */
 static void compare(const struct graph_exec *x, struct node *const *sorted,
                     cudaGraphExecUpdateResultInfo *result)
 {

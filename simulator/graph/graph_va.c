@@ -1,9 +1,9 @@
-/* Which addresses the allocation nodes of a graph get. */
+/* Assigns addresses to the allocation nodes of a graph. */
 #include "graph/graph_va.h"
 
 #include "os/os.h"
 
-/* Addresses that were given out and freed again; nodes that come after `freed_by` may have them. */
+/* Addresses that were freed again. Nodes that come after `freed_by` may have them. */
 struct graph_va_range {
     struct graph_va_range *next;
     size_t from, bytes;

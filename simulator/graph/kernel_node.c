@@ -1,5 +1,5 @@
-/* Kernel nodes. The codes are documented where the documentation names them (CUDA Runtime API,
- * cudaGraphAddKernelNode), else assumed; no device was asked. */
+/* Kernel nodes. The codes are documented if the documentation names them (CUDA Runtime API,
+ * cudaGraphAddKernelNode), otherwise assumed. No device was asked. */
 #include "graph/kernel_node.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "os/os.h"
 #include "run/device_variable.h"
 
-/* The values of a kernel's arguments, and where they are. */
+/* The values of a kernel's arguments, and pointers to them. */
 struct kernel_arguments {
     int *data;
     int value;
@@ -38,18 +38,18 @@ static bool is_empty(dim3 d) { return !d.x || !d.y || !d.z; }
 
 static cudaError_t check_params(const struct cudaKernelNodeParams *p)
 {
-    /* Documented: arguments come in one of two ways, not in both. Assumed: all kernels here have
-     * arguments, so none at all is an error too. */
+    /* Documented: arguments come in one of two ways, not in both. Assumed: giving none is an error
+     * too, because all kernels here have arguments. */
     if (!p->kernelParams == !p->extra)
         return cudaErrorInvalidValue;
     if (p->extra)
         return refuse_extra();
-    /* Assumed: as documented for cudaLaunchKernel's driver counterpart. Whatever its size, the
-     * kernels of kernels.cu do the same. */
+    /* Assumed: as documented for the driver's counterpart of cudaLaunchKernel. The kernels of
+     * kernels.cu do the same whatever the size is. */
     return is_empty(p->gridDim) || is_empty(p->blockDim) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* The task of a kernel that nvcc built; the caller releases what was in the task before. */
+/* Makes the task of a kernel that nvcc built. The caller releases what the task had before. */
 static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *p,
                              struct registered_kernel *k)
 {
@@ -80,7 +80,7 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
     struct registered_kernel *k = kind == TASK_EMPTY ? registry_kernel(p->func) : NULL;
     if (k)
         return nvcc_task(t, p, k);
-    /* Documented for a function that is none; assumed for NULL. */
+    /* Documented for a value that is no function; assumed for NULL. */
     if (kind == TASK_EMPTY)
         return cudaErrorInvalidDeviceFunction;
     cudaError_t e = check_params(p);
@@ -100,7 +100,7 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
     return cudaSuccess;
 }
 
-/* Is the node a kernel of kernels.h? */
+/* Returns cudaSuccess for a node with a kernel of kernels.h, or an error. */
 static cudaError_t check_kind(const struct task *t)
 {
     if (t->kind == TASK_FILL || t->kind == TASK_ADD || t->kind == TASK_HOLD
@@ -116,7 +116,8 @@ static cudaError_t check_kind(const struct task *t)
     return cudaErrorNotSupported;
 }
 
-/* The parameters of a kernel that nvcc built, and its arguments' values, in one piece of memory. */
+/* The parameters of a kernel that nvcc built and the values of its arguments, in one piece of
+ * memory. */
 static void nvcc_params(struct node *n, struct cudaKernelNodeParams *p)
 {
     const struct nvcc_kernel *k = n->task.nvcc_kernel;
@@ -162,7 +163,7 @@ cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
                                        .kernelParams = a->pointers};
     if (!is_empty(p->gridDim))
         return cudaSuccess;
-    /* Captured: as kernels.cu launches it. */
+    /* Captured: the shape with which kernels.cu launches it. */
     size_t blocks = (t->count + 255) / 256;
     p->gridDim = (dim3){blocks < 1024 ? (unsigned)blocks : 1024, 1, 1};
     p->blockDim = (dim3){256, 1, 1};
