@@ -1,7 +1,7 @@
-/* The ipc table: what processes did to an allocation. The accesses of one stream are a chain, the
- * newest first: who has waited for one has waited for all behind it, so a search ends there. What
- * some host has acquired, and what a later access of the same stream repeats, is taken out, when a
- * chain has doubled since the last time. */
+/* The ipc table's accesses. The accesses of one stream form a chain, the newest first. Waiting for
+ * one covers all older ones, so a search ends at the first that is ordered. When a chain has
+ * doubled, accesses are removed that some host has acquired or that a later access of the stream
+ * repeats. */
 #include "ipc/ipc_table_file.h"
 
 #include <string.h>
@@ -9,18 +9,18 @@
 #include "os/os.h"
 #include "os/process.h"
 
-/* Assumed: of so few accesses it does not pay to look which are over. */
+/* Assumed: with so few accesses, pruning does not pay. */
 #define FEW_ACCESSES 16
-/* Assumed: so many nodes are wanted in vain before all are looked at once more. */
+/* Assumed: after a sweep that freed nothing, this many requests for nodes fail before the next. */
 #define SWEEP_PAUSE 1000
 
 /* Needs the lock. */
 static struct {
     bool reported_full;
-    /* The different accesses of a chain by their hash, while it is pruned; NULL: none there. */
+    /* A hash table of the chain's distinct accesses while it is pruned. NULL: empty slot. */
     const struct ipc_access **different;
     uint32_t different_capacity;
-    /* What ipc_table_unordered returns. */
+    /* The result of ipc_table_unordered. */
     struct ipc_access *found;
     uint32_t found_capacity;
 } accesses;
@@ -67,14 +67,14 @@ void ipc_entry_clear(struct ipc_table_header *h, struct ipc_entry *entry)
     }
 }
 
-/* ---- what is over ---- */
+/* ---- pruning ---- */
 
 static uint64_t acquired_of(const struct ipc_chain *chain)
 {
     return process_clock_acquired(process_clock_of(chain->process), chain->slot);
 }
 
-/* Ends the chain where the accesses begin that some host has acquired. */
+/* Cuts the chain off at the first access that some host has acquired. */
 static void cut_acquired(struct ipc_table_header *h, struct ipc_chain *chain)
 {
     uint64_t acquired = acquired_of(chain);
@@ -90,13 +90,13 @@ static void cut_acquired(struct ipc_table_header *h, struct ipc_chain *chain)
     }
 }
 
-/* Is it the same, done again? */
+/* Returns whether the second access repeats the first. */
 static bool is_repeated(const struct ipc_access *a, const struct ipc_access *b)
 {
     return a->from == b->from && a->to == b->to && a->write == b->write && a->kind == b->kind;
 }
 
-/* Returns whether the access is new to the table of different ones, where it then is. */
+/* Returns whether the access is not in the hash table yet, and adds it. */
 static bool add_different(const struct ipc_access *a, uint32_t capacity)
 {
     uint64_t hash = (a->from * 31 + a->to) * 0x9E3779B97F4A7C15u + a->write * 4u + a->kind;
@@ -109,7 +109,7 @@ static bool add_different(const struct ipc_access *a, uint32_t capacity)
     return is_new;
 }
 
-/* Returns how many nodes the chain has. */
+/* Returns the number of nodes in the chain. */
 static uint32_t count_chain(struct ipc_table_header *h, const struct ipc_chain *chain)
 {
     uint32_t count = 0;
@@ -119,7 +119,7 @@ static uint32_t count_chain(struct ipc_table_header *h, const struct ipc_chain *
     return count;
 }
 
-/* Takes out what a later access of the chain repeats. */
+/* Removes accesses that a later one of the chain repeats. */
 static void drop_repeated(struct ipc_table_header *h, struct ipc_chain *chain)
 {
     uint32_t capacity = 64, left = count_chain(h, chain), *at = &chain->newest;
@@ -151,7 +151,7 @@ static void prune(struct ipc_table_header *h, struct ipc_chain *chain)
     chain->next_prune = 2 * chain->count + FEW_ACCESSES;
 }
 
-/* Takes out of an entry what is over. */
+/* Removes from an entry what no longer matters. */
 static void sweep_entry(struct ipc_table_header *h, struct ipc_entry *entry)
 {
     uint32_t *at = &entry->first_chain;
@@ -169,7 +169,7 @@ static void sweep_entry(struct ipc_table_header *h, struct ipc_entry *entry)
     }
 }
 
-/* Returns a node that is free, or was never used; 0: there is none. */
+/* Returns a free or never used node, or 0 if there is none. */
 static uint32_t free_node(struct ipc_table_header *h)
 {
     uint32_t number = h->free_node;
@@ -213,7 +213,7 @@ uint32_t ipc_node_take(struct ipc_table *t)
 
 /* ---- adding ---- */
 
-/* Returns the chain of the access; NULL: there is no node for it. Chains that are over go. */
+/* Returns the access's chain, or NULL if there is no node for it. Removes chains that ended. */
 static struct ipc_chain *find_chain(struct ipc_table *t, struct ipc_entry *entry,
                                     const struct ipc_access *access)
 {
@@ -266,7 +266,7 @@ void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access)
     struct ipc_table_header *h = t->header;
     process_clock_add_slot(access->slot);
     os_shm_lock(&h->lock);
-    /* This comes first: it may end chains. */
+    /* Take the node first, because this may remove chains. */
     uint32_t number = ipc_node_take(t);
     struct ipc_chain *chain = number ? find_chain(t, ipc_table_entry_of(ipc_ref), access) : NULL;
     if (chain)
@@ -287,8 +287,8 @@ static void add_found(const struct ipc_access *access, uint32_t at)
     accesses.found[at] = *access;
 }
 
-/* Must one of the two come before the other? Of no bytes (a prefetch, a gate) nothing overlaps, and
- * only a free must come after it. */
+/* Returns whether one of the two must come before the other. An access of no bytes (a prefetch or a
+ * gate) overlaps nothing, so only a free must come after it. */
 static bool is_conflict(const struct ipc_access *a, const struct ipc_access *later)
 {
     if (later->kind == IPC_FREE)
@@ -297,7 +297,7 @@ static bool is_conflict(const struct ipc_access *a, const struct ipc_access *lat
         && a->from != a->to && later->from != later->to;
 }
 
-/* Did this process do it through the same pointer? */
+/* Returns whether this process made the access, through the same pointer. */
 static bool is_own(const struct ipc_access *a, const struct ipc_access *later)
 {
     return a->process.process == later->process.process && a->role == later->role
@@ -311,7 +311,7 @@ static bool is_own_chain(const struct ipc_chain *chain, const struct ipc_access 
 }
 
 /* Adds the chain's accesses that are newer than `ordered` to those found, the oldest first. Returns
- * how many are found then. */
+ * the new number of accesses found. */
 static uint32_t find_in_chain(struct ipc_table_header *h, const struct ipc_chain *chain,
                               const struct ipc_access *later, uint64_t ordered, uint32_t found)
 {

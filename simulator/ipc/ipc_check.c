@@ -1,10 +1,10 @@
-/* The checker across processes. An access of another process comes before one of ours when an
- * interprocess event puts it there, or when the host of any process has acquired it: a program that
- * waits there, or sends a message from a host function, is correct. How messages travel is not
- * seen, so more than that is not required (assumed: no correct program is reported). For the same
- * reason an access that is queued behind a host function which has not returned is neither reported
- * nor compared with: that function may wait for the other process. A process that has ended orders
- * nothing, and nothing is reported of it. */
+/* The checker across processes. An access of another process comes before one of ours if an
+ * interprocess event orders them, or if the host of any process has acquired it, because a program
+ * that waits there, or sends a message from a host function, is correct. The simulation cannot see
+ * messages, so it requires no more than that (assumed: no correct program is reported). For the
+ * same reason, an access that is queued after an unfinished host function is neither reported nor
+ * compared with, since that function may wait for the other process. A process that has ended
+ * orders nothing, and nothing is reported about it. */
 #include "ipc/ipc_check.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "ipc/remote_clock.h"
 #include "os/process.h"
 
-/* `id`: of the allocation in this process. */
+/* `id` is the allocation's number in this process. */
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
                                      bool write, enum ipc_role role, uint32_t id)
 {
@@ -34,13 +34,13 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
     return access;
 }
 
-/* Operation `seq` of a stream; NULL: what the host does now. */
+/* Operation `seq` of a stream or, if `s` is NULL, what the host does now. */
 struct operation {
     const struct stream *s;
     uint64_t seq;
 };
 
-/* Returns up to where the work of another process's slot, or of one here, comes before an
+/* Returns the epoch up to which the work of a slot, of this or another process, comes before an
  * operation. */
 static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const void *context)
 {
@@ -54,13 +54,13 @@ static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const
     return by_order > by_host ? by_order : by_host;
 }
 
-/* Did a process do it that has ended since? */
+/* Returns whether the process that made the access has ended. */
 static bool is_of_ended(const struct ipc_access *access)
 {
     return process_clock_is_over(process_clock_of(access->process));
 }
 
-/* A process may import what it has exported itself; then both are in one process. */
+/* A process may import what it exported itself; then both are the same process. */
 static bool is_in_this_process(const struct ipc_access *access)
 {
     return access->process.process == os_process();
@@ -84,7 +84,8 @@ static struct phrase describe_access(const struct ipc_access *access)
     return p;
 }
 
-/* The other process's call has no location in a source here: the kind stands for it. */
+/* Begins a report. The source line of the other process's call is unknown here, so the kind of
+ * hazard takes its place. */
 static bool begin_report(enum hazard kind, const struct origin *origin)
 {
     struct origin other = {.call = hazard_name(kind)};
@@ -169,7 +170,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
         ipc_table_add_access(ipc_ref, &access);
 }
 
-/* Reports that the exporter's allocation is freed while a process has it imported. */
+/* Reports that the exporter frees an allocation while another process has it imported. */
 static void report_held_free(struct shadow_ref ref, uint64_t importer, const struct origin *origin)
 {
     bool here = importer == os_process();
@@ -193,8 +194,8 @@ static void report_held_free(struct shadow_ref ref, uint64_t importer, const str
     report_end(ref.id);
 }
 
-/* The exporter frees. Documented: each importer must have freed before. One that has not is
- * reported. */
+/* Called when the exporter frees. Documented: each importer must have freed before, so this reports
+ * one that has not. */
 static void check_importers(struct shadow_ref ref, const struct origin *origin)
 {
     struct ipc_processes importers = ipc_table_importers(ref.shadow->ipc_ref);
@@ -203,7 +204,7 @@ static void check_importers(struct shadow_ref ref, const struct origin *origin)
             report_held_free(ref, importers.list[i], origin);
 }
 
-/* Reports that nothing orders the exporter's free after another process's use or free. */
+/* Reports that the exporter's free is not ordered after a use or free by another process. */
 static void report_early_free(struct shadow_ref ref, const struct ipc_access *earlier,
                               const struct origin *origin)
 {

@@ -1,4 +1,4 @@
-/* Events of several processes. */
+/* Interprocess events. */
 #include "ipc/ipc_event.h"
 
 #include <string.h>
@@ -12,23 +12,23 @@
 #include "sched/happens_before.h"
 
 #define MAGIC IPC_EVENT_MAGIC
-/* Assumed: enough for most records. A file grows when a record has more. */
+/* Assumed: enough for most records. A file grows if a record needs more. */
 #define FIRST_EPOCHS 32
-/* Microseconds between two looks whether the other process is alive. */
+/* Microseconds between checks whether the other process is alive. */
 #define LIVENESS_INTERVAL_US 20000
 
-/* A record of the event: its number, from 1 up, and its epoch in the process that made it. */
+/* A record of the event: its number, from 1 up, and its epoch in the recording process. */
 struct event_record {
     uint64_t number, seq;
     struct clock_name recorder;
     uint32_t slot;
 };
 
-/* The file, which all processes map. Law: `newest` is the newest record, number 0 before the first,
- * and `epochs` is its vector clock, but for what some host had acquired. Both are written with
- * `lock` held; the number is read without it. `reached` is the greatest number of a record that is
- * reached: who recorded the newest may have ended since, and its clock with it. What another
- * process wrote is never trusted with memory. */
+/* The file that all processes map. Invariant: `newest` is the newest record (number 0 before the
+ * first), and `epochs` is its vector clock without what some host had acquired. Both are written
+ * with `lock` held; the number is read without it. `reached` is the highest number of a reached
+ * record, for the case that the process of the newest record has ended, and its clock with it.
+ * Nothing that another process wrote is trusted as an index or a size. */
 struct event_state {
     uint64_t magic, id, lock;
     struct event_record newest;
@@ -38,24 +38,24 @@ struct event_state {
 };
 
 struct ipc_event {
-    /* The first member, so that the two have one address. */
+    /* First member, so that both have the same address. */
     struct remote_event remote;
     struct event_state *state;
-    /* How many epochs are mapped. */
+    /* The number of epochs that are mapped. */
     uint32_t room;
     int file;
     int device;
     uint32_t users;
-    /* It is another process's. */
+    /* Opened here: the event of another process. */
     bool opened;
-    /* Of this process's last record: its number, and the record, which is only compared. */
+    /* This process's last record: its number, and the record, which is only compared. */
     uint64_t own_number;
     const struct record *own_record;
     struct ipc_event_address address;
 };
 
-/* A record that an operation or the host waits for, or that an operation reaches. A user of the
- * event, and where it waits of the clock too. */
+/* A record for which an operation or the host waits, or which an operation reaches. It counts as a
+ * user of the event and, for a wait, of the clock. */
 struct record_wait {
     struct ipc_event *event;
     struct event_record record;
@@ -84,7 +84,7 @@ static size_t state_bytes(uint32_t epochs)
     return sizeof(struct event_state) + (size_t)epochs * sizeof(struct remote_epoch);
 }
 
-/* Maps the file with at least so many epochs. Returns false when it is shorter. */
+/* Maps the file with at least this many epochs. Returns false if it is shorter. */
 static bool map_state(struct ipc_event *event, uint32_t epochs)
 {
     size_t bytes = os_fd_size(event->file);
@@ -103,7 +103,7 @@ static bool map_state(struct ipc_event *event, uint32_t epochs)
     return true;
 }
 
-/* The event owns the file. Returns NULL when it is none. */
+/* The event owns the file. Returns NULL if the file is not an event's. */
 static struct ipc_event *map_event(int file, int device)
 {
     struct ipc_event *event = os_allocate(sizeof *event);
@@ -116,7 +116,7 @@ static struct ipc_event *map_event(int file, int device)
     return NULL;
 }
 
-/* Removes one user; with the last, the event ends. */
+/* Removes one user. The event ends with its last user. */
 static void release(struct ipc_event *event)
 {
     if (--event->users)
@@ -162,7 +162,7 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     event->address = *address;
     if (event->state->magic == MAGIC && event->state->id == address->id)
         return event;
-    /* The descriptor's number has been given to another file since. */
+    /* The descriptor's number has since been given to another file. */
     release(event);
     return NULL;
 }
@@ -190,7 +190,7 @@ static bool is_number_reached(const struct ipc_event *event, uint64_t number)
     return __atomic_load_n(&event->state->reached, __ATOMIC_ACQUIRE) == number;
 }
 
-/* A record is reached. The wait is freed with the operation. */
+/* Called when a record is reached. The wait is freed with the operation. */
 static void effect_reached(struct op *op)
 {
     struct record_wait *w = op->remote_record;
@@ -203,7 +203,7 @@ static void effect_reached(struct op *op)
     release(w->event);
 }
 
-/* Writes a new record with this vector clock, and its number to `record`. */
+/* Writes a new record with this vector clock, and stores its number in `record`. */
 static void write_newest(struct ipc_event *event, struct event_record *record,
                          const struct vector_clock *vc)
 {
@@ -270,7 +270,7 @@ static struct event_record read_newest(struct ipc_event *event, struct vector_cl
         if (count <= event->room)
             memcpy(epochs, state->epochs, count * sizeof *epochs);
         os_shm_unlock(&state->lock);
-        /* Another process may have made the file longer. */
+        /* Another process may have extended the file. */
     } while (count > event->room && map_state(event, count));
     if (count <= event->room)
         remote_clock_import(vc, epochs, count);
@@ -294,18 +294,19 @@ static void end_wait(struct record_wait *w)
     release(w->event);
 }
 
-/* Returns whether the record is reached, as far as can be seen. */
+/* Returns whether the record has been reached, as far as this process can see. */
 static bool is_reached(const struct record_wait *w)
 {
     if (is_number_reached(w->event, w->record.number)
         || process_clock_reached(w->clock, w->record.slot, w->record.seq))
         return true;
-    /* Without that clock a later record that is reached stands for it (assumed). */
+    /* Without the clock, a later record that was reached proves it (assumed). */
     return !process_clock_has(w->clock, w->record.slot)
         && __atomic_load_n(&w->event->state->reached, __ATOMIC_ACQUIRE) >= w->record.number;
 }
 
-/* Ends the wait for a process that comes to no more records, and all further calls of this one. */
+/* Ends the wait for a process that will reach no more records, and fails all further calls of this
+ * process. */
 static void fail_wait(const struct record_wait *w, bool device_failed)
 {
     int pid = os_process_pid(w->record.recorder.process);
@@ -321,7 +322,7 @@ static void fail_wait(const struct record_wait *w, bool device_failed)
     device_fault(cudaErrorExternalDevice);
 }
 
-/* Returns whether the wait is over: the record is reached, or it never will be. */
+/* Returns whether the wait is over: the record has been reached or never will be. */
 static bool wait_is_over(struct record_wait *w)
 {
     if (is_reached(w))
@@ -332,7 +333,7 @@ static bool wait_is_over(struct record_wait *w)
     w->checked_at = os_clock_us();
     if (!has_failed && !process_clock_is_over(w->clock))
         return false;
-    /* It may have come there just before. */
+    /* Check again, because the process may have reached it just before it ended. */
     if (!is_reached(w))
         fail_wait(w, has_failed);
     return true;

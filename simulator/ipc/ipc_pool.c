@@ -15,8 +15,8 @@
 
 #define MAGIC 0x31727470656d6973u
 
-/* What cudaMemPoolExportPointer writes: the same bytes for the same allocation (measured:
- * probe-ipc.txt, "pool_export"). So it has no padding, whose bytes would be chance. */
+/* The output of cudaMemPoolExportPointer. The same allocation gives the same bytes (measured:
+ * probe-ipc.txt, "pool_export"), so there is no padding, whose bytes would be random. */
 struct exported_pointer {
     uint64_t magic, pool, generation, offset, bytes;
     int32_t entry, unused;
@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct exported_pointer) == 5 * sizeof(uint64_t) + 2 * siz
 _Static_assert(sizeof(struct exported_pointer) <= sizeof(struct cudaMemPoolPtrExportData),
                "an exported pointer fits");
 
-/* For each descriptor below `top`: has it been an exported pool's? */
+/* For each descriptor below `top`: whether it has been an exported pool's. */
 static struct {
     bool *was;
     int top;
@@ -72,8 +72,8 @@ cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
     NEEDS_LOCK();
     if (!p->ipc_table || p->imported)
         return cudaErrorInvalidValue;
-    /* Measured (probe-ipc.txt, "pool_other_types"), where no fabric is set up: then neither type
-     * can be exported. */
+    /* Measured where no fabric is set up (probe-ipc.txt, "pool_other_types"): then neither type can
+     * be exported. */
     if (p->props.handleTypes & cudaMemHandleTypeFabric)
         return cudaErrorNotPermitted;
     int fd = os_fd_dup(p->heap.file);
@@ -118,16 +118,16 @@ static struct pool *find_imported(uint64_t id)
     return NULL;
 }
 
-/* Does a pool there come with a descriptor? Assumed: in another process a pool of the host's memory
- * is one, too. */
+/* Returns whether a pool at this location comes with a descriptor. Assumed: a pool in host memory
+ * of another process does, too. */
 static bool is_location(int location)
 {
     return location == LOCATION_HOST_NUMA || device_exists(location);
 }
 
-/* Returns the pool in a file that another process exported; NULL: there is none. The file belongs
- * to a new pool then, else it is closed. Measured (probe-ipc.txt, "pool_import"): a pool that was
- * imported before is the same again. */
+/* Returns the pool in a file that another process exported, or NULL. A new pool owns the file;
+ * otherwise the file is closed. A pool that was imported before is the same again (measured:
+ * probe-ipc.txt, "pool_import"). */
 static struct pool *import_file(int file)
 {
     struct ipc_table *table = ipc_table_open(file);
@@ -161,8 +161,8 @@ cudaError_t ipc_pool_import(int descriptor, struct pool **p)
     return *p ? cudaSuccess : cudaErrorUnknown;
 }
 
-/* Where the host touches memory that processes share, what the others' devices do there is not
- * seen: to close pages for it would harm a program that knows from a message that work is over. */
+/* Says that the host's touches of shared memory are not checked against the devices of other
+ * processes. Page guards would harm a program that knows from a message that work is over. */
 static void say_what_is_unchecked(const struct pool *p)
 {
     static bool said;
@@ -173,7 +173,7 @@ static void say_what_is_unchecked(const struct pool *p)
          "are not compared with the work of other processes.");
 }
 
-/* Gives an allocation an entry in its pool's table, unless it has one. Returns whether it has. */
+/* Gives an allocation an entry in its pool's table, if it has none. Returns whether it has one. */
 static bool ensure_entry(struct address_info *a)
 {
     struct shadow *shadow = &a->range->shadow;
@@ -196,8 +196,8 @@ cudaError_t ipc_pool_export_pointer(const void *pointer, struct cudaMemPoolPtrEx
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(pointer);
-    /* Measured (probe-ipc.txt, "pool_export"): an address inside an allocation is refused, like one
-     * outside; so is an allocation whose pool has not been exported before. */
+    /* Measured (probe-ipc.txt, "pool_export"): addresses inside or outside of an allocation are
+     * rejected, and so is an allocation whose pool has not been exported before. */
     if (a.kind != ADDRESS_ALLOCATED || !a.pool || !a.pool->exported || a.offset != a.range->offset)
         return cudaErrorInvalidValue;
     if (!ensure_entry(&a))
@@ -221,8 +221,8 @@ static struct shadow_ref shadow_of(const struct pool *p, struct range *r)
     return (struct shadow_ref){&r->shadow, r->id, p->heap.base + r->offset, r->requested};
 }
 
-/* Ends the life of imported allocations that lie over a new one: their exporter has freed them and
- * given their addresses out again (assumed). */
+/* Ends imported allocations that overlap a new one, since their exporter must have freed them and
+ * reused the addresses (assumed). */
 static void free_overlapping(const struct call *call, struct pool *p, size_t offset, size_t bytes)
 {
     struct range *r = p->heap.first;
@@ -235,16 +235,17 @@ static void free_overlapping(const struct call *call, struct pool *p, size_t off
         if (r->shadow.accesses)
             access_tree_clear(&r->shadow);
         pool_free_now(p, r);
-        /* Freeing may have joined ranges: from the start again. */
+        /* Start again, because freeing may have merged ranges. */
         r = p->heap.first;
     }
 }
 
-/* Returns whether the bytes and the table's entry, which others wrote, make sense for the pool. */
+/* Returns whether the bytes and the table's entry, both written by others, are valid for the
+ * pool. */
 static bool is_valid_import(const struct pool *p, const struct exported_pointer *e,
                             const struct ipc_allocation *allocation)
 {
-    /* Assumed: freed, and another allocation has its entry in the table. */
+    /* Assumed: it was freed, and its entry in the table is now another allocation's. */
     if (!allocation->generation || allocation->generation != e->generation)
         return false;
     return allocation->offset % ALIGNMENT == 0 && allocation->bytes
@@ -252,14 +253,14 @@ static bool is_valid_import(const struct pool *p, const struct exported_pointer 
         && round_up(allocation->bytes, ALIGNMENT) <= p->heap.limit - allocation->offset;
 }
 
-/* Maps the pool here, if it is not. Returns false when its file is too short, or there are no
+/* Maps the pool here, if it is not mapped. Returns false if the file is too short or there are no
  * addresses. */
 static bool open_heap(struct pool *p, size_t bytes)
 {
     return os_fd_size(p->heap.file) >= HEAP_FILE_HEADER + bytes && heap_open(&p->heap);
 }
 
-/* Takes the range of an imported allocation. Returns false when it cannot be taken. */
+/* Takes the range of an imported allocation. Returns false if it cannot be taken. */
 static bool take_imported(const struct call *call, struct pool *p, uint32_t ipc_ref,
                           const struct ipc_allocation *allocation)
 {
@@ -291,7 +292,7 @@ cudaError_t ipc_pool_import_pointer(const struct call *call, struct pool *p,
     if (!is_valid_import(p, &e, &allocation))
         return cudaErrorInvalidValue;
     uint32_t ipc_ref = ipc_table_ref(p->ipc_table, e.entry, IPC_IMPORTER);
-    /* Measured (probe-ipc.txt, "pool_freed_block"): succeeds all the same. */
+    /* Measured (probe-ipc.txt, "pool_freed_block"): the import still succeeds. */
     if (allocation.freed)
         ipc_check_imported_freed(call, ipc_ref);
     if (!open_heap(p, allocation.offset + round_up(allocation.bytes, ALIGNMENT)))

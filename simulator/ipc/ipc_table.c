@@ -1,5 +1,6 @@
-/* The ipc table: opening, allocations, imports. What another process wrote is never trusted with
- * memory: each index and size is checked here, and no list is longer than there are nodes. */
+/* The ipc table: opening, allocations, and imports. Nothing that another process wrote is trusted
+ * with memory: each index and size is checked here, and no list is longer than the number of
+ * nodes. */
 #include "ipc/ipc_table_file.h"
 
 #include "base/settings.h"
@@ -14,8 +15,8 @@
 _Static_assert(sizeof(struct ipc_table_header) <= HEAP_FILE_HEADER,
                "the header of a pool's file has a fixed size");
 
-/* Law: list[i] is the open table with index i; NULL where it was closed. Index 0 is never used, so
- * that no ipc_ref is 0. Needs the lock. */
+/* Needs the lock. Invariant: list[i] is the open table with index i, or NULL if it was closed.
+ * Index 0 is not used, so that no ipc_ref is 0. */
 static struct {
     struct ipc_table **list;
     uint32_t count;
@@ -82,7 +83,7 @@ struct ipc_table *ipc_table_new(int file, int location, size_t limit)
     return add_table(header, &header->pool);
 }
 
-/* What the compiler reads of the copy it must not read anew from the file. */
+/* Keeps the compiler from reading the file again where the copy is used. */
 static struct ipc_pool_info copy_pool_info(const struct ipc_table_header *header)
 {
     struct ipc_pool_info pool = header->pool;
@@ -97,7 +98,7 @@ struct ipc_table *ipc_table_open(int file)
                                         : NULL;
     if (!header)
         return NULL;
-    /* Another process may write there at any time: what was validated is what is used. */
+    /* Another process may write there at any time, so only what was validated is used. */
     struct ipc_pool_info pool = copy_pool_info(header);
     if (header->magic == MAGIC && pool.limit && pool.limit % settings.segment == 0
         && pool.limit <= 2048 * GiB)
@@ -191,7 +192,7 @@ struct ipc_processes ipc_table_importers(uint32_t ipc_ref)
 
 /* ---- allocations ---- */
 
-/* Returns an entry that was never used, else one that nobody needs any more, or NULL. */
+/* Returns an entry that was never used or is no longer needed, or NULL. */
 static struct ipc_entry *free_entry(struct ipc_table_header *h)
 {
     for (int i = 0; i < IPC_TABLE_ALLOCATIONS; i++)

@@ -1,5 +1,5 @@
-/* Clocks of processes. What another process wrote is never trusted with memory: a slot is looked up
- * only inside of the file that was mapped. */
+/* Clocks of processes. Nothing that another process wrote is trusted with memory: a slot is only
+ * looked up within the part of the file that was mapped. */
 #include "ipc/process_clock.h"
 
 #include "base/device_state.h"
@@ -7,10 +7,10 @@
 #include "os/process.h"
 
 #define MAGIC 0x316b636f6c636973u
-/* Assumed: enough for most programs. A file doubles when it is full. */
+/* Assumed: enough for most programs. A full file doubles. */
 #define FIRST_SLOTS 1024
 
-/* Law: epochs are never lowered. */
+/* Invariant: epochs never decrease. */
 struct slot_epochs {
     uint64_t acquired, reached;
 };
@@ -25,21 +25,21 @@ struct clock_file {
 struct process_clock {
     struct clock_name name;
     uint32_t index;
-    /* NULL: it cannot be read. */
+    /* NULL if it cannot be read. */
     struct clock_file *file;
-    /* How many slots are mapped. */
+    /* The number of mapped slots. */
     uint32_t room;
     uint32_t users;
     bool is_over;
 };
 
-/* Law: list[i] is the clock with index i; all are of different processes. The own one is among them
- * once it is started. Needs the lock. */
+/* Needs the lock. Invariant: list[i] is the clock with index i, all clocks are of different
+ * processes, and the own clock is among them once it is started. */
 static struct {
     struct process_clock **list;
     uint32_t count, capacity;
     struct process_clock *own;
-    /* So many there are when those of processes that have ended are next unmapped. */
+    /* The number of clocks at which those of ended processes are next unmapped. */
     uint32_t next_sweep;
     bool reported_unreadable;
 } clocks;
@@ -69,11 +69,11 @@ static void unmap(struct process_clock *clock)
     clock->room = 0;
 }
 
-/* ---- the own clock ---- */
+/* ---- this process's clock ---- */
 
 static void set_failed(void) { __atomic_store_n(&clocks.own->file->failed, 1, __ATOMIC_RELEASE); }
 
-/* Maps the own file with so many slots. Returns false when there is no room for them. */
+/* Maps the own file with this many slots. Returns false if there is no room for them. */
 static bool map_own(struct process_clock *own, uint32_t slots)
 {
     int fd = own->name.file;
@@ -112,9 +112,9 @@ bool process_clock_start(void)
 struct process_clock *process_clock_own(void) { return clocks.own; }
 struct clock_name process_clock_name(const struct process_clock *clock) { return clock->name; }
 
-/* ---- those of others ---- */
+/* ---- other processes' clocks ---- */
 
-/* Maps what the file has now. Returns false when it cannot be opened, or is another file. */
+/* Maps the file's present size. Returns false if it cannot be opened or is another file. */
 static bool map_others(struct process_clock *clock)
 {
     int fd = os_fd_of_process(clock->name.process, clock->name.file);
@@ -148,7 +148,7 @@ static void open_clock(struct process_clock *clock)
          os_process_pid(clock->name.process));
 }
 
-/* Gives back what processes left that have ended: their epochs are over. */
+/* Unmaps the clocks of processes that have ended, because their epochs are over. */
 static void sweep(void)
 {
     for (uint32_t i = 0; i < clocks.count; i++)
@@ -173,10 +173,10 @@ uint32_t process_clock_index(const struct process_clock *clock) { return clock->
 
 /* ---- epochs ---- */
 
-/* Returns the epochs of a slot; NULL: the file has none, or cannot be read. */
+/* Returns the epochs of a slot, or NULL if the file has none or cannot be read. */
 static struct slot_epochs *epochs_of(struct process_clock *clock, uint32_t slot)
 {
-    /* Another process's file may be longer by now. */
+    /* The other process may have extended its file. */
     if (slot >= clock->room && clock != clocks.own && clock->file && !clock->is_over)
         map_others(clock);
     return slot < clock->room ? &clock->file->slots[slot] : NULL;
@@ -193,7 +193,7 @@ void process_clock_add_slot(uint32_t slot)
         os_fatal("the clock that this process shares with others cannot grow to %u slots.", slots);
 }
 
-/* Raises the epoch, which others may raise at the same time. */
+/* Raises the epoch. Other processes may raise it at the same time. */
 static void raise_to(uint64_t *epoch, uint64_t to)
 {
     uint64_t old = __atomic_load_n(epoch, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* The clock of a process: two epochs for each of its slots (sched/vector_clock.h), in a file in
- * memory that every process maps which has met one of its epochs. A process has one clock, whatever
- * it shares, from the first thing on that it shares until it ends.
+ * memory. Every process that has met one of its epochs maps the file. A process has one clock,
+ * whatever it shares, from the first thing that it shares until it ends.
  *
  *   the file
  *   +-----------------------+---------------------+---------------------+----
@@ -9,17 +9,17 @@
  *   +-----------------------+---------------------+---------------------+----
  *
  * acquired: the host of some process has acquired the slot's work up to here. Each host raises it
- * whenever it acquires something, in its own clock and in others' (ipc/remote_clock.h). How
- * messages travel is not seen, so what one host has acquired happens before whatever any process
- * does from then on (assumed: no correct program is reported).
+ * when it acquires something, in its own clock and in others' (ipc/remote_clock.h). The simulation
+ * cannot see messages, so what one host has acquired happens before everything that any process
+ * does later (assumed: no correct program is reported).
  *
- * reached: the device has come to here in the slot's stream, where an interprocess event was
- * recorded. The process itself raises it.
+ * reached: the device has reached this point of the slot's stream, where an interprocess event was
+ * recorded. Only the process itself raises it.
  *
- * A clock is named by its process and the number that its file has there; these travel with each
- * epoch. What a process that has ended left behind is over (assumed).
+ * A clock is named by its process and the number of the file there, and each epoch that is sent
+ * contains that name. The work of a process that has ended is over (assumed).
  *
- * All of these need the lock. A clock stays for good once it is met. */
+ * A clock is kept for good once it is met. All of these need the lock. */
 #ifndef SIM_IPC_PROCESS_CLOCK_H
 #define SIM_IPC_PROCESS_CLOCK_H
 
@@ -27,46 +27,45 @@
 
 struct process_clock;
 
-/* What others need to open it. */
+/* What others need to open the clock. */
 struct clock_name {
     uint64_t process;
     /* The number of the file in that process. */
     int32_t file;
 };
 
-/* Makes this process's clock, if it has none. Returns false, with a sentence, when there is no file
+/* Makes this process's clock, if it has none. Returns false, after a sentence, if there is no file
  * for it. */
 bool process_clock_start(void);
-/* Returns this process's clock, which was started. */
+/* Returns this process's clock, which must have been started. */
 struct process_clock *process_clock_own(void);
-/* Returns the clock of a process, opened when it is first met. Never NULL: where the file cannot be
- * opened, nothing is known, and all that the process does counts as over. That is said once, when
- * the process is alive. */
+/* Returns the clock of a process, and opens it when it is first met. Never NULL. If the file cannot
+ * be opened, all work of the process counts as over, which is said once if the process is alive. */
 struct process_clock *process_clock_of(struct clock_name name);
 struct clock_name process_clock_name(const struct process_clock *clock);
-/* Returns its number here: they are given out from 0 up. */
+/* Returns the clock's number here, counted from 0. */
 uint32_t process_clock_index(const struct process_clock *clock);
 
-/* This process's clock gets the slot, so that others find it there: before an epoch of it is
- * published. */
+/* Adds the slot to this process's clock, before an epoch of it is published, so that others find it
+ * there. */
 void process_clock_add_slot(uint32_t slot);
-/* Returns whether the clock has the slot, and can be read. */
+/* Returns whether the clock has the slot and can be read. */
 bool process_clock_has(struct process_clock *clock, uint32_t slot);
-/* Some host has acquired the slot's work up to `epoch`. */
+/* Records that some host has acquired the slot's work up to `epoch`. */
 void process_clock_raise(struct process_clock *clock, uint32_t slot, uint64_t epoch);
-/* Returns up to where some host has acquired the slot's work; UINT64_MAX where another process's
- * clock cannot be read. */
+/* Returns the epoch up to which some host has acquired the slot's work, or UINT64_MAX if another
+ * process's clock cannot be read. */
 uint64_t process_clock_acquired(struct process_clock *clock, uint32_t slot);
-/* This process's device has come to `epoch` of the slot. */
+/* Records that this process's device has reached `epoch` of the slot. */
 void process_clock_reach(uint32_t slot, uint64_t epoch);
 bool process_clock_reached(struct process_clock *clock, uint32_t slot, uint64_t epoch);
 
-/* Until the release, what the process has reached is kept when it has ended, too. */
+/* Until the release, the epochs that the process reached are kept even after it has ended. */
 void process_clock_use(struct process_clock *clock);
 void process_clock_release(struct process_clock *clock);
-/* Has the process ended? Slow while it has not. */
+/* Returns whether the process has ended. Slow while it has not. */
 bool process_clock_is_over(struct process_clock *clock);
-/* Has the process's device failed, so that it comes to no more records? */
+/* Returns whether the process's device has failed, so that it will reach no more records. */
 bool process_clock_has_failed(const struct process_clock *clock);
 
 #endif

@@ -7,27 +7,27 @@
 #include "sched/happens_before.h"
 #include "sched/stream.h"
 
-/* Whose slot it is. */
+/* The clock and slot that a slot here stands for. */
 struct owner {
     struct process_clock *clock;
     uint32_t slot;
 };
 
-/* The slots here that stand for those of one process, each plus 1; 0: none yet. */
+/* For each slot of one process: the slot here that stands for it plus 1, or 0 if there is none. */
 struct local_slots {
     uint32_t *list;
     uint32_t count;
 };
 
-/* Law: of_clock[process_clock_index(c)].list[slot] - 1 is the slot here for that slot of c, which
- * never holds work, only epochs; and owners[that] is the two of them. An owner without a clock is a
- * stream of this process. Nothing is removed. Needs the lock. */
+/* Needs the lock. Invariant: of_clock[process_clock_index(c)].list[slot] - 1 is the slot here that
+ * stands for `slot` of c. It has only epochs and no work, and its entry in `owners` is {c, slot}.
+ * An owner without a clock is a stream of this process. Nothing is removed. */
 static struct {
     struct local_slots *of_clock;
     uint32_t clock_count;
     struct owner *owners;
     uint32_t owner_count;
-    /* What the host had acquired when it was last raised in the clocks. */
+    /* What the host had acquired when it last raised the clocks. */
     struct vector_clock raised;
     struct remote_epoch *exported;
     uint32_t export_capacity;
@@ -35,7 +35,7 @@ static struct {
 
 /* ---- slots ---- */
 
-/* Grows a list to hold index `at`; what is new is 0. */
+/* Grows a list to contain index `at`. New entries are 0. */
 static void *grow_to(void *list, uint32_t at, uint32_t *count, size_t item_bytes)
 {
     if (at < *count)
@@ -48,7 +48,7 @@ static void *grow_to(void *list, uint32_t at, uint32_t *count, size_t item_bytes
     return grown;
 }
 
-/* Returns the slot here for a slot that the clock has. */
+/* Returns the slot here that stands for a slot of the clock. */
 static uint32_t local_slot(struct process_clock *clock, uint32_t slot)
 {
     uint32_t index = process_clock_index(clock);
@@ -85,9 +85,9 @@ uint64_t remote_clock_epoch(const struct vector_clock *vc, struct process_clock 
     return local ? vc_epoch(vc, local - 1) : 0;
 }
 
-/* ---- what hosts have acquired ---- */
+/* ---- acquired by hosts ---- */
 
-/* The host has acquired something. */
+/* Called when the host has acquired something. */
 static void raise_all(void)
 {
     const struct vector_clock *host = host_code_clock();
@@ -100,7 +100,7 @@ static void raise_all(void)
     vc_join(&remote.raised, host);
 }
 
-/* Has any host acquired this epoch of a slot here? */
+/* Returns whether any host has acquired this epoch of a slot here. */
 static bool is_acquired_elsewhere(uint32_t local, uint64_t epoch)
 {
     struct owner owner = owner_of(local);
