@@ -1,5 +1,4 @@
-/* What every call has in common: entering, leaving, and the errors that come before its own
- * checks. */
+/* What all calls share: entering, leaving, and the errors that precede a call's own checks. */
 #include "api/call.h"
 
 #include <string.h>
@@ -22,7 +21,7 @@
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
 
-/* calls.def, by enum call_id. */
+/* calls.def, indexed by enum call_id. */
 static const struct {
     const char *name;
     unsigned flags;
@@ -37,7 +36,7 @@ static const struct {
 #include "api/calls.def"
 };
 
-/* SIM_FAIL=CALL:N, as a call of the list; counted with the lock held. */
+/* SIM_FAIL=CALL:N with the call's id. The lock protects the count. */
 static struct {
     enum call_id id;
     unsigned count;
@@ -45,7 +44,7 @@ static struct {
 
 static _Thread_local cudaError_t last_error;
 
-/* The number of the newest call. Needs the lock to be changed. */
+/* The number of the newest call. Changing it needs the lock. */
 static uint32_t last_number;
 
 uint32_t sim_calls(void) { return __atomic_load_n(&last_number, __ATOMIC_RELAXED); }
@@ -80,8 +79,8 @@ static void notice_asking(void *site, bool asks)
     last_site = site;
 }
 
-/* Takes the lock and brings the device up to date. A call of a host function, which is on a thread
- * of ours, or of a forked child, which has no other, says nothing of whether the host is idle. */
+/* Takes the lock and brings the device up to date. A call of a host function, on a thread of ours,
+ * or of a forked child, which has no other, says nothing about whether the host is idle. */
 static void begin(struct call *call, const char *name, time_ns cost, void *address,
                   void *const *frame, bool per_thread, bool asks)
 {
@@ -106,7 +105,7 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     if (journal_on)
         begin_line(call);
     virtual_now += cost;
-    /* The work that is pending is the parent's to do, also to memory that both share. */
+    /* The pending work is the parent's, even on memory that both share. */
     if (process.forked)
         return;
     if (host_acquired.functions_begun)
@@ -123,8 +122,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     }
 }
 
-/* The call comes from inside a host function: the lock may be held by the call that waits for that
- * function, and the call has no line. */
+/* For a call from inside a host function. The call that waits for the function may hold the lock,
+ * and this call has no line. */
 static cudaError_t begin_in_host_function(struct call *call)
 {
     lock_acquire();
@@ -132,7 +131,7 @@ static cudaError_t begin_in_host_function(struct call *call)
     return cudaErrorNotPermitted;
 }
 
-/* Does a capture that is going on forbid the call? */
+/* Returns the error with which an unfinished capture forbids the call. */
 static cudaError_t check_capture(unsigned flags)
 {
     if (flags & WAITS_DEVICE)
@@ -142,10 +141,10 @@ static cudaError_t check_capture(unsigned flags)
     return flags & UNSAFE ? capture_check_unsafe() : cudaSuccess;
 }
 
-/* The process ends, and the runtime has ended before it. Measured (probe-ending.txt): so in a
- * handler that is older than the first call and in a destructor, for 18 of 23 calls. A handler that
- * is younger is served, and so is one in a process that has made no call before. Assumed: the same
- * for the calls that were not recorded. */
+/* Rejects a call when the process is ending and the runtime has ended before it. Measured
+ * (probe-ending.txt): this happens in exit handlers that are older than the first call, and in
+ * destructors, for 18 of 23 calls. A younger handler is served, and so is any handler in a process
+ * that has made no call before. Assumed: the same for calls that were not recorded. */
 static cudaError_t refuse_at_end(const char *name)
 {
     static bool reported;
@@ -197,7 +196,7 @@ cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *addr
     return device_sticky_error;
 }
 
-/* Writes the call's line, with what the layers below have made. */
+/* Writes the call's line, with the results of the rooms below. */
 static __attribute__((noinline)) void end_line(struct call *call, cudaError_t e)
 {
     if (call->made.graph)
@@ -211,7 +210,7 @@ static __attribute__((noinline)) void end_line(struct call *call, cudaError_t e)
     line_write_call(&call->line, virtual_now, e ? error_name(e) : NULL);
 }
 
-/* The call has given a stream more than the device takes: it returns when there is room. */
+/* The call has given a stream more than the device accepts, so it waits until there is room. */
 static __attribute__((noinline)) void wait_for_room_unlocking(const struct call *call)
 {
     struct stream *s = stream_without_room;
@@ -224,8 +223,8 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
 {
     if (stream_without_room)
         wait_for_room_unlocking(call);
-    /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is an answer, not an error to
-     * remember. */
+    /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is not remembered as an
+     * error. */
     if (e && e != cudaErrorNotReady && !call->forgets_error)
         last_error = e;
     if (line_is_open(&call->line))
@@ -238,8 +237,8 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
 
 cudaError_t call_last_error(bool clear)
 {
-    /* A device that is lost is an error of each call, and a reset forgets it (measured:
-     * probe-reset.txt, "after_fault"). */
+    /* A lost device is an error of each call, and a reset clears it (measured: probe-reset.txt,
+     * "after_fault"). */
     bool faulted = device_sticky_error && device_sticky_error != cudaErrorDevicesUnavailable;
     cudaError_t e = faulted ? device_sticky_error : last_error;
     if (clear)
@@ -247,7 +246,7 @@ cudaError_t call_last_error(bool clear)
     return e;
 }
 
-/* ---- handles, and what no program survives ---- */
+/* ---- handles, and fatal mistakes ---- */
 
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 {

@@ -1,17 +1,17 @@
-/* What every call of the program has in common: the lock, the first call's set-up, the clock,
- * faults, the last error, the journal. api/entry.c defines the functions that the program calls:
+/* What all calls of the program share: the lock, the setup at the first call, the clock, faults,
+ * the last error, and the journal. api/entry.c defines the functions that the program calls:
  *
  *   cudaX(...)  ->  call_enter  ->  do_cudaX(&call, ...)  ->  call_leave
  *
- * do_cudaX checks its arguments, makes the call into the layers below, and returns the error.
+ * do_cudaX checks its arguments, makes a call into the rooms below, and returns the error.
  *
- * call_enter takes the lock and call_leave gives it back; everything here that is called between
- * them needs it. A struct call is its entry point's and ends with it; so do pointers to it. */
+ * call_enter takes the lock and call_leave releases it. Everything here that is called between them
+ * needs the lock. A struct call belongs to its entry point and ends with it, so pointers to it do
+ * too. */
 #ifndef SIM_API_CALL_H
 #define SIM_API_CALL_H
 
-/* The toolkit's own header, so that a wrong signature does not compile, and its functions
- * visible. */
+/* The toolkit's own header makes a wrong signature a compile error. Its functions are exported. */
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -19,8 +19,9 @@
 #include "kernels.h"
 #include "user_kernels.h"
 
-/* How many calls this process has made: the number of the newest one, which its line in the journal
- * has. It is no CUDA call and takes no lock: a library that is loaded beside this one calls it. */
+/* Returns the number of calls that this process has made, which is the newest call's number in the
+ * journal. It is no CUDA call and takes no lock, because a library that is loaded beside this one
+ * calls it. */
 uint32_t sim_calls(void);
 #pragma GCC visibility pop
 
@@ -30,25 +31,25 @@ uint32_t sim_calls(void);
 #include "sched/event.h"
 #include "sched/stream.h"
 
-/* What holds for a call before its own checks. */
+/* What applies to a call before its own checks. */
 enum call_flags {
     NO_FLAGS = 0,
-    /* A device without pools answers with cudaErrorNotSupported, which the documentation of
+    /* A device without pools returns cudaErrorNotSupported, which the documentation of
      * cudaMallocAsync lists (assumed for the others). */
     POOL = 1,
     /* "Potentially unsafe" in a stream capture (measured: probe-graphs.txt, "capture_unsafe"; the
      * documentation names cudaMalloc). */
     UNSAFE = 2,
-    /* Forbidden in a capture, with a code of their own (measured: probe-graphs.txt,
+    /* Forbidden in a capture, each with its own error (measured: probe-graphs.txt,
      * "capture_waiting", "capture_legacy"). */
     WAITS_DEVICE = 4,
     LEGACY_COPY = 8,
-    /* Its own checks look at the fault of an earlier call. */
+    /* Checks the fault of an earlier call itself. */
     AFTER_FAULT = 16,
-    /* Always answers: after a fault and in a forked child too. Its error is not remembered, and
+    /* Is always served, even after a fault or in a forked child. Its error is not remembered, and
      * SIM_FAIL cannot name it. */
     ALWAYS = 32,
-    /* Answers also when the runtime has ended, while the process ends (measured:
+    /* Works even after the runtime has ended, while the process ends (measured:
      * probe-ending.txt). */
     AT_END = 64,
     /* A host that waits for something without a wait makes it again and again. */
@@ -82,60 +83,59 @@ enum call_id {
 #define NVCC(name)
 #include "api/calls.def"
 
-/* Takes the lock, begins the call's line and brings the device up to date. Returns an error that
- * the call must return at once: a fault, a call from inside a host function, a forked child, the
- * failure that SIM_FAIL requires, or a stream capture that forbids it. `address` and `frame`: the
- * entry point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
+/* Takes the lock, begins the call's line, and brings the device up to date. The call must return
+ * the error at once: a fault, a call from inside a host function, a forked child, a failure that
+ * SIM_FAIL requests, or a capture that forbids the call. `address` and `frame` are the entry
+ * point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
                        void *const *frame, bool per_thread);
-/* The same for a function that is not modeled, which has a name alone. */
+/* Does the same for a function that is not modeled, which has only a name. */
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
                                  void *const *frame);
-/* Remembers the error (unless the call is ALWAYS), writes the call's line, gives the lock back.
+/* Remembers the error (unless the call is ALWAYS), writes the call's line, and releases the lock.
  * Returns the error. */
 cudaError_t call_leave(struct call *call, cudaError_t e);
 
-/* Finds the call that SIM_FAIL names; ends the process with a sentence when there is none. */
+/* Finds the call that SIM_FAIL names. Ends the process with a sentence if there is none. */
 void call_read_fail(void);
 
-/* The last error of the calling thread; cleared when `clear`. */
+/* Returns the last error of the calling thread, and resets it if `clear`. */
 cudaError_t call_last_error(bool clear);
 
-/* Returns the stream of a handle, also of the three special ones, and puts it into the call's line.
- * Returns NULL for the handle -1, to which the calls return cudaErrorInvalidResourceHandle, but
- * cudaSuccess where there is nothing to do (measured: probe-handles.txt). Any other handle that is
- * no stream ends the process with a sentence (a real driver dies of SIGSEGV there: danger.txt 12,
+/* Returns the stream of a handle, including the three special ones, and adds it to the call's
+ * line. Returns NULL for the handle -1, for which calls return cudaErrorInvalidResourceHandle, or
+ * cudaSuccess if there is nothing to do (measured: probe-handles.txt). Any other handle that is
+ * no stream ends the process with a sentence (a real driver crashes with SIGSEGV: danger.txt 12,
  * 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
-/* The event of a handle. NULL for a null handle, which the calls refuse (measured:
- * probe-answers.txt, "streams and events"); a handle that is no event ends the process with a
+/* Returns the event of a handle, or NULL for a null handle, which calls reject (measured:
+ * probe-answers.txt, "streams and events"). A handle that is no event ends the process with a
  * sentence. */
 struct event *call_event(struct call *call, cudaEvent_t handle);
-/* Ends the process with that sentence: `what` ("an event"), and the calls that destroy and make
- * one. */
+/* Ends the process with that sentence. `what` is for example "an event"; the others are the calls
+ * that destroy and make one. */
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
     __attribute__((noreturn));
-/* A destroyed pool is made current for a device. Ends the process, as above. */
+/* Ends the process in the same way because a destroyed pool is made current for a device. */
 void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
-/* Ends the process after the checker's report, which is not repeated: a real driver would not
- * survive the call. */
+/* Ends the process after the checker's report, which is not repeated, because a real driver would
+ * not survive the call. */
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
     __attribute__((noreturn));
 
-/* Makes the journal's lines of what happens below (base/observer.h). */
+/* Starts the journal's lines about the rooms below (base/observer.h). */
 void journal_observe(void);
-/* Fields of a call's line: a stream; the allocation (0: none) that an address is in, and how far
- * behind its beginning. */
+/* Add fields to a call's line: a stream; or the allocation that contains an address (0: none), and
+ * the address's offset in it. */
 void line_stream(struct journal_line *line, const struct stream *s);
 void line_allocation(struct journal_line *line, const void *address);
-/* When the turn of the call's work, which takes no time, comes in its stream: the field "turn" of
- * the call's line, which is open, when that is now and thus at the call's end; else a line of its
- * own. `before`: the stream's last_seq before the work was queued; when that is still its last,
- * there is none. */
+/* Journals when work of the call that takes no time is reached in its stream: as field "turn" of
+ * the call's open line if that is already the case, otherwise as a separate line later. `before` is
+ * the stream's last_seq before the work was queued. If that has not changed, there is no work. */
 void line_turn(struct call *call, struct stream *s, uint64_t before);
 
-/* What cudaGetErrorName and cudaGetErrorString return. They need no lock. */
+/* Return what cudaGetErrorName and cudaGetErrorString return. They need no lock. */
 const char *error_name(cudaError_t e);
 const char *error_string(cudaError_t e);
 

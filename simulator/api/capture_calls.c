@@ -1,4 +1,4 @@
-/* Calls: stream capture. */
+/* Calls for stream capture. */
 #include "graph/capture.h"
 
 #include "api/call.h"
@@ -24,9 +24,9 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
     return capture_begin(call, s, mode);
 }
 
-/* Measured (probe-graph-again.txt, "conditional_capture"): it succeeds for a graph without nodes.
- * Assumed: a graph that a capture adds to already is refused, and after an error, too, the graph
- * has the nodes that were captured. */
+/* A graph without nodes is accepted (measured: probe-graph-again.txt, "conditional_capture").
+ * Assumed: a graph to which a capture already adds is rejected. The graph has the captured nodes
+ * even after an error. */
 cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t stream,
                                              cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                              const cudaGraphEdgeData *data, size_t count,
@@ -42,7 +42,7 @@ cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t str
     cudaError_t e = graph_nodes_of(call, g, dependencies, data, count, &tips);
     if (!e)
         e = capture_begin_in(call, s, mode, g, tips, count);
-    /* The line has the graph already. */
+    /* The line already names the graph. */
     call->made.graph = 0;
     os_free(tips);
     return e;
@@ -61,7 +61,7 @@ cudaError_t do_cudaStreamEndCapture(struct call *call, cudaStream_t stream, cuda
     if (graph)
         *graph = g ? g->handle : NULL;
     /* Without an address for the graph the call succeeds (measured: probe-graphs.txt,
-     * "capture_ends"). A graph that the program has no handle of is not kept (assumed). */
+     * "capture_ends"). A graph for which the program has no handle is destroyed (assumed). */
     if (g && !graph && !is_kept)
         graph_destroy(g);
     return e;
@@ -93,7 +93,7 @@ cudaError_t do_cudaStreamGetCaptureInfo(struct call *call, cudaStream_t stream,
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Documented: edge data only together with the dependencies. */
+    /* Documented: edge data is returned only together with the dependencies. */
     if (!status || (data && !dependencies))
         return cudaErrorInvalidValue;
     cudaError_t e = capture_implicit(s);
@@ -149,7 +149,7 @@ cudaError_t do_cudaThreadExchangeStreamCaptureMode(struct call *call,
     (void)call;
     if (!mode)
         return cudaErrorInvalidValue;
-    /* Measured (probe-graphs.txt, "capture_threads"): any number is taken. */
+    /* Measured (probe-graphs.txt, "capture_threads"): every number is accepted. */
     *mode = capture_exchange_mode(*mode);
     return cudaSuccess;
 }

@@ -1,15 +1,15 @@
-/* Copies and memsets of a call, after the call's own checks: what api/memory_calls.c has for
- * api/rows_calls.c. All need the lock. */
+/* Copies and memsets after the call's own checks, for api/memory_calls.c and api/rows_calls.c. All
+ * need the lock. */
 #ifndef SIM_API_COPIES_H
 #define SIM_API_COPIES_H
 
 #include "api/call.h"
 #include "run/commands.h"
 
-/* Puts the bytes of the rows into the call's line. Several rows have their number, too. */
+/* Adds the bytes of the rows to the call's line and, if there are several rows, their number. */
 void line_rows(struct journal_line *line, struct rows r);
-/* Each queues the work and returns its error. The first two wait as the blocking call does,
- * copy_async as far as an asynchronous copy does. `peer`: cudaMemcpyPeerAsync. */
+/* Each queues the work and returns its error. The first two wait like the blocking call, and
+ * copy_async like an asynchronous copy. `peer`: cudaMemcpyPeerAsync. */
 cudaError_t memset_now(struct call *call, void *to, int value, struct rows r);
 cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
                      enum cudaMemcpyKind kind);

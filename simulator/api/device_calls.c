@@ -1,4 +1,4 @@
-/* Errors, versions, devices and peers. */
+/* Errors, versions, devices, and peers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ cudaError_t do_cudaDriverGetVersion(struct call *call, int *version)
     return cudaSuccess;
 }
 
-/* They mark a part of the run for a tool, and there is none. */
+/* These mark a part of the run for a profiler, and there is none. */
 cudaError_t do_cudaProfilerStart(struct call *call)
 {
     (void)call;
@@ -57,14 +57,14 @@ cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
 
 /* ---- devices ---- */
 
-/* A device's number on the PCI bus. */
+/* A device's address on the PCI bus. */
 struct bus_id {
     unsigned domain, bus, device, function;
 };
-/* The bytes of one as text, with the end. */
+/* The bytes of such an address as text, with the NUL. */
 #define BUS_ID_LENGTH ((size_t)13)
 
-/* Device 0 has that of the recorded one; assumed: the others follow it. */
+/* Device 0 has the address of the recorded one. Assumed: the others follow it. */
 static struct bus_id bus_id_of(int device)
 {
     int domain = 0, bus = 0, first = 0;
@@ -92,7 +92,7 @@ cudaError_t do_cudaGetDevice(struct call *call, int *device)
     return cudaSuccess;
 }
 
-/* Of the calls after a fault this one succeeds (measured: p2p.txt, run 1). */
+/* This call succeeds after a fault (measured: p2p.txt, run 1). */
 cudaError_t do_cudaSetDevice(struct call *call, int device)
 {
     line_signed(&call->line, "device", device);
@@ -148,17 +148,17 @@ cudaError_t do_cudaDeviceGetPCIBusId(struct call *call, char *text, int length, 
         return cudaErrorInvalidValue;
     if (!device_exists(device))
         return cudaErrorInvalidDevice;
-    /* Measured (probe-pitch.txt, "numbers"): what does not fit is cut off, and refused; a negative
-     * length is one too few. */
+    /* Measured (probe-pitch.txt, "numbers"): text that does not fit is cut off and rejected; a
+     * negative length counts as one too few. */
     struct bus_id id = bus_id_of(device);
     size_t room = length < 0 ? BUS_ID_LENGTH - 1 : (size_t)length;
     snprintf(text, room, "%04X:%02X:%02X.%X", id.domain, id.bus, id.device, id.function);
     return room < BUS_ID_LENGTH ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* Reads a hexadecimal number, and moves the text behind it. Measured (probe-pitch.txt,
- * "found_by_number"): a space in front is no matter, and "0x" without a digit is 0. To scanf it has
- * been none since glibc 2.43. */
+/* Reads a hexadecimal number and advances the text. Measured (probe-pitch.txt,
+ * "found_by_number"): leading spaces are allowed, and "0x" without a digit is 0, which scanf
+ * rejects since glibc 2.43. */
 static bool read_hexadecimal(const char **text, unsigned *number)
 {
     const char *first = *text + strspn(*text, " \t\n\v\f\r");
@@ -170,8 +170,8 @@ static bool read_hexadecimal(const char **text, unsigned *number)
     return true;
 }
 
-/* Reads one of the three ways to write a number of a device: all of it, without its function, or
- * without its domain (documented). */
+/* Reads one of the three forms of a PCI address: complete, without its function, or without its
+ * domain (documented). */
 static bool read_bus_id(const char *text, struct bus_id *id)
 {
     unsigned n[4];
@@ -195,7 +195,7 @@ static bool read_bus_id(const char *text, struct bus_id *id)
 cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const char *text)
 {
     struct bus_id wanted;
-    /* Measured (probe-pitch.txt, "found_by_number"): which error stands for which mistake. */
+    /* Measured (probe-pitch.txt, "found_by_number"): which mistake gives which error. */
     if (!device || !text || !read_bus_id(text, &wanted))
         return cudaErrorInvalidValue;
     for (int d = 0; device_exists(d); d++) {
@@ -209,7 +209,7 @@ cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const cha
     return cudaErrorInvalidDevice;
 }
 
-/* The range is that of an H200 (measured: probe-answers.txt). */
+/* The range of an H200 (measured: probe-answers.txt). */
 cudaError_t do_cudaDeviceGetStreamPriorityRange(struct call *call, int *leastPriority,
                                                 int *greatestPriority)
 {
@@ -221,7 +221,8 @@ cudaError_t do_cudaDeviceGetStreamPriorityRange(struct call *call, int *leastPri
     return cudaSuccess;
 }
 
-/* The host waits for all work of the current device. Returns the fault that the work ended in. */
+/* Makes the host wait for all work of the current device. Returns the fault of that work, if
+ * any. */
 static cudaError_t synchronize(struct call *call)
 {
     int device = device_current();
@@ -233,12 +234,11 @@ static cudaError_t synchronize(struct call *call)
 
 cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(call); }
 
-/* Documented: what the device has in this process ends with the call, so it is no leak, and what
- * the program uses of it later is undefined; but allocations of pools stay. Measured
- * (probe-reset.txt): the call waits for the device's work; pools stay, with their attributes, and
- * so does which one is current; after a fault the call succeeds and forgets the error, and no other
- * call gets a device any more. Assumed: streams, events and memory that the program has not freed
- * stay as they are. */
+/* Documented: everything that the device has in this process ends with the call, so it is no leak,
+ * and later uses are undefined; but allocations of pools stay. Measured (probe-reset.txt): the call
+ * waits for the device's work; pools, their attributes, and which one is current stay; after a
+ * fault the call succeeds and clears the error, but every other call that needs a device fails.
+ * Assumed: streams, events, and memory that the program has not freed stay as they are. */
 cudaError_t do_cudaDeviceReset(struct call *call)
 {
     int device = device_current();
@@ -251,8 +251,8 @@ cudaError_t do_cudaDeviceReset(struct call *call)
     return cudaSuccess;
 }
 
-/* Needs the lock. Flags say how a real host waits. Here they change nothing (assumed), but invalid
- * ones are refused (measured: probe-answers.txt). */
+/* Needs the lock. Flags tell a real host how to wait. Here they have no effect (assumed), but
+ * invalid ones are rejected (measured: probe-answers.txt). */
 static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
@@ -273,7 +273,7 @@ cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
     return cudaSuccess;
 }
 
-/* Measured (probe-answers.txt, "limit"): the code of a limit that is none. */
+/* Measured (probe-answers.txt, "limit"): the error for an unknown limit. */
 cudaError_t do_cudaDeviceGetLimit(struct call *call, size_t *value, enum cudaLimit limit)
 {
     line_signed(&call->line, "limit", (int64_t)limit);
@@ -316,7 +316,7 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
     line_signed(&call->line, "device", device);
     line_signed(&call->line, "peer", peerDevice);
     if (device_sticky_error) {
-        /* The work that needed the access has failed: the checker reports that, too. */
+        /* The work that needed the access has failed, so the checker reports that, too. */
         if (device_exists(peerDevice))
             checker_access_granted(call, memory_heap(peerDevice), device);
         return device_sticky_error;
@@ -325,8 +325,8 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
         return cudaErrorInvalidValue;
     if (!device_exists(peerDevice))
         return cudaErrorInvalidDevice;
-    /* Documented for this call; disabling says only that the access is not enabled. A device is no
-     * peer of its own, for either call (measured: probe-peer-calls.txt, "access_codes"). */
+    /* Documented for this call. Disabling only says that the access is not enabled. For both, a
+     * device is no peer of itself (measured: probe-peer-calls.txt, "access_codes"). */
     if (!settings_reaches(device, peerDevice))
         return cudaErrorPeerAccessUnsupported;
     if (device_peer_accessible(device, peerDevice))
@@ -336,8 +336,8 @@ cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, uns
     return cudaSuccess;
 }
 
-/* It does not wait for work that needs the access, which then faults (measured:
- * probe-peer-calls.txt, "access_waits" and "access_closed_kernel"). */
+/* Does not wait for work that needs the access, which then faults (measured: probe-peer-calls.txt,
+ * "access_waits" and "access_closed_kernel"). */
 cudaError_t do_cudaDeviceDisablePeerAccess(struct call *call, int peerDevice)
 {
     int device = device_current();

@@ -1,5 +1,5 @@
-/* The functions that a program calls, one for each line of calls.def: each makes a struct call,
- * enters, has the work done, leaves. */
+/* The functions that a program calls, one for each line of calls.def. Each makes a struct call,
+ * enters, does the work, and leaves. */
 #include "api/call.h"
 #include "api/laws.h"
 #include "api/nvcc_entry.h"
@@ -12,13 +12,13 @@
 
 /* ---- costs that depend on the arguments ---- */
 
-/* A device that is a second late shall not be queried a million times. */
+/* Under this schedule a query may have to be repeated for a virtual second, so each takes 1 ms. */
 static time_ns query_cost(time_ns cost)
 {
     return settings.schedule == SCHEDULE_LATE ? 1000000 : cost;
 }
 
-/* What cannot be there takes no time: it would be centuries. */
+/* Ignore absurd sizes: the call fails, and the cost formula would overflow the clock. */
 static time_ns pinned_cost(size_t bytes)
 {
     size_t plausible = bytes < 1024 * GiB ? bytes : 0;

@@ -1,5 +1,5 @@
-/* The names and the short texts of the error codes: what cudaGetErrorName and cudaGetErrorString of
- * libcudart 13.0 answer, for every code that its header knows. */
+/* The names and short texts of error codes: what cudaGetErrorName and cudaGetErrorString of
+ * libcudart 13.0 return for every code in its header. */
 #include "api/call.h"
 
 #include <stdint.h>
@@ -176,7 +176,7 @@ static const struct {
     {E(cudaErrorUnknown), "unknown error"},
 };
 
-/* The table is in order of the codes. */
+/* A binary search, because the table is sorted by code. */
 static size_t find_error(cudaError_t e)
 {
     size_t low = 0, high = sizeof errors / sizeof *errors;

@@ -1,4 +1,4 @@
-/* Calls: building graphs by hand, and looking at them. */
+/* Calls that build graphs by hand and look at them. */
 #include "graph/graph.h"
 
 #include "api/call.h"
@@ -39,8 +39,8 @@ cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t
 cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
-    /* Documented: not while a capture adds to it. Measured (probe-graph-nodes.txt, "children"): nor
-     * when a child node owns it. */
+    /* Documented: not while a capture adds to the graph. Measured (probe-graph-nodes.txt,
+     * "children"): nor if a child node owns it. */
     if (!g || g->capturing || g->parent)
         return cudaErrorInvalidValue;
     graph_destroy(g);
@@ -49,7 +49,7 @@ cudaError_t do_cudaGraphDestroy(struct call *call, cudaGraph_t graph)
 
 /* ---- adding nodes ---- */
 
-/* The node that a call adds. */
+/* A node that a call is adding. */
 struct new_node {
     struct graph *g;
     struct node **dependencies;
@@ -57,7 +57,7 @@ struct new_node {
     struct task task;
 };
 
-/* What every call that adds a node begins with. After an error there is nothing to end. */
+/* Begins every call that adds a node. After an error there is nothing to end. */
 static cudaError_t begin_add_node(struct call *call, struct new_node *a,
                                   const cudaGraphNode_t *node, cudaGraph_t graph,
                                   const cudaGraphNode_t *dependencies, size_t count)
@@ -72,7 +72,7 @@ static cudaError_t begin_add_node(struct call *call, struct new_node *a,
     return graph_nodes_of(call, a->g, dependencies, NULL, count, &a->dependencies);
 }
 
-/* Adds the node, unless there is an error with its task; returns that error. */
+/* Adds the node unless its task has an error, and returns that error. */
 static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError_t e,
                                 cudaGraphNode_t *node)
 {
@@ -92,8 +92,7 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
     return e;
 }
 
-/* Adds a node with the task that `make` makes of the call's parameters; without any it is
- * refused. */
+/* Adds a node with the task that `make` makes of `parameters`, and rejects NULL parameters. */
 static cudaError_t add_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                             const cudaGraphNode_t *dependencies, size_t count,
                             cudaError_t (*make)(struct task *t, const void *parameters),
@@ -107,9 +106,9 @@ static cudaError_t add_node(struct call *call, cudaGraphNode_t *node, cudaGraph_
     return end_add_node(call, &a, e, node);
 }
 
-/* Where nodes allocate: on a device, and what is called managed is the device's own memory then. An
- * allocation that could be shared is refused, and other locations are, in one of two ways
- * (measured: probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"). */
+/* Checks where a node allocates. It is on a device, and managed memory is then the device's own.
+ * Shareable allocations and other locations are rejected, in one of two ways (measured:
+ * probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt, "managed"). */
 static cudaError_t check_alloc_location(const struct cudaMemPoolProps *props)
 {
     bool managed = props->allocType == cudaMemAllocationTypeManaged;
@@ -126,7 +125,7 @@ static cudaError_t check_alloc_location(const struct cudaMemPoolProps *props)
     }
 }
 
-/* The task of an allocation node. `address` gets what it will allocate. */
+/* Makes the task of an allocation node. Sets `address` to what it will allocate. */
 static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolProps *props,
                                    const struct cudaMemAccessDesc *list, size_t count, size_t bytes,
                                    void **address)
@@ -160,12 +159,12 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
 
 static cudaError_t free_task(struct new_node *a, const void *address)
 {
-    /* Assumed, as for an allocation. */
+    /* Assumed as for an allocation. */
     if (a->g->parent)
         return cudaErrorNotSupported;
     a->task.kind = TASK_FREE;
     a->task.allocation = graph_allocation_to_free(a->g, address);
-    /* Documented: freed twice, or not what an allocation node returned. */
+    /* Documented: the error for memory that is freed twice or that no allocation node returned. */
     return a->task.allocation ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -211,7 +210,7 @@ cudaError_t do_cudaGraphAddHostNode(struct call *call, cudaGraphNode_t *node, cu
     return add_node(call, node, graph, dependencies, count, task_of_host_function, p);
 }
 
-/* Assumed: a null event is refused as by cudaEventRecord. */
+/* Assumed: a null event is rejected as by cudaEventRecord. */
 static cudaError_t add_event_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                   const cudaGraphNode_t *dependencies, size_t count,
                                   enum task_kind kind, cudaEvent_t event)
@@ -315,9 +314,9 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
 
 /* ---- child graphs ---- */
 
-/* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes can be moved into a
- * parent, once, while it has no executable graph; it cannot be copied. Assumed: any other can be
- * moved, too, and none into itself. */
+/* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes cannot be copied. It can
+ * be moved into a parent, once, while it has no executable graph. Assumed: any other graph can be
+ * moved too, but not into itself. */
 static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
 {
     if (!child || child->capturing)
@@ -330,7 +329,7 @@ static cudaError_t check_child(const struct graph *parent, const struct graph *c
     return moves && child->parent ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/* The graph of a handle, which is not the one that the call's line names. */
+/* Returns the graph of a handle without naming it in the call's line. */
 static struct graph *child_of(struct call *call, cudaGraph_t handle)
 {
     struct graph *child = handle ? handle_object(HANDLE_GRAPH, handle) : NULL;
@@ -375,7 +374,7 @@ cudaError_t do_cudaGraphChildGraphNodeGetGraph(struct call *call, cudaGraphNode_
 
 /* ---- a node of any type ---- */
 
-/* The task of a node as cudaGraphAddNode describes it. */
+/* Makes the task of a node from the description of cudaGraphAddNode. */
 static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGraphNodeParams *p)
 {
     struct cudaMemsetParams set = params_of_memset(p);
@@ -406,14 +405,14 @@ static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGr
     }
 }
 
-/* Documented: the bytes that are reserved must be 0. */
+/* Documented: reserved bytes must be 0. */
 static bool has_reserved_bytes(const struct cudaGraphNodeParams *p)
 {
     return p->reserved0[0] || p->reserved0[1] || p->reserved0[2] || p->reserved2;
 }
 
-/* The signature of CUDA 13, from 13.0 to 13.5, whose header announces that this call will replace
- * those that add nodes which allocate and free. */
+/* The signature of CUDA 13.0 to 13.5. Their header announces that this call will replace those that
+ * add nodes which allocate and free. */
 cudaError_t do_cudaGraphAddNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                                 const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
                                 size_t count, struct cudaGraphNodeParams *p)
@@ -441,7 +440,7 @@ static cudaError_t add_edge(struct call *call, const struct graph *g, const cuda
     if (e)
         return e;
     e = graph_nodes_of(call, g, to, NULL, 1, &to_node);
-    /* Documented: an edge that is there already is an error. */
+    /* Documented: an edge that already exists is an error. */
     if (!e && (from_node[0] == to_node[0] || !graph_add_edge(from_node[0], to_node[0])))
         e = cudaErrorInvalidValue;
     os_free(from_node);
@@ -464,7 +463,7 @@ cudaError_t do_cudaGraphAddDependencies(struct call *call, cudaGraph_t graph,
     return cudaSuccess;
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 cudaError_t do_cudaGraphNodeGetType(struct call *call, cudaGraphNode_t node,
                                     enum cudaGraphNodeType *type)

@@ -1,6 +1,6 @@
-/* Calls: the parameters of nodes, in a graph and in an executable one, and whole updates. A change
- * of an executable graph holds for later launches; its graph stays as it is, and the other way
- * round (documented). */
+/* Calls that change the parameters of nodes, in a graph or an executable graph, and whole updates.
+ * A change of an executable graph affects later launches but not its graph, and a change of a graph
+ * does not affect its executable graphs (documented). */
 #include "api/call.h"
 #include "api/graph_handle.h"
 #include "api/graph_tasks.h"
@@ -13,10 +13,10 @@
 
 /* ---- one node ---- */
 
-/* How a task is made of a call's parameters (api/graph_tasks.h). */
+/* A function that makes a task from a call's parameters (api/graph_tasks.h). */
 typedef cudaError_t maker(struct task *t, const void *parameters);
 
-/* Makes of a task of this kind another of the same kind, which reports name as the call's. */
+/* Replaces a task of this kind by another of the same kind. Reports name this call for it. */
 static cudaError_t change(const struct call *call, struct task *t, enum task_kind kind, maker *make,
                           const void *parameters, bool in_exec)
 {
@@ -42,7 +42,7 @@ static cudaError_t change_in_graph(struct call *call, cudaGraphNode_t node, enum
     return n ? change(call, &n->task, kind, make, parameters, false) : cudaErrorInvalidValue;
 }
 
-/* Documented: the node is one of the graph that was instantiated. */
+/* Documented: the node must be one of the graph that was instantiated. */
 static struct exec_node *exec_node_of(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node)
 {
     struct graph_exec *x = graph_exec_of(call, exec);
@@ -57,7 +57,7 @@ static cudaError_t change_in_exec(struct call *call, cudaGraphExec_t exec, cudaG
     return p ? change(call, &p->task, kind, make, parameters, true) : cudaErrorInvalidValue;
 }
 
-/* The task of a node of this kind, or NULL. */
+/* Returns the task of a node of this kind, or NULL. */
 static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, enum task_kind kind)
 {
     struct node *n = node_of(call, node);
@@ -66,7 +66,7 @@ static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, 
 
 /* ---- memsets ---- */
 
-/* Assumed: what is returned of one row has the pitch that it was given, or its bytes. */
+/* Assumed: for a single row the returned pitch is the one that was given, or the row's bytes. */
 cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemsetParams *p)
 {
@@ -97,7 +97,7 @@ cudaError_t do_cudaGraphExecMemsetNodeSetParams(struct call *call, cudaGraphExec
 
 /* ---- copies ---- */
 
-/* What describes a copy in one row. */
+/* The description of a copy of one row. */
 struct copy_1d {
     void *to;
     const void *from;
@@ -299,9 +299,9 @@ cudaError_t do_cudaGraphExecNodeSetParams(struct call *call, cudaGraphExec_t exe
     return found && p ? set_any(call, &found->task, p, true) : cudaErrorInvalidValue;
 }
 
-/* ---- nodes that a launch leaves out ---- */
+/* ---- nodes that a launch skips ---- */
 
-/* Documented: kernels, memsets and copies. */
+/* Documented: kernels, memsets, and copies. */
 static bool can_be_disabled(const struct task *t)
 {
     enum cudaGraphNodeType type = task_type(t);
@@ -329,7 +329,7 @@ cudaError_t do_cudaGraphNodeGetEnabled(struct call *call, cudaGraphExec_t exec,
     return cudaSuccess;
 }
 
-/* ---- the whole ---- */
+/* ---- whole updates ---- */
 
 cudaError_t do_cudaGraphExecUpdate(struct call *call, cudaGraphExec_t exec, cudaGraph_t graph,
                                    cudaGraphExecUpdateResultInfo *result)

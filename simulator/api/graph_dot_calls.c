@@ -1,5 +1,5 @@
-/* Calls: a graph as a text for Graphviz's dot. Documented: it describes the structure, with the
- * parameters that the flags name. Assumed: its form, which is that of no driver. */
+/* The call that prints a graph as text for Graphviz's dot. Documented: it describes the structure,
+ * with the parameters that the flags name. Assumed: its form, which is not a driver's. */
 #include <stdio.h>
 
 #include "api/call.h"
@@ -24,7 +24,7 @@ static const char *type_name(enum cudaGraphNodeType type)
     return type < cudaGraphNodeTypeCount && names[type] ? names[type] : "NODE";
 }
 
-/* Which flag adds the parameters of a node of this type? Those of memory have none of their own. */
+/* Returns the flag that adds the parameters of this type of node. Memory nodes have none. */
 static unsigned flag_of(enum cudaGraphNodeType type)
 {
     switch (type) {

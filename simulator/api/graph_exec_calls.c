@@ -1,4 +1,4 @@
-/* Calls: executable graphs, their launches, and the memory that a device keeps for graphs. */
+/* Calls for executable graphs, their launches, and the memory that a device keeps for graphs. */
 #include "graph/graph_exec.h"
 
 #include "api/call.h"
@@ -15,7 +15,7 @@
 static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGraph_t graph,
                                unsigned long long flags)
 {
-    /* Documented: cudaGraphInstantiateFlagUpload is for cudaGraphInstantiateWithParams alone. */
+    /* Documented: cudaGraphInstantiateFlagUpload is only for cudaGraphInstantiateWithParams. */
     unsigned long long valid_flags =
         cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
     struct graph *g = graph_of(call, graph);
@@ -68,7 +68,7 @@ cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec
     struct graph_exec *x = graph_exec_of(call, exec);
     struct node *n = node_of(call, node);
     struct exec_node *found = x && n ? graph_exec_find(x, n) : NULL;
-    /* Documented: the node is one of the graph that was instantiated. */
+    /* Documented: the node must be one of the graph that was instantiated. */
     return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
 }
 
@@ -91,7 +91,7 @@ static cudaError_t launch_or_upload(struct call *call, cudaGraphExec_t exec, cud
     struct graph_exec *x = graph_exec_of(call, exec);
     if (!x)
         return cudaErrorInvalidValue;
-    /* Measured (probe-graph-nodes.txt, "launch_captured"): no node does this. */
+    /* Measured (probe-graph-nodes.txt, "launch_captured"): a capture forbids this. */
     cudaError_t e = capture_forbid(s);
     if (e)
         return e;
@@ -157,8 +157,8 @@ cudaError_t do_cudaDeviceSetGraphMemAttribute(struct call *call, int device,
         return cudaErrorInvalidDevice;
     bool high =
         attribute == cudaGraphMemAttrUsedMemHigh || attribute == cudaGraphMemAttrReservedMemHigh;
-    /* A watermark can only be set to 0 (documented). That sets it to the current value, as in pools
-     * (measured: probe-graphs.txt, "graph_sizes"). */
+    /* A watermark can only be set to 0 (documented), which sets it to the current value, as in
+     * pools (measured: probe-graphs.txt, "graph_sizes"). */
     if (!value || !high || *(const uint64_t *)value)
         return cudaErrorInvalidValue;
     struct graph_figures *f = graph_memory_figures(device);

@@ -1,4 +1,4 @@
-/* What the program holds of graphs. */
+/* Handles and lists of graphs. */
 #include "api/graph_handle.h"
 
 #include "api/call.h"
@@ -42,7 +42,7 @@ struct graph_exec *graph_exec_of(struct call *call, cudaGraphExec_t handle)
 
 static bool has_data(const cudaGraphEdgeData *d) { return d->from_port || d->to_port || d->type; }
 
-/* May the last node of a list be there? */
+/* Checks the last node of a list against the others. */
 static cudaError_t check_last(const struct graph *g, struct node *const *list, size_t last,
                               const cudaGraphEdgeData *data)
 {

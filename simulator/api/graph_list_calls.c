@@ -1,4 +1,4 @@
-/* Calls: which nodes and edges a graph has, and taking them from it. */
+/* Calls that list the nodes and edges of a graph, and that remove them. */
 #include "graph/graph.h"
 
 #include "api/call.h"
@@ -7,8 +7,8 @@
 
 /* ---- lists ---- */
 
-/* A program queries a list twice: without room to learn the number, then with room for that many.
- * Room that is left over is set to null (documented). */
+/* A program queries a list twice: without room, to learn the number, and then with room for that
+ * many. Unused room is set to null (documented). */
 struct list {
     cudaGraphNode_t *nodes, *to_nodes;
     size_t capacity, count;
@@ -109,11 +109,10 @@ cudaError_t do_cudaGraphNodeGetDependentNodes(struct call *call, cudaGraphNode_t
     return cudaSuccess;
 }
 
-/* ---- taking away ---- */
+/* ---- removing ---- */
 
-/* Of edges that are not there none is taken away (assumed: nor any before them). Measured
- * (probe-graph-nodes.txt, "destroyed_nodes"): a graph with memory nodes keeps its edges and its
- * nodes. */
+/* If an edge does not exist, no edge is removed (assumed: not even those before it). A graph with
+ * memory nodes keeps its edges and nodes (measured: probe-graph-nodes.txt, "destroyed_nodes"). */
 cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
                                            const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                            const cudaGraphEdgeData *data, size_t count)

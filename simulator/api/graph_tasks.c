@@ -1,4 +1,4 @@
-/* Tasks of graphs' nodes from the structures in which a program describes them. */
+/* Makes tasks of graph nodes from the structures in which programs describe them. */
 #include "api/graph_tasks.h"
 
 #include "graph/dispatch.h"
@@ -21,8 +21,8 @@ cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t byte
     return bytes ? dispatch_check_copy(t) : cudaErrorInvalidValue;
 }
 
-/* A copy of three dimensions as rows. Rows of several slices are rows of one where no row is left
- * out between them; other slices are not simulated. */
+/* Describes a 3D copy as rows. Several slices become rows of one slice if no row is left out
+ * between them; other slices are not simulated. */
 cudaError_t task_of_copy_3d(struct task *t, const void *parameters)
 {
     const struct cudaMemcpy3DParms *p = parameters;
@@ -39,7 +39,7 @@ cudaError_t task_of_copy_3d(struct task *t, const void *parameters)
         return cudaErrorNotSupported;
     }
     size_t height = extent->height * extent->depth;
-    /* Assumed: rows that overlap are refused, as by cudaMemcpy2D. */
+    /* Assumed: overlapping rows are rejected, as by cudaMemcpy2D. */
     if (height > 1 && (to->pitch < extent->width || from->pitch < extent->width))
         return cudaErrorInvalidValue;
     t->kind = TASK_COPY;

@@ -1,4 +1,4 @@
-/* Calls: pools, their allocations and events of several processes. Which calls return what:
+/* Calls that share pools, allocations, and events between processes. What they return is in
  * simulator/tests/facts/ipc.txt, probe-ipc.txt, one-gpu.txt "export". */
 #include "ipc/ipc_pool.h"
 
@@ -156,7 +156,7 @@ cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *ha
                      "cudaIpcGetEventHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of a cudaIpcEventHandle_t.");
-    /* An opened event cannot be handed on. */
+    /* An opened event cannot be passed on. */
     struct ipc_event *ipc = v->remote ? ipc_event_of(v->remote) : NULL;
     if (!ipc || ipc_event_is_opened(ipc))
         return cudaErrorInvalidResourceHandle;
@@ -173,16 +173,16 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     memcpy(&address, &handle, sizeof address);
     if (!event)
         return cudaErrorInvalidValue;
-    /* Measured (probe-ipc.txt, "event_handles"): this code for bytes that are no handle. */
+    /* Measured (probe-ipc.txt, "event_handles"): the error for bytes that are no handle. */
     if (address.magic != IPC_EVENT_MAGIC)
         return cudaErrorMapBufferObjectFailed;
-    /* Measured (probe-ipc.txt, "event_handles"): no event of one's own. */
+    /* Measured (probe-ipc.txt, "event_handles"): a process cannot open its own event. */
     if (address.process == os_process())
         return cudaErrorDeviceUninitialized;
     struct ipc_event *ipc = device_exists(address.device) ? ipc_event_open(&address) : NULL;
     if (!ipc) {
         /* A real device also opens the event of a process that has ended. Here it is gone, and the
-         * code is the same as above (assumed). */
+         * error is the same as above (assumed). */
         diag("cudaIpcOpenEventHandle: process %d no longer has this event, or may not be "
              "read.",
              os_process_pid(address.process));
@@ -198,7 +198,7 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
 
 /* ---- memory of cudaMalloc ---- */
 
-/* What a handle says. */
+/* The contents of a handle. */
 struct memory_address {
     uint64_t magic, process, allocation;
 };
@@ -210,8 +210,8 @@ _Static_assert(sizeof(struct memory_address) <= sizeof(cudaIpcMemHandle_t),
 cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle, void *pointer)
 {
     struct address_info a = memory_find(pointer);
-    /* Measured, all of this: probe-ipc.txt, "memory_handles"; of managed memory and of host pools
-     * for the driver's function (probe-driver.txt). */
+    /* Measured, all of this: probe-ipc.txt, "memory_handles"; for managed memory and host pools,
+     * measured with the driver's function (probe-driver.txt). */
     if (a.kind != ADDRESS_ALLOCATED || a.pool || a.heap != memory_heap(memory_device(&a)))
         return cudaErrorInvalidValue;
     line_number(&call->line, "allocation", memory_allocation_id(&a));
@@ -227,7 +227,7 @@ cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle
     return cudaSuccess;
 }
 
-/* Not modeled: memory of cudaMalloc is this process's alone. */
+/* Not modeled: memory of cudaMalloc is not shared. */
 cudaError_t do_cudaIpcOpenMemHandle(struct call *call, void **pointer, cudaIpcMemHandle_t handle,
                                     unsigned int flags)
 {
@@ -245,7 +245,7 @@ cudaError_t do_cudaIpcOpenMemHandle(struct call *call, void **pointer, cudaIpcMe
     return cudaErrorNotSupported;
 }
 
-/* Measured (probe-ipc.txt, "memory_handles"): nothing is open that could be closed. */
+/* Measured (probe-ipc.txt, "memory_handles"): nothing is open, so nothing can be closed. */
 cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
 {
     (void)call, (void)pointer;

@@ -1,5 +1,5 @@
-/* The journal's lines of what happens below the API (base/observer.h), and the fields that several
- * calls have. */
+/* The journal's lines about the rooms below api/ (base/observer.h), and fields that several calls
+ * share. */
 #include "api/call.h"
 #include "base/observer.h"
 #include "graph/graph_memory.h"
@@ -113,7 +113,7 @@ static void graph_memory_used(const char *what, const struct origin *origin, int
     line_write(&line);
 }
 
-/* What of an access a hazard's line has: its call, and the number of that. */
+/* Adds an access to the line of a hazard: its call and that call's number. */
 static void line_access(struct journal_line *line, const struct origin *origin, const char *call,
                         const char *number, const char *launch)
 {

@@ -1,19 +1,19 @@
-/* Calls: the device code of the lessons, for the CPU, with the same functions as
- * lessons/kernels.cu; and a program's own kernels. */
+/* Calls that launch kernels: the device code of the lessons, for the CPU, with the same functions
+ * as lessons/kernels.cu; and a program's own kernels. */
 #include "api/call.h"
 #include "graph/dispatch.h"
 #include "os/os.h"
 
-/* The allocation that a kernel uses goes into the call's line. A captured kernel's does not (its
- * line names a node), nor does that of one that a capture of another stream forbids. */
+/* Adds the allocation that a kernel uses to the call's line, unless the kernel is captured (then
+ * its line names a node) or a capture of another stream forbids it. */
 static void line_operand(struct call *call, const volatile void *address, const struct stream *s)
 {
     if (!s->capturing && !capture_implicit(s))
         line_allocation(&call->line, (const void *)address);
 }
 
-/* The stream of a kernel that writes numbers; the line gets their size, what is written or added,
- * and the allocation. NULL: there is no such stream. */
+/* Returns the stream of a kernel that writes numbers, or NULL if there is none. The line gets the
+ * size, the value that is written or added, and the allocation. */
 static struct stream *stream_of_writer(struct call *call, const int *data, int value, size_t count,
                                        cudaStream_t stream)
 {

@@ -1,4 +1,4 @@
-/* Calls: launches of kernels that nvcc built, and what is asked of kernels. */
+/* Calls that launch kernels built by nvcc, and queries about kernels. */
 #include "api/call.h"
 #include "graph/dispatch.h"
 #include "mem/device.h"
@@ -14,7 +14,7 @@ struct launch {
     bool cooperative;
 };
 
-/* Documented: cudaErrorInvalidDeviceFunction for what is no kernel. */
+/* Documented: cudaErrorInvalidDeviceFunction for anything but a kernel. */
 static cudaError_t launch(struct call *call, const struct launch *l)
 {
     struct stream *s = call_stream(call, l->stream);
@@ -75,7 +75,7 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
                                          config->dynamicSmemBytes, config->stream, cooperative});
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 /* Returns the kernel, with its code for the current device, or an error. */
 static cudaError_t find_kernel(const void *host, struct registered_kernel **kernel,
@@ -89,7 +89,7 @@ static cudaError_t find_kernel(const void *host, struct registered_kernel **kern
     return *code ? cudaSuccess : nvcc_kernel_refuse(*kernel, why);
 }
 
-/* Assumed: 32 registers, which the PTX does not tell, and no memory for constants. */
+/* Assumed: 32 registers, which PTX does not tell, and no constant memory. */
 cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttributes *attributes,
                                      const void *kernel)
 {
@@ -115,8 +115,8 @@ cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttribute
     return cudaSuccess;
 }
 
-/* Documented: dynamic shared memory up to what the device has for a block, less what is static. The
- * other attributes are hints. */
+/* Documented: dynamic shared memory is limited to what the device has for a block, minus the static
+ * memory. The other attributes are hints. */
 cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
                                     enum cudaFuncAttribute attribute, int value)
 {
@@ -164,8 +164,8 @@ cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessor(struct call *call, 
                                                                      shared_bytes, 0);
 }
 
-/* Assumed: what a multiprocessor has, shared equally among the blocks, and no more than a block may
- * have. */
+/* Assumed: the memory of a multiprocessor, divided equally among the blocks, and at most a block's
+ * limit. */
 cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size_t *bytes,
                                                          const void *kernel, int blocks,
                                                          int threads)

@@ -1,6 +1,5 @@
-/* The laws of memory. Each room's own are beside what they are about: heap_is_valid in
- * mem/heap_check.c, graph_memory_is_valid in graph/graph_memory.c. Here are those that join
- * them. */
+/* The invariants of memory. Each room checks its own: heap_is_valid in mem/heap_check.c,
+ * graph_memory_is_valid in graph/graph_memory.c. These connect them. */
 #include "api/laws.h"
 
 #include "graph/graph_memory.h"
@@ -21,7 +20,7 @@ static const char *pool_broken(const struct pool *p)
     return NULL;
 }
 
-/* What is free on a device and what its heaps have mapped is always the same sum. */
+/* What is free on a device and what its heaps have mapped always have the same sum. */
 static const char *account_broken(int device, size_t mapped)
 {
     static size_t sums[MAX_DEVICES];

@@ -1,6 +1,6 @@
-/* The laws of memory, walked: those of each heap, of pools and their watermarks, of graphs' memory,
- * and of each device's account. With SIM_CHECK_LAWS=1 they are walked after each call of any
- * program, which takes time that grows with what is live. */
+/* Checks the invariants of memory: of each heap, of pools and their watermarks, of graphs' memory,
+ * and of each device's account. SIM_CHECK_LAWS=1 checks them after each call of any program, which
+ * takes time in proportion to the live memory. */
 #ifndef SIM_API_LAWS_H
 #define SIM_API_LAWS_H
 
@@ -8,13 +8,13 @@
 
 #include "base/settings.h"
 
-/* Returns the first law that does not hold, as the end of a sentence; NULL: all hold. Needs the
- * lock. */
+/* Returns the first violated invariant, as the end of a sentence, or NULL. Needs the lock. */
 const char *laws_broken(void);
-/* Ends the process with a sentence when a law does not hold after this call. Needs the lock. */
+/* Ends the process with a sentence if an invariant does not hold after this call. Needs the
+ * lock. */
 void laws_check(const char *call);
 
-/* What the call returns, after the walk, if one is wanted. */
+/* Returns the call's result, after the check if it is turned on. */
 static inline cudaError_t laws_checked(const char *call, cudaError_t result)
 {
     if (settings.check_laws)

@@ -1,5 +1,5 @@
-/* Pools by location, managed memory, prefetches, advice and what is known of them. Source:
- * simulator/tests/facts/probe-pools.txt, and, where it has nothing, the comments of the CUDA 13.0
+/* Pools by location, managed memory, prefetches, advice, and queries about ranges. Source:
+ * simulator/tests/facts/probe-pools.txt and, where that has nothing, the comments of the CUDA 13.0
  * header. */
 #include "api/call.h"
 #include "check/checker.h"
@@ -31,8 +31,8 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool,
 {
     if (!pool || !location)
         return cudaErrorInvalidValue;
-    /* Measured (probe-pools.txt, probe-locality.txt): whatever the type, and for numbers that no
-     * header of 13.0 has. */
+    /* Measured (probe-pools.txt, probe-locality.txt): for every type of memory, and even for
+     * numbers that the header of 13.0 lacks. */
     if (location->type >= cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     line_location(&call->line, location, type);
@@ -65,13 +65,13 @@ cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *loca
     bool is_destroyed = !p && handle_state(HANDLE_POOL, pool) == HANDLE_DESTROYED;
     if (!location || (!p && !is_destroyed))
         return cudaErrorInvalidValue;
-    /* Assumed: as for getting. */
+    /* Assumed as for getting. */
     if (location->type >= cudaMemLocationTypeHostNumaCurrent)
         return cudaErrorNotSupported;
     line_location(&call->line, location, type);
     if (p)
         line_number(&call->line, "pool", (uint64_t)p->id);
-    /* The location, its id and the kind of memory must be the pool's. */
+    /* The location, its id, and the kind of memory must be the pool's. */
     int index = pool_location(location, type);
     if (index < 0 || (p && index != p->location))
         return cudaErrorInvalidValue;
@@ -81,7 +81,7 @@ cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *loca
     }
     if (index < MAX_DEVICES)
         call_destroyed_pool(call);
-    /* Assumed: any other location accepts a destroyed pool, also one of another location. */
+    /* Assumed: any other location accepts a destroyed pool, even one of another location. */
     pool_set_current_destroyed(index, pool);
     return cudaSuccess;
 }
@@ -106,7 +106,8 @@ cudaError_t do_cudaMallocManaged(struct call *call, void **pointer, size_t bytes
     return cudaSuccess;
 }
 
-/* Are these bytes managed memory, all of one allocation? Its number goes into the call's line. */
+/* Returns whether these bytes are managed memory of one allocation. Adds its number to the call's
+ * line. */
 static bool is_managed(struct call *call, const void *pointer, size_t bytes)
 {
     struct address_info a = memory_find(pointer);
@@ -115,7 +116,7 @@ static bool is_managed(struct call *call, const void *pointer, size_t bytes)
         && (!a.pool || pool_is_managed(a.pool));
 }
 
-/* Does the location exist? Only for a device is there an error of its own. */
+/* Returns an error if the location does not exist. Only a device has an error of its own. */
 static cudaError_t check_location(const struct cudaMemLocation *l)
 {
     switch (l->type) {
@@ -140,7 +141,7 @@ struct advised {
     struct cudaMemLocation location;
 };
 
-/* Assumed: to be accessed by a node of the host is to be accessed by the host. */
+/* Assumed: access by a node of the host is access by the host. */
 static void set_advice(struct managed_advice *advice, const void *value)
 {
     const struct advised *wanted = value;
@@ -151,8 +152,7 @@ static void set_advice(struct managed_advice *advice, const void *value)
     case cudaMemAdviseUnsetReadMostly: advice->read_mostly = false; break;
     case cudaMemAdviseSetPreferredLocation:
     case cudaMemAdviseUnsetPreferredLocation:
-        /* Measured (probe-pitch.txt, "ranges"): to prefer a node of the host is to prefer
-         * nothing. */
+        /* Measured (probe-pitch.txt, "ranges"): preferring a node of the host prefers nothing. */
         advice->preferred = wanted->advice == cudaMemAdviseUnsetPreferredLocation
                                  || wanted->location.type == cudaMemLocationTypeHostNuma
                               ? (struct cudaMemLocation){0}
@@ -163,8 +163,8 @@ static void set_advice(struct managed_advice *advice, const void *value)
     }
 }
 
-/* Assumed: accepted, and nothing moves; where a page lies is not modeled. The prefetch has a
- * position in the stream's order. */
+/* Assumed: the call is accepted and moves nothing, because the location of a page is not modeled.
+ * The prefetch has a position in the stream's order. */
 cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size_t bytes,
                                     struct cudaMemLocation location, unsigned int flags,
                                     cudaStream_t stream)
@@ -178,7 +178,7 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Assumed: no node of a graph prefetches. */
+    /* Assumed: a prefetch cannot be a node of a graph. */
     if ((e = capture_forbid(s)))
         return e;
     struct address_info a = memory_find(pointer);
@@ -188,11 +188,11 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     return cudaSuccess;
 }
 
-/* Measured (probe-stalls.txt): it does not wait. Documented: the length is 0 or that of the
- * allocation, and memory can be attached to one stream only if that is none of the default ones.
- * Assumed: it has a position in the stream's order, and no other effect, as where a device may
- * touch managed memory while the host does (cudaDevAttrConcurrentManagedAccess); no node of a graph
- * does it. */
+/* Measured (probe-stalls.txt): the call does not wait. Documented: the length is 0 or the
+ * allocation's, and memory can be attached to one stream only if that is no default stream.
+ * Assumed: the call has a position in the stream's order and no other effect, as where a device may
+ * touch managed memory while the host does (cudaDevAttrConcurrentManagedAccess). It cannot be a
+ * node of a graph. */
 cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, void *pointer,
                                         size_t bytes, unsigned int flags)
 {
@@ -214,8 +214,8 @@ cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, 
     return cudaSuccess;
 }
 
-/* Assumed: what is advised is kept for cudaMemRangeGetAttribute, and has no other effect. Measured
- * (probe-pools.txt, "managed"): the location must exist, also when the advice needs none; else
+/* Assumed: advice is kept for cudaMemRangeGetAttribute and has no other effect. Measured
+ * (probe-pools.txt, "managed"): the location must exist, even if the advice needs none; otherwise
  * cudaErrorInvalidValue. */
 cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t bytes,
                              enum cudaMemoryAdvise advice, struct cudaMemLocation location)
@@ -232,10 +232,10 @@ cudaError_t do_cudaMemAdvise(struct call *call, const void *pointer, size_t byte
     return cudaSuccess;
 }
 
-/* ---- what is known of a range ---- */
+/* ---- queries about a range ---- */
 
-/* The number of a location: a device, or the host, of which the older attributes do not name the
- * node (measured: probe-pitch.txt, "ranges"). */
+/* Returns a location's number: a device or the host, without its node in the older attributes
+ * (measured: probe-pitch.txt, "ranges"). */
 static int location_number(struct cudaMemLocation l)
 {
     return l.type == cudaMemLocationTypeDevice  ? l.id
@@ -248,7 +248,7 @@ static int location_id(struct cudaMemLocation l)
     return l.type == cudaMemLocationTypeHostNuma ? l.id : location_number(l);
 }
 
-/* Fills a list of `room` numbers with those that have a bit; -2 is in the rest (documented). The
+/* Fills a list of `room` numbers with those that have a bit, and then with -2 (documented). The
  * host comes last (measured: probe-pitch.txt, "ranges"). */
 static void list_accessors(uint32_t accessed_by, int *list, size_t room)
 {
@@ -260,7 +260,7 @@ static void list_accessors(uint32_t accessed_by, int *list, size_t room)
         list[count++] = cudaInvalidDeviceId;
 }
 
-/* Is it an attribute, and does its result have so many bytes? */
+/* Returns whether it is an attribute whose result has this many bytes. */
 static bool is_attribute(enum cudaMemRangeAttribute attribute, size_t bytes)
 {
     if (attribute == cudaMemRangeAttributeAccessedBy)
@@ -269,7 +269,7 @@ static bool is_attribute(enum cudaMemRangeAttribute attribute, size_t bytes)
         && attribute <= cudaMemRangeAttributeLastPrefetchLocationId && bytes == sizeof(int);
 }
 
-/* Writes what is_attribute has allowed. */
+/* Writes an attribute that is_attribute accepts. */
 static void write_attribute(void *data, size_t bytes, enum cudaMemRangeAttribute attribute,
                             const struct managed_advice *a)
 {
@@ -308,8 +308,8 @@ cudaError_t do_cudaMemRangeGetAttribute(struct call *call, void *data, size_t da
     return cudaSuccess;
 }
 
-/* Measured (probe-pitch.txt, "several_attributes"): nothing is written when one of the attributes
- * is refused. */
+/* Measured (probe-pitch.txt, "several_attributes"): if one attribute is rejected, nothing is
+ * written. */
 cudaError_t do_cudaMemRangeGetAttributes(struct call *call, void **data, size_t *dataSizes,
                                          enum cudaMemRangeAttribute *attributes, size_t count,
                                          const void *pointer, size_t bytes)

@@ -1,4 +1,4 @@
-/* cudaMalloc, pinned memory, memsets, copies, pointer attributes. */
+/* cudaMalloc, pinned memory, memsets, copies, and pointer attributes. */
 #include "api/call.h"
 #include "api/copies.h"
 #include "base/settings.h"
@@ -11,14 +11,14 @@
 #include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
-/* Of an H200 (measured: probe-pitch.txt, "widths"). */
+/* On an H200 (measured: probe-pitch.txt, "widths"). */
 #define PITCH_ALIGNMENT ((size_t)512)
 
-/* What frees memory waits until the memory's device is idle, whichever is current: pinned memory is
- * of the device that was current when it was made. It does not wait for the work of other devices,
- * also when that uses the memory (measured: probe-misuse.txt, "frees_used_of_0_on_1_current_0").
- * The pools do not count it as a synchronization (measured: probe-answers.txt, "pools"). Returns
- * what the pointer means then: meanwhile another thread may have freed it. */
+/* Waits before memory is freed until its device is idle, whichever device is current. Pinned memory
+ * belongs to the device that was current when it was made. Other devices may go on, even if they
+ * use the memory (measured: probe-misuse.txt, "frees_used_of_0_on_1_current_0"). The pools do not
+ * count this as a synchronization (measured: probe-answers.txt, "pools"). Returns what the pointer
+ * means afterwards, because another thread may have freed the memory meanwhile. */
 static struct address_info wait_for_device_unlocking(const struct call *call, struct address_info a,
                                                      const void *pointer)
 {
@@ -34,8 +34,8 @@ static bool is_same_allocation(struct address_info a, uint32_t id)
 
 /* ---- device memory ---- */
 
-/* Measured (probe-full.txt): before the device is out of memory it gets back what its pools keep,
- * and what it keeps for graphs. */
+/* Measured (probe-full.txt): a device that is out of memory first takes back what its pools and
+ * graphs keep unused. */
 static struct range *allocate_on_device(int device, size_t bytes)
 {
     struct range *r = memory_allocate(device, bytes);
@@ -46,8 +46,8 @@ static struct range *allocate_on_device(int device, size_t bytes)
     return memory_allocate(device, bytes);
 }
 
-/* 0 bytes: success and a null pointer; out of memory: a null pointer. Both are measured
- * (probe-strangers.txt), here and for every other allocation. */
+/* 0 bytes give success and a null pointer; a full device gives an error and a null pointer. Both
+ * are measured (probe-strangers.txt), here and for all other allocations. */
 static cudaError_t allocate(struct call *call, void **pointer, size_t bytes)
 {
     line_number(&call->line, "bytes", bytes);
@@ -67,9 +67,9 @@ cudaError_t do_cudaMalloc(struct call *call, void **pointer, size_t bytes)
     return pointer ? allocate(call, pointer, bytes) : cudaErrorInvalidValue;
 }
 
-/* Allocates `count` rows. Measured (probe-pitch.txt, "rows_of_an_allocation", "heights"): each
- * begins at a multiple of 512 bytes; nothing has a pitch of 0; what is refused has a pitch and a
- * null pointer; a size that wraps to 0 has a code of its own. */
+/* Allocates `count` rows. Measured (probe-pitch.txt, "rows_of_an_allocation", "heights"): each row
+ * begins at a multiple of 512 bytes. 0 bytes have a pitch of 0. A rejected allocation has a pitch
+ * and a null pointer. A size that wraps to 0 has its own error. */
 static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitch, size_t width,
                                  size_t count)
 {
@@ -79,7 +79,7 @@ static cudaError_t allocate_rows(struct call *call, void **pointer, size_t *pitc
     *pointer = NULL;
     if (width && count && !bytes)
         return cudaErrorInvalidValue;
-    /* Assumed: so is what wraps to something else. */
+    /* Assumed: a size that wraps to another number, too. */
     return wraps ? cudaErrorMemoryAllocation : allocate(call, pointer, bytes);
 }
 
@@ -112,7 +112,7 @@ static cudaError_t refuse_free(const struct call *call, const void *pointer)
     return cudaErrorInvalidValue;
 }
 
-/* cudaFree of a pool's allocation. It waits for nothing (measured: probe-waits.txt). */
+/* Frees a pool's allocation for cudaFree, without waiting (measured: probe-waits.txt). */
 static cudaError_t free_in_pool(struct call *call, struct address_info *a)
 {
     checker_freed(call, memory_shadow(a), NULL, 0);
@@ -142,7 +142,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
             "cudaFree was given an allocation that cudaFreeAsync has freed already. A real driver "
             "hangs or crashes at the next synchronization.");
     }
-    /* The life of a graph's allocation ends at the call (documented). */
+    /* A graph's allocation ends at the call (documented). */
     if (a.pool && a.pool->graph) {
         graph_allocation_free(call, graph_allocation_at(&a), NULL);
         return cudaSuccess;
@@ -184,7 +184,7 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     *pointer = NULL;
     if (!bytes)
         return cudaSuccess;
-    /* cudaHostGetFlags says mapped in any case (measured: probe-answers.txt, "memory"). */
+    /* cudaHostGetFlags always reports mapped (measured: probe-answers.txt, "memory"). */
     struct pinned *p = pinned_new(bytes, flags | cudaHostAllocMapped);
     if (!p)
         return cudaErrorMemoryAllocation;
@@ -204,7 +204,7 @@ cudaError_t do_cudaHostAlloc(struct call *call, void **pointer, size_t bytes, un
     return allocate_pinned(call, pointer, bytes, flags);
 }
 
-/* The pinned memory that starts exactly here, or NULL. */
+/* Returns the pinned memory that starts exactly here, or NULL. */
 static struct pinned *pinned_at(const void *pointer, bool registered)
 {
     struct address_info a = memory_find(pointer);
@@ -231,8 +231,8 @@ cudaError_t do_cudaFreeHost(struct call *call, void *pointer)
     return cudaSuccess;
 }
 
-/* A range that wraps around is refused, and so are memory that is registered in part, pinned
- * memory, a device's, and addresses where nothing is (measured: probe-misuse.txt, "registered"). */
+/* Rejects a range that wraps, partly registered memory, pinned memory, device memory, and addresses
+ * without memory (measured: probe-misuse.txt, "registered"). */
 cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, unsigned int flags)
 {
     if (!pointer || !bytes || flags & ~15u || bytes > UINTPTR_MAX - (uintptr_t)pointer)
@@ -248,7 +248,7 @@ cudaError_t do_cudaHostRegister(struct call *call, void *pointer, size_t bytes, 
     return cudaSuccess;
 }
 
-/* Measured: all errors of a pointer that is not registered; that of a null pointer in
+/* All errors of a pointer that is not registered are measured; that of a null pointer in
  * probe-outsiders-peers.txt. */
 cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
 {
@@ -266,7 +266,7 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
     return cudaSuccess;
 }
 
-/* Addresses are unified: the same on both sides (measured: probe-answers.txt, "memory"). */
+/* Addresses are unified: host and device use the same (measured: probe-answers.txt, "memory"). */
 cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *host,
                                         unsigned int flags)
 {
@@ -289,20 +289,22 @@ cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *ho
 
 /* ---- memsets and copies ---- */
 
-/* Does the call's line name the allocations that work for this stream uses? Captured work is named
- * by its node, and what a capture of another stream forbids by nothing. */
+/* Returns whether the call's line names the allocations that its work uses. Captured work names its
+ * node instead, and work that a capture of another stream forbids names nothing. */
 static bool names_allocations(const struct call *call, const struct stream *s)
 {
     return line_is_open(&call->line) && !s->capturing && !capture_implicit(s);
 }
 
-/* The host waits for work that it has just queued. The pools do not count it as a synchronization
- * (measured: probe-answers.txt, "pools"). Before a blocking copy out of pageable memory the stream
- * is synchronized; an asynchronous one may do so (documented: API synchronization behavior): here
- * it waits (measured: probe-waits.txt), and orders nothing. The bytes may come later than either
- * returns (measured: probe-uploads.txt); here they are there, and the checker reports who relies
- * on it. One towards such memory waits until it
- * is done, too: with SIM_CHECK=strict that orders nothing either, as the documentation has it. */
+/* Makes the host wait for a copy that was just queued. The pools do not count this as a
+ * synchronization (measured: probe-answers.txt, "pools").
+ *
+ * Before a blocking copy from pageable memory the stream is synchronized. An asynchronous one may
+ * do so (documented: API synchronization behavior); here it waits (measured: probe-waits.txt), but
+ * orders nothing. On a GPU the bytes may arrive after either returns (measured: probe-uploads.txt).
+ * Here they have arrived, and the checker reports programs that rely on it. A copy to pageable
+ * memory also waits until it is done; with SIM_CHECK=strict that orders nothing either, as
+ * documented. */
 static cudaError_t wait_for_copy_unlocking(const struct call *call, struct stream *s,
                                            enum copy_wait wait, bool blocking)
 {
@@ -323,7 +325,6 @@ static cudaError_t wait_for_copy_unlocking(const struct call *call, struct strea
     return device_sticky_error;
 }
 
-/* Puts the bytes of the rows into the call's line. Several rows have their number, too. */
 void line_rows(struct journal_line *line, struct rows r)
 {
     line_number(line, "bytes", r.width * r.height);
@@ -363,8 +364,8 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
     return memset_async(call, to, value, rows_of(bytes), s);
 }
 
-/* The host's end of a copy, by the number of the pinned memory. Other memory of the host has no
- * name that is the same in each run. */
+/* Adds the host's end of a copy to the call's line if it is pinned: other host memory has no name
+ * that is the same in each run. */
 static void line_host_end(struct call *call, const struct address_info *host)
 {
     if (host->kind != ADDRESS_PINNED)
@@ -374,8 +375,8 @@ static void line_host_end(struct call *call, const struct address_info *host)
         line_number(&call->line, "host_offset", host->inner_offset);
 }
 
-/* The call's line of a copy: its direction, and the allocation that it is about (the source's when
- * only that is in a heap); with two, also the source's. */
+/* Describes a copy in the call's line: its direction, its allocation (the source's if only that is
+ * in a heap) and, with two, also the source's. */
 static void line_copy(struct call *call, const void *to, const void *from)
 {
     struct address_info t = memory_find(to), f = memory_find(from);
@@ -436,10 +437,10 @@ cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t 
 
 /* ---- peers ---- */
 
-/* The device that is named for an end of a peer copy must have access to it, when that is a pool's
- * allocation. With other memory the number plays no part, and ordinary memory of the host is
- * refused (measured, driver 580.159.04: simulator/tests/facts/peer-numbers.txt; ordinary memory as
- * the destination only). */
+/* If an end of a peer copy is a pool's allocation, the device that is named for it must have
+ * access. With other memory the number does not matter, and ordinary host memory is rejected
+ * (measured, driver 580.159.04: simulator/tests/facts/peer-numbers.txt; ordinary memory only as the
+ * destination). */
 static bool peer_device_allowed(int device, const void *address)
 {
     struct address_info a = memory_find(address);
@@ -448,7 +449,7 @@ static bool peer_device_allowed(int device, const void *address)
     return a.kind != ADDRESS_PAGEABLE;
 }
 
-/* Of a copy of 0 bytes no argument is looked at (measured: probe-peer-copies.txt, "peer_sizes"). */
+/* With 0 bytes, no argument is checked (measured: probe-peer-copies.txt, "peer_sizes"). */
 static cudaError_t check_peer_devices(const void *to, int toDevice, const void *from,
                                       int fromDevice, size_t bytes)
 {
@@ -467,17 +468,17 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     struct stream *s = call_stream(call, stream);
-    /* Assumed, since no recording holds it: a capture takes cudaMemcpyAsync between devices, not
-     * this. */
+    /* Assumed, since there is no recording: a capture accepts cudaMemcpyAsync between devices, but
+     * not this. */
     if (!e && s && s->capturing)
         e = capture_forbid(s);
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 
-/* It is asynchronous for the host, and serialized with all work, pending and future, of the current
- * device and both named ones (documented): so also with that of non-blocking streams, of destroyed
- * ones, and of those that are made later. The recorded driver leaves non-blocking streams out
- * (probe-peer-copies.txt, "memcpy_peer_current_0"). Its errors are those of cudaMemcpyPeerAsync
+/* The copy is asynchronous for the host. It is serialized with all pending and future work of the
+ * current device and both named ones (documented), and so also with work of non-blocking,
+ * destroyed, and future streams. The recorded driver leaves out non-blocking streams
+ * (probe-peer-copies.txt, "memcpy_peer_current_0"). The errors are those of cudaMemcpyPeerAsync
  * (measured: the same, "peer_devices" to "peer_from_freed"). */
 cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const void *from,
                               int fromDevice, size_t bytes)
@@ -489,7 +490,7 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     if (e)
         return e;
     struct rows r = rows_of(bytes);
-    /* Assumed: what is refused, and what has no bytes, queues nothing and orders nothing. */
+    /* Assumed: a copy that is rejected or has no bytes queues nothing and orders nothing. */
     if (!bytes || capture_check(s) || command_refuses_copy(to, from, r, s, true))
         return queue_copy(call, to, from, r, cudaMemcpyDefault, s, true, &wait);
     unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;
@@ -503,8 +504,8 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
 
 /* ---- pointers ---- */
 
-/* An allocation of a host pool has an address on a device only while that may touch it (measured:
- * probe-pools.txt, "copies_host"). */
+/* An allocation of a host pool has an address on a device only while that device may touch it
+ * (measured: probe-pools.txt, "copies_host"). */
 static void describe_allocation(struct cudaPointerAttributes *attributes, struct address_info *a)
 {
     bool managed = a->heap->host_visible && (!a->pool || pool_is_managed(a->pool));

@@ -1,13 +1,13 @@
-/* The functions that code compiled by nvcc calls without the program's doing: before main, to
- * announce its kernels and variables; and on the way to a launch.
+/* The functions that nvcc's generated code calls: before main, to announce the program's kernels
+ * and variables, and in a launch.
  *
  *   kernel<<<grid, block>>>(a, b)     __cudaPushCallConfiguration(grid, block, ...)
  *                                     nvcc's stub: __cudaPopCallConfiguration(...)
  *                                                  __cudaGetKernel(...), once
  *                                                  __cudaLaunchKernel(...)
  *
- * None of these is a call of the program: they have no cost and no line in the journal. Their
- * prototypes are those of the toolkit's crt/host_runtime.h, which is for C++ alone. */
+ * None of these is a call of the program, so they have no cost and no line in the journal. Their
+ * prototypes are in the toolkit's crt/host_runtime.h, which is for C++ alone. */
 #include "api/nvcc_entry.h"
 
 #include "api/call.h"
@@ -37,10 +37,10 @@ void **__cudaRegisterFatBinary(void *wrapper)
 }
 
 void __cudaRegisterFatBinaryEnd(void **binary) { (void)binary; }
-/* What is registered stays: work that is queued may name it. */
+/* Registered code stays, because queued work may refer to it. */
 void __cudaUnregisterFatBinary(void **binary) { (void)binary; }
 
-/* Called before the host's first use of a __managed__ variable, which may be before any call. */
+/* Called before the host first uses a __managed__ variable, perhaps before any call. */
 char __cudaInitModule(void **handle)
 {
     struct binary *binary = (struct binary *)handle;
@@ -94,7 +94,8 @@ void __cudaRegisterManagedVar(void **binary, void **host, char *device, const ch
 
 /* ---- launches ---- */
 
-/* What <<<...>>> says, from there to the stub. A launch may stand in the arguments of another. */
+/* The configuration of a <<<...>>>, on its way to the stub. An argument of a launch may contain
+ * another launch, so there may be several. */
 #define PENDING_MAX 16
 struct configuration {
     dim3 grid, block;
@@ -104,7 +105,7 @@ struct configuration {
 };
 static _Thread_local struct configuration pending[PENDING_MAX];
 static _Thread_local unsigned pending_count;
-/* Of the configuration that the stub has taken; NULL: of none. */
+/* The site of the configuration that the stub has taken, or NULL. */
 static _Thread_local void *popped_site;
 
 EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
@@ -113,7 +114,7 @@ EXPORT cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *s
                                               void *stream);
 EXPORT cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host);
 
-/* Not 0: the launch does not take place. */
+/* A nonzero result cancels the launch. */
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                      cudaStream_t stream)
 {
@@ -139,7 +140,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_b
     return cudaSuccess;
 }
 
-/* The address of the host stands for the kernel, so that a launch takes either. */
+/* The host function's address stands for the kernel, so a launch accepts both. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 {
     *kernel = (cudaKernel_t)host;
@@ -148,7 +149,7 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host)
 
 struct call_place launch_place(void *address, void *const *frame)
 {
-    /* The site has its callers in it already, so it is passed with a frame that has none. */
+    /* The site already contains its callers, so it is passed with a frame that has none. */
     static void *const no_caller[2];
     if (!popped_site)
         return (struct call_place){address, frame};

@@ -1,15 +1,15 @@
-/* What the entry points of launches need of the code that nvcc makes for <<<...>>>. */
+/* Where a launch by <<<...>>> was written, for the entry points of launches. */
 #ifndef SIM_API_NVCC_ENTRY_H
 #define SIM_API_NVCC_ENTRY_H
 
-/* Where a call stands: its OS_CALL_ADDRESS and OS_CALL_FRAME. */
+/* The OS_CALL_ADDRESS and OS_CALL_FRAME of a call. */
 struct call_place {
     void *address;
     void *const *frame;
 };
 
-/* Where the calling thread's launch stands: when it comes from a <<<...>>> of the program, there,
- * and not in nvcc's code. Else it is what is passed. To be called once a launch. */
+/* Returns the place of the calling thread's launch: that of the program's <<<...>>> if it comes
+ * from one, and not in nvcc's code; otherwise the arguments. Called once for each launch. */
 struct call_place launch_place(void *address, void *const *frame);
 
 #endif

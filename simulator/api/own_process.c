@@ -1,4 +1,4 @@
-/* The process as a whole: its first call, its end, a fork, and why an address faulted. */
+/* The process as a whole: its first call, its end, a fork, and explanations of bad addresses. */
 #include "api/own_process.h"
 
 #include "api/call.h"
@@ -20,12 +20,12 @@
 
 struct process process;
 
-/* What the program gave to exit; 0 until then. Only the thread that ends the process uses it. */
+/* The program's argument of exit, or 0. Only the thread that ends the process uses it. */
 static int exit_status;
 
 /* ---- faults ---- */
 
-/* Why the program may not touch the address, if that is ours to know. */
+/* Says why the program may not touch the address, if the address is ours. */
 static void diag_touch(const struct address_info *a, const void *address, bool in_call)
 {
     if (!a->heap && in_call)
@@ -50,13 +50,13 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
              address, a->heap->device);
 }
 
-/* The program touched an address that it may not. This runs in a signal handler, in the midst of a
- * load or store of the program, which holds no lock of ours or of the allocator: what it needs may
- * be called. Or a library's, when the program gave it a bad address: then the process ends, and the
- * journal is all that is saved. */
+/* Called when an instruction has touched a closed or invalid address. This runs in a signal
+ * handler. A load or store of the program holds no lock of ours or of the allocator, so any
+ * function may be called. If a library touched a bad address that the program passed to it, the
+ * process ends, and only the journal is saved. */
 static bool on_bad_address(const void *address, void *site, bool in_program)
 {
-    /* A call that writes an answer to where the program wants it. */
+    /* The fault happened in a call that stores its answer where the program wants it. */
     bool in_call = lock_is_held();
     if (!in_call)
         lock_acquire();
@@ -64,7 +64,7 @@ static bool on_bad_address(const void *address, void *site, bool in_program)
     if (in_call && (a.heap || a.kind == ADDRESS_PINNED))
         user_kernel_touched(address);
     bool resume = page_guard_touched(address, in_call ? NULL : site);
-    /* Another thread was faster. */
+    /* Another thread has already handled it. */
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
     if (!resume) {
         diag_touch(&a, address, in_call);
@@ -75,15 +75,15 @@ static bool on_bad_address(const void *address, void *site, bool in_program)
     return resume;
 }
 
-/* The child's lines go nowhere, and a line that another thread was making has no owner there. */
+/* The child's lines are dropped, and a line that another thread was making has no owner. */
 static void in_child(void)
 {
     process.forked = process.started;
     journal_on = false;
 }
 
-/* The first call has registered this. What the program registered before that, such as the
- * destructors of its global objects, runs after it. */
+/* The first call registers this handler, so functions that the program registered earlier, such as
+ * destructors of global objects, run after it. */
 static void begin_to_end(int status)
 {
     exit_status = status;
@@ -92,15 +92,15 @@ static void begin_to_end(int status)
 
 static void ignore_leak(struct shadow_ref ref) { (void)ref; }
 
-/* After all that the program itself does at its end. A program that ends because of an error, or
- * after a fault, when no free works any more, is not reported for what it leaves; nor is one whose
- * frees came too late, which a sentence has said. */
+/* Runs after all that the program does at its end. No leaks are reported if the program ends
+ * because of an error, or after a fault, since no free works any more, or if its frees came too
+ * late, which a sentence has said. */
 __attribute__((destructor)) static void at_end(void)
 {
     if (!process.started || process.forked)
         return;
-    /* Exit in a signal handler, in the midst of a call: nothing is as it should be, and the lock is
-     * taken. */
+    /* exit was called in a signal handler, in the middle of a call: the state is inconsistent, and
+     * the lock is held. */
     bool in_call = !lock_try_acquire();
     if (in_call && report_count()) {
         hazards_end(report_count());
@@ -134,7 +134,7 @@ __attribute__((destructor)) static void at_end(void)
     lock_release();
 }
 
-/* A graded run is closed before the program has done anything. */
+/* A graded run is sealed before the program has done anything. */
 __attribute__((constructor)) static void at_load(void) { settings_seal(); }
 
 void process_start(void)

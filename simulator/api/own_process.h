@@ -1,25 +1,25 @@
-/* The process as a whole: its first call, its end, a fork. */
+/* The process as a whole: its first call, its end, and a fork. */
 #ifndef SIM_API_OWN_PROCESS_H
 #define SIM_API_OWN_PROCESS_H
 
 #include "base/types.h"
 
-/* Everyone may read it; own_process.c writes it. */
+/* Any room may read it; only own_process.c writes it. */
 extern struct process {
     /* The first call has been made. Needs the lock. */
     bool started;
-    /* This is a child that was forked after the first call: no call of CUDA works here. It changes
-     * in the child alone, while that has one thread. */
+    /* This process was forked after the first call, so no CUDA call works. It changes only in the
+     * child, while that has one thread. */
     bool forked;
-    /* The program has called exit, or main has returned, and what it registered for that after the
-     * first call is done: hardly a call works any more (call_enter). Only the thread that ends the
+    /* The program has called exit or returned from main, and the handlers that it registered after
+     * the first call have run, so hardly any call works (call_enter). Only the thread that ends the
      * process sets it. */
     bool unloading;
-    /* A free was refused for that. Needs the lock. */
+    /* A free was rejected because of that. Needs the lock. */
     bool freed_too_late;
 } process;
 
-/* Reads the settings and opens the journal. Called at the first call. Needs the lock. */
+/* Reads the settings and opens the journal, at the first call. Needs the lock. */
 void process_start(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Memory pools: allocations and frees in the order of a stream; creation, attributes and access of
- * pools. */
+/* Memory pools: allocations and frees in the order of a stream, and the creation, attributes, and
+ * access of pools. */
 #include "api/call.h"
 #include "base/fatal.h"
 #include "base/settings.h"
@@ -11,7 +11,7 @@
 #include "mem/memory.h"
 #include "mem/pool.h"
 
-/* `p` NULL: the call has no such pool. */
+/* Adds the pool to the line. `p` is NULL if the call has no such pool. */
 static void line_pool(struct journal_line *line, const struct pool *p)
 {
     char *to = p ? line_room(line, 1) : NULL;
@@ -21,7 +21,7 @@ static void line_pool(struct journal_line *line, const struct pool *p)
     line->end = to;
 }
 
-/* Writes them to `to` and returns their end. */
+/* Writes the pool's figures to `to` and returns their end. */
 static inline char *field_figures(char *to, const struct pool *p)
 {
     /* The figures of an imported pool are its exporter's. */
@@ -40,7 +40,7 @@ static void line_figures(struct journal_line *line, const struct pool *p)
 
 /* ---- allocations and frees ---- */
 
-/* What an allocation took; `r` NULL: nothing was left for it. */
+/* Describes an allocation in the line. `r` is NULL if there was no memory for it. */
 static void line_allocated(struct journal_line *line, const struct pool *p, const struct range *r,
                            enum reuse rung)
 {
@@ -72,7 +72,7 @@ static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t 
     struct reuse_result result = pool_allocate(p, bytes, s);
     struct range *r = result.range;
     if (r) {
-        /* Measured (probe-outsiders.txt, "failed_allocation"): what fails queues nothing. */
+        /* Measured (probe-outsiders.txt, "failed_allocation"): a failure queues nothing. */
         uint64_t seq = stream_enqueue_marker(s);
         *pointer = memory_born(call, &p->heap, r, ALLOCATION_IN_STREAM, s, seq);
     }
@@ -93,7 +93,7 @@ cudaError_t do_cudaMallocAsync(struct call *call, void **pointer, size_t bytes, 
     cudaError_t e = capture_count ? capture_check_memory(s) : cudaSuccess;
     if (e)
         return e;
-    /* The current pool of the stream's device (measured: p2p.txt; not of the current device). */
+    /* The current pool of the stream's device, not of the current device (measured: p2p.txt). */
     return allocate_in_stream(call, pointer, bytes, pool_current(s->device), s);
 }
 
@@ -112,7 +112,7 @@ cudaError_t do_cudaMallocFromPoolAsync(struct call *call, void **pointer, size_t
     return allocate_in_stream(call, pointer, bytes, p, s);
 }
 
-/* An allocation of cudaMalloc is freed when the stream gets there. */
+/* Frees an allocation of cudaMalloc when the stream reaches the free. */
 static void effect_free(struct op *op)
 {
     struct address_info a = memory_find(op->to);
@@ -120,7 +120,7 @@ static void effect_free(struct op *op)
         memory_free(&a);
 }
 
-/* cudaFreeAsync of an allocation of cudaMalloc. */
+/* Queues cudaFreeAsync for an allocation of cudaMalloc. */
 static void free_plain(struct call *call, struct address_info *a, void *pointer, struct stream *s)
 {
     if (a->range->free_pending) {
@@ -139,7 +139,7 @@ static void free_plain(struct call *call, struct address_info *a, void *pointer,
     op->to = pointer;
 }
 
-/* cudaFreeAsync of a pool's allocation. */
+/* Queues cudaFreeAsync for a pool's allocation. */
 static void free_pooled(struct call *call, struct address_info *a, struct stream *s)
 {
     uint64_t seq = stream_enqueue_marker(s);
@@ -167,7 +167,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
             checker_freed_unallocated(call, pointer, s, FREE_REFUSED_NOTE);
         return cudaErrorInvalidValue;
     }
-    /* Measured (probe-pools.txt, "managed"): memory of cudaMallocManaged. */
+    /* Measured (probe-pools.txt, "managed"): the error for memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)
         return cudaErrorNotSupported;
     if (line_is_open(&call->line))
@@ -186,8 +186,8 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
 
 /* ---- pools ---- */
 
-/* What the driver refuses in properties (measured: one-gpu.txt, "errors"; probe-pools.txt,
- * "kinds"). */
+/* Returns the error with which the driver rejects properties (measured: one-gpu.txt, "errors";
+ * probe-pools.txt, "kinds"). */
 static cudaError_t check_props(const struct cudaMemPoolProps *props)
 {
     for (size_t i = 0; i < sizeof props->reserved; i++)
@@ -261,7 +261,7 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool, int device, 
     line_signed(&call->line, "device", device);
     if (!pool)
         return cudaErrorInvalidValue;
-    /* Both codes are measured (one-gpu.txt, "errors"). */
+    /* Both errors are measured (one-gpu.txt, "errors"). */
     if (!device_exists(device))
         return current ? cudaErrorInvalidValue : cudaErrorInvalidDevice;
     struct pool *p = current ? pool_current(device) : pool_default(device);
@@ -297,7 +297,7 @@ cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t
 
 /* ---- attributes ---- */
 
-/* The attributes are numbers here: one may be none of CUDA's header. */
+/* Attributes are plain numbers here, because some are not in CUDA's header. */
 static const struct attribute {
     int id;
     const char *name;
@@ -341,15 +341,15 @@ cudaError_t do_cudaMemPoolGetAttribute(struct call *call, cudaMemPool_t pool,
     return get_attribute(call, p, attribute, value);
 }
 
-/* Measured (one-gpu.txt, "watermarks"): any non-zero is 1. */
+/* Measured (one-gpu.txt, "watermarks"): every nonzero value becomes 1. */
 static cudaError_t set_flag(bool *flag, int wanted)
 {
     *flag = wanted != 0;
     return cudaSuccess;
 }
 
-/* Measured (one-gpu.txt, "watermarks"): 0 sets a watermark to the current value, anything else is
- * refused. */
+/* Measured (one-gpu.txt, "watermarks"): 0 sets a watermark to the current value, and anything else
+ * is rejected. */
 static cudaError_t reset_watermark(size_t *watermark, size_t current, uint64_t wanted)
 {
     if (wanted)
@@ -358,7 +358,7 @@ static cudaError_t reset_watermark(size_t *watermark, size_t current, uint64_t w
     return cudaSuccess;
 }
 
-/* A value has its sign in the journal where it is an int. */
+/* Adds the value to the journal as a signed number if it is an int. */
 static void line_wanted_int(struct call *call, int wanted)
 {
     line_signed(&call->line, "value", wanted);
@@ -404,7 +404,7 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
 
 /* ---- access ---- */
 
-/* Measured (probe-pools.txt, "memory_numa"): the number of a NUMA node is not looked at. */
+/* Measured (probe-pools.txt, "memory_numa"): the number of a NUMA node is ignored. */
 static bool is_host(const struct cudaMemLocation *l)
 {
     return l->type == cudaMemLocationTypeHost || l->type == cudaMemLocationTypeHostNuma;
@@ -433,8 +433,8 @@ static bool grants_device(const struct cudaMemAccessDesc *d)
         && d->flags == cudaMemAccessFlagsProtReadWrite;
 }
 
-/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt; in a device's own pool a
- * location of no type: probe-outsiders-peers.txt, "answers"). */
+/* Checks one entry of the list (measured: p2p.txt, probe-pools.txt; for a location without a type
+ * in a device's own pool: probe-outsiders-peers.txt, "answers"). */
 static cudaError_t check_access(const struct pool *p, const struct cudaMemAccessDesc *d)
 {
     bool host = is_host(&d->location), grants = d->flags == cudaMemAccessFlagsProtReadWrite;
@@ -447,22 +447,22 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
         return cudaErrorNotSupported;
     if (!grants && d->flags != cudaMemAccessFlagsProtNone)
         return cudaErrorInvalidValue;
-    /* Access to managed memory may be given and taken, and changes nothing. */
+    /* Access to managed memory may be granted and revoked, without effect. */
     if (pool_is_managed(p))
         return cudaSuccess;
-    /* The owner keeps its access: the host that of its own memory ... */
+    /* The owner keeps its access: the host to its own memory, ... */
     if (pool_is_host_memory(p))
         return host && !grants ? cudaErrorNotSupported : cudaSuccess;
     if (host)
         return cudaErrorNotSupported;
-    /* ... and a device that of its own. */
+    /* ... and a device to its own. */
     if (d->location.id == p->device)
         return grants ? cudaSuccess : cudaErrorInvalidDevice;
     return grants && !settings_reaches(d->location.id, p->device) ? cudaErrorInvalidDevice
                                                                   : cudaSuccess;
 }
 
-/* Does what one entry says, which check_access has allowed. */
+/* Applies an entry that check_access accepted. */
 static void set_access(struct call *call, struct pool *p, const struct cudaMemAccessDesc *d)
 {
     if (is_host(&d->location))
@@ -487,7 +487,7 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
 {
     struct pool *p = pool_from_handle(pool);
     line_pool(&call->line, p);
-    /* After a fault the access comes too late for what needed it: that is reported, too. */
+    /* After a fault, access comes too late for the work that needed it, which is reported. */
     if (device_sticky_error) {
         for (size_t i = 0; p && list && i < count; i++)
             if (grants_device(&list[i]))

@@ -1,11 +1,11 @@
-/* Calls: copies and memsets in rows, and in slices of rows. */
+/* Calls that copy and set rows, and slices of rows. */
 #include "api/copies.h"
 #include "os/os.h"
 
 /* ---- rows ---- */
 
-/* Measured (probe-pitch.txt, "copy_sizes"): what has no bytes succeeds whatever its pitches are;
- * the pitch of one row may be 0, and has a code of its own where it is too small. */
+/* Measured (probe-pitch.txt, "copy_sizes"): a copy without bytes succeeds whatever its pitches are.
+ * The pitch of a single row may be 0, and has its own error if it is too small. */
 static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
                              struct rows *r)
 {
@@ -19,8 +19,8 @@ static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, s
     return cudaSuccess;
 }
 
-/* Documented: the pitch of one row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
- * driver hangs where the rows reach round the end of all addresses. */
+/* Documented: the pitch of a single row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
+ * driver hangs if the rows wrap around the end of the address space. */
 static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                                struct rows *r)
 {
@@ -87,8 +87,8 @@ cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int 
 
 /* ---- slices ---- */
 
-/* Rows in slices: what is at (0, 0, 0), and how far the next slice is. Several slices are rows of
- * one where no row is left out between them. */
+/* Slices of rows: the addresses of element (0, 0, 0), and the distances between slices. Several
+ * slices become rows of one slice if no row is left out between them. */
 struct slices {
     char *to;
     const char *from;
@@ -96,7 +96,7 @@ struct slices {
     struct rows rows;
 };
 
-/* How far one slice is from the next; false: the last one is beyond all addresses. */
+/* Sets the distance between slices. Returns false if the last one is beyond the address space. */
 static bool find_step(const struct cudaPitchedPtr *p, size_t count, size_t *step)
 {
     size_t all;
@@ -112,8 +112,8 @@ static void stack_slices(struct slices *x, bool is_stacked)
     x->count = 1;
 }
 
-/* Measured for rows (probe-pitch.txt, "copy_sizes"), assumed for slices: what has no bytes
- * succeeds. Assumed: slices that overlap are refused, as rows are. */
+/* A copy without bytes succeeds (measured for rows: probe-pitch.txt, "copy_sizes"; assumed for
+ * slices). Assumed: overlapping slices are rejected, as rows are. */
 static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
 {
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;

@@ -1,4 +1,4 @@
-/* Streams, events, host functions. */
+/* Streams, events, and host functions. */
 #include "api/call.h"
 #include "check/event_waits.h"
 #include "graph/dispatch.h"
@@ -63,9 +63,9 @@ cudaError_t do_cudaStreamDestroy(struct call *call, cudaStream_t stream)
 
 /* ---- synchronization and queries ---- */
 
-/* Walks the streams that a synchronization or query of `requested` covers: for the legacy stream
- * the blocking streams of its device, too. Neither puts anything into the legacy stream, so neither
- * orders anything on the device. */
+/* Iterates over the streams that a synchronization or query of `requested` covers. For the legacy
+ * stream these include the blocking streams of its device. The call adds nothing to the legacy
+ * stream, so it orders nothing on the device. */
 static struct stream *next_covered(struct stream *requested, struct stream *after)
 {
     if (requested->kind != STREAM_LEGACY)
@@ -120,8 +120,8 @@ struct event *call_event(struct call *call, cudaEvent_t handle)
     return e;
 }
 
-/* The flag "external" is invalid outside of a capture (documented: CUevent_record_flags,
- * CUevent_wait_flags); the code and that the event stays as it was are measured
+/* Outside of a capture the flag "external" is invalid (documented: CUevent_record_flags,
+ * CUevent_wait_flags). The error, and that the event is unchanged, are measured
  * (probe-graph-again.txt, "external_outside"). */
 static bool is_external_outside(const struct stream *s, unsigned flags)
 {
@@ -141,14 +141,15 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
         return cudaErrorInvalidResourceHandle;
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
-    /* Measured (probe-ipc.txt, "event"): an event that was never recorded makes nothing wait. */
+    /* Measured (probe-ipc.txt, "event"): waiting for an event that was never recorded does
+     * nothing. */
     uint64_t before = s->last_seq;
     cudaError_t e = capture_or_wait(call, s, v, flags & cudaEventWaitExternal);
     if (line_is_open(&call->line))
         line_turn(call, s, before);
     if (e || s->capturing)
         return e;
-    /* A wait for nothing is over at once. */
+    /* Waiting for nothing is over at once. */
     if (s->last_seq == before)
         line_number(&call->line, "turn", 1);
     event_waits_add(call, s, v);
@@ -183,7 +184,7 @@ static cudaError_t create_event(struct call *call, cudaEvent_t *event, unsigned 
     if (!event || flags & ~valid_flags)
         return cudaErrorInvalidValue;
     /* Documented and measured (probe-answers.txt, "streams and events"): an interprocess event must
-     * not time. */
+     * not record times. */
     if (flags & cudaEventInterprocess && !(flags & cudaEventDisableTiming))
         return cudaErrorInvalidValue;
     struct remote_event *remote = NULL;
@@ -229,7 +230,7 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Documented: event and stream must be of one device. */
+    /* Documented: event and stream must be on the same device. */
     if (s->device != v->device)
         return cudaErrorInvalidResourceHandle;
     if (is_external_outside(s, flags))
@@ -256,7 +257,7 @@ cudaError_t do_cudaEventQuery(struct call *call, cudaEvent_t event)
         return e;
     if (!event_query(v))
         return cudaErrorNotReady;
-    /* Another process may have ended without reaching the event. */
+    /* The wait may have failed because another process ended before it reached the event. */
     return device_sticky_error;
 }
 
@@ -289,13 +290,13 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
         return e;
     if (!a || !b || !a->record || !b->record || (a->flags | b->flags) & cudaEventDisableTiming)
         return cudaErrorInvalidResourceHandle;
-    /* Measured (probe-misuse.txt, "other_gpu"): the events must be of one device. */
+    /* Measured (probe-misuse.txt, "other_gpu"): the events must be on the same device. */
     if (a->device != b->device)
         return cudaErrorInvalidResourceHandle;
     if (!a->record->done || !b->record->done)
         return cudaErrorNotReady;
-    /* Documented: until both are reached the call returns cudaErrorNotReady. So its success shows
-     * the host as much as that of a query does. */
+    /* Documented: until both are reached, the call returns cudaErrorNotReady. So its success tells
+     * the host as much as that of a query. */
     host_acquire_record(a->record, false);
     host_acquire_record(b->record, false);
     *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);
@@ -315,7 +316,7 @@ cudaError_t do_cudaLaunchHostFunc(struct call *call, cudaStream_t stream, cudaHo
     return dispatch_host_function(call, function, data, s);
 }
 
-/* The older form: a callback gets the stream and its error, too. */
+/* The older form, a callback, which also gets the stream and its error. */
 struct callback {
     cudaStreamCallback_t function;
     cudaStream_t stream;
@@ -337,7 +338,7 @@ cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Documented: not supported in a capture; measured: the code (probe-misuse.txt,
+    /* Documented: not supported in a capture. The error is measured (probe-misuse.txt,
      * "callback_relaxed"). */
     cudaError_t e = capture_forbid(s);
     if (e)

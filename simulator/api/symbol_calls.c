@@ -1,11 +1,11 @@
-/* Calls: variables of device code, by the address that the program has for each. */
+/* Calls for variables of device code, each identified by its address in the program. */
 #include "api/call.h"
 #include "mem/device.h"
 #include "ptx/registry.h"
 #include "run/device_variable.h"
 
-/* Sets the address of bytes of a variable on the current device. Documented: a code of its own for
- * what is no variable; assumed: bytes outside of it are refused as in any copy. */
+/* Sets `address` to bytes of a variable on the current device. Documented: anything but a variable
+ * has its own error. Assumed: bytes outside of it are rejected as in any copy. */
 static cudaError_t find(const void *symbol, size_t offset, size_t bytes, char **address)
 {
     struct registered_variable *r = registry_variable(symbol);

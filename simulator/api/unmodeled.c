@@ -1,6 +1,6 @@
-/* Every function of libcudart.so.13 that is not modeled: it returns cudaErrorNotSupported, and
- * reports so once on standard error. The list is made when the library is built: the symbols of
- * libcudart.so.13 of CUDA 13.0 (api/libcudart-symbols.txt) less those of api/calls.def, and the
+/* The functions of libcudart.so.13 that are not modeled. Each returns cudaErrorNotSupported and
+ * says so once on standard error. The list is made when the library is built: the symbols of
+ * libcudart.so.13 of CUDA 13.0 (api/libcudart-symbols.txt) without those in api/calls.def, and the
  * functions that CUDA 13.1 to 13.5 added (api/newer-symbols.txt). */
 #include "api/call.h"
 #include "os/os.h"
@@ -25,8 +25,8 @@ static int unmodeled(const char *name, void *address, void *const *frame, bool *
     return (int)call_leave(&call, e ? e : cudaErrorNotSupported);
 }
 
-/* The arguments do not matter, and every one of these returns cudaError_t. The header's own
- * prototypes stand in the way of the name, so the symbol gets it from the assembler. */
+/* The arguments do not matter, and all of these functions return cudaError_t. The header's own
+ * prototypes prevent defining the names in C, so the assembler names the symbols. */
 #define UNMODELLED(name)                                                    \
     EXPORT int unmodeled_##name(void) __asm__(#name);                       \
     int unmodeled_##name(void)                                              \
