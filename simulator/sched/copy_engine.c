@@ -1,20 +1,20 @@
 /* Copy engines.
  *
  * Rules. An engine makes one copy at a time (measured: probe-engines.txt; two uploads of 16 MiB in
- * two streams take 625 us, one takes 312). Of those that wait, the one that has waited longest is
- * next (which stream the recorded device took was chance). Under the schedule late it is the
- * newest, and under random either, by lot: that is as legal.
+ * two streams take 625 us, one takes 312). The copy that has waited longest is next; which stream
+ * the recorded device took was chance. Under the schedule late the newest is next, and under random
+ * a random one, which is just as legal.
  *
- * Up and down, side by side, are slower by 8.5 % (measured: "2 up beside 2 down"). A copy through
- * the host is slower by 17 % beside traffic the other way, and stands still while a copy of the
- * host goes its way (measured: probe-peer-engines.txt, "0 to 1 beside 1 to 0", "beside down 16 MiB
- * from GPU 0"). A copy between the host and managed memory shares the link with nothing (measured:
- * "to managed memory beside").
+ * Up and down at the same time are slower by 8.5 % (measured: "2 up beside 2 down"). A copy through
+ * the host is slower by 17 % beside traffic in the other direction, and stops while a copy of the
+ * host uses its direction (measured: probe-peer-engines.txt, "0 to 1 beside 1 to 0", "beside down
+ * 16 MiB from GPU 0"). A copy between the host and managed memory shares the link with no other
+ * (measured: "to managed memory beside").
  *
- * Assumed: with three devices or more, a device has one engine for copies to all others, as to one;
- * pageable copies hold no engine, since they come in small pieces between which others go; other
- * processes have engines of their own; what is inside the device takes turns, also with memsets,
- * and kernels are no part of that. */
+ * Assumed: with three devices or more, a device has one engine for copies to all others, as for
+ * one. Pageable copies hold no engine, since they are made in small pieces between which others
+ * run. Other processes have their own engines. Copies and memsets inside the device take turns, and
+ * kernels do not take part. */
 #include "sched/copy_engine.h"
 
 #include "base/settings.h"
@@ -32,21 +32,21 @@
 
 /* One direction of one device. */
 struct copy_engine {
-    /* The copy that it makes; NULL: none. */
+    /* The copy that is running, or NULL. */
     struct transfer *active;
-    /* Those that wait, in the order in which they came. */
+    /* The waiting copies, in the order in which they arrived. */
     struct transfer *first, *last;
 };
 
-/* Law: a transfer is in one list: that of its engine while it waits, `active` from its begin to its
- * end. An engine with waiters is busy, or its next copy needs the other one, too, which is. Needs
- * the lock. */
+/* Needs the lock. Invariant: a transfer is in one list, that of its engine while it waits and
+ * `active` while it runs. An engine with waiting copies is busy, or its next copy also needs
+ * another engine that is busy. */
 static struct {
     struct copy_engine engines[MAX_DEVICES][ENGINES];
-    /* All active ones whose speed depends on others; of the rest, inside and between devices, it
-     * does not. */
+    /* The running copies whose speed depends on others, which excludes copies inside devices and
+     * between them. */
     struct transfer *active;
-    /* Those that serve again, linked by `next`. */
+    /* Unused transfers, linked by `next`. */
     struct transfer *recycled;
 } copies;
 
@@ -77,7 +77,7 @@ static bool shares_a_link(const struct transfer *t)
 
 static bool is_in_use(int device, enum route route) { return copies.engines[device][route].active; }
 
-/* Is there a copy through the host from the one device to the other (-1: any)? */
+/* Returns whether a staged copy is running from one device to another (-1: to any). */
 static bool has_staged(int from, int to)
 {
     for (const struct transfer *t = copies.active; t; t = t->next)
@@ -86,7 +86,7 @@ static bool has_staged(int from, int to)
     return false;
 }
 
-/* Returns by how much an active copy is slower than alone; 0: it stands still. */
+/* Returns an active copy's slowness, in thousandths, or 0 if it stands still. */
 static unsigned find_slowness(const struct transfer *t)
 {
     int d = t->device;
@@ -110,7 +110,7 @@ static unsigned find_slowness(const struct transfer *t)
     return ALONE;
 }
 
-/* From `now` on the copy goes on at this speed. */
+/* Continues the copy at this speed from `now` on. */
 static void set_slowness(struct transfer *t, unsigned slowness, time_ns now)
 {
     time_ns done = t->slowness ? (now - t->since) * ALONE / t->slowness : 0;
@@ -122,7 +122,7 @@ static void set_slowness(struct transfer *t, unsigned slowness, time_ns now)
         engine_end_is_known(t->op);
 }
 
-/* One has begun or ended: others may be slower or faster now. */
+/* Called when a copy has begun or ended, because others may then change their speed. */
 static void update_speeds(time_ns now)
 {
     for (struct transfer *t = copies.active; t; t = t->next) {
@@ -132,7 +132,7 @@ static void update_speeds(time_ns now)
     }
 }
 
-/* ---- who is next ---- */
+/* ---- which copy is next ---- */
 
 static struct copy_engine *engine_of(const struct transfer *t)
 {
@@ -199,7 +199,7 @@ static void remove_waiting(struct transfer *t)
         e->last = t->previous;
 }
 
-/* The copy that the engine makes next, of those that wait for it; NULL: there is none. */
+/* Returns the waiting copy that the engine makes next, or NULL. */
 static struct transfer *choose(const struct copy_engine *e)
 {
     if (settings.schedule == SCHEDULE_LATE)
@@ -209,7 +209,7 @@ static struct transfer *choose(const struct copy_engine *e)
     return e->first;
 }
 
-/* Begins the next copy of the engine, if there is one and it can. */
+/* Begins the engine's next copy, if there is one and it can run. */
 static void begin_next(const struct copy_engine *e, time_ns now)
 {
     struct transfer *t = choose(e);
@@ -245,7 +245,7 @@ void copy_engine_release(struct transfer *t, time_ns now)
         update_speeds(now);
     }
     begin_next(e, now);
-    /* Of up and down either may be what one that needs both has waited for. */
+    /* A copy that needs both up and down may have been waiting for either. */
     if (shares_a_link(t) && t->route != ROUTE_STAGED)
         begin_next(&copies.engines[t->device][t->route == ROUTE_DOWN ? ROUTE_UP : ROUTE_DOWN], now);
 }

@@ -1,12 +1,12 @@
-/* How long things take, in nanoseconds. Source: simulator/tests/facts/probe-times.txt, an H200
- * with driver 580.159.04, medians; the program is probe-times.c beside it. Lines that say
- * "fitted" are such that sums of calls meet the table of simulator/tests/facts/one-gpu.txt. */
+/* Durations in nanoseconds. Source: simulator/tests/facts/probe-times.txt, medians of an H200 with
+ * driver 580.159.04, printed by probe-times.c next to it. "Fitted" durations were chosen so that
+ * sums of calls match the table in simulator/tests/facts/one-gpu.txt. */
 #ifndef SIM_SCHED_COST_H
 #define SIM_SCHED_COST_H
 
 #include "base/types.h"
 
-/* What a call costs the host. */
+/* The cost of calls to the host. */
 enum {
     /* Attributes, cudaGetDevice, cudaGetLastError: 33-93. */
     COST_SMALL = 50,
@@ -28,8 +28,7 @@ enum {
     COST_EVENT_RECORD = 220,
     COST_WAIT_EVENT = 212,
     COST_SYNCHRONIZE = 332,
-    /* What that costs more when the stream ends with an allocation or a free: 14.1-14.4 us a pair
-     * (one-gpu.txt). */
+    /* Added if the stream ends with an allocation or a free: 14.1-14.4 us a pair (one-gpu.txt). */
     COST_SYNC_FREE = 13000,
     COST_QUERY = 187,
     COST_LAUNCH = 3363,
@@ -39,27 +38,27 @@ enum {
     COST_COPY_BLOCKING = 5259,
     COST_HOST_FUNCTION = 1336,
     COST_MEM_INFO = 4530,
-    /* Assumed, as is the next. */
+    /* This and the next are assumed. */
     COST_GRAPH_INSTANTIATE = 10000,
     COST_GRAPH_LAUNCH = 4000,
 };
 
-/* What it costs the host to add segments to a pool: a fixed part, and each. 52.6 us for one
+/* The cost of adding segments to a pool: a fixed part, and one for each segment. 52.6 us for one
  * segment, 285 us for ten. */
 #define COST_GROW         27000u
 #define COST_GROW_SEGMENT 26000u
-/* What it costs to release one with cudaMemPoolTrimTo: 42.6 us for one, 483 us for ten. */
+/* The cost of releasing a segment by cudaMemPoolTrimTo: 42.6 us for one, 483 us for ten. */
 #define COST_RELEASE_SEGMENT 48000u
 /* The same at a synchronization (fitted): 139 us a pair for one segment, 269 us for two, 3549 us
  * for 32. */
 #define COST_SYNC_RELEASE 80000u
-/* The same for cudaMalloc and cudaFree when they map or release a 2 MiB granule (fitted: 82 us a
- * pair for 1 KiB, 250 us for 64 MiB). */
+/* The same for cudaMalloc and cudaFree of a 2 MiB granule (fitted: 82 us a pair for 1 KiB, 250 us
+ * for 64 MiB). */
 #define COST_GRANULE     23000u
 #define COST_GRANULE_MIB 1000u
 
-/* When the device is idle, a launch takes this long to get there (launch and synchronize: 8.8 us,
- * less the host's 3.4 and the kernel). */
+/* The time from a launch until it begins on an idle device (launch and synchronize take 8.8 us,
+ * minus the host's 3.4 and the kernel). */
 #define LATENCY 3000u
 /* From the end of the work to the return of a synchronization that waited for it (fitted). */
 #define LATENCY_WAKE_UP 2000u
@@ -74,13 +73,13 @@ enum {
 #define DURATION_D2D     1820u
 #define DURATION_D2D_GIB 513000u
 /* Host to device, pinned: 4.85 ms for 256 MiB; 2.2 us for 4 B, 7.3 for 4 KiB, 28 for 1 MiB (fitted;
- * where the small ones end is assumed). */
+ * the size up to which a copy is small is assumed). */
 #define DURATION_H2D_SMALL 2200u
 #define H2D_SMALL_MAX      1024u
 #define DURATION_H2D       9000u
 #define DURATION_H2D_GIB   19370000u
-/* Pageable: 0.91 ms for 8 MiB, 8.75 ms for 64 MiB (lesson 18), 6.6 GB/s for 1 GiB. The first MiB go
- * faster: PAGEABLE_FAST of them, where the sums meet (fitted). */
+/* Pageable: 0.91 ms for 8 MiB, 8.75 ms for 64 MiB (lesson 18), 6.6 GB/s for 1 GiB. The first
+ * PAGEABLE_FAST MiB are faster, as many as make the sums match (fitted). */
 #define DURATION_H2D_PAGEABLE_GIB      143000000u
 #define DURATION_H2D_PAGEABLE_FAST_GIB 115000000u
 #define PAGEABLE_FAST                  8u
@@ -90,8 +89,8 @@ enum {
 #define DURATION_D2H_PAGEABLE_GIB 91000000u
 /* Between the host and managed memory on the device (probe-engines.txt): 334 us for 16 MiB. */
 #define DURATION_MANAGED_GIB 20600000u
-/* Between devices (probe-peer-engines.txt): 184 us for 64 MiB; through the host, where neither
- * reaches the other's memory, 1790 us. */
+/* Between devices (probe-peer-engines.txt): 184 us for 64 MiB; through the host, if neither reaches
+ * the other's memory, 1790 us. */
 #define DURATION_PEER       6000u
 #define DURATION_PEER_GIB   2800000u
 #define DURATION_STAGED     9000u

@@ -1,4 +1,4 @@
-/* Events: what they do with their last record, or pass on to an event of several processes. */
+/* Events: what they do with their last record, or pass on to an interprocess event. */
 #include "sched/event.h"
 
 #include "base/handle.h"
@@ -9,7 +9,7 @@
 
 /* Needs the lock. */
 static struct {
-    /* The number of the newest event; the first is 1. */
+    /* The number of the newest event. The first has number 1. */
     int last_id;
 } events;
 
@@ -49,7 +49,7 @@ void event_record(struct event *e, struct stream *s)
         e->remote->calls->record(e->remote, s->tail);
 }
 
-/* Has another process recorded it last? */
+/* Returns whether another process made the last record. */
 static bool is_recorded_remotely(const struct event *e)
 {
     return e->remote && e->remote->calls->is_newer(e->remote, e->record);
@@ -92,7 +92,7 @@ void event_synchronize_unlocking(struct event *e, const char *call)
     }
     if (!r)
         return;
-    /* Another thread may record the event anew, or destroy it, meanwhile. */
+    /* Another thread may record or destroy the event meanwhile. */
     r->users++;
     engine_wait_unlocking(r->stream, r->seq, call);
     host_acquire_record(r, true);

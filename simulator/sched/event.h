@@ -1,4 +1,4 @@
-/* Events: a handle that holds the last record. All of these need the lock. */
+/* Events: handles that hold the last record. All of these need the lock. */
 #ifndef SIM_SCHED_EVENT_H
 #define SIM_SCHED_EVENT_H
 
@@ -7,56 +7,56 @@
 struct event_capture;
 struct remote_event;
 
-/* What an event that several processes share does besides (ipc/ipc_event.h). */
+/* What an interprocess event does in addition (ipc/ipc_event.h). */
 struct remote_event_calls {
-    /* The event is destroyed: frees the remote event when no op needs it any more. */
+    /* Called when the event is destroyed. Frees the remote event when no op needs it any more. */
     void (*release)(struct remote_event *event);
-    /* `op`, which has just been queued, records the event. */
+    /* Called when `op`, which has just been queued, records the event. */
     void (*record)(struct remote_event *event, struct op *op);
-    /* Is the newest record one that `r` (NULL: none) does not stand for? */
+    /* Returns whether the newest record is not `r` (NULL: none) but another process's. */
     bool (*is_newer)(const struct remote_event *event, const struct record *r);
-    /* For that newest record: a stream waits; the host queries; the host waits. */
+    /* For that newest record: a stream waits, the host queries, and the host waits. */
     void (*wait)(struct remote_event *event, struct stream *s);
     bool (*query)(struct remote_event *event);
     void (*synchronize_unlocking)(struct remote_event *event);
 };
 
-/* What a struct ipc_event begins with. */
+/* The beginning of a struct ipc_event. */
 struct remote_event {
     const struct remote_event_calls *calls;
 };
 
 struct event {
-    /* The number that the journal has for it. */
+    /* Its number in the journal. */
     int id;
-    /* As cudaEventCreateWithFlags got them. */
+    /* The flags of cudaEventCreateWithFlags. */
     unsigned flags;
     int device;
     void *handle;
-    /* NULL: never recorded. */
+    /* NULL if it was never recorded. */
     struct record *record;
-    /* Of several processes; else NULL. The event owns it. */
+    /* If the event is interprocess; otherwise NULL. The event owns it. */
     struct remote_event *remote;
-    /* Last recorded in a stream that was captured: its position in the graph; else NULL. The event
-     * owns it. */
+    /* If it was last recorded in a captured stream: its position in the graph; otherwise NULL. The
+     * event owns it. */
     struct event_capture *captured;
 };
 
 /* Returns an event with a handle, which the caller owns until event_destroy. */
 struct event *event_new(int device, unsigned flags, struct remote_event *remote);
-/* Frees the event. Waits for its last record stay. */
+/* Frees the event. Waits for its last record continue. */
 void event_destroy(struct event *e);
-/* Records the event at the end of the stream. An older record is forgotten, but waits for it
- * stay. */
+/* Records the event at the end of the stream. The previous record is forgotten, but waits for it
+ * continue. */
 void event_record(struct event *e, struct stream *s);
-/* Was it ever recorded, by any process? */
+/* Returns whether any process has recorded it. */
 bool event_is_recorded(const struct event *e);
-/* The stream waits for the last record; an event that was never recorded makes nothing wait
+/* Makes the stream wait for the last record. If the event was never recorded, it waits for nothing
  * (measured: probe-ipc.txt, "event"). */
 void event_wait(struct event *e, struct stream *s);
-/* Has the last record been reached? If so the host acquires it. */
+/* Returns whether the last record has been reached. If so, the host acquires it. */
 bool event_query(struct event *e);
-/* The host waits for the last record, and acquires it. */
+/* Makes the host wait for the last record and acquire it. */
 void event_synchronize_unlocking(struct event *e, const char *call);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the host has acquired and what it has waited for, and who is called when that grows. */
+/* What the host has acquired and what it has waited for, and the listeners for new acquires. */
 #include "sched/happens_before.h"
 
 #include "os/needs_lock.h"
@@ -9,8 +9,8 @@
 struct host_acquired host_acquired;
 bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
 
-/* For each slot, up to where the host has waited for its work, which is less than it has acquired:
- * it acquires by queries too. Needs the lock. */
+/* Needs the lock. For each slot, the epoch up to which the host has waited for its work. That may
+ * be less than it has acquired, because queries acquire, too. */
 static struct vector_clock synchronized_clock;
 
 /* Needs the lock. `begun` is the host's clock with what host functions have that have begun since
@@ -22,8 +22,8 @@ static struct {
     bool looked, unsure;
 } functions;
 
-/* Needs the lock. The first `count` are set, and all are different: the remote clocks,
- * the page guard, the checker. */
+/* Needs the lock. The first `count` are set, and all differ: the remote clocks, the page guard, and
+ * the checker. */
 static struct {
     void (*all[MAX_LISTENERS])(void);
     unsigned count;
@@ -100,7 +100,8 @@ uint64_t host_synchronized_seq(const struct stream *s)
     return s->function_seq > waited_for ? s->function_seq : waited_for;
 }
 
-/* The host has waited for work `seq` of the stream, and so for all that came before it, too. */
+/* Records that the host has waited for work `seq` of the stream, and so for all that precedes
+ * it. */
 static void synchronize_with(const struct stream *s, uint64_t seq,
                              const struct vector_clock *before)
 {
@@ -158,8 +159,8 @@ void host_acquire_gathered(struct vector_clock *gathered)
     notify_listeners();
 }
 
-/* Also when the host has acquired work `r->seq`: what the legacy stream puts before the next one
- * takes no number when it is over. */
+/* Joins even if the host has acquired work `r->seq`, because what the legacy stream's rule puts
+ * before the next work does not advance the stream's number when it ends. */
 void host_acquire_before_record(struct record *r)
 {
     NEEDS_LOCK();

@@ -23,18 +23,19 @@
 
 #include "sched/stream.h"
 
-/* Everyone may read it, to enter no function where nothing is new; happens_before.c writes it. */
+/* Written by happens_before.c. Other rooms read it to skip functions when nothing is new. */
 extern struct host_acquired {
     struct vector_clock clock;
-    /* Grows with the clock: struct stream says with host_version how much of it is in there. */
+    /* Grows with the clock. A stream's host_version is the version of the clock that it
+     * contains. */
     uint64_t version;
     /* Host functions have begun since the last call did. */
     bool functions_begun;
 } host_acquired;
 
 /* Returns whether the host of any process that shares memory or events with this one has acquired
- * the work: a message, which is not seen, may have passed that on. ipc/ sets it; NULL: nothing is
- * shared. */
+ * the work, because a message, which the simulation cannot see, may have passed that on. ipc/ sets
+ * it; NULL if nothing is shared. */
 extern bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
 
 /* Does the work come before the present call of the host? */
@@ -51,23 +52,24 @@ const struct vector_clock *host_code_clock(void);
  * function go on? */
 bool host_code_has_acquired(uint32_t slot, uint64_t seq);
 
-/* Returns up to where, to the pools, the host has waited for the stream's work. */
+/* Returns the sequence number up to which, for the pools, the host has waited for the stream's
+ * work. */
 uint64_t host_synchronized_seq(const struct stream *s);
 
-/* The host has found that all work of the stream up to `seq` is over: by waiting (synchronized), or
- * by a query. */
+/* Records that the host has found all work of the stream up to `seq` done, by waiting
+ * (synchronized) or by a query. */
 void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
-/* The same for a record, with all that came before it. */
+/* Does the same for a record and all that precedes it. */
 void host_acquire_record(struct record *r, bool synchronized);
-/* The host waits for several streams, and does nothing before all of them are over. `gathered`,
- * which begins empty, gets what it acquires then: all that the stream has, which is over; or a
- * record. */
+/* The host waits for several streams, and acquires nothing before all of them are done. These add
+ * to `gathered`, which begins empty, what it then acquires: all work of a stream, which is done, or
+ * a record. */
 void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized);
 void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized);
-/* The host acquires what was gathered, and frees that. */
+/* Makes the host acquire what was gathered, and frees it. */
 void host_acquire_gathered(struct vector_clock *gathered);
-/* The host acquires what comes before work `r->seq` + 1 of its stream, where the record was made
- * when that work was queued. */
+/* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
+ * have been made when that work was queued. */
 void host_acquire_before_record(struct record *r);
 /* The host function that is work `r->seq` + 1 of its stream begins. `looks`: the host seems to wait
  * for it. */
@@ -80,10 +82,10 @@ void host_slept_again(void);
 bool host_is_unsure(void);
 /* What it has acquired without such functions. */
 const struct vector_clock *host_sure_clock(void);
-/* The host acquires what another process released. */
+/* Makes the host acquire what another process released. */
 void host_acquire_remote(const struct vector_clock *remote);
-/* Calls `listener` each time when the host has acquired something. A listener may register again;
- * it counts once. Ends the process when there are more than four. */
+/* Adds a listener, which is called whenever the host has acquired something. Adding it again has no
+ * effect. Ends the process if there are more than four. */
 void host_on_acquire(void (*listener)(void));
 
 #endif

@@ -1,23 +1,25 @@
-/* Host functions and their threads. A function that computes for long, or sleeps, is taken to wait
- * for the host: then the host goes on beside it. */
+/* Host functions and their threads. A function that computes or sleeps for long is assumed to wait
+ * for the host, so the host then continues at the same time. */
 #include "sched/host_function.h"
 
 #include "os/os.h"
 #include "sched/happens_before.h"
 
-/* Microseconds after which a function is taken to wait for the host (assumed): of processor time,
- * or of real time if it is asleep for a time of its own. */
+/* Microseconds after which a function is assumed to wait for the host: of processor time, or of
+ * real time if it sleeps by its own choice. */
 #define FUNCTION_CPU_LIMIT   500000
 #define FUNCTION_SLEEP_LIMIT 750000
 
 struct worker {
-    /* The host function that it runs; NULL: the worker is idle. */
+    /* The host function that the worker runs, or NULL while it is idle. */
     struct op *op;
-    /* The id of its thread; 0 until that has begun. */
+    /* The id of its thread, or 0 until that has begun. */
     int thread;
-    /* The function has returned, and its thread comes for the lock. Written without the lock. */
+    /* The function has returned, and its thread is about to take the lock. Written without the
+     * lock. */
     bool has_returned;
-    /* The processor time of its thread, and the real time, at which the function has taken long. */
+    /* The processor time of its thread and the real time at which the function has taken too
+     * long. */
     uint64_t cpu_limit, sleep_limit;
     struct worker *next, *next_idle;
 };
@@ -25,7 +27,7 @@ struct worker {
 struct host_functions host_functions;
 _Thread_local bool in_host_function;
 
-/* Needs the lock. Workers are never freed; those without an op are in both lists. */
+/* Needs the lock. Workers are never freed. Those without an op are in both lists. */
 static struct {
     struct worker *all, *idle;
 } workers;
@@ -52,8 +54,8 @@ static void worker_main(void *argument)
     }
 }
 
-/* Does the function wait for something that the host has yet to do, also in a loop? As far as can
- * be seen. */
+/* Returns whether, as far as can be seen, the function waits for the host to do something, perhaps
+ * in a loop. */
 static bool waits_for_host(struct worker *w)
 {
     if (!w->thread)
@@ -64,7 +66,7 @@ static bool waits_for_host(struct worker *w)
     bool waits = cpu_time > w->cpu_limit;
     if (!waits && os_thread_is_asleep(w->thread))
         waits = !os_thread_in_nanosleep(w->thread) || os_clock_us() > w->sleep_limit;
-    /* This is asked last: then it may sleep because it waits for the lock. */
+    /* Check this last, because a function that has returned may sleep to wait for the lock. */
     return waits && !__atomic_load_n(&w->has_returned, __ATOMIC_SEQ_CST);
 }
 
@@ -95,8 +97,7 @@ void host_function_run_unlocking(struct op *op)
     op->started = true;
     host_function_begins(op->record, host_functions.awaited);
     struct worker *w = take_worker(op);
-    /* Once the function has returned, another thread may end the op, and its memory serves
-     * again. */
+    /* Once the function has returned, another thread may end the op and reuse its memory. */
     uint64_t turn = op->turn;
     lock_wake();
     host_functions.waiters++;

@@ -1,4 +1,4 @@
-/* Streams: their queues, the rule of the legacy stream, and what comes before their next op. */
+/* Streams: their queues, the rule of the legacy stream, and what precedes their next op. */
 #include "sched/stream.h"
 
 #include "base/fatal.h"
@@ -12,54 +12,55 @@
 #include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
-/* How many retired streams a new stream looks at (assumed: enough to find what can serve again). */
+/* The number of retired streams that a new stream looks at (assumed: enough to find one that can be
+ * reused). */
 #define RETIRED_SEEN 64
-/* How many destroyed streams are kept whose work the host has not acquired (assumed: more than a
- * correct program leaves behind without a wait). */
+/* The number of destroyed streams that are kept until the host has acquired their work (assumed:
+ * more than a correct program leaves behind without a wait). */
 #define RETIRED_MOST 10000
 
 /* Needs the lock. */
 static struct {
-    /* All that ever were, linked by `next`. */
+    /* All streams that were ever made, linked by `next`. */
     struct stream *all;
-    /* Those that were given up and not taken again: of `reusable` it is known that they can be.
-     * `retired` is a ring of `retired_count`, linked by `next_unused`, whose last is named. The
-     * first `unseen` of it were not looked at since the host acquired what it has
-     * (host_acquired.version): the others cannot serve yet. */
+    /* Streams that were given up and have not been reused. Those in `reusable` are known to be
+     * reusable. `retired` is a ring of `retired_count` streams, linked by `next_unused`; it names
+     * the last one. The first `unseen` of the ring have not been looked at since the host's last
+     * acquire (host_acquired.version), and the others cannot be reused yet. */
     struct stream *retired;
     uint32_t retired_count, unseen;
     uint64_t seen_version;
     struct ordered_tree reusable;
-    /* The legacy stream of each device; NULL until it is required. */
+    /* The legacy stream of each device, or NULL until it is needed. */
     struct stream *legacy[MAX_DEVICES];
-    /* What each device's streams that are made from now on wait for, as the older ones do; NULL:
-     * nothing, or nothing that the host has not acquired. */
+    /* What each device's future streams wait for, as the existing ones do; NULL if it is nothing
+     * that the host has not acquired. */
     struct record *precedes[MAX_DEVICES];
-    /* What its next op waits for: the blocking streams of the device with work that it has not
-     * waited for, the newest stream first. */
+    /* What the legacy stream's next op waits for: the device's blocking streams with work that it
+     * has not waited for, the newest stream first. */
     struct ordered_tree before_legacy[MAX_DEVICES];
-    /* The stream of each slot, NULL for a slot of another process; `slots` of them. */
+    /* The stream of each of the `slots` slots, or NULL for a slot of another process. */
     struct stream **by_slot;
     uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
-    /* The numbers that were given out last. */
+    /* The newest numbers. */
     int last_id;
     unsigned long long last_api_id;
 } streams;
 
 /* Needs the lock. */
 static struct {
-    /* Ops that serve again, linked by `next`. */
+    /* Unused ops, linked by `next`. */
     struct op *free;
     /* The number of the newest op of all streams. */
     uint64_t last_turn;
-    /* The queued ops that the host can hold up, the newest first: most programs have none. */
+    /* The queued ops that the host can delay, the newest first. Most programs have none. */
     struct op *host_bound;
 } ops;
 
 _Thread_local struct stream *stream_without_room;
 
-/* The calling thread's own default stream of each device; NULL until it is required. */
+/* The calling thread's own default stream of each device, or NULL until it is needed. */
 static _Thread_local struct stream *thread_streams[MAX_DEVICES];
 
 /* ---- making streams ---- */
@@ -81,7 +82,7 @@ void stream_on_slot_reuse(void (*listener)(struct stream *s))
     streams.slot_reuse_listener = listener;
 }
 
-/* The legacy stream has not waited for the stream's newest work. */
+/* Notes that the legacy stream has not waited for the stream's newest work. */
 static void set_before_legacy(struct stream *s)
 {
     if (s->is_before_legacy || s->kind == STREAM_LEGACY || !stream_is_blocking(s))
@@ -98,15 +99,15 @@ static void clear_before_legacy(struct stream *s)
     s->is_before_legacy = false;
 }
 
-/* Can this stream's slot serve another? Its work is over, and nobody could call what comes next
- * unordered with it. */
+/* Returns whether the stream's slot can be reused: its work has ended, and no later work could be
+ * called unordered with it. */
 static bool is_slot_reusable(const struct stream *s)
 {
     return s->destroyed && s->done_seq == s->last_seq
         && vc_includes(&host_acquired.clock, s->slot, s->last_seq);
 }
 
-/* Nobody gives the stream work any more. */
+/* Called when the stream will get no more work. */
 static void add_retired(struct stream *s)
 {
     s->destroyed = true;
@@ -121,7 +122,7 @@ static void add_retired(struct stream *s)
     streams.unseen++;
 }
 
-/* The oldest retired stream can serve another. */
+/* Moves the oldest retired stream, which can be reused. */
 static void move_to_reusable(void)
 {
     struct stream *s = streams.retired->next_unused;
@@ -134,9 +135,9 @@ static void move_to_reusable(void)
     tree_insert(&streams.reusable, &s->reusable_node);
 }
 
-/* A program that destroys streams and never waits must not grow for ever: of too many, the oldest
- * whose work is over serves again. What it did then counts as done before what its successor does,
- * so an access that is not ordered with it may go unreported; none is reported for that. */
+/* Keeps a program from growing forever that destroys streams and never waits. If there are too
+ * many, the oldest one whose work has ended is reused. Its work then counts as ordered before its
+ * successor's, so a hazard may be missed, but none is wrongly reported. */
 static void forget_oldest(void)
 {
     if (streams.retired_count <= RETIRED_MOST || streams.reusable.root || streams.unseen)
@@ -150,7 +151,7 @@ static void forget_oldest(void)
     move_to_reusable();
 }
 
-/* Looks at some of the retired streams, so that a new stream costs the same however many there
+/* Looks at only some of the retired streams, so that a new stream costs the same however many there
  * are. */
 static void find_reusable(void)
 {
@@ -170,7 +171,7 @@ static void find_reusable(void)
     forget_oldest();
 }
 
-/* Returns the reusable stream of the highest slot, or NULL. */
+/* Returns the reusable stream with the highest slot, or NULL. */
 static struct stream *take_reusable(void)
 {
     find_reusable();
@@ -182,12 +183,12 @@ static struct stream *take_reusable(void)
     clear_before_legacy(s);
     if (streams.slot_reuse_listener)
         streams.slot_reuse_listener(s);
-    /* The slot's next stream has not what comes before this one's work on the device. */
+    /* The slot's next stream does not include what precedes the old stream's work on the device. */
     vc_forget_records();
     return s;
 }
 
-/* Returns a stream that nobody uses, without a handle. */
+/* Returns an unused stream without a handle. */
 static struct stream *take_stream(enum stream_kind kind, int device, int priority)
 {
     struct stream *s = take_reusable();
@@ -213,7 +214,7 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
 
 static inline void add_position(struct stream *s);
 
-/* Puts before a new stream's work what precedes all later work of its device. */
+/* Orders what precedes all later work of the device before the new stream's work. */
 static void follow_preceding(struct stream *s)
 {
     struct record *r = streams.precedes[s->device];
@@ -259,7 +260,7 @@ struct stream *stream_new_branch(struct stream *trunk, int device)
     }
     s->id = trunk->id;
     s->trunk = trunk;
-    /* That has what the host has acquired. */
+    /* The ordering now includes what the host has acquired. */
     s->host_version = host_acquired.version;
     return s;
 }
@@ -292,9 +293,9 @@ struct stream *stream_legacy(int device)
     return streams.legacy[device];
 }
 
-/* Measured (probe-threads.txt): the H200's thread never ends when an allocation or a free that the
- * host has not waited for has work behind it in the thread's own stream. With plain memory it ends,
- * and the work goes on. */
+/* Measured (probe-threads.txt): on the H200, a thread never ends if its own default stream has work
+ * queued after an allocation or free that the host has not waited for. With plain memory it ends,
+ * and the work continues. */
 static void check_thread_end(const struct stream *s)
 {
     if (!s->head || s->memory_seq <= host_synchronized_seq(s))
@@ -307,7 +308,7 @@ static void check_thread_end(const struct stream *s)
         "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
-/* The thread ends, and with it its default streams (assumed). */
+/* Destroys the default streams of a thread that ends (assumed). */
 static void destroy_thread_streams(void)
 {
     engine_catch_up_unlocking();
@@ -332,7 +333,7 @@ struct stream *stream_per_thread(int device)
     return thread_streams[device];
 }
 
-/* ---- which streams there are ---- */
+/* ---- finding streams ---- */
 
 bool stream_is_of_this_thread(const struct stream *s)
 {
@@ -362,7 +363,7 @@ struct stream *stream_using(const char *from, const char *to)
     return NULL;
 }
 
-/* Does the op need the host to end a host function, or to open a gate? */
+/* Returns whether the op needs the host to end a host function or to open a gate. */
 static bool needs_host(const struct op *op)
 {
     if (op->kind == OP_HOST)
@@ -370,7 +371,7 @@ static bool needs_host(const struct op *op)
     return op->kind == OP_HOLD && !__atomic_load_n(op->gate, __ATOMIC_SEQ_CST);
 }
 
-/* Does the op come before work `seq` of `s` on the device? */
+/* Returns whether the op comes before work `seq` of `s` on the device. */
 static bool comes_before(const struct op *op, const struct stream *s, uint64_t seq)
 {
     if (op->stream == s)
@@ -389,7 +390,7 @@ struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, u
     return (struct host_bound){NULL, 0};
 }
 
-/* Is work `seq` of `s` behind a hold at this gate? */
+/* Returns whether work `seq` of `s` comes after a hold at this gate. */
 static bool is_behind_gate(const volatile int *gate, const struct stream *s, uint64_t seq)
 {
     for (const struct op *op = ops.host_bound; op; op = op->next_host_bound)
@@ -436,7 +437,7 @@ static void add_host_bound(struct op *op)
     ops.host_bound = op;
 }
 
-/* The op is over: nobody finds it pending any more (host_bound_is_pending). */
+/* Removes an op that has ended from the pending ones (host_bound_is_pending). */
 static void remove_host_bound(struct op *op)
 {
     if (op->previous_host_bound)
@@ -448,7 +449,7 @@ static void remove_host_bound(struct op *op)
     op->turn = 0;
 }
 
-/* The stream in whose queue an op takes room. */
+/* Returns the stream in whose queue an op of `s` takes room. */
 static inline struct stream *queue_of(struct stream *s) { return s->trunk ? s->trunk : s; }
 
 static inline void take_room(struct op *op)
@@ -513,7 +514,7 @@ void stream_drop_head(struct stream *s)
     ops.free = op;
 }
 
-/* A position in the order for which an idle stream needs no op: it is reached at `when`. */
+/* Adds a position to the order of an idle stream without an op. It is reached at `when`. */
 static void advance_idle(struct stream *s, time_ns when)
 {
     s->done_seq = ++s->last_seq;
@@ -521,7 +522,7 @@ static void advance_idle(struct stream *s, time_ns when)
     set_before_legacy(s);
 }
 
-/* A position in the order without work: an order may not grow without one (stream.h). */
+/* Adds a position without work, because an order may not grow without one (stream.h). */
 static inline void add_position(struct stream *s)
 {
     if (s->head)
@@ -540,7 +541,8 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* `s` waits for what `other` has so far, and acquires it. Returns false when it had that. */
+/* Makes `s` wait for the present work of `other` and acquire it. Returns false if it already
+ * included that. */
 static bool wait_for_stream(struct stream *s, struct stream *other)
 {
     if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))
@@ -551,8 +553,8 @@ static bool wait_for_stream(struct stream *s, struct stream *other)
     return true;
 }
 
-/* The legacy stream waits for what the blocking streams have got since it last did. Returns whether
- * it has acquired something of one. */
+/* Makes the legacy stream wait for work that blocking streams got since its last wait. Returns
+ * whether it acquired anything. */
 static bool wait_for_blocking(struct stream *legacy)
 {
     bool acquired = false;
@@ -565,9 +567,9 @@ static bool wait_for_blocking(struct stream *legacy)
     return acquired;
 }
 
-/* Puts what the rules say before the next op of the stream: what the host has acquired; and, as is
- * documented, the legacy stream waits for all blocking streams of its device, and they wait for it.
- * Returns whether it has acquired something of a stream. */
+/* Applies the rules to the stream's next op: it comes after what the host has acquired, and the
+ * legacy stream and the blocking streams of its device wait for each other (documented). Returns
+ * whether the stream acquired anything from another one. */
 static inline bool order_next_op(struct stream *s)
 {
     bool acquired = false;
@@ -695,7 +697,7 @@ struct record *stream_record(struct stream *s)
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
     struct record *r = stream_snapshot(s, op->seq);
-    /* The caller, and the op. */
+    /* The caller and the op. */
     r->users++;
     op->record = r;
     return r;

@@ -3,10 +3,10 @@
  *   program -> enqueue -> [ op ][ op ][ op ] -> the engine runs the head when its start is reached
  *                          head          tail
  *
- * Law: done_seq <= last_seq; the ops in the queue are exactly done_seq + 1 .. last_seq, in order.
- * All of these need the lock. A struct stream is never freed, it is used again: a destroyed
- * stream's becomes a new stream when its work is over and the host has acquired that work, or when
- * many other streams were destroyed since; a branch's becomes a branch of the next launch in its
+ * Invariants: done_seq <= last_seq, and the queue contains exactly the ops done_seq + 1 to
+ * last_seq, in order. All of these need the lock. A struct stream is never freed, but reused. A
+ * destroyed stream becomes a new one when its work has ended and the host has acquired it, or when
+ * many streams have been destroyed since. A branch becomes a branch of the next launch in its
  * trunk. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
@@ -28,40 +28,40 @@ struct transfer;
 struct capture_member;
 
 struct stream {
-    /* ---- what the program made ---- */
+    /* ---- created by the program ---- */
 
-    /* The number that the journal has for it; 0 for the two default streams. */
+    /* Its number in the journal; 0 for the two default streams. */
     int id;
     enum stream_kind kind;
     int device;
     int priority;
-    /* As cudaStreamGetId returns it. */
+    /* The result of cudaStreamGetId. */
     unsigned long long api_id;
     void *handle;
-    /* By the program; its work still runs to the end. */
+    /* By the program. Its work still runs to the end. */
     bool destroyed;
 
     /* ---- the rule of the legacy stream, in stream.c ---- */
 
-    /* It is a blocking stream whose newest work the legacy stream has not waited for. */
+    /* It is a blocking stream with newer work than the legacy stream has waited for. */
     bool is_before_legacy;
-    /* When is_before_legacy. */
+    /* Used if is_before_legacy. */
     struct tree_node before_legacy_node;
 
     /* ---- graphs ---- */
 
-    /* STREAM_BRANCH: the stream in which the program launched the graph; else NULL. */
+    /* STREAM_BRANCH: the stream in which the graph was launched; otherwise NULL. */
     struct stream *trunk;
-    /* The branches of earlier launches in this stream, which serve again in its next. */
+    /* The branches of earlier launches in this stream, which its next launch reuses. */
     struct stream *branches;
-    /* What the capture that this stream takes part in holds for it; NULL: none. graph/ owns it. */
+    /* Its part in a capture, or NULL. graph/ owns it. */
     struct capture_member *capturing;
 
-    /* ---- its work, and how far that is ---- */
+    /* ---- its work and progress ---- */
 
     /* Its slot in every vector clock. */
     uint32_t slot;
-    /* How many of its ops, and of its branches', take room in its queue (QUEUE_ROOM). */
+    /* The number of its ops and its branches' that take room in its queue (QUEUE_ROOM). */
     uint32_t room_taken;
     /* The newest work and the newest finished work. */
     uint64_t last_seq, done_seq;
@@ -73,44 +73,44 @@ struct stream {
     time_ns idle_at;
     struct op *head, *tail;
 
-    /* ---- the engine's, in engine.c ---- */
+    /* ---- for engine.c ---- */
 
-    /* Its position in the list of streams with work, plus 1; 0: it has none. */
+    /* Its index in the list of streams with work plus 1, or 0 if it has none. */
     uint32_t active_index;
-    /* The first and the last of the streams whose heads wait for work of this one, in the order of
-     * that work; and the next of the list that this stream is in. */
+    /* The first and last stream whose head waits for work of this one, in the order of that work;
+     * and the next stream in the list that contains this one. */
     struct stream *waiting, *last_waiting, *next_in_list;
 
-    /* ---- what comes before its next op ---- */
+    /* ---- what precedes its next op ---- */
 
-    /* It grows only together with last_seq, but for what the host has acquired: a clock that
+    /* Grows only together with last_seq, except for what the host has acquired, so a clock that
      * includes last_seq includes all the rest. */
     struct ordering ordering;
-    /* How much of what the host has acquired is in `ordering` (host_acquired.version). */
+    /* The host_acquired.version that `ordering` includes. */
     uint64_t host_version;
 
-    /* ---- the lists of stream.c ---- */
+    /* ---- lists of stream.c ---- */
 
     /* The next of all streams. */
     struct stream *next;
-    /* While it is not in use: the next branch of its trunk, or the next retired stream. */
+    /* While unused: the next branch of its trunk, or the next retired stream. */
     struct stream *next_unused;
-    /* When it is known that its slot can serve another. */
+    /* Used when its slot is known to be reusable. */
     struct tree_node reusable_node;
 };
 
-/* What cudaEventRecord leaves: a position in a stream, when it was reached, and what came before
- * it. Shared by the event, the op in the queue, and every wait for it; the last user frees it. */
+/* The result of cudaEventRecord: a position in a stream, when it was reached, and what precedes it.
+ * The event, the op in the queue, and every wait share it, and the last user frees it. */
 struct record {
     uint32_t users;
     struct stream *stream;
     uint64_t seq;
     bool done;
     time_ns finish;
-    /* The engine's: the streams whose heads wait for it. */
+    /* For the engine: the streams whose heads wait for it. */
     struct stream *waiting;
-    /* What comes before it. Its own epoch is added when that pays: many records have one wait,
-     * which is cheaper without. */
+    /* What precedes it. Its own epoch is added only when that pays, because many records have only
+     * one wait, which is cheaper without. */
     struct ordering ordering;
     bool waited;
     /* vc_version() when it was made. */
@@ -118,16 +118,16 @@ struct record {
 };
 
 enum op_kind {
-    /* An allocation, a free: nothing to do, but a position in the order. */
+    /* An allocation or a free: a position in the order, without work. */
     OP_MARKER,
     OP_RECORD,
     /* Waits for a record, or for work of another stream. */
     OP_WAIT,
-    /* A known duration, then an effect on memory. */
+    /* Takes a known time, and then has an effect on memory. */
     OP_COMMAND,
-    /* Until *gate is not 0. From here on the end is not known beforehand. */
+    /* Until *gate is not 0. The end of this and the following kinds is not known in advance. */
     OP_HOLD,
-    /* Until remote_is_done(op): something that another process does. */
+    /* Until remote_is_done(op), which depends on another process. */
     OP_REMOTE_WAIT,
     /* Until a host function has returned. */
     OP_HOST
@@ -137,48 +137,48 @@ struct op {
     struct op *next;
     struct stream *stream;
     enum op_kind kind;
-    /* It is one of its trunk's `room_taken`. */
+    /* It counts in its trunk's `room_taken`. */
     bool takes_room;
     /* Its number in its stream. */
     uint64_t seq;
-    /* Its number among all ops: decides between equal times. */
+    /* Its number among all ops, which decides between equal times. */
     uint64_t turn;
     time_ns issued, start, finish, duration;
-    /* OP_RECORD: the record that it makes. OP_WAIT: the one it waits for; NULL: for a stream.
-     * OP_HOST: what comes before it. The op is one of its users. */
+    /* OP_RECORD: the record that it makes. OP_WAIT: the record it waits for, or NULL if it waits
+     * for a stream. OP_HOST: what precedes it. The op is one of the record's users. */
     struct record *record;
-    /* Called at the end, if it is set. */
+    /* Called at the end, if set. */
     void (*effect)(struct op *op);
 
-    /* What the journal and stream_using read of an op of any kind. The name is "fill", "copy"...;
-     * NULL: an op that takes no time, or none of a call. */
+    /* For the journal and stream_using, in all kinds of ops. The name is "fill", "copy", and so on,
+     * or NULL if the op takes no time or belongs to no call. */
     const char *name;
-    /* The journal's numbers of the allocation and of the call that queued it; 0: none. */
+    /* The journal's numbers of the allocation and of the call that queued the op, or 0. */
     uint32_t allocation_id, call;
-    /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
+    /* The addresses of `bytes` bytes each that it touches, or NULL. The `from` of an OP_HOLD is its
      * gate as the program sees it. */
     char *to;
     const char *from;
     size_t bytes;
 
-    /* OP_HOST, OP_HOLD: its neighbors among all of these that are queued. */
+    /* OP_HOST, OP_HOLD: its neighbors among all queued ops of these kinds. */
     struct op *previous_host_bound, *next_host_bound;
-    /* Freed with the op: what it took at the call (OP_COMMAND), the bytes of a pageable source or
+    /* Freed with the op. OP_COMMAND: what it took at the call, the bytes of a pageable source or
      * the launch of a program's own kernel. */
     void *staged;
-    /* Freed with the op: its use of a copy engine (sched/copy_engine.h); NULL: it needs none. Then
-     * `start` is when it is ready, until it begins. */
+    /* Freed with the op: its use of a copy engine (sched/copy_engine.h), or NULL. With one, `start`
+     * is the time when it is ready, until it begins. */
     struct transfer *transfer;
-    /* Freed with the op: the record of an event of several processes that it reaches or waits for
-     * (OP_RECORD, OP_REMOTE_WAIT; see ipc/ipc_event.c). */
+    /* Freed with the op. OP_RECORD, OP_REMOTE_WAIT: the record of an interprocess event that it
+     * reaches or waits for (ipc/ipc_event.c). */
     void *remote_record;
 
-    /* What one kind needs alone. The largest stands first: an initializer sets that to 0. */
+    /* Per-kind data. Keep the largest member first, because `{0}` zeroes only the first. */
     union {
-        /* OP_COMMAND: what a fill or memset writes; and of a copy's source, [0], and of what a copy
-         * or memset writes, [1], what held when it was queued: it was pinned, and it was a pool's
-         * that the device has access to. Of a copy or memset in rows: how many rows the bytes are
-         * in, and how many bytes are from one row to the next; height 0: one row. */
+        /* OP_COMMAND: the value of a fill or memset. `operands` says what held when the op was
+         * queued, [0] for a copy's source and [1] for what it writes: that it was pinned, and that
+         * it was a pool's to which the device has access. For a copy or memset of rows: how many
+         * rows the bytes have, and the distances between rows; height 0 is one row. */
         struct {
             size_t height, to_pitch, from_pitch;
             int value;
@@ -186,7 +186,7 @@ struct op {
                 bool pinned, accessible;
             } operands[2];
         };
-        /* OP_HOST: the function, and how far its thread has come. */
+        /* OP_HOST: the function, and the progress of its thread. */
         struct {
             void (*function)(void *);
             void *argument;
@@ -199,134 +199,135 @@ struct op {
         };
         /* OP_HOLD: the gate as the device sees it. */
         const volatile int *gate;
-        /* OP_REMOTE_WAIT: is it over? */
+        /* OP_REMOTE_WAIT: returns whether it is over. */
         bool (*remote_is_done)(struct op *op);
     };
 };
 
-/* An op that only the host ends: a hold behind a closed gate, or a host function that has not
- * returned. It is good for ever; op NULL: there is none. */
+/* An op that only the host ends: a hold at a closed gate, or an unfinished host function. Never
+ * becomes a dangling reference. `op` is NULL if there is none. */
 struct host_bound {
     const struct op *op;
-    /* The op serves again when it is over, under another turn. */
+    /* An op that has ended is reused under another turn. */
     uint64_t turn;
 };
 
 /* ---- making streams ---- */
 
-/* Calls `listener` when a destroyed stream's slot is given to another; until then what it did is
- * known by its slot. There is one listener. */
+/* Sets the only listener, which is called when a destroyed stream's slot is reused. Until then the
+ * slot identifies what that stream did. */
 void stream_on_slot_reuse(void (*listener)(struct stream *s));
-/* Returns a new stream of this device with a handle, in the slot of a destroyed one whose work is
- * over and acquired, if there is one. */
+/* Returns a new stream of this device with a handle. It reuses the slot of a destroyed one whose
+ * work has ended and was acquired, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
-/* Returns a stream that the program does not see: one of the branches of work that a graph launched
- * in `trunk` splits into. Its first op must wait for one that `trunk` gets in this launch. It is
- * given back by stream_release_branch when all its work is queued and `trunk` waits for that. Then
- * it goes on as a branch of the trunk's next launch, whether its work is over or not: what it gets
- * there comes after all that it had, so one slot stands for both, as it does for a stream that goes
- * on. */
+/* Returns a stream that the program does not see, for a branch of a graph launched in `trunk`. Its
+ * first op must wait for an op of `trunk` in this launch. The caller releases it with
+ * stream_release_branch when all its work is queued and `trunk` waits for that. Then the trunk's
+ * next launch reuses it, even if its work has not ended: that launch comes after all that it had,
+ * so one slot serves both, as in a stream that continues. */
 struct stream *stream_new_branch(struct stream *trunk, int device);
 void stream_release_branch(struct stream *branch);
-/* The program gives the stream up. */
+/* Called when the program destroys the stream. */
 void stream_destroy(struct stream *s);
-/* The device's legacy stream, and the calling thread's own; made when first required. */
+/* Return the device's legacy stream and the calling thread's own default stream, and make them when
+ * they are first needed. */
 struct stream *stream_legacy(int device);
 struct stream *stream_per_thread(int device);
-/* Returns a slot without a stream: for work of another process (ipc/remote_clock.h). */
+/* Returns a slot without a stream, for the work of another process (ipc/remote_clock.h). */
 uint32_t stream_new_slot(void);
 
-/* ---- which streams there are ---- */
+/* ---- finding streams ---- */
 
-/* The stream as the program knows it: a branch's is its trunk. */
+/* Returns the stream as the program knows it, which for a branch is its trunk. */
 static inline const struct stream *stream_trunk(const struct stream *s)
 {
     return s->trunk ? s->trunk : s;
 }
-/* Do the legacy stream and this one wait for each other? */
+/* Returns whether the legacy stream and this one wait for each other. */
 static inline bool stream_is_blocking(const struct stream *s)
 {
     return s->kind != STREAM_NON_BLOCKING && s->kind != STREAM_BRANCH;
 }
-/* Is it a default stream of the calling thread's own? */
+/* Returns whether it is one of the calling thread's own default streams. */
 bool stream_is_of_this_thread(const struct stream *s);
-/* The first of all streams, destroyed ones included; then `->next`. */
+/* Returns the first of all streams, including destroyed ones. The others follow by `next`. */
 struct stream *stream_first(void);
-/* The stream that has this slot now; NULL for a slot without one. */
+/* Returns the stream that has this slot now, or NULL if the slot has none. */
 struct stream *stream_of_slot(uint32_t slot);
-/* A stream with work to come that names an address in [from, to), or NULL. */
+/* Returns a stream with pending work that names an address in [from, to), or NULL. */
 struct stream *stream_using(const char *from, const char *to);
-/* Returns the newest that work `seq` of this stream comes after and only the host ends, if there is
- * such, among the ops before this turn. UINT64_MAX: among all. What the stream waits for counts,
- * also when it has come to wait only after that work. */
+/* Returns the newest op before this turn (UINT64_MAX: of all) that only the host ends and that
+ * precedes work `seq` of this stream, if there is one. What the stream waits for counts, even if it
+ * began to wait only after that work. */
 struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn);
-/* Does work `seq` of `s` come after something that only the host ends, and that work `other_seq` of
- * `other` does not come after? Holds at one gate end together. */
+/* Returns whether work `seq` of `s` comes after an op that only the host ends and that does not
+ * precede work `other_seq` of `other`. Holds at one gate end together. */
 bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
                                  uint64_t other_seq);
-/* Is what stream_find_host_bound has returned still so? */
+/* Returns whether the result of stream_find_host_bound is still pending. */
 bool host_bound_is_pending(struct host_bound bound);
-/* Can work `seq` of this stream not begin before the host does something: open a gate, or end a
- * host function? */
+/* Returns whether work `seq` of this stream can begin only after the host opens a gate or ends a
+ * host function. */
 static inline bool stream_waits_for_host(const struct stream *s, uint64_t seq)
 {
     return stream_find_host_bound(s, seq, UINT64_MAX).op;
 }
-/* Does the next op of this stream come after a host function that has not returned? What that waits
- * for is not known here. */
+/* Returns whether the stream's next op comes after an unfinished host function, which may wait for
+ * something unknown here. */
 bool stream_is_behind_function(const struct stream *s);
 
 /* ---- giving streams work ---- */
 
-/* How many operations of a stream may be pending: a call that queues one more returns when there is
- * room again. Measured (probe-queue.txt): 1,021 behind a kernel that runs. Kernels, copies and
- * memsets count, and each such node of a graph's launch; records, waits, host functions,
- * allocations and frees do not. Assumed: the nodes of a launch that are no chain count in the
- * queue of the launch's stream, too. */
+/* The number of operations of a stream that may be pending. A call that queues one more returns
+ * when there is room again. Measured (probe-queue.txt): 1,021 after a running kernel. Kernels,
+ * copies, and memsets count, and so does each such node of a graph's launch; records, waits, host
+ * functions, allocations, and frees do not. Assumed: in a launch that is no chain, all such nodes
+ * count in the queue of the launch's stream. */
 #define QUEUE_ROOM 1022
-/* The stream that has more than that since a call of this thread; NULL: none. The API lets the host
+/* The stream that has exceeded that since a call of this thread, or NULL. The API makes the host
  * wait, and clears it. */
 extern _Thread_local struct stream *stream_without_room;
 
-/* Queues an op, which the stream owns; the caller fills in what its kind needs before the engine is
- * called again. The legacy stream and the blocking ones wait for each other here (documented: CUDA
- * programming guide, default stream). */
+/* Queues an op, which the stream owns. The caller fills in what its kind needs before the engine is
+ * called again. Here the legacy stream and the blocking streams wait for each other (documented:
+ * CUDA programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
-/* The same for a host function, with the record of what comes before it. */
+/* Does the same for a host function, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
-/* Queues an allocation or a free, which costs nothing when the stream has no work. Returns its
+/* Queues an allocation or free, which costs nothing if the stream has no work. Returns its
  * number. */
 uint64_t stream_enqueue_marker(struct stream *s);
-/* Raises `order`, a device's order, to what the stream's next op would come after, with what the
- * legacy stream's rule adds to that. Nothing is queued: for a call that may still be refused. */
+/* Raises `order`, a device order, to what would precede the stream's next op, including what the
+ * legacy stream's rule adds. Queues nothing, because the call may still be rejected. */
 void stream_gather_order(const struct stream *s, struct vector_clock *order);
-/* What `s` gets from now on waits for what `other` has so far. */
+/* Makes the future work of `s` wait for the present work of `other`. */
 void stream_follow(struct stream *s, struct stream *other);
-/* `s` waits for all that the streams of these devices (bits) have so far, destroyed ones and
- * non-blocking ones included. */
+/* Makes `s` wait for the present work of all streams of these devices (bits), including destroyed
+ * and non-blocking ones. */
 void stream_follow_devices(struct stream *s, unsigned devices);
-/* What they get from now on waits for what `s` has so far, also in streams that are made later. */
+/* Makes future work on these devices wait for the present work of `s`, even in streams that are
+ * made later. */
 void stream_precede_devices(struct stream *s, unsigned devices);
-/* The stream waits for this work of another, but nothing is released to it: the allocator's own
- * doing never orders a program (measured: walks.txt.gz, capped; such a wait does not count as an
- * event dependency either). */
+/* Makes the stream wait for this work of another without releasing anything to it, because the
+ * allocator's own waits never order a program (measured: walks.txt.gz, capped; such a wait does not
+ * count as an event dependency either). */
 void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq);
-/* The stream waits for a record (its own or another stream's). */
+/* Makes the stream wait for a record, its own or another stream's. */
 void stream_wait(struct stream *s, struct record *r);
-/* The head is over: removes it from the queue and frees it. Called by the engine. */
+/* Removes the head, which has ended, from the queue and frees it. Called by the engine. */
 void stream_drop_head(struct stream *s);
 
 /* ---- records ---- */
 
-/* Queues an OP_RECORD. Returns its record; the caller is one of its users. */
+/* Queues an OP_RECORD. Returns its record, of which the caller is a user. */
 struct record *stream_record(struct stream *s);
-/* Returns a record of work `seq`, the newest of the stream or the one before it, that is no work
- * itself: what the host waits for, which must not grow when another thread gives the stream more
- * meanwhile. The caller owns it. */
+/* Returns a record of work `seq`, the stream's newest or the one before, that is no work itself.
+ * The host waits for it, and it must not grow when another thread adds work to the stream. The
+ * caller owns it. */
 struct record *stream_snapshot(struct stream *s, uint64_t seq);
 /* Adds the record's own epoch to its ordering. */
 void record_complete(struct record *r);
-/* One user less. */
+/* Removes one user. */
 void record_release(struct record *r);
 
 #endif

@@ -1,40 +1,40 @@
-/* Vector clocks: trees of which the parts that are alike are shared. */
+/* Vector clocks: trees that share equal parts. */
 #include "sched/vector_clock.h"
 
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* The slots of a leaf, and the nodes below an inner node, as a power of two. */
+/* The slots of a leaf, and the children of an inner node, as a power of two. */
 #define CLOCK_BITS 4u
 #define CLOCK_FAN  (1u << CLOCK_BITS)
 struct clock_node {
-    /* How many clocks and nodes point to it. */
+    /* The number of clocks and nodes that point to it. */
     uint32_t users;
-    /* How many levels of nodes are below it; 0: it is a leaf. */
+    /* The number of levels of nodes below it; 0 for a leaf. */
     uint32_t level;
-    /* The clock that changed it last, and when. */
+    /* The clock that changed it last, and the version. */
     uint64_t owner, version;
-    /* It is a record's, of this epoch of this slot; 0: of none. */
+    /* If the node belongs to a record: the record's epoch and slot; otherwise 0. */
     uint64_t record_epoch;
     uint32_t record_slot;
     union {
-        /* Of a leaf. */
+        /* In a leaf. */
         uint64_t epochs[CLOCK_FAN];
-        /* Of an inner node; NULL: all 0. */
+        /* In an inner node; NULL: all 0. */
         struct clock_node *below[CLOCK_FAN];
     };
 };
 
-/* Which of the CLOCK_FAN parts of a node of this level has the slot. */
+/* Returns which of the CLOCK_FAN parts of a node of this level contains the slot. */
 static inline uint32_t clock_index(uint32_t slot, uint32_t level)
 {
     return slot >> level * CLOCK_BITS & (CLOCK_FAN - 1);
 }
 
-/* Law: what is recycled has no users. Needs the lock. */
+/* Needs the lock. Invariant: recycled nodes have no users. */
 static struct {
     struct clock_node *recycled; /* Linked by below[0]. */
-    /* The numbers that were given out last. */
+    /* The newest numbers. */
     uint64_t last_owner, last_version;
     /* The version at the last vc_forget_records. */
     uint64_t records_since;
@@ -56,7 +56,7 @@ uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
 
 /* ---- nodes ---- */
 
-/* Returns a node of one user, as it was left. */
+/* Returns a node with one user and undefined contents. */
 static struct clock_node *new_node(uint32_t level)
 {
     struct clock_node *n = clocks.recycled;
@@ -80,7 +80,7 @@ static struct clock_node *new_empty_node(uint32_t level)
     return n;
 }
 
-/* Takes a user more; `n` may be NULL. */
+/* Adds a user; `n` may be NULL. */
 static struct clock_node *use(struct clock_node *n)
 {
     if (n)
@@ -88,7 +88,7 @@ static struct clock_node *use(struct clock_node *n)
     return n;
 }
 
-/* Takes a user away; `n` may be NULL. */
+/* Removes a user; `n` may be NULL. */
 static void release(struct clock_node *n)
 {
     if (!n || --n->users)
@@ -110,7 +110,7 @@ static struct clock_node *copy_node(const struct clock_node *from)
     return n;
 }
 
-/* Says that the clock changes the node, which it alone uses. */
+/* Records that the clock, its only user, changes the node. */
 static void own(struct vector_clock *vc, struct clock_node *n)
 {
     if (!vc->owner)
@@ -120,8 +120,8 @@ static void own(struct vector_clock *vc, struct clock_node *n)
     n->record_epoch = 0;
 }
 
-/* Makes what `at` points to the clock's own, at this level, so that it can be changed; all above it
- * is. */
+/* Makes the node at `at` the clock's own, at this level, so that it can be changed. All nodes above
+ * it must be the clock's own. */
 static struct clock_node *make_own(struct vector_clock *vc, struct clock_node **at, uint32_t level)
 {
     struct clock_node *n = *at;
@@ -135,7 +135,7 @@ static struct clock_node *make_own(struct vector_clock *vc, struct clock_node **
     return *at;
 }
 
-/* Makes the tree of a clock so high that its root has this level. */
+/* Raises the clock's tree until its root has this level. */
 static void raise_root(struct vector_clock *vc, uint32_t level)
 {
     while (vc->root && vc->root->level < level) {
@@ -148,8 +148,8 @@ static void raise_root(struct vector_clock *vc, uint32_t level)
 
 /* ---- one slot ---- */
 
-/* Returns what `n` has at this index of a node of this level. A node of a lower level counts as
- * below[0] of one that has nothing else. */
+/* Returns part `index` of `n` as a node of this level. A node of a lower level counts as below[0]
+ * of a node that has nothing else. */
 static struct clock_node *part_of(struct clock_node *n, uint32_t level, uint32_t index)
 {
     if (n->level == level)
@@ -172,7 +172,7 @@ uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock
     while (at < end) {
         struct clock_node *n = root, *k = known->root;
         uint32_t level = root->level;
-        /* A higher tree has what this one can have at its left edge. */
+        /* In a higher tree, the part that this one can have is at its left edge. */
         while (k && k->level > level)
             k = k->below[0];
         for (; n && n != k && level; level--) {
@@ -193,7 +193,7 @@ uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock
     return CLOCK_END;
 }
 
-/* Raises the slot, whose epoch is less. */
+/* Raises the slot, whose epoch is lower. */
 static void raise_slot(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
     uint32_t level = 0;
@@ -240,16 +240,15 @@ void vc_forget_records(void)
 
 /* ---- joins ---- */
 
-/* Is the node a record's that comes before `vc`? */
+/* Returns whether the node belongs to a record that comes before `vc`. */
 static bool is_of_record_before(const struct clock_node *n, const struct vector_clock *vc)
 {
     return n->record_epoch && n->version > clocks.records_since
         && vc_includes(vc, n->record_slot, n->record_epoch);
 }
 
-/* These return the join of two nodes, of the clock `vc` and of the clock `from`: `a`, which is
- * changed in place when its clock alone uses it (`alone`: all above it, too); or `b`; or a new
- * node, of one user. */
+/* Returns the join of two nodes, of clocks `vc` and `from`: `a`, changed in place if its clock is
+ * the only user of it and all above it (`alone`); or `b`; or a new node with one user. */
 static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
                                      struct clock_node *a, struct clock_node *b, bool alone);
 
@@ -273,7 +272,7 @@ static struct clock_node *join_leaves(struct vector_clock *vc, struct clock_node
     return joined;
 }
 
-/* Returns a new node of this level, of one user, that has what `n` has, a node of a lower one. */
+/* Returns a new node of this level, with one user, that contains the lower node `n`. */
 static struct clock_node *raised(struct vector_clock *vc, struct clock_node *n, uint32_t level)
 {
     n = use(n);

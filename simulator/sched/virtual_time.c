@@ -1,4 +1,4 @@
-/* Virtual time, and the four schedules (assumed): each is another legal one of the same program. */
+/* Virtual time, and the four schedules (assumed), each of which is a legal run of the program. */
 #include "sched/virtual_time.h"
 
 #include "base/settings.h"
@@ -41,7 +41,7 @@ time_ns time_under_schedule(time_ns measured)
     NEEDS_LOCK();
     switch (settings.schedule) {
     case SCHEDULE_INSTANT: return 0;
-    /* A second: later than any host that does not wait. */
+    /* A second is later than any host that does not wait. */
     case SCHEDULE_LATE: return measured + 1000000000u;
     case SCHEDULE_RANDOM: return (measured << (random_next() >> 32) % 16) >> 4;
     case SCHEDULE_MEASURED: break;
