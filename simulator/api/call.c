@@ -70,8 +70,8 @@ static __attribute__((noinline)) void begin_line(struct call *call)
         line_number(&call->line, "thread", (uint64_t)thread);
 }
 
-/* A thread that asks again, from the same place in the program as in its last call, seems to wait
- * for what a host function does. */
+/* A thread that repeats a query, from the same place in the program as its last call, seems to wait
+ * for a host function. */
 static void notice_asking(void *site, bool asks)
 {
     static _Thread_local void *last_site;

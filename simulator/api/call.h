@@ -52,7 +52,7 @@ enum call_flags {
     /* Works even after the runtime has ended, while the process ends (measured:
      * probe-ending.txt). */
     AT_END = 64,
-    /* A host that waits for something without a wait makes it again and again. */
+    /* A query, which a host repeats that polls instead of waiting. */
     ASKS = 128,
 };
 

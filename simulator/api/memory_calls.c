@@ -519,9 +519,9 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
         attributes->hostPointer = NULL;
 }
 
-/* Since CUDA 13.4 there is an int behind hostPointer, localityDomainOrdinal, where older headers
- * have the first of `reserved`. Documented: -1 for memory that is in no locality domain, as all is
- * here. */
+/* Since CUDA 13.4 an int follows hostPointer, localityDomainOrdinal, where older headers have the
+ * beginning of `reserved`. Documented: it is -1 for memory that is in no locality domain, as all
+ * memory is here. */
 static void set_no_domain(struct cudaPointerAttributes *attributes)
 {
     const int none = -1;

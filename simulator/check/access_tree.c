@@ -1,9 +1,11 @@
-/* The accesses of one allocation, found by the bytes that they touch: ordered trees by the first
- * byte, then by age. In the trees of writes and of reads the value of each is how far before the
- * end of all memory it ends, so that a search leaves out the branches that end before the bytes
- * that are asked for. Reads do not conflict with each other, and there may be many of them: a new
- * read looks only for writes, and for the reads that it covers. In the tree of these the value is
- * the end, so that a search leaves out the branches that end behind the bytes. */
+/* The accesses of one allocation, found by the bytes that they touch, in trees ordered by first
+ * byte and then by age.
+ *
+ * In the trees of writes and of reads, a node's value is the distance from its end to the end of
+ * all memory, so that a search skips branches that end before the wanted bytes. There may be many
+ * reads, which do not conflict with each other, so a new read only looks for writes and for the
+ * reads that it covers. In the tree for the latter, the value is the end, so that a search skips
+ * branches that end after the wanted bytes. */
 #include "check/access_tree.h"
 
 #include <stdlib.h>
@@ -11,11 +13,12 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Law: what is recycled is in no tree, and no shadow's. Needs the lock. */
+/* Needs the lock. Invariant: recycled nodes are in no tree, and recycled trees belong to no
+ * shadow. */
 static struct {
     struct tree_node *recycled; /* Linked by `left`. */
     struct access_trees *recycled_trees;
-    uint64_t insertions; /* How many accesses were ever added: the age of the next. */
+    uint64_t insertions; /* The number of accesses ever added, which is the age of the next. */
 } accesses;
 
 static struct access *access_of(struct tree_node *n)

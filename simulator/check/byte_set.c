@@ -1,12 +1,12 @@
-/* Sets of bytes as trains of runs. Two trains are compared run by run of the one that has fewer:
- * whether a train has bytes in a range is one division. */
+/* Sets of bytes as trains of equal runs. Two trains are compared by going through the runs of the
+ * shorter one, because a single division tells whether a train has bytes in a range. */
 #include "check/byte_set.h"
 
 #include "os/os.h"
 
-/* ---- making one ---- */
+/* ---- making a set ---- */
 
-/* A set that grows. */
+/* A set under construction. */
 struct builder {
     struct byte_set *set;
     size_t capacity;
@@ -43,7 +43,7 @@ struct byte_set *byte_set_of_bits(const uint64_t *bits, size_t first, size_t las
         if (begin == SIZE_MAX ? !word : word == UINT64_MAX)
             continue;
         for (size_t at = 0; at < 64;) {
-            /* The next bit that is unlike the present ones. */
+            /* The next bit that differs from the present ones. */
             uint64_t rest = (begin == SIZE_MAX ? word : ~word) >> at;
             if (!rest)
                 break;
@@ -61,7 +61,7 @@ struct byte_set *byte_set_of_bits(const uint64_t *bits, size_t first, size_t las
     return b.set;
 }
 
-/* ---- looking at one ---- */
+/* ---- queries ---- */
 
 static size_t end_of(const struct byte_train *t)
 {
@@ -78,7 +78,7 @@ bool byte_set_is_whole(const struct byte_set *s)
 
 /* ---- comparing ---- */
 
-/* The trains of a range, of which there is at least one. */
+/* The trains of a range. There is at least one. */
 struct trains {
     const struct byte_train *all;
     size_t count;
@@ -95,7 +95,8 @@ static struct trains trains_of(const struct byte_range *r)
     return t;
 }
 
-/* The first run of the train that ends behind `from`; its count when there is none. */
+/* Returns the index of the train's first run that ends after `from`, or its count if there is
+ * none. */
 static size_t run_behind(const struct byte_train *t, size_t from)
 {
     if (from < t->from + t->width)
@@ -152,7 +153,7 @@ bool byte_ranges_meet(struct byte_range a, struct byte_range b)
     return false;
 }
 
-/* Runs are as long as they can be, so each must lie in one of the other's. */
+/* Runs are maximal, so each must lie within one run of the other. */
 bool byte_range_covers(struct byte_range a, struct byte_range b)
 {
     struct trains x = trains_of(&a), y = trains_of(&b);

@@ -7,23 +7,23 @@
 struct postponed {
     struct postponed *next;
     struct conflict conflict;
-    /* What the conflict's `ref` points to: only who allocated it, and how. */
+    /* The target of the conflict's `ref`, with only the allocation's origin and kind. */
     struct shadow shadow;
 };
 
-/* Law: of each conflict in the list, the earlier or the later operation had an obstacle at the last
- * look, and then the host had not acquired the other operation. The oldest comes first. Conflicts
- * of the same two calls of the program, the same two streams and the same two obstacles are one,
- * where one of them decides for all: so a loop adds nothing to the list. Needs the lock. */
+/* Needs the lock. Invariant: in each listed conflict, the earlier or the later operation had an
+ * obstacle at the last check, and the host had not acquired the other operation by then. The oldest
+ * comes first. Conflicts of the same two calls, the same two streams, and the same two obstacles
+ * are one if one of them decides for all, so a loop does not make the list grow. */
 static struct {
     struct postponed *first, **end;
 } postponed = {NULL, &postponed.first};
 
 bool conflicts_postponed;
 
-/* Is the operation still held up? When its obstacle is over there may be another, which is older:
- * the newest was found first. Of these, one that its stream came to wait for later counts too
- * (assumed: it is seldom, and decides for the program). */
+/* Returns whether the operation still has an obstacle. When the newest obstacle is over, an older
+ * one may remain. That includes one for which the stream began to wait only later (assumed: this is
+ * rare, and decides for the program). */
 static bool is_held(struct access *a)
 {
     if (a->obstacle.op && !host_bound_is_pending(a->obstacle))
@@ -35,7 +35,7 @@ static bool is_held(struct access *a)
 enum conflict_held conflict_held(struct conflict *c)
 {
     const struct origin *earlier = &c->earlier.origin, *later = &c->later.origin;
-    /* One copy that reads what it writes: nothing orders it with itself. */
+    /* A copy that reads what it writes is not ordered with itself. */
     if (earlier->slot == later->slot && earlier->seq == later->seq)
         return CONFLICT_NOT_HELD;
     bool earlier_held = c->kind == CONFLICT_ACCESSES && is_held(&c->earlier);
@@ -46,7 +46,7 @@ enum conflict_held conflict_held(struct conflict *c)
     return earlier_held ? CONFLICT_EARLIER_HELD : CONFLICT_NOT_HELD;
 }
 
-/* ---- one of many ---- */
+/* ---- merging conflicts ---- */
 
 static bool is_same_operation(const struct origin *a, const struct origin *b)
 {
@@ -58,7 +58,7 @@ static bool is_same_obstacle(struct host_bound a, struct host_bound b)
     return a.op == b.op && a.turn == b.turn;
 }
 
-/* Do the two differ only in what is compared by comes_last? */
+/* Returns whether the two differ only in what comes_last compares. */
 static bool is_alike(const struct postponed *p, const struct postponed *found)
 {
     const struct conflict *a = &p->conflict, *b = &found->conflict;
@@ -68,8 +68,8 @@ static bool is_alike(const struct postponed *p, const struct postponed *found)
         && is_same_obstacle(a->later.obstacle, b->later.obstacle);
 }
 
-/* Of two that are alike: is the host to acquire more for `found` than for `c`? It has to acquire
- * the earlier operation while the later one is held up, or the other way round. */
+/* For two such conflicts, returns whether the host has to acquire more for `found` than for `c`:
+ * the earlier operation while the later one is held up, or the other way around. */
 static bool requires_all_of(const struct conflict *found, const struct conflict *c)
 {
     bool earlier = found->earlier.origin.seq >= c->earlier.origin.seq;
@@ -130,8 +130,8 @@ static bool is_ordered(struct conflict *c)
 void conflict_judge_postponed(void (*report)(const struct conflict *c))
 {
     struct postponed **at = &postponed.first;
-    /* Of an operation that was reported: the conflict with the allocation is reported only where
-     * that with an access is not. */
+    /* A reported operation. The conflict with the allocation is reported only if none with an
+     * access is. */
     struct origin reported = {.slot = HOST_SLOT};
     for (struct postponed *p; (p = *at);) {
         const struct origin *later = &p->conflict.later.origin;

@@ -1,16 +1,14 @@
-/* Two operations that nothing orders as they must be: the comparison's result, and what a report is
- * made of.
+/* Two operations that are not ordered as they must be: the result of a comparison, and the basis of
+ * a report.
  *
- * Some cannot be judged when the later call is made. Work behind a closed gate, or behind a host
- * function that has not returned, cannot begin before the host has done something; and until then
- * the host may wait for the other operation. Such a conflict is postponed. It is none when the host
- * acquires the one operation while the other is still held up, and it is reported when nothing
- * holds them up any more and that has not happened.
+ * Some conflicts cannot be judged at the later call. Work after a closed gate or an unfinished host
+ * function cannot begin before the host has done something, and until then the host may still wait
+ * for the other operation. Such a conflict is postponed. It is dropped if the host acquires one
+ * operation while the other is still held up, and reported if neither is held up any more.
  *
- * What a host function waits for is not seen. So a conflict is also taken for none where the
- * function only happened to begin late (assumed; no correct program is reported).
- *
- * All of these need the lock. */
+ * The simulation cannot see what a host function waits for. So a conflict is also dropped if the
+ * function only happened to begin late (assumed; no correct program is reported). All of these need
+ * the lock. */
 #ifndef SIM_CHECK_CONFLICT_H
 #define SIM_CHECK_CONFLICT_H
 
@@ -18,14 +16,14 @@
 #include "sched/stream.h"
 
 enum conflict_kind {
-    /* Two accesses, of which one writes. */
+    /* Two accesses, at least one of them a write. */
     CONFLICT_ACCESSES,
     /* An access, and a free that does not come after it. */
     CONFLICT_FREE,
     /* An allocation, and an access or a free that does not come after it. */
     CONFLICT_ALLOCATION,
     CONFLICT_ALLOCATION_FREE,
-    /* A free, and an allocation of a graph's node at the same address. */
+    /* A free, and an allocation by a graph node at the same address. */
     CONFLICT_SECOND_ALLOCATION,
 };
 
@@ -35,25 +33,25 @@ enum conflict_held { CONFLICT_NOT_HELD, CONFLICT_EARLIER_HELD, CONFLICT_LATER_HE
 struct conflict {
     enum conflict_kind kind;
     struct shadow_ref ref;
-    /* `later` is an operation of `s`; NULL: of the host. Of an allocation only the origin is set,
-     * of a free no bytes. */
+    /* `later` is an operation of `s` or, if that is NULL, of the host. An allocation has only an
+     * origin, and a free has no bytes. */
     struct access earlier, later;
     const struct stream *s;
-    /* As conflict_held returned it. */
+    /* The result of conflict_held. */
     enum conflict_held held;
 };
 
-/* Which operation of this conflict, whose obstacles are set, is held up now? When both are, it is
- * called the later one. An allocation must come first in any case, and so must what uses the memory
- * before a free: there it is only asked for the later one. Removes obstacles that do not matter. */
+/* Returns which operation of this conflict, whose obstacles are set, is held up now; if both are,
+ * the later one. Where the order is fixed (an allocation comes first, and uses precede a free) only
+ * the later one is checked. Removes obstacles that do not matter. */
 enum conflict_held conflict_held(struct conflict *c);
-/* Keeps a conflict that is held, with copies of all that its report needs. */
+/* Keeps a conflict that is held up, with copies of all that its report needs. */
 void conflict_postpone(const struct conflict *c);
 
-/* Is there a postponed conflict? conflict.c writes it. */
+/* Whether there is a postponed conflict. Written by conflict.c. */
 extern bool conflicts_postponed;
-/* Passes those that have become hazards to `report`, and forgets them and those that are none. To
- * be called whenever the host has acquired something. */
+/* Passes those that have become hazards to `report`, and drops them and those that have been
+ * resolved. Called whenever the host has acquired something. */
 void conflict_judge_postponed(void (*report)(const struct conflict *c));
 
 #endif

@@ -4,22 +4,22 @@
 #include "base/handle.h"
 #include "os/needs_lock.h"
 
-#define WAITS_SIZE 256 /* Assumed: a wait that does not work stands near what it should order. */
+#define WAITS_SIZE 256 /* Assumed: a wait without effect is close to what it should order. */
 
 struct noted_wait {
-    /* The stream that waits, which its slot may not be any more, and its newest work then. */
+    /* The waiting stream, whose slot may be reused by now, and its newest work at the call. */
     uint32_t slot;
     unsigned long long stream;
     uint64_t seq;
     void *event, *site;
-    /* What the event stood for. */
+    /* The state of the event. */
     bool was_recorded;
     uint32_t record_slot;
     uint64_t record_seq;
 };
 
-/* Law: wait number n, counted from 0, stands at waits[n % WAITS_SIZE] until wait n + WAITS_SIZE
- * takes its position. Needs the lock. */
+/* Needs the lock. Invariant: wait number n, counted from 0, is at waits[n % WAITS_SIZE] until wait
+ * n + WAITS_SIZE overwrites it. */
 static struct {
     struct noted_wait waits[WAITS_SIZE];
     uint64_t count;
@@ -29,7 +29,7 @@ void event_waits_add(const struct call *call, const struct stream *s, const stru
 {
     NEEDS_LOCK();
     const struct record *r = e->record;
-    /* Another process may have recorded it. */
+    /* Another process may have recorded the event. */
     if (e->remote)
         return;
     noted.waits[noted.count++ % WAITS_SIZE] =

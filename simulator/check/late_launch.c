@@ -8,8 +8,8 @@
 
 struct late_launch *late_launches;
 
-/* Law: the launches are in the order of their numbers; of what was freed, the newest comes first,
- * and each was freed after the oldest launch. Needs the lock. */
+/* Needs the lock. Invariant: the launches are in the order of their numbers. Freed allocations are
+ * in the reverse order, and each was freed after the oldest launch was made. */
 static struct {
     struct late_launch **end;
     struct late_freed *freed;
@@ -18,7 +18,7 @@ static struct {
 
 uint64_t late_next_number(void) { return ++late.last_number; }
 
-/* The host has acquired something: it may have waited for that before it lets a launch begin. */
+/* What the host has acquired, it may have waited for before it lets a launch begin. */
 static void host_acquired_something(void)
 {
     for (struct late_launch *l = late_launches; l; l = l->next)
@@ -49,7 +49,7 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
     return l;
 }
 
-/* What was freed before the oldest launch is needed by none. */
+/* Forgets what was freed before the oldest launch. */
 static void forget_freed(void)
 {
     uint64_t oldest = late_launches ? late_launches->number : UINT64_MAX;
@@ -128,7 +128,7 @@ struct late_freed *late_freed_find(const struct late_launch *l, const char *addr
 {
     NEEDS_LOCK();
     struct late_freed *found = NULL;
-    /* Several may have had the address one after the other: the oldest was there at the launch. */
+    /* Several allocations may have had the address in turn. The oldest was there at the launch. */
     for (struct late_freed *f = late.freed; f && f->number > l->number; f = f->next)
         if (f->ref.id <= l->newest_allocation && address >= f->ref.address
             && address < f->ref.address + f->ref.bytes)

@@ -1,4 +1,4 @@
-/* The host's view of memory that the device sees too, protected page by page while a touch would be
+/* Protects pages of the host's view of device memory while a touch of the host would be
  * incorrect. */
 #include "check/page_guard.h"
 
@@ -9,44 +9,46 @@
 #include "os/os.h"
 #include "sched/stream.h"
 
-/* Each protected range may split a mapping of the process in three. After so many new ranges the
- * guard looks how many mappings Linux still allows. */
+/* Each protected range may split a mapping of the process into three. After this many new ranges
+ * the guard checks how many more mappings Linux allows. */
 #define RANGES_PER_LOOK 4096
 #define SLAB_RANGES     64
 
 enum reason { NOT_ALLOCATED, WRITTEN, READ, FREED };
 
-/* A range of pages that the host may not touch (READ: not write) before it has acquired `origin`;
- * FREED: at all. */
+/* A range of pages that the host may not touch (READ: not write) before it has acquired `origin`,
+ * or may never touch (FREED). */
 struct protection {
-    /* In guard.pages: the key is `to`, the value `from`. */
+    /* In guard.pages: the key is `to`, the value is `from`. */
     struct tree_node by_page;
-    /* In guard.pending, but for FREED: the key is the slot of `origin`, the value its epoch. */
+    /* In guard.pending, unless FREED: the key is the slot of `origin`, the value is its epoch. */
     struct tree_node by_origin;
     const char *from, *to;
     enum reason reason;
-    /* The host may touch it up to its next call. */
+    /* The host may touch it until its next call. */
     bool paused;
     struct origin origin, allocated_by;
     struct shadow_ref allocation;
-    /* Paused: in that list. Released, or recycled: `next` alone. */
+    /* Neighbors in the list of paused ranges. In the lists of released and recycled ones, only
+     * `next`. */
     struct protection *next, *previous;
 };
 
-/* Law: a page is as open as the strictest of the ranges that it lies in allows, but for the paused
- * ones; and but for the ranges that came while `full`: those are not kept. A touch allocates
- * nothing: what is removed is recycled. Needs the lock. */
+/* Needs the lock. Invariant: a page allows what the strictest of its ranges allows, not counting
+ * paused ranges and ranges that came while `full`, which are not kept. A touch allocates no memory:
+ * removed ranges are recycled. */
 static struct {
-    /* All of them, by their pages; and those that the host may yet acquire, by what it would. */
+    /* All ranges, by their pages; and those that the host may still acquire, by what it must
+     * acquire. */
     struct ordered_tree pages, pending;
     struct protection *paused, *recycled;
-    /* How many were ever added: the age of the next. */
+    /* The number of ranges ever added, which is the age of the next. */
     uint64_t insertions;
-    /* How often a new one was wanted; how many were removed since it was full. */
+    /* The number of requests for a new range, and of removals since `full` was set. */
     uint64_t requests, removals;
-    /* Linux allows few more mappings, which are the program's. */
+    /* Linux allows few more mappings, which are left to the program. */
     bool full, reported_full;
-    /* release_acquired is called when the host acquires something. */
+    /* release_acquired is registered as a listener. */
     bool listening;
 } guard;
 
@@ -65,7 +67,7 @@ static struct protection *of_origin_node(struct tree_node *n)
     return n ? (struct protection *)((char *)n - offsetof(struct protection, by_origin)) : NULL;
 }
 
-/* The ranges that have a page of [from, to), in order of their ends. */
+/* The ranges that share a page with [from, to), in order of their ends. */
 static struct protection *first_overlapping(const char *from, const char *to)
 {
     return of_page_node(tree_first(&guard.pages, (uintptr_t)from + 1, (uintptr_t)to - 1));
@@ -136,7 +138,7 @@ static void end_pause(struct protection *p)
     p->paused = false;
 }
 
-/* Takes it out of all lists; the caller recycles it. */
+/* Removes the range from all lists. The caller recycles it. */
 static void unlink_protection(struct protection *p)
 {
     guard.removals++;
@@ -189,7 +191,7 @@ static void open_pages(const char *from, const char *to)
                  "that the host may touch again cannot be opened.");
 }
 
-/* Opens [from, to). Segments that a pool has released stay as they are. */
+/* Opens [from, to). Segments that a pool has released stay closed. */
 static void unprotect_pages(const char *from, const char *to)
 {
     struct host_view view;
@@ -206,11 +208,11 @@ static void unprotect_pages(const char *from, const char *to)
     }
 }
 
-/* Protects what the ranges require of [from, to); what allows nothing comes last. */
+/* Applies the protection of the ranges to [from, to), that of the strictest last. */
 static void protect_overlapping(const char *from, const char *to)
 {
     for (int strict = 0; strict < 2; strict++) {
-        /* What the last of them has protected: many may be the same. */
+        /* What the last range has protected, because many may be the same. */
         const char *done_from = to, *done_to = to;
         struct protection *p = first_overlapping(from, to);
         for (; p; p = next_overlapping(p, to)) {
@@ -227,22 +229,22 @@ static void protect_overlapping(const char *from, const char *to)
     }
 }
 
-/* Opens [from, to), but for what is protected for another reason too. */
+/* Opens [from, to), except for pages that other ranges still protect. */
 static void release_pages(const char *from, const char *to)
 {
     unprotect_pages(from, to);
     protect_overlapping(from, to);
 }
 
-/* ---- what the host has acquired ---- */
+/* ---- acquired protections ---- */
 
-/* Returns whether the host did it, or has acquired it. */
+/* Returns whether the host did it itself or has acquired it. */
 static bool is_acquired(const struct origin *origin)
 {
     return origin->slot == HOST_SLOT || host_code_has_acquired(origin->slot, origin->seq);
 }
 
-/* Takes one range of this slot out that the host has acquired; NULL: there is none. */
+/* Removes one range of this slot that the host has acquired, or returns NULL. */
 static struct protection *take_acquired(uint64_t slot)
 {
     struct protection *p = of_origin_node(
@@ -253,8 +255,8 @@ static struct protection *take_acquired(uint64_t slot)
     return p;
 }
 
-/* Opens what the host has acquired, all of it at once: of a thousand ranges with the same pages
- * each would be protected anew for each other. */
+/* Opens all ranges that the host has acquired at once. One by one, each of a thousand ranges on the
+ * same pages would protect them again for the others. */
 static void release_acquired(void)
 {
     struct protection *released = NULL, *p;
@@ -274,7 +276,7 @@ static void release_acquired(void)
     }
 }
 
-/* Returns whether the operation that protects the pages cannot begin before the host does
+/* Returns whether the operation that protects the pages can begin only after the host does
  * something. */
 static bool waits_for_host(const struct protection *p)
 {
@@ -286,7 +288,7 @@ static bool waits_for_host(const struct protection *p)
 
 /* ---- protecting ---- */
 
-/* Returns what protects the same pages for earlier work of the same stream, or NULL. */
+/* Returns a range that protects the same pages for earlier work of the same stream, or NULL. */
 static struct protection *find_same_protection(const struct protection *wanted)
 {
     uint64_t from = (uintptr_t)wanted->from, to = (uintptr_t)wanted->to;
@@ -300,8 +302,8 @@ static struct protection *find_same_protection(const struct protection *wanted)
     return NULL;
 }
 
-/* Whoever has waited for the stream's later work has waited for its earlier work too: one range
- * stands for both. */
+/* Updates a range to later work of its stream. Waiting for that covers the earlier work, so one
+ * range is enough for both. */
 static void renew_protection(struct protection *p, const struct protection *wanted)
 {
     if (p->reason != FREED)
@@ -312,7 +314,7 @@ static void renew_protection(struct protection *p, const struct protection *want
     insert_by_origin(p);
 }
 
-/* Protects the pages of [first, last) because of `origin`, unless the host has acquired that. */
+/* Protects the pages of [first, last) because of `origin`, unless the host has acquired it. */
 static void protect_pages(struct shadow_ref ref, struct origin origin, const char *first,
                           const char *last, enum reason reason)
 {
@@ -342,8 +344,8 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
         set_full();
 }
 
-/* The same for the whole pages of bytes [from, to) of an allocation. In its first and last page a
- * pool's allocation may have neighbors; cudaMallocManaged's has none. */
+/* Does the same for the whole pages in bytes [from, to) of an allocation. Its first and last page
+ * may be shared with neighbors in a pool, but not with cudaMallocManaged. */
 static void protect_whole_pages(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                                 enum reason reason)
 {
@@ -354,7 +356,7 @@ static void protect_whole_pages(struct shadow_ref ref, struct origin origin, siz
                   (const char *)(own_pages ? page_up(end) : page_down(end)), reason);
 }
 
-/* Forgets what protects a part of [from, to); the pages stay as they are. */
+/* Removes the protections that touch [from, to), but leaves the pages as they are. */
 static void remove_protections_in(const char *from, const char *to)
 {
     for (struct protection *p = first_overlapping(from, to), *next; p; p = next) {
@@ -363,7 +365,7 @@ static void remove_protections_in(const char *from, const char *to)
     }
 }
 
-/* Adds [from, to) of `p`, if it is not empty; its pages are protected already. */
+/* Adds the part [from, to) of `p`, unless it is empty. Its pages are already protected. */
 static void add_part(struct protection p, const char *from, const char *to)
 {
     if (from >= to)
@@ -373,7 +375,7 @@ static void add_part(struct protection p, const char *from, const char *to)
     add_protection(&p);
 }
 
-/* Of what was freed in [from, to), only what lies outside stays protected. */
+/* Limits the protection of freed memory to what is outside [from, to). */
 static void cut_freed(const char *from, const char *to)
 {
     for (struct protection *p = first_overlapping(from, to), *next; p; p = next) {
@@ -387,7 +389,7 @@ static void cut_freed(const char *from, const char *to)
     }
 }
 
-/* ---- what the checker is called for ---- */
+/* ---- called by the checker ---- */
 
 void page_guard_allocated(struct shadow_ref ref)
 {
@@ -423,7 +425,7 @@ void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct 
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write)
 {
-    /* Its last page is its own. */
+    /* The allocation has its last page alone. */
     size_t last = to == ref.bytes ? page_up(to) : page_down(to);
     protect_pages(ref, origin, ref.address + page_up(from), ref.address + last,
                   write ? WRITTEN : READ);
@@ -437,7 +439,7 @@ void page_guard_forget(const char *address, size_t bytes)
 
 /* ---- a touch ---- */
 
-/* By enum reason: the kind of report, and what the earlier call did. */
+/* For each reason: the kind of report, and what the earlier call did. */
 static const struct {
     enum hazard kind;
     const char *done;
@@ -494,7 +496,7 @@ static void hazard_touch(const struct protection *p, const void *address, void *
     report_end(p->allocation.id);
 }
 
-/* Returns the strictest protection of the page, the oldest of several; or NULL. */
+/* Returns the strictest protection of the page, the oldest of several, or NULL. */
 static struct protection *find_protection(const char *page)
 {
     struct protection *found = NULL, *p = first_overlapping(page, page + PAGE);
@@ -519,7 +521,7 @@ bool page_guard_touched(const void *address, void *site)
         return false;
     struct protection *found = find_protection(page);
     if (!found) {
-        /* In shared memory, another thread was faster. */
+        /* In shared memory, another thread has already opened the page. */
         if (is_host_visible)
             release_pages(page, page + PAGE);
         return is_host_visible;
@@ -528,7 +530,7 @@ bool page_guard_touched(const void *address, void *site)
     if (waits_for_host(&p)) {
         pause_protection(found);
     } else {
-        /* Another process may have acquired it, and passed that on. */
+        /* Another process may have acquired it and passed that on. */
         if (site && (p.reason == FREED || !is_acquired(&p.origin)))
             hazard_touch(&p, address, site);
         remove_protection(found);

@@ -1,26 +1,26 @@
-/* What the host may touch now. A load or store makes no call, so the checker would not see it; but
- * where the device has the same bytes at a second address, the host's view of a page can be
- * protected while a touch of it would be incorrect:
+/* What the host may touch now. The checker does not see loads and stores. But where the device has
+ * a second address for the same bytes, the host's view of a page can be protected while a touch
+ * would be incorrect:
  *
- * - no touch before the host has waited for the allocation, or for work that writes there, and none
- *   after its free;
+ * - no touch before the host has waited for the allocation or for work that writes there, and none
+ *   after the free;
  * - no store before the host has waited for work that reads there.
  *
- * That is memory which host and device share (host and managed pools, cudaMallocManaged), and
- * pinned memory (cudaMallocHost, cudaHostAlloc); registered and ordinary memory has no second
- * address. The first touch of a protected page is reported, and the page is opened. Where it cannot
- * see, the guard decides for the program (assumed):
+ * This covers memory that host and device share (host and managed pools, cudaMallocManaged) and
+ * pinned memory (cudaMallocHost, cudaHostAlloc), but not registered and ordinary memory, which has
+ * no second address. The first touch of a protected page is reported, and the page is opened. Where
+ * the guard cannot see, it decides for the program (assumed):
  *
- * - A page is protected when it lies whole in what the work uses. Of a range without a whole page
- *   (4 KiB) nothing is seen, but for the last bytes of an allocation whose pages are its own: of
- *   cudaMallocManaged, cudaMallocHost and cudaHostAlloc.
- * - What is used by work or a free that cannot begin before the host does something (a closed gate,
- *   a host function that has not returned) may be touched up to the next call; an allocation or a
- *   free behind such a function protects nothing.
- * - What the operating system does for the program (read, write) is not seen: at a protected page
- *   it answers EFAULT.
- * - In pinned memory only copies and memsets protect pages: a program may poll what a kernel writes
- *   there.
+ * - Only pages that lie wholly in what the work uses are protected. In a range without a whole page
+ *   (4 KiB) nothing is seen, except for the last bytes of an allocation that shares no page with
+ *   others (cudaMallocManaged, cudaMallocHost, cudaHostAlloc).
+ * - What is used by work or a free that can begin only after the host does something (opens a gate,
+ *   ends a host function) may be touched until the next call. An allocation or free after such a
+ *   function protects nothing.
+ * - Accesses by the operating system for the program (read, write) are not seen. At a protected
+ *   page they fail with EFAULT.
+ * - In pinned memory only copies and memsets protect pages, because a program may poll what a
+ *   kernel writes there.
  * - Each protected range may cost the process two mappings, of which Linux allows a limited number
  *   (vm.max_map_count). When three quarters of them are in use, no more ranges are protected, and a
  *   sentence says once that some touches are not reported.
@@ -33,44 +33,44 @@
 
 struct stream;
 
-/* The mapping that an address lies in, of memory that the host sees at its own addresses (host and
+/* The mapping that contains an address, of memory that the host sees at its own addresses (host and
  * managed pools, cudaMallocManaged). */
 struct host_view {
     const void *heap;
     char *base;
     size_t segment_size;
-    /* No two allocations have a page in common. */
+    /* No two allocations share a page. */
     bool own_pages;
 };
-/* What page guards require of mem/. */
+/* What page guards need from mem/. */
 struct host_memory {
-    /* Returns false when the address is in no such memory. */
+    /* Returns false if the address is in no such memory. */
     bool (*find)(const void *address, struct host_view *view);
     /* Returns whether every byte of [address, address + bytes) has physical memory. */
     bool (*is_mapped)(const struct host_view *view, const char *address, size_t bytes);
 };
-/* Set by the memory layer when there is some. While it is NULL the first three functions have
- * nothing to do, and need not be called. */
+/* Set by mem/ when there is such memory. While it is NULL, the first three functions do nothing and
+ * need not be called. */
 extern const struct host_memory *page_guard_memory;
 
-/* Each is called for what the checker is called for, of bytes [from, to); an allocation in other
- * memory is none of the guard's business. */
+/* Called with bytes [from, to) for what the checker is called for. Allocations in other memory are
+ * ignored. */
 void page_guard_allocated(struct shadow_ref ref);
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write);
 void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
-/* The same for pinned memory, and a copy or a memset. */
+/* Does the same for pinned memory and a copy or memset. */
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write);
 
-/* These addresses are nobody's any more. */
+/* Called when these addresses no longer belong to anything. */
 void page_guard_forget(const char *address, size_t bytes);
 
-/* The host touched an address that it may not, in an instruction at `site`; NULL: in a call of
- * ours, which is not reported. Returns whether it may now go on. */
+/* Called when an instruction at `site` touched a protected address. `site` is NULL in one of our
+ * own calls, which is not reported. Returns whether the instruction may continue. */
 bool page_guard_touched(const void *address, void *site);
 
-/* Something was touched that is protected again from the next call on. */
+/* A range was touched that is protected again from the next call on. */
 extern bool page_guard_paused;
 /* Protects it again. */
 void page_guard_resume(void);

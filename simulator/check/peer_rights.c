@@ -1,10 +1,9 @@
-/* The checker, for access to another device's memory, or a host pool's, that is given too late or
- * taken too early: giving and taking it orders nothing.
+/* Checks access to memory of another device or of a host pool that is granted too late or revoked
+ * too early. Granting and revoking order nothing.
  *
- * Taken: a pool, and for cudaMalloc's memory a device, remembers, for each stream of a device that
- * works in it by access given to that device, the last such work: who has waited for that has
- * waited for all. Given: what needs access and has none fails when it runs; so nothing is
- * remembered for longer than it is pending, or the device has failed. */
+ * Revoking: a pool or, for cudaMalloc's memory, a device remembers the last work of each stream
+ * that uses granted access there. Waiting for that covers the earlier work. Granting: work without
+ * the access that it needs fails when it runs, so it is remembered only until it has run. */
 #include "check/checker.h"
 
 #include "base/settings.h"
@@ -20,8 +19,8 @@ struct pending_use {
     struct peer_use use;
 };
 
-/* Law: each pending use is in the list once, until its owner gives access to its device. Needs the
- * lock. */
+/* Needs the lock. Invariant: each pending use is in the list once, until its owner gives access to
+ * its device. */
 static struct {
     struct pending_use *first;
 } pending_uses;
@@ -81,7 +80,7 @@ void checker_access_revoked(const struct call *call, const struct peer_use *list
             hazard_early_revoke(use, &origin);
 }
 
-/* ---- given too late ---- */
+/* ---- granted too late ---- */
 
 void checker_peer_use_pending(const struct call *call, const void *owner, struct shadow_ref ref,
                               const struct stream *s, uint64_t seq)
@@ -113,9 +112,9 @@ static void hazard_late_grant(const struct peer_use *use, const struct origin *o
     report_end(use->id);
 }
 
-/* Returns whether the work may run before the access is given. Work that cannot begin before the
- * host does something is not too early (assumed), and what the host has acquired has failed and
- * said so. */
+/* Returns whether the work may run before access is granted. Work that the host has acquired has
+ * already failed and said so. Work that can begin only after the host does something is assumed to
+ * be late enough. */
 static bool may_run_before(const struct stream *s, uint64_t seq)
 {
     return !host_has_acquired(s->slot, seq) && !stream_waits_for_host(s, seq);

@@ -1,4 +1,4 @@
-/* The text of a report. Each is one write on standard error: a first line "hazard: ...", then
+/* The text of reports. Each is one write to standard error: a first line "hazard: ...", followed by
  * indented lines. */
 #include "check/report.h"
 
@@ -16,18 +16,18 @@
 #include "os/os.h"
 #include "sched/happens_before.h"
 
-#define REPORTS_MAX    20 /* Assumed: more than these are only counted. */
+#define REPORTS_MAX    20 /* Assumed: more are only counted. */
 #define SEEN_MAX       64 /* Assumed: a few pairs of sites for each pair of lines. */
 #define LOCATIONS_SIZE 16 /* At least four: a report has two origins and two launches. */
 #define SLOTS_SHOWN    12 /* Assumed: enough of a vector clock to read. */
 
-/* A call, and where it is made. */
+/* A call and its site. */
 struct call_place {
     const char *call;
     void *site;
 };
 
-/* A place in the source, and what the call there names its stream; empty: nothing that is sure. */
+/* A place in the source, and the name of the stream in the call there, or empty if uncertain. */
 struct location {
     struct os_source_loc source;
     bool was_read;
@@ -42,23 +42,23 @@ struct reported {
     unsigned repeats;
 };
 
-/* The variable that the present report names a stream by; 0: it is that of several streams. */
+/* A variable by which the present report names a stream; 0 if it names several streams. */
 struct named {
     char variable[32];
     int stream;
 };
 
-/* Law: `text` holds the first `length` characters of the report that was begun and not ended, and
- * has room for a NUL behind them; `named` has the variables of its calls. `reported` holds the
- * first REPORTS_MAX hazards; `count` may be larger. `seen` holds the pairs of sites that were found
- * to be one of these, so that their lines are not looked up again. A location found stays good
- * until LOCATIONS_SIZE other sites have been looked up. Needs the lock. */
+/* Needs the lock. Invariants: `text` holds the first `length` characters of the report under
+ * construction, with room for a NUL, and `named` has the variables of its calls. `reported` holds
+ * the first REPORTS_MAX hazards; `count` may be larger. `seen` holds the pairs of sites that were
+ * found to be one of these, so that their lines are not looked up again. A location stays valid
+ * until LOCATIONS_SIZE other sites have been looked up. */
 static struct {
     char text[4096];
     size_t length;
-    /* It has named a place whose line is not known. */
+    /* The report names a place whose line is not known. */
     bool lacks_lines;
-    /* Its calls are in streams of two devices, so each stream is named with its device. */
+    /* The calls are in streams of two devices, so each stream is named with its device. */
     bool has_two_devices;
     unsigned count;
     enum hazard kind;
@@ -78,7 +78,7 @@ static struct {
     unsigned named_count;
     struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
-    /* How many pairs of calls report_unseen was given, and the first. */
+    /* The number of calls of report_unseen, and the first pair. */
     struct {
         unsigned count;
         struct origin earlier, later;
@@ -117,9 +117,9 @@ static struct phrase phrase(const char *format, ...)
     return p;
 }
 
-/* ---- where calls stand in the source ---- */
+/* ---- source locations ---- */
 
-/* Is what was found for `known` right for this site, too? */
+/* Returns whether the location of `known` is also right for this site. */
 static bool is_at(void *known, bool depends_on_callers, void *site)
 {
     return known == site || (!depends_on_callers && os_call_sites_same_address(known, site));
@@ -135,7 +135,8 @@ static struct location *known_location(const struct call_place *place)
     return NULL;
 }
 
-/* Looks up those of these places that are not known yet, all at once: it takes long. */
+/* Looks up those of these places that are not known yet, together, because each lookup takes
+ * long. */
 static void find_locations(const struct call_place *places, size_t n)
 {
     struct os_source_loc *missing[OS_SOURCE_LOC_MAX];
@@ -168,7 +169,7 @@ static struct call_place launch_place_of(const struct origin *origin)
     return (struct call_place){"cudaGraphLaunch", origin->launch_site};
 }
 
-/* The text stays good for the report (report's law). */
+/* The text is valid for the report (see the invariants of `report`). */
 static const char *text_of(struct call_place place)
 {
     const struct location *l = location_of(&place);
@@ -182,9 +183,9 @@ static const char *launch_line(const struct origin *origin)
     return text_of(launch_place_of(origin));
 }
 
-/* ---- streams as the program names them ---- */
+/* ---- names of streams in the program ---- */
 
-/* Returns how the source of the call names its stream; empty: that is not sure. */
+/* Returns the name of the stream in the source of the call, or "" if it is uncertain. */
 static const char *variable_in_source(const struct origin *origin)
 {
     char source[1024];
@@ -198,8 +199,8 @@ static const char *variable_in_source(const struct origin *origin)
     return l->variable;
 }
 
-/* The same for the present report, where two streams never have one name: a parameter of a function
- * may be many streams. */
+/* Does the same for the present report, in which no two streams may have the same name, because a
+ * function's parameter may stand for many streams. */
 static const char *variable_of(const struct origin *origin)
 {
     const char *variable = variable_in_source(origin);
@@ -224,7 +225,7 @@ static void name_streams(const struct origin *earlier, const struct origin *late
         report.named[0].stream = 0;
 }
 
-/* ---- the parts of a report ---- */
+/* ---- parts of a report ---- */
 
 static bool was_seen_at(const struct seen_site *seen, const struct origin *origin)
 {
@@ -258,7 +259,8 @@ static void add_seen(enum hazard kind, const struct origin *earlier, const struc
     report.seen[report.seen_count++].as = as;
 }
 
-/* Returns the hazard that is the same in the source: one line may be compiled to several calls. */
+/* Returns an earlier hazard with the same source lines, since one line may be compiled to several
+ * calls. */
 static struct reported *find_reported(const struct reported *wanted)
 {
     for (unsigned i = 0; i < report.count; i++) {
@@ -323,7 +325,7 @@ void report_unseen(const struct origin *earlier, const struct origin *later)
     report.unseen.later = *later;
 }
 
-/* Names the first. */
+/* Prints a sentence about the first of those pairs. */
 static void print_unseen(void)
 {
     const struct origin *earlier = &report.unseen.earlier, *later = &report.unseen.later;
@@ -359,8 +361,8 @@ void report_text(const char *format, ...)
     va_end(arguments);
 }
 
-/* Each device has default streams of its own; those of device 0 go without saying where the report
- * is about one device. */
+/* Each device has its own default streams. Those of device 0 are named without it if the report is
+ * about one device. */
 static struct phrase stream_name(const struct origin *origin)
 {
     bool is_default = origin->stream == 0 || origin->stream == -1;
@@ -436,7 +438,7 @@ void report_end(uint32_t id)
 
 /* ---- the missing edge ---- */
 
-/* Returns how the program writes the stream, as far as can be known. */
+/* Returns how the program writes the stream, as far as known. */
 static struct phrase stream_in_code(const struct origin *origin)
 {
     const char *variable = variable_of(origin);
@@ -447,7 +449,7 @@ static struct phrase stream_in_code(const struct origin *origin)
     return *variable ? phrase("%s", variable) : stream_name(origin);
 }
 
-/* Returns what the program called to have it done, and where. */
+/* Returns the program's call that caused it, and its place. */
 static struct phrase call_in_words(const struct origin *origin)
 {
     if (origin->launch)
@@ -455,8 +457,8 @@ static struct phrase call_in_words(const struct origin *origin)
     return phrase("%s (%s)", origin->call, source_line(origin));
 }
 
-/* A default stream's handle means another stream in another thread, or while another device is
- * current. */
+/* A default stream's handle means another stream in another thread or with another current
+ * device. */
 static struct phrase wait_context(const struct origin *origin)
 {
     if (origin->stream > 0)
@@ -469,8 +471,8 @@ static struct phrase wait_context(const struct origin *origin)
     return phrase(", while device %d is current (cudaSetDevice)", origin->device);
 }
 
-/* Between two devices, returns which of them is to be current where a default stream is named;
- * `end`: the comma that follows. */
+/* For a report about two devices, says which one must be current where a default stream is named.
+ * `end` is the comma that follows. */
 static struct phrase with_device(const struct origin *origin, const char *end)
 {
     if (!report.has_two_devices || origin->stream > 0)
@@ -478,8 +480,8 @@ static struct phrase with_device(const struct origin *origin, const char *end)
     return phrase(", with device %d current%s", origin->device, end);
 }
 
-/* Documented (CUDA Runtime API): an event is one of the device that was current when it was made,
- * and is recorded in streams of that device alone; a stream of any device may wait for it. */
+/* Documented (CUDA Runtime API): an event belongs to the device that was current when it was made,
+ * and is recorded only in that device's streams; a stream of any device may wait for it. */
 static void note_two_devices(const struct origin *earlier, const struct origin *later)
 {
     if (!report.has_two_devices)
@@ -509,7 +511,7 @@ static void missing_graph_edge(void)
            "cudaGraphAddDependencies.");
 }
 
-/* Says what is wrong with a wait that stands in the program. */
+/* Says what is wrong with a wait in the program. */
 static void describe_wait(enum event_wait_fault fault, void *site)
 {
     switch (fault) {
@@ -542,7 +544,7 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
     uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
     uint64_t host_epoch = vc_epoch(&host_acquired.clock, earlier->slot);
     bool waits_for_part = event_epoch > host_epoch && event_epoch < earlier->seq;
-    /* Elsewhere it may be there for something else. */
+    /* Elsewhere the wait may serve another purpose. */
     if (fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
         fault = EVENT_WAIT_UNKNOWN;
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
@@ -588,7 +590,7 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
 
 /* ---- SIM_EXPLAIN=1 ---- */
 
-/* Names a slot of a vector clock; where a stream has no number of its own, with the slot's. */
+/* Names a slot of a vector clock. A stream without a number of its own is named by its slot. */
 static struct phrase slot_name(uint32_t slot)
 {
     const struct stream *s = stream_of_slot(slot);
@@ -603,8 +605,8 @@ static struct phrase slot_name(uint32_t slot)
     return stream_name(&origin);
 }
 
-/* Prints the epoch of the earlier access, and the vector clock of the later one: first its entry
- * for the same slot, then the others that are not 0. A postponed conflict is judged by the host's
+/* Prints the epoch of the earlier access and the vector clock of the later one: the entry for the
+ * same slot, and then the other nonzero entries. A postponed conflict is judged by the host's
  * clock, while the stream's may have grown. */
 static void explain(const struct origin *earlier, const struct origin *later,
                     const struct stream *s)
@@ -643,7 +645,7 @@ void report_missing_edge(const struct origin *earlier, const struct origin *late
         explain(earlier, later, s);
 }
 
-/* ---- a use that comes too late ---- */
+/* ---- late uses ---- */
 
 void report_late_use(const struct origin *freed_by, const struct origin *used_by)
 {

@@ -1,5 +1,6 @@
-/* What the checker remembers of an allocation: a part of each live range and of each piece of
- * pinned memory. Types only. A shadow belongs to whoever embeds it, and needs the lock. */
+/* What the checker remembers about an allocation, as part of each live range and each piece of
+ * pinned memory. Only types. A shadow belongs to the object that contains it, and needs the
+ * lock. */
 #ifndef SIM_CHECK_SHADOW_H
 #define SIM_CHECK_SHADOW_H
 
@@ -8,66 +9,66 @@
 #include "base/types.h"
 #include "sched/stream.h"
 
-/* From when on an allocation exists, and how the program frees it. */
+/* When an allocation begins to exist, and how the program frees it. */
 enum allocation_kind {
-    /* From an operation of a stream on: cudaMallocAsync, a graph's node. Freed by cudaFreeAsync. */
+    /* When an operation of a stream is reached: cudaMallocAsync, or a graph node. Freed by
+     * cudaFreeAsync. */
     ALLOCATION_IN_STREAM,
-    /* From the call on: cudaMalloc, cudaMallocManaged, an imported one. Freed by cudaFree. */
+    /* At the call: cudaMalloc, cudaMallocManaged, or an import. Freed by cudaFree. */
     ALLOCATION_AT_CALL,
-    /* Memory of the host, from the call on: cudaMallocHost, cudaHostAlloc, cudaHostRegister. Freed
-     * by cudaFreeHost. */
+    /* Host memory, at the call: cudaMallocHost, cudaHostAlloc, cudaHostRegister. Freed by
+     * cudaFreeHost. */
     ALLOCATION_PINNED
 };
 
 struct byte_set;
 
-/* An operation of a stream has read or written bytes of an allocation, or is going to. */
+/* A read or write of an allocation by an operation of a stream, which may still be pending. */
 struct access {
     struct origin origin;
     /* Bytes of the allocation: [from, to). */
     size_t from, to;
     bool write;
-    /* It happened during its call: only the host can wait before it. */
+    /* It happened during its call, so only the host can wait before it. */
     bool at_call;
-    /* It was atomic: two such accesses are no conflict. */
+    /* It was atomic. Two atomic accesses do not conflict. */
     bool is_atomic;
     /* It was found when its work ran (check/late_launch.h). */
     bool is_late;
-    /* In the order in which the program made them, among launches too. */
+    /* Its number in the order of the program, among accesses and launches. */
     uint64_t number;
-    /* Of [from, to) those that it touches, which the tree owns; NULL: all. */
+    /* The bytes of [from, to) that it touches, owned by the tree; NULL: all. */
     struct byte_set *bytes;
-    /* Of a kernel that nvcc built: where in it, and by which argument, as a sentence's end; NULL:
-     * not known. It lives as long as the process. */
+    /* In a kernel that nvcc built: the place in it and the argument, as the end of a sentence, or
+     * NULL if unknown. It lives as long as the process. */
     const char *inside;
-    /* What held it up when it was queued and only the host ends; op NULL: nothing. */
+    /* The obstacle when it was queued, which only the host ends; op is NULL if there was none. */
     struct host_bound obstacle;
-    /* The rest is the trees' (check/access_tree.c). */
+    /* The rest is for check/access_tree.c. */
     struct tree_node node, covered_node;
 };
 
-/* The accesses of one allocation that something still to come could be unordered with, and how many
- * there are: what wrote, what read, and what read in an order in which what lies in a range is
- * found. */
+/* The accesses of one allocation with which later operations may be unordered, and their number:
+ * writes, reads, and the reads in an order that finds those within a range. */
 struct access_trees {
     struct ordered_tree writes, reads, covered_reads;
     uint32_t count;
-    /* So many are there when the next search for what the host has acquired is due. */
+    /* The number of accesses at which the next search for acquired ones is due. */
     uint32_t next_drop;
     /* When no shadow has it (check/access_tree.c). */
     struct access_trees *next;
 };
 
 struct shadow {
-    /* NULL until the first access: most shadows are of what is not used, or no more. */
+    /* NULL until the first access, because most allocations are unused or no longer used. */
     struct access_trees *accesses;
     struct origin allocated_by;
     enum allocation_kind kind;
-    /* The allocation's name in the ipc table (ipc/ipc_table.h); 0: it has none. */
+    /* The allocation in the ipc table (ipc/ipc_table.h), or 0. */
     uint32_t ipc_ref;
 };
 
-/* An operation that needs the access given to its stream's device (cudaMemPoolSetAccess,
+/* An operation that needs the access granted to its stream's device (cudaMemPoolSetAccess,
  * cudaDeviceEnablePeerAccess), and the allocation that it uses. */
 struct peer_use {
     struct peer_use *next;
@@ -76,8 +77,8 @@ struct peer_use {
     size_t bytes;
 };
 
-/* An allocation, as the checker names it in a report. It is passed by value; the shadow stays
- * where it is. */
+/* A reference to an allocation, with which the checker names it in reports. It is passed by
+ * value. */
 struct shadow_ref {
     struct shadow *shadow;
     uint32_t id;

@@ -1,11 +1,11 @@
-/* How the program's source names a stream. It is read by its characters, with no knowledge of
- * macros; so whatever is not plain is left out. */
+/* Finds the name of a stream in the program's source. It reads characters and does not know macros,
+ * so it gives up on anything that is not plain. */
 #include "check/stream_variable.h"
 
 #include <string.h>
 
-/* The calls whose last argument is the stream, with how many arguments they have. Any other name is
- * a program's own kernel's: sim_launch has the stream first. */
+/* The calls whose last argument is the stream, with their number of arguments. Any other name is a
+ * kernel of the program, whose launch by sim_launch has the stream first. */
 static const struct {
     const char *name;
     unsigned count;
@@ -30,8 +30,8 @@ static bool is_word(char c)
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Returns what follows the call's name in the first line; NULL: it is not there, more than once, or
- * behind something that may be a comment or a string. */
+/* Returns what follows the call's name in the first line, or NULL if the name is missing, occurs
+ * more than once, or follows a possible comment or string. */
 static const char *find_call(const char *source, const char *call)
 {
     size_t length = strlen(call), line = strcspn(source, "\n");
@@ -50,8 +50,9 @@ static const char *find_call(const char *source, const char *call)
     return found;
 }
 
-/* Returns the last of `count` arguments, which begin at the parenthesis, or with count 0 the first
- * of several; and its length. NULL: there are not so many, or something in them is not plain. */
+/* Returns the last of `count` arguments, which begin at the parenthesis, or the first of several if
+ * count is 0; and its length. Returns NULL if there are fewer, or if something in them is not
+ * plain. */
 static const char *argument(const char *c, unsigned count, size_t *length)
 {
     const char *start = c + 1;
@@ -80,7 +81,7 @@ static const char *argument(const char *c, unsigned count, size_t *length)
     return start;
 }
 
-/* Is it `name`, `name[i]`, `name[i][2]`? */
+/* Returns whether it is `name`, `name[i]`, or `name[i][2]`. */
 static bool is_variable(const char *text, size_t length)
 {
     size_t i = 0;

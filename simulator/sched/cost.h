@@ -98,8 +98,8 @@ enum {
 /* Two records: 1.3 us. */
 #define DURATION_EVENT         650u
 #define DURATION_HOST_FUNCTION 46500u
-/* By how much a host function that nobody waits for may begin later than it could (assumed): sixty
- * launches, or a thousand queries. */
+/* How much later than possible a host function may begin if no call waits for it (assumed): the
+ * time of sixty launches, or a thousand queries. */
 #define FUNCTION_LATENESS 200000u
 
 #endif

@@ -13,10 +13,10 @@ bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
  * be less than it has acquired, because queries acquire, too. */
 static struct vector_clock synchronized_clock;
 
-/* Needs the lock. `begun` is the host's clock with what host functions have that have begun since
- * the last call; empty: none has. `sure`, when `unsure`, is the host's clock without what it has
- * from functions of which nothing says that it looked. `looked`: at what began it seems to have
- * looked. */
+/* Needs the lock. `begun` is the host's clock joined with what precedes the host functions that
+ * have begun since the last call, or empty if none has. If `unsure`, `sure` is the host's clock
+ * without what it has only from functions for which nothing shows that the host looked. `looked`
+ * says whether it seems to have looked at those in `begun`. */
 static struct {
     struct vector_clock begun, sure;
     bool looked, unsure;
@@ -72,7 +72,7 @@ static void notify_listeners(void)
         listeners.all[i]();
 }
 
-/* Joins it into the host's clock, and those that were made of that. */
+/* Joins the clock into the host's clock and into those derived from it. */
 static void join(const struct vector_clock *from)
 {
     vc_join(&host_acquired.clock, from);
@@ -174,9 +174,9 @@ void host_acquire_remote(const struct vector_clock *remote)
     notify_listeners();
 }
 
-/* ---- what host functions tell ---- */
+/* ---- what the host learns from host functions ---- */
 
-/* The function itself, and others that wait for it, have acquired that now. */
+/* The function itself, and others that wait for it, acquire that now. */
 void host_function_begins(struct record *r, bool looks)
 {
     NEEDS_LOCK();

@@ -1,21 +1,21 @@
-/* What the host has acquired: its vector clock. One clock stands for all threads of the program:
- * how they order themselves is not seen, and a program is never reported for a lock that we do not
- * see (assumed).
+/* What the host has acquired: its vector clock. One clock stands for all threads of the program,
+ * because their own order cannot be seen, and a program must not be reported for a lock that is not
+ * visible here (assumed).
  *
- * What a host function tells the host is not seen either: it may set a flag that the host reads,
- * and then what comes before the function comes before the host's next call; or it tells nothing,
- * and then nothing does. What is seen is when the function began (assumed, so that no correct
- * program is reported):
- * - A call that the host had made by then cannot come from what the function did. So the host
- *   acquires what comes before a function at the first call that begins after it.
+ * What a host function tells the host cannot be seen either. It may set a flag that the host reads;
+ * then what precedes the function comes before the host's next call. Or it tells nothing; then
+ * nothing does. Only the time when the function began is known. Assumed, so that no correct program
+ * is reported:
+ * - A call that was made before the function began cannot depend on it. So the host acquires what
+ *   precedes a function at the first call that begins after it.
  * - The function begins late: up to FUNCTION_LATENESS (sched/cost.h) after its time, unless the
- *   host waits or rests. A host that makes its calls one after the other meanwhile finds no flag
- *   set, so it has read nothing.
- * - From then on a look at a flag, which takes a nanosecond, and none are the same to us. The host
- *   is taken to have looked. Where nothing points to that, the last words of the program name what
- *   is ordered by this alone (report_unseen in check/report.h). It points to a look if the host
- *   asks again and again from one place in the program until the function begins, computes for
- *   long, waits for something that is no sleep, or sleeps again and again.
+ *   host waits or rests. A host that makes one call after the other until then finds no flag set,
+ *   so it has read nothing.
+ * - After that, a host that looks at a flag, which takes a nanosecond, cannot be told from one that
+ *   does not. The host is assumed to have looked. Where no sign shows that, the last sentences of
+ *   the program name what only this orders (report_unseen in check/report.h). Signs are that the
+ *   host repeats a query from one place in the program until the function begins, computes for
+ *   long, waits for something other than a sleep, or sleeps again and again.
  *
  * All of these need the lock. */
 #ifndef SIM_SCHED_HAPPENS_BEFORE_H
@@ -29,7 +29,7 @@ extern struct host_acquired {
     /* Grows with the clock. A stream's host_version is the version of the clock that it
      * contains. */
     uint64_t version;
-    /* Host functions have begun since the last call did. */
+    /* Host functions have begun since the last call. */
     bool functions_begun;
 } host_acquired;
 
@@ -38,18 +38,18 @@ extern struct host_acquired {
  * it; NULL if nothing is shared. */
 extern bool (*host_acquired_elsewhere)(uint32_t slot, uint64_t seq);
 
-/* Does the work come before the present call of the host? */
+/* Returns whether the work comes before the present call of the host. */
 static inline bool host_has_acquired(uint32_t slot, uint64_t seq)
 {
     return vc_includes(&host_acquired.clock, slot, seq)
         || (host_acquired_elsewhere && host_acquired_elsewhere(slot, seq));
 }
 
-/* What has been acquired by any code of the host: by its calls, and by host functions that have
- * begun since the last call did. It lives as long as the process. */
+/* What any code of the host has acquired: by calls, and from host functions that have begun since
+ * the last call. It lives as long as the process. */
 const struct vector_clock *host_code_clock(void);
-/* Does the work come before what some code of the host does now: a load, a store, or letting a host
- * function go on? */
+/* Returns whether the work comes before what code of the host does now: a load, a store, or letting
+ * a host function continue. */
 bool host_code_has_acquired(uint32_t slot, uint64_t seq);
 
 /* Returns the sequence number up to which, for the pools, the host has waited for the stream's
@@ -71,16 +71,17 @@ void host_acquire_gathered(struct vector_clock *gathered);
 /* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
  * have been made when that work was queued. */
 void host_acquire_before_record(struct record *r);
-/* The host function that is work `r->seq` + 1 of its stream begins. `looks`: the host seems to wait
- * for it. */
+/* Called when the host function that is work `r->seq` + 1 of its stream begins. `looks`: the host
+ * seems to wait for it. */
 void host_function_begins(struct record *r, bool looks);
-/* A call begins: the host may know what host functions have told it. */
+/* Called when a call begins: the host may know what host functions have told it. */
 void host_learns_of_functions(void);
-/* The host has slept again and again since the last call, as one does that looks for a flag. */
+/* Called when the host has slept repeatedly since the last call, as if it polled a flag. */
 void host_slept_again(void);
-/* Has the host acquired something by a host function of which nothing says that it looked? */
+/* Returns whether the host has acquired anything only from host functions for which nothing shows
+ * that it looked. */
 bool host_is_unsure(void);
-/* What it has acquired without such functions. */
+/* What the host has acquired without such functions. */
 const struct vector_clock *host_sure_clock(void);
 /* Makes the host acquire what another process released. */
 void host_acquire_remote(const struct vector_clock *remote);

@@ -17,8 +17,8 @@ extern struct host_functions {
     bool queued;
     /* The number of threads that wait for a host function that may return at any moment. */
     unsigned waiters;
-    /* The host seems to wait for what the next function does. Who lets the engine run without a
-     * wait sets it. */
+    /* The host seems to wait for the next function. Set by code that lets the engine run without a
+     * wait of the host. */
     bool awaited;
 } host_functions;
 
