@@ -13,8 +13,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Needs the lock. Invariant: recycled nodes are in no tree, and recycled trees belong to no
- * shadow. */
+/* Needs the lock. Invariant: recycled nodes are in no tree, recycled trees in no shadow. */
 static struct {
     struct tree_node *recycled; /* Linked by `left`. */
     struct access_trees *recycled_trees;

@@ -95,8 +95,7 @@ static struct trains trains_of(const struct byte_range *r)
     return t;
 }
 
-/* Returns the index of the train's first run that ends after `from`, or its count if there is
- * none. */
+/* Returns the index of the first run that ends after `from`, or the count if none does. */
 static size_t run_behind(const struct byte_train *t, size_t from)
 {
     if (from < t->from + t->width)

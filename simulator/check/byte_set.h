@@ -18,8 +18,7 @@ struct byte_set {
     struct byte_train trains[];
 };
 
-/* Makes a set from the bits in words [first, last], or returns NULL if no bit is set. The caller
- * owns it (os_free). */
+/* Makes a set of the bits in words [first, last], or NULL if none is set. The caller owns it. */
 struct byte_set *byte_set_of_bits(const uint64_t *bits, size_t first, size_t last);
 size_t byte_set_first(const struct byte_set *s);
 size_t byte_set_end(const struct byte_set *s);

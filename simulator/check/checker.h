@@ -41,8 +41,7 @@ struct origin checker_origin(const struct call *call, const struct stream *s, ui
 
 /* ---- allocation and free ---- */
 
-/* Called when operation `seq` of stream `s` allocates. `s` NULL: the allocation exists from the
- * call on. */
+/* Called when operation `seq` of `s` allocates. `s` NULL: it exists from the call on. */
 void checker_allocated(const struct call *call, struct shadow_ref ref, enum allocation_kind kind,
                        struct stream *s, uint64_t seq);
 /* Called when a graph node allocates the address that it allocated in an earlier launch. `freed_by`

@@ -130,8 +130,7 @@ static bool is_ordered(struct conflict *c)
 void conflict_judge_postponed(void (*report)(const struct conflict *c))
 {
     struct postponed **at = &postponed.first;
-    /* A reported operation. The conflict with the allocation is reported only if none with an
-     * access is. */
+    /* A reported operation. Its conflict with the allocation is reported only if no other is. */
     struct origin reported = {.slot = HOST_SLOT};
     for (struct postponed *p; (p = *at);) {
         const struct origin *later = &p->conflict.later.origin;

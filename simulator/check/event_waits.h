@@ -9,12 +9,10 @@
 enum event_wait_fault {
     /* No such wait is known. */
     EVENT_WAIT_UNKNOWN,
-    /* The event had not been recorded; in the second case, it was recorded later, after the earlier
-     * operation. */
+    /* The event had not been recorded. Second case: it was, later, after the earlier operation. */
     EVENT_WAIT_NOT_RECORDED,
     EVENT_WAIT_BEFORE_RECORD,
-    /* It had been recorded, but before the earlier operation; in the second case, it was recorded
-     * again after that. */
+    /* It had been recorded, but too early. Second case: it was again, after the operation. */
     EVENT_WAIT_RECORD_TOO_EARLY,
     EVENT_WAIT_BEFORE_NEW_RECORD
 };

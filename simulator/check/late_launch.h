@@ -36,8 +36,8 @@ struct late_launch {
      * (host_is_unsure). */
     struct vector_clock sure;
     bool is_unsure;
-    /* What holds the launch up. Until that is over, what the host acquires also precedes the
-     * launch. */
+    /* What holds the launch up. Until that ends, what the host acquires precedes the launch,
+     * too. */
     struct host_bound obstacle;
     /* Its number among all accesses and launches, and the newest allocation at that time. */
     uint64_t number;

@@ -1,5 +1,4 @@
-/* Protects pages of the host's view of device memory while a touch of the host would be
- * incorrect. */
+/* Closes pages of the host's view of device memory while a touch would be incorrect. */
 #include "check/page_guard.h"
 
 #include "os/needs_lock.h"
@@ -29,8 +28,7 @@ struct protection {
     bool paused;
     struct origin origin, allocated_by;
     struct shadow_ref allocation;
-    /* Neighbors in the list of paused ranges. In the lists of released and recycled ones, only
-     * `next`. */
+    /* Neighbors in the list of paused ranges. Released and recycled ones use only `next`. */
     struct protection *next, *previous;
 };
 
@@ -38,8 +36,7 @@ struct protection {
  * paused ranges and ranges that came while `full`, which are not kept. A touch allocates no memory:
  * removed ranges are recycled. */
 static struct {
-    /* All ranges, by their pages; and those that the host may still acquire, by what it must
-     * acquire. */
+    /* All ranges, by page; and those that the host may still acquire, by slot and epoch. */
     struct ordered_tree pages, pending;
     struct protection *paused, *recycled;
     /* The number of ranges ever added, which is the age of the next. */
@@ -276,8 +273,7 @@ static void release_acquired(void)
     }
 }
 
-/* Returns whether the operation that protects the pages can begin only after the host does
- * something. */
+/* Returns whether the operation that protects the pages must wait for the host. */
 static bool waits_for_host(const struct protection *p)
 {
     if (p->reason == NOT_ALLOCATED || p->origin.slot == HOST_SLOT)

@@ -135,8 +135,7 @@ static struct location *known_location(const struct call_place *place)
     return NULL;
 }
 
-/* Looks up those of these places that are not known yet, together, because each lookup takes
- * long. */
+/* Looks up the places that are not known yet, together, because each lookup takes long. */
 static void find_locations(const struct call_place *places, size_t n)
 {
     struct os_source_loc *missing[OS_SOURCE_LOC_MAX];
@@ -259,8 +258,7 @@ static void add_seen(enum hazard kind, const struct origin *earlier, const struc
     report.seen[report.seen_count++].as = as;
 }
 
-/* Returns an earlier hazard with the same source lines, since one line may be compiled to several
- * calls. */
+/* Returns an earlier hazard with these source lines. One line may be compiled to several calls. */
 static struct reported *find_reported(const struct reported *wanted)
 {
     for (unsigned i = 0; i < report.count; i++) {
@@ -457,8 +455,7 @@ static struct phrase call_in_words(const struct origin *origin)
     return phrase("%s (%s)", origin->call, source_line(origin));
 }
 
-/* A default stream's handle means another stream in another thread or with another current
- * device. */
+/* A default stream's handle means another stream in another thread or on another device. */
 static struct phrase wait_context(const struct origin *origin)
 {
     if (origin->stream > 0)

@@ -11,12 +11,11 @@
 
 /* When an allocation begins to exist, and how the program frees it. */
 enum allocation_kind {
-    /* When an operation of a stream is reached: cudaMallocAsync, or a graph node. Freed by
-     * cudaFreeAsync. */
+    /* At an operation of a stream: cudaMallocAsync, or a graph node. Freed by cudaFreeAsync. */
     ALLOCATION_IN_STREAM,
     /* At the call: cudaMalloc, cudaMallocManaged, or an import. Freed by cudaFree. */
     ALLOCATION_AT_CALL,
-    /* Host memory, at the call: cudaMallocHost, cudaHostAlloc, cudaHostRegister. Freed by
+    /* At the call, in host memory: cudaMallocHost, cudaHostAlloc, cudaHostRegister.
      * cudaFreeHost. */
     ALLOCATION_PINNED
 };
@@ -77,8 +76,7 @@ struct peer_use {
     size_t bytes;
 };
 
-/* A reference to an allocation, with which the checker names it in reports. It is passed by
- * value. */
+/* A reference to an allocation, passed by value. The checker names it so in reports. */
 struct shadow_ref {
     struct shadow *shadow;
     uint32_t id;

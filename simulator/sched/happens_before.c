@@ -100,8 +100,7 @@ uint64_t host_synchronized_seq(const struct stream *s)
     return s->function_seq > waited_for ? s->function_seq : waited_for;
 }
 
-/* Records that the host has waited for work `seq` of the stream, and so for all that precedes
- * it. */
+/* Records that the host has waited for work `seq` of the stream and all that precedes it. */
 static void synchronize_with(const struct stream *s, uint64_t seq,
                              const struct vector_clock *before)
 {

@@ -26,8 +26,7 @@
 /* Written by happens_before.c. Other rooms read it to skip functions when nothing is new. */
 extern struct host_acquired {
     struct vector_clock clock;
-    /* Grows with the clock. A stream's host_version is the version of the clock that it
-     * contains. */
+    /* Grows with the clock. A stream's host_version is the version that the stream contains. */
     uint64_t version;
     /* Host functions have begun since the last call. */
     bool functions_begun;
@@ -71,8 +70,7 @@ void host_acquire_gathered(struct vector_clock *gathered);
 /* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
  * have been made when that work was queued. */
 void host_acquire_before_record(struct record *r);
-/* Called when the host function that is work `r->seq` + 1 of its stream begins. `looks`: the host
- * seems to wait for it. */
+/* Called when the function that is work `r->seq` + 1 begins. `looks`: the host seems to wait. */
 void host_function_begins(struct record *r, bool looks);
 /* Called when a call begins: the host may know what host functions have told it. */
 void host_learns_of_functions(void);

@@ -15,11 +15,9 @@ struct worker {
     struct op *op;
     /* The id of its thread, or 0 until that has begun. */
     int thread;
-    /* The function has returned, and its thread is about to take the lock. Written without the
-     * lock. */
+    /* The function has returned, and its thread comes for the lock. Written without the lock. */
     bool has_returned;
-    /* The processor time of its thread and the real time at which the function has taken too
-     * long. */
+    /* The processor time of its thread, and the real time, at which the function takes too long. */
     uint64_t cpu_limit, sleep_limit;
     struct worker *next, *next_idle;
 };
@@ -54,8 +52,7 @@ static void worker_main(void *argument)
     }
 }
 
-/* Returns whether, as far as can be seen, the function waits for the host to do something, perhaps
- * in a loop. */
+/* Returns whether, as far as can be seen, the function waits for the host, also in a loop. */
 static bool waits_for_host(struct worker *w)
 {
     if (!w->thread)

@@ -12,8 +12,7 @@
 #include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
-/* The number of retired streams that a new stream looks at (assumed: enough to find one that can be
- * reused). */
+/* How many retired streams a new stream looks at (assumed: enough to find a reusable one). */
 #define RETIRED_SEEN 64
 /* The number of destroyed streams that are kept until the host has acquired their work (assumed:
  * more than a correct program leaves behind without a wait). */
@@ -151,8 +150,7 @@ static void forget_oldest(void)
     move_to_reusable();
 }
 
-/* Looks at only some of the retired streams, so that a new stream costs the same however many there
- * are. */
+/* Looks at only some of the retired streams, so that a new stream has a constant cost. */
 static void find_reusable(void)
 {
     if (streams.seen_version != host_acquired.version) {
@@ -541,8 +539,7 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* Makes `s` wait for the present work of `other` and acquire it. Returns false if it already
- * included that. */
+/* Makes `s` wait for the present work of `other` and acquire it. False: it already had. */
 static bool wait_for_stream(struct stream *s, struct stream *other)
 {
     if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))

@@ -266,8 +266,7 @@ bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const str
                                  uint64_t other_seq);
 /* Returns whether the result of stream_find_host_bound is still pending. */
 bool host_bound_is_pending(struct host_bound bound);
-/* Returns whether work `seq` of this stream can begin only after the host opens a gate or ends a
- * host function. */
+/* Returns whether work `seq` must wait for the host to open a gate or end a host function. */
 static inline bool stream_waits_for_host(const struct stream *s, uint64_t seq)
 {
     return stream_find_host_bound(s, seq, UINT64_MAX).op;
@@ -294,8 +293,7 @@ extern _Thread_local struct stream *stream_without_room;
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
 /* Does the same for a host function, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
-/* Queues an allocation or free, which costs nothing if the stream has no work. Returns its
- * number. */
+/* Queues an allocation or free, which costs nothing in an idle stream. Returns its number. */
 uint64_t stream_enqueue_marker(struct stream *s);
 /* Raises `order`, a device order, to what would precede the stream's next op, including what the
  * legacy stream's rule adds. Queues nothing, because the call may still be rejected. */
@@ -305,8 +303,7 @@ void stream_follow(struct stream *s, struct stream *other);
 /* Makes `s` wait for the present work of all streams of these devices (bits), including destroyed
  * and non-blocking ones. */
 void stream_follow_devices(struct stream *s, unsigned devices);
-/* Makes future work on these devices wait for the present work of `s`, even in streams that are
- * made later. */
+/* Makes future work on these devices wait for the present work of `s`, also in new streams. */
 void stream_precede_devices(struct stream *s, unsigned devices);
 /* Makes the stream wait for this work of another without releasing anything to it, because the
  * allocator's own waits never order a program (measured: walks.txt.gz, capped; such a wait does not
