@@ -1,14 +1,15 @@
-/* Loads, stores and atomic operations, and what they leave in the windows: a bit for each byte that
- * was touched. Most warps touch one row of memory, thread behind thread; then all is one step.
+/* Loads, stores, and atomic operations, and what they leave in the windows: a bit for each byte
+ * that was touched. Most warps touch one row of memory, one thread's bytes after the other's; that
+ * is done as a whole.
  *
- * Law: window.first <= window.last for each kind with a bit set, and all set bits are in those
- * words. */
+ * Invariant: window.first <= window.last for each kind with a bit set, and all set bits are in
+ * those words. */
 #include <string.h>
 
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* ---- what was touched ---- */
+/* ---- recording touches ---- */
 
 static uint64_t *bits_of(struct window *win, struct touched *t)
 {
@@ -93,7 +94,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
     return launch->last = win;
 }
 
-/* Returns where the bytes are that thread l touches in memory of the device, or NULL. */
+/* Returns the bytes that thread l touches in device memory, or NULL. */
 static INLINE char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
                                  uint64_t address, size_t bytes, enum access_kind kind)
 {
@@ -130,7 +131,7 @@ static char *parameter_bytes(struct warp *w, unsigned l, uint64_t address, size_
     return NULL;
 }
 
-/* The same in any space. A generic address of memory that is no device's has its space in it. */
+/* Does the same in any space. A generic address outside of device memory contains its space. */
 static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                       size_t bytes, enum access_kind kind)
 {
@@ -162,19 +163,19 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
 
 /* The addresses that the threads use. */
 struct addresses {
-    /* Those that take part are `count` neighbors from `first` on, and each address is `stride`
-     * behind the one before; the first is `begin`. */
+    /* If affine: the threads that take part are `count` neighbors, from `first` on. The first
+     * address is `begin`, and each is `stride` after the previous one. */
     bool is_affine;
     unsigned first, count;
     uint64_t begin, stride;
-    /* One each: set when they are not affine, with that of the first for threads that take no part;
-     * else by each_address. */
+    /* One for each thread, set if not affine, or by each_address. Threads that take no part have
+     * the address of the first. */
     uint64_t at[WARP_SIZE];
 };
-/* So that the last address is never less than the first because it begins again at 0. */
+/* The limit keeps the addresses from wrapping around, so that the last is not below the first. */
 #define STRIDE_MAX ((uint64_t)1 << 32)
 
-/* Are the values of these threads, neighbors, `stride` apart? Mostly all take part. */
+/* Returns whether these neighboring threads' values are `stride` apart. Mostly all take part. */
 #define IS_ROW(type, r, a)                                                \
     type expected = (r)[(a)->first], difference = 0;                      \
     const type by = (type)(a)->stride;                                    \
@@ -197,7 +198,7 @@ static INLINE bool is_row_u32(const lane_u32 *r, const struct addresses *a)
     IS_ROW(uint32_t, r, a)
 }
 
-/* Sets the addresses that are no row. */
+/* Sets the addresses of threads that form no row. */
 static INLINE void set_each(struct addresses *a, const struct warp *w, const struct instruction *i,
                             unsigned n, uint32_t lanes)
 {
@@ -217,7 +218,7 @@ static INLINE void set_each(struct addresses *a, const struct warp *w, const str
             a->at[l] = lane_is_in(lanes, l) ? a->at[l] : begin;
 }
 
-/* Finds the addresses from operand `n`. */
+/* Reads the addresses from operand `n`. */
 static INLINE void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
                                 uint32_t lanes, struct addresses *a)
 {
@@ -246,7 +247,7 @@ static INLINE void addresses_of(const struct warp *w, const struct instruction *
         set_each(a, w, i, n, lanes);
 }
 
-/* For who looks at each. */
+/* Returns the address of each thread. */
 static INLINE const uint64_t *each_address(struct addresses *a)
 {
     if (a->is_affine)
@@ -255,7 +256,7 @@ static INLINE const uint64_t *each_address(struct addresses *a)
     return a->at;
 }
 
-/* A window that was found and has all of [address, address + bytes), or NULL. */
+/* Returns a known window that contains all of [address, address + bytes), or NULL. */
 static INLINE struct window *known_window(struct launch *launch, uint64_t address, size_t bytes)
 {
     if (is_in(launch->last, address, bytes))
@@ -266,8 +267,8 @@ static INLINE struct window *known_window(struct launch *launch, uint64_t addres
     return NULL;
 }
 
-/* What the threads touch when all is as it mostly is: one window, or shared memory, and each
- * address a multiple of the size. */
+/* What the threads touch in the common case: one window or shared memory, with each address a
+ * multiple of the size. */
 struct region {
     /* The bytes of an address are at `base` + address. */
     char *base;
@@ -276,8 +277,8 @@ struct region {
     uint64_t least, end;
 };
 
-/* The first and the last address, and the bits of all: false when there are none of this form.
- * Those of memory have no sign. */
+/* Finds the lowest and highest address, and the bits of all addresses together. Returns false if
+ * there are no addresses of this form. Addresses of memory have no sign. */
 static INLINE bool find_span(const struct addresses *a, uint64_t *least, uint64_t *most,
                              uint64_t *together)
 {
@@ -328,7 +329,7 @@ static INLINE bool find_region(struct warp *w, const struct instruction *i,
     return true;
 }
 
-/* The bytes of each thread, all in this window, whose words begin where those of memory do. */
+/* Notes the bytes of each thread. All are in this window, whose words are aligned like memory's. */
 static INLINE void touch_each(struct window *win, struct touched *t, uint32_t lanes,
                               const struct region *r, const uint64_t *at, size_t bytes)
 {
@@ -343,8 +344,7 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
     }
 }
 
-/* Leaves what was touched in the window: in one step when the threads touch all bytes from the
- * first to the last. */
+/* Notes what was touched, at once if that is all bytes from the first to the last. */
 static INLINE void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
                                 struct addresses *a, size_t bytes)
 {
@@ -366,7 +366,7 @@ static INLINE void touch_region(const struct region *r, enum access_kind kind, u
 
 /* ---- loads ---- */
 
-/* Widens the element at `from` to what the register has. */
+/* Extends the element at `from` to the width of the register. */
 static INLINE uint64_t element(const struct instruction *i, const char *from)
 {
     switch (i->bytes) {
@@ -392,7 +392,7 @@ static INLINE bool is_plain(const struct instruction *i)
     return i->bytes == (i->wide & 1 ? 8 : 4);
 }
 
-/* An element of each thread: where AT has it, or one behind the other. */
+/* Loads an element for each thread: where AT says, or one after the other. */
 #define SCATTERED(type) at[l]
 #define IN_A_ROW(type)  (size_t) l * sizeof(type)
 #define LOAD_EACH(to, from, AT) \
@@ -421,7 +421,7 @@ static INLINE void load_elements(char *d, const struct instruction *i, uint32_t 
     LOAD_ELEMENTS(SCATTERED)
 }
 
-/* `base`: where the element of thread 0 is, if it takes part. */
+/* `base` is the element of thread 0, whether or not it takes part. */
 static INLINE void load_row(char *d, const struct instruction *i, uint32_t lanes, const char *base)
 {
     if (lanes == ALL_LANES && is_plain(i)) {
@@ -431,7 +431,7 @@ static INLINE void load_row(char *d, const struct instruction *i, uint32_t lanes
     LOAD_ELEMENTS(IN_A_ROW)
 }
 
-/* All threads load `count` elements of 4 bytes, one thread's behind the other's. */
+/* All threads load `count` elements of 4 bytes each, one thread's after the other's. */
 static INLINE void load_vectors(struct warp *w, const struct instruction *i, const lane_u32 *from)
 {
     if (i->count == 2) {
@@ -502,7 +502,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* From the kernel's parameters, at a place that is known: all threads read the same. */
+/* Loads from a fixed place in the kernel's parameters: all threads read the same. */
 HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const char *from = w->launch->shape->parameters + (size_t)i->immediate;
@@ -523,7 +523,7 @@ static INLINE void store_lane(char *to, const struct instruction *i, const char 
     }
 }
 
-/* Where two threads write the same bytes, the last one's stay: so these go in their order. */
+/* Stores in the order of the threads, because if two write the same bytes, the last one's stay. */
 #define STORE_EACH(to, from)                              \
     for (uint32_t rest = lanes; rest; rest &= rest - 1) { \
         const unsigned l = (unsigned)__builtin_ctz(rest); \
@@ -547,7 +547,7 @@ static INLINE void store_elements(char *base, const struct instruction *i, uint3
     }
 }
 
-/* All threads store `count` elements of 4 bytes, one thread's behind the other's. */
+/* All threads store `count` elements of 4 bytes each, one thread's after the other's. */
 static INLINE void store_vectors(struct warp *w, const struct instruction *i, lane_u32 *to)
 {
     if (i->count == 2) {
@@ -666,7 +666,7 @@ static bool is_less(const struct instruction *i, uint64_t x, uint64_t y)
     return i->bytes == 4 ? (int32_t)x < (int32_t)y : (int64_t)x < (int64_t)y;
 }
 
-/* What is in memory after the operation. */
+/* Returns what is in memory after the operation. */
 static uint64_t changed(const struct instruction *i, uint64_t old, uint64_t b, uint64_t c)
 {
     switch ((enum atomic)i->option) {
@@ -707,7 +707,7 @@ static INLINE void atomic_lane(struct warp *w, const struct instruction *i, unsi
         ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)old;
 }
 
-/* The most frequent one. */
+/* The most frequent operation. */
 static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_t lanes,
                             const uint64_t *at, char *base)
 {
@@ -722,8 +722,8 @@ static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_
     }
 }
 
-/* Operands: the result (of `red` a scratch register), the address, one or two values. One thread
- * after the other. */
+/* Operands: the result (for `red` a scratch register), the address, and one or two values. One
+ * thread after the other. */
 HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses address;
@@ -752,8 +752,8 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* cp.async [shared], [global], bytes: here at once, so that waiting for it has nothing to do. r:
- * both addresses; option 1: r[2] says how many bytes are copied, the rest becomes 0. */
+/* cp.async [shared], [global], bytes: copies at once, so that waiting for it does nothing. r: both
+ * addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0. */
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses to, from;

@@ -1,9 +1,10 @@
-/* Instructions as the interpreter runs them: read once, then run by a warp of 32 threads at a time.
+/* Instructions in the form that the interpreter runs: read once, and run by a warp of 32 threads at
+ * a time.
  *
- * A function has registers for each warp, one behind the other: of each register the values of all
- * threads, 4 or 8 bytes each, or, of a predicate, a bit each. Constants and special registers
- * (%tid.x) have registers, too, which are filled before the function begins. So an instruction
- * knows where its operands are, and not what they are. */
+ * A function has registers for each warp, stored one after the other. Each holds the values of all
+ * threads, with 4 or 8 bytes each or, for a predicate, one bit. Constants and special registers
+ * (%tid.x) are registers too, filled before the function begins. So an instruction only knows where
+ * its operands are, not what they are. */
 #ifndef SIM_PTX_CODE_H
 #define SIM_PTX_CODE_H
 
@@ -14,13 +15,13 @@
 
 struct warp;
 struct instruction;
-/* Does the instruction for these threads of the warp, of which there is at least one. */
+/* Runs the instruction for these threads of the warp. There is at least one. */
 typedef void instruction_run(struct warp *w, const struct instruction *i, uint32_t lanes);
 
 enum instruction_kind {
-    /* `run` does it, and the next one follows. */
+    /* `run` runs it, and the next one follows. */
     INSTRUCTION_PLAIN,
-    /* The same, for threads that come together first (shfl.sync). */
+    /* The same, after its threads have come together (shfl.sync). */
     INSTRUCTION_TOGETHER,
     INSTRUCTION_BRANCH,
     INSTRUCTION_BRANCH_TABLE,
@@ -30,30 +31,30 @@ enum instruction_kind {
     INSTRUCTION_BARRIER,
 };
 
-/* What a float's operation does beside. */
+/* What a float operation does in addition. */
 enum { MODIFIED_FLUSH = 1, MODIFIED_SATURATE = 2, MODIFIED_ROUND = 4, MODIFIED_FLUSH_RESULT = 8 };
 
 #define OPERANDS_MAX 10
 
 struct instruction {
     instruction_run *run;
-    /* What run_modified runs. */
+    /* The operation that run_modified runs. */
     instruction_run *inner;
     enum instruction_kind kind;
-    /* 0: none; else twice the predicate's index + 2, and 1 more when it is negated. */
+    /* 0 if there is none; otherwise 2 + twice the predicate's index, plus 1 if it is negated. */
     uint32_t guard;
-    /* Operands: offsets into the registers; of predicates their index. Results come first. */
+    /* Operands, results first: offsets into the registers or, for predicates, their index. */
     uint32_t r[OPERANDS_MAX];
-    /* Of an address, what is added; of others, what the operation needs to know. */
+    /* For an address, the offset to add; otherwise a parameter of the operation. */
     int64_t immediate;
-    /* Of loads and stores: bytes of an element, how many elements, of what space, where the operand
-     * is wider than the element. Of others: what the operation needs to know. */
+    /* For loads and stores: the bytes of an element, the number of elements, the space, and whether
+     * the operand is wider than the element. For others: parameters of the operation. */
     uint8_t bytes, count, space, is_signed, wide, modified, rounding, option;
-    /* Of a branch: the index of the instruction. Of a call or a table: which one. */
+    /* The index of the target instruction of a branch, or of a call or a table. */
     uint32_t target;
-    /* Of the source; file 0: not known. */
+    /* In the source; file 0 if unknown. */
     uint32_t file, line;
-    /* The text, in the module's. */
+    /* The statement, as a part of the module's text. */
     const char *text;
 };
 
@@ -61,22 +62,22 @@ struct instruction {
 struct constant {
     uint32_t offset, bytes;
     uint64_t value;
-    /* The address of this one is added when the code is complete; it may be NULL. */
+    /* The variable whose address is added when the code is complete, or NULL. */
     struct variable *dynamic;
 };
 struct special {
     uint32_t offset;
     uint16_t id;
 };
-/* The same, of a parameter of the kernel: `bytes` bytes at `from`, and as many as the register has
- * when `wide` says 8 and not 4. */
+/* The same for a kernel parameter: `bytes` bytes at `from`, extended to 8 bytes if `wide` says so,
+ * or else to 4. */
 struct given {
     uint32_t offset, from;
     uint8_t bytes;
     bool is_signed, wide;
 };
 
-/* A call's parts: where in the caller's frame its arguments and results are. */
+/* A call: the places of its arguments and results in the caller's frame. */
 struct call_site {
     /* NULL: the address is in the register `target`. */
     struct code *code;
@@ -85,7 +86,7 @@ struct call_site {
     struct {
         uint32_t from, bytes;
     } arguments[64], results[4];
-    /* A function of the runtime: printf, an assertion. */
+    /* A function of the runtime: printf or an assertion. */
     instruction_run *builtin;
 };
 
@@ -103,19 +104,19 @@ struct code {
     size_t given_count;
     struct call_site *calls;
     size_t call_count;
-    /* Tables of branches. */
+    /* Tables for branches. */
     struct branch_table {
         uint32_t *targets;
         size_t count;
     } * tables;
     size_t table_count;
-    /* Of all registers of a warp; of the predicates, how many. */
+    /* The bytes of all registers of a warp, and the number of predicates. */
     size_t register_bytes, predicate_count;
-    /* Of a thread: what is local to the function, its parameters and those of its calls. */
+    /* For each thread: the function's local memory, its parameters, and those of its calls. */
     size_t frame_bytes;
 };
 
-/* A kernel with the functions that it calls. */
+/* A kernel and the functions that it calls. */
 struct kernel_code {
     struct code *entry;
     struct code **functions;
@@ -123,24 +124,24 @@ struct kernel_code {
     size_t static_shared_bytes, dynamic_alignment;
     /* It calls functions. */
     bool has_calls;
-    /* Variables of the module whose addresses its instructions hold, on this device. */
+    /* The device, and how to find a variable's address there, for addresses in instructions. */
     int device;
     uint64_t (*address)(struct variable *v, int device);
-    /* NULL, or why it cannot run, as the end of a sentence; the caller owns it. */
+    /* Why it cannot run, as the end of a sentence, or NULL. The caller owns it. */
     char *refusal;
 };
 
-/* Reads a kernel for a device: its instructions, and those of all that it calls. `address`: gives a
- * variable of global or constant memory its address there. Needs the lock. */
+/* Reads the instructions of a kernel and of all functions that it calls, for a device. `address`
+ * returns the address there of a variable in global or constant memory. Needs the lock. */
 struct kernel_code *code_read(struct function *kernel, int device,
                               uint64_t (*address)(struct variable *v, int device));
-/* Returns the function at an address, read for this kernel, which may call it by that; NULL: there
- * is none, or the kernel's `refusal` says why it cannot run. Needs the lock. */
+/* Returns the function at an address, read for this kernel, which calls it by that address. Returns
+ * NULL if there is none or if the kernel's `refusal` says why it cannot run. Needs the lock. */
 const struct code *code_at(struct kernel_code *k, uint64_t address);
 #define SHARED_WINDOW ((uint64_t)1 << 56)
 #define LOCAL_WINDOW  ((uint64_t)2 << 56)
 #define PARAM_WINDOW  ((uint64_t)4 << 56)
-/* What the blocks of a cooperative launch meet in: the driver's, for this_grid().sync(). */
+/* The driver's workspace in which the blocks of a cooperative launch meet (this_grid().sync()). */
 #define GRID_WINDOW ((uint64_t)5 << 56)
 #define WINDOW_MASK ((uint64_t)255 << 56)
 

@@ -1,4 +1,4 @@
-/* Moves, conversions, comparisons with two results, and what the modifiers of floats do. */
+/* Moves, conversions, comparisons with two results, and the modifiers of float operations. */
 #include <fenv.h>
 #include <math.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "ptx/half.h"
 #include "ptx/warp.h"
 
-/* A page of a browser rounds in one way alone. */
+/* In a browser there is only one rounding mode. */
 #ifndef FE_DOWNWARD
 #define FE_TOWARDZERO FE_TONEAREST
 #define FE_DOWNWARD   FE_TONEAREST
@@ -29,7 +29,7 @@ static void saturate_lanes(char *d, uint32_t lanes)
     EACH_LANE(lanes, f[l] = f[l] > 0 ? f[l] < 1 ? f[l] : 1.0f : 0.0f;)
 }
 
-/* Scratch registers stand in front of all others. Operands of 32 bits are flushed there first. */
+/* Scratch registers are in front of all others. Operands of 32 bits are flushed there first. */
 void run_modified(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct instruction plain = *i;
@@ -57,7 +57,7 @@ void run_modified(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 /* ---- comparisons with more than one result ---- */
 
-/* setp.lt.and p|q, a, b, c: the comparison is run into the predicate `target`. */
+/* setp.lt.and p|q, a, b, c: the comparison stores its result in the predicate `target`. */
 #define COMBINE(name, operation)                                                      \
     void name(struct warp *w, const struct instruction *i, uint32_t lanes)            \
     {                                                                                 \
@@ -77,7 +77,7 @@ COMBINE(run_compare_xor, ^)
 
 /* ---- moves ---- */
 
-/* d = a, as 4 or 8 bytes; of predicates (bytes 1) also not, and, or, xor, or a constant
+/* d = a, with 4 or 8 bytes. For predicates (bytes 1) also not, and, or, xor, or a constant
  * (option). */
 void run_move(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
@@ -103,7 +103,7 @@ void run_move(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* One register of several smaller ones, and the other way round. `bytes`: of a small one. */
+/* Packs several small registers into one, and the reverse. `bytes`: those of a small one. */
 HOT void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     if (i->wide && i->count == 2) {
@@ -129,7 +129,7 @@ HOT void run_pack(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* The registers of the parts are others than that of the whole, which has another type. */
+/* The parts' registers never overlap the whole's, which has another type. */
 HOT void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const char *a = w->registers + i->r[i->count];
@@ -145,7 +145,7 @@ HOT void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* lop3.b32: the bit of the table that the bits of the three operands name. */
+/* lop3.b32: each result bit is the table's bit that the operands' bits select. */
 static void run_lop3(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
@@ -179,7 +179,7 @@ enum number {
     NUMBER_F64
 };
 
-/* A value on its way: an integer, or a float. */
+/* A value during its conversion: an integer or a float. */
 struct value {
     bool is_float, is_signed;
     uint64_t integer;
@@ -212,12 +212,12 @@ static double rounded(double x, unsigned rounding)
     return rounding == 1 ? trunc(x) : rounding == 2 ? floor(x) : rounding == 3 ? ceil(x) : rint(x);
 }
 
-/* Of an integer type: bits, and whether it has a sign. */
+/* Return an integer type's bits, and whether it is signed. */
 static unsigned bits_of_type(enum number type) { return 8u << type / 2; }
 static bool is_signed_type(enum number type) { return type % 2; }
 
-/* Documented: a float that does not fit becomes the nearest integer that does; of a NaN becomes 0,
- * or, where one of the two has 64 bits, the upper bit alone. */
+/* Documented: a float out of range becomes the nearest integer in range, and a NaN becomes 0 or, if
+ * one of the types has 64 bits, only the top bit. */
 static uint64_t integer_of(double x, enum number to, enum number from, unsigned rounding)
 {
     unsigned bits = bits_of_type(to);
@@ -235,7 +235,7 @@ static uint64_t integer_of(double x, enum number to, enum number from, unsigned 
     return r >= ldexp(1, (int)bits) ? ~(uint64_t)0 >> (64 - bits) : (uint64_t)r;
 }
 
-/* cvt.sat among integers. */
+/* cvt.sat between integers. */
 static uint64_t saturated(struct value v, enum number to)
 {
     unsigned bits = bits_of_type(to);
@@ -268,8 +268,8 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
         ((lane_f32 *)d)[l] = f;
 }
 
-/* Those of floats that are frequent: to integers of 32 or 64 bits, and to an integer that stays a
- * float. `x` is the value as a double, `r` the rounded one. */
+/* The frequent conversions of floats: to integers of 32 or 64 bits, and to an integral float. `x`
+ * is the value as a double, `r` is the rounded value. */
 #define EACH_ROUNDED(A, ...)                                                                       \
     switch (i->rounding) {                                                                         \
     case 1:                                                                                        \
@@ -280,7 +280,7 @@ static void set_float(const struct instruction *i, char *d, unsigned l, struct v
         EACH_LANE(lanes, const double x = a_##A[l]; const double r = ceil(x); __VA_ARGS__) break;  \
     default: EACH_LANE(lanes, const double x = a_##A[l]; const double r = rint(x); __VA_ARGS__)    \
     }
-/* As integer_of has it; a NaN fails each comparison. */
+/* The same as integer_of: comparisons with a NaN are false. */
 #define TO_S32(nan)                                                 \
     const double most = r >= 2147483647.0 ? 2147483647.0 : r;       \
     const double in = most >= -2147483648.0 ? most : -2147483648.0; \
@@ -315,8 +315,8 @@ static HOT bool convert_rounded(struct warp *w, const struct instruction *i, uin
     return true;
 }
 
-/* count: from what type; space: to what type; option: 1 saturates, 4 rounds a float to an integer
- * that stays a float. */
+/* count: the source type; space: the result type; option: 1 saturates, 4 rounds a float to an
+ * integral float. */
 void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
@@ -324,7 +324,7 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
     char *d = w->registers + i->r[0];
     if (convert_rounded(w, i, lanes))
         return;
-    /* Not where the C library rounds to an integer: its floor(0.1) would be -0. */
+    /* Not when rounding to an integral float, because the C library's floor(0.1) would be -0. */
     bool in_mode = i->rounding && to >= NUMBER_F16 && !(i->option & 4);
     if (in_mode)
         fesetround(modes[i->rounding]);
@@ -350,7 +350,7 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
         fesetround(FE_TONEAREST);
 }
 
-/* ---- a few that stand alone ---- */
+/* ---- others ---- */
 
 /* isspacep.global and so on. */
 void run_isspacep(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -368,8 +368,8 @@ void run_isspacep(struct warp *w, const struct instruction *i, uint32_t lanes)
     *d = (*d & ~lanes) | (bits & lanes);
 }
 
-/* The address of something in the frame: its distance, and where the frame begins. option: as a
- * generic address. */
+/* The address of a variable in the frame: the frame's start plus an offset. option: as a generic
+ * address. */
 void run_frame_address(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint64_t address = w->frame->base + (uint64_t)i->immediate;
@@ -384,12 +384,12 @@ void run_frame_address(struct warp *w, const struct instruction *i, uint32_t lan
     }
 }
 
-/* Clocks go on by a thousand whenever somebody looks (assumed), so that a loop that waits for one
- * ends soon. option 1: %globaltimer, in nanoseconds. */
+/* Each read advances the clock by a thousand (assumed), so that a loop that waits for it ends soon.
+ * option 1: %globaltimer, in nanoseconds. */
 void run_clock(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->launch->clock += 1000;
-    /* Who waits for a clock waits for no host. */
+    /* Waiting for a clock is not waiting for the host. */
     w->launch->changes++;
     uint64_t value = w->launch->clock;
     if (i->option)

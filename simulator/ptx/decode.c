@@ -1,8 +1,8 @@
-/* Reads the body of a function: declarations, labels, and the operands of statements. What the
- * statements do is in ptx/decode_*.c.
+/* Reads the body of a function: declarations, labels, and the operands of statements.
+ * ptx/decode_*.c read what the statements do.
  *
- * A statement that is not known here makes the kernel refuse to run, with its text: so nothing of a
- * kernel is ever left out. */
+ * An unknown statement refuses the kernel, with its text, so no part of a kernel is ever
+ * skipped. */
 #include "ptx/decode.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 void decode_refuse(struct decoder *d, const char *why)
 {
@@ -78,7 +78,7 @@ static void read_registers(struct decoder *d)
     scan(&d->s);
 }
 
-/* Sets the place of a register by its name; returns false when there is none. */
+/* Sets the place of a register by its name. Returns false if there is none. */
 static bool find_register(const struct decoder *d, struct word name, struct operand *o)
 {
     size_t digits = 0;
@@ -121,7 +121,7 @@ uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
     return at;
 }
 
-/* In the order of threads.c's values. */
+/* In the order of the values in threads.c. */
 static const char *const special_names[] = {"%tid.x",
                                             "%tid.y",
                                             "%tid.z",
@@ -171,7 +171,7 @@ static uint32_t special_register(struct decoder *d, struct word name)
     return c->specials[c->special_count - 1].offset;
 }
 
-/* The address of something in the frame is known when the function runs. */
+/* The address of a variable in the frame is known only when the function runs. */
 static uint32_t frame_address(struct decoder *d, size_t offset, uint32_t bytes)
 {
     uint32_t at = decode_new_register(d, bytes);
@@ -185,7 +185,7 @@ static uint32_t frame_address(struct decoder *d, size_t offset, uint32_t bytes)
     return at;
 }
 
-/* The value of a symbol: an address in its space. */
+/* Returns the value of a symbol: an address in its space. */
 static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_t bytes)
 {
     struct variable *v = variables_find(&d->variables, o->word);
@@ -402,7 +402,7 @@ static void read_guard(struct decoder *d)
     scan(&d->s);
 }
 
-/* The words of a call stand in brackets of their own: they become operands one behind the other. */
+/* The parenthesized words of a call become one list of operands. */
 static void read_operands(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -449,7 +449,7 @@ static void add_label(struct decoder *d, struct word name)
         (struct label){.name = name, .index = (uint32_t)d->code->count, .scope = d->scope};
 }
 
-/* A scope ends: its labels are known to what is in it, and to nothing else. */
+/* When a scope ends, its labels are known only to the instructions in it. */
 static void resolve_labels(struct decoder *d)
 {
     size_t kept = 0;
@@ -497,8 +497,8 @@ static void read_variable(struct decoder *d)
     scan(&d->s);
 }
 
-/* .loc FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN: of what is inlined from
- * the toolkit's headers, the line of the program. */
+/* .loc FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN: for code inlined from the
+ * toolkit's headers, uses the line of the program. */
 static void read_line(struct decoder *d)
 {
     const char *end = d->s.word.at + strcspn(d->s.word.at, "\n");
@@ -555,13 +555,13 @@ static void read_table(struct decoder *d, struct word name)
     scan(&d->s);
 }
 
-/* A name and a colon: a label, or what is declared under that name. */
+/* A name and a colon: a label, or the name of a declaration. */
 static void read_label(struct decoder *d, struct word name)
 {
     scan(&d->s);
     scan(&d->s);
     if (word_is(d->s.word, ".branchtargets")) {
-        /* Of which table an instruction is, its label says: a constant that brx looks for. */
+        /* A table's label is a constant, by which brx finds the table. */
         d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
         d->labels[d->label_count++] =
             (struct label){.name = name, .index = (uint32_t)d->code->table_count, .scope = 64};
@@ -670,7 +670,7 @@ struct code *decode_function(struct decoder *d, struct function *f, size_t *inde
     return k->functions[k->function_count++] = code_new(k, f);
 }
 
-/* Dynamic shared memory begins behind the rest, whose size is known now. */
+/* Places dynamic shared memory after the rest, whose size is now known. */
 static void place_dynamic(struct kernel_code *k, struct code *code)
 {
     size_t alignment = k->dynamic_alignment > 16 ? k->dynamic_alignment : 16;
@@ -713,7 +713,7 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
         read_code(k, k->functions[n]);
         place_dynamic(k, k->functions[n]);
     }
-    /* The launch has begun with what it had. */
+    /* The launch has begun with the size that was known then. */
     if (!k->refusal && k->static_shared_bytes > shared) {
         static const char why[] = "shared memory of a function that is called by its address";
         k->refusal = os_allocate(sizeof why);

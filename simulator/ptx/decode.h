@@ -1,5 +1,5 @@
-/* For the parts of the reader of functions (ptx/decode.c, ptx/decode_memory.c and others): what is
- * known while a function is read, and its statements. Needs the lock. */
+/* Shared by the parts of the reader of functions (ptx/decode.c, ptx/decode_memory.c, and others):
+ * the state of reading a function, and its statements. Needs the lock. */
 #ifndef SIM_PTX_DECODE_H
 #define SIM_PTX_DECODE_H
 
@@ -14,22 +14,22 @@ enum operand_kind {
     /* [register or symbol or number + number] */
     OPERAND_ADDRESS,
     OPERAND_VECTOR,
-    /* The underscore: a result that nobody wants. */
+    /* The underscore: an unused result. */
     OPERAND_SINK
 };
 
 struct operand {
     enum operand_kind kind;
-    /* Of a register or symbol: its name. Of a number: its text. */
+    /* The name of a register or symbol, or the text of a number. */
     struct word word;
     bool negated;
-    /* Of a number its value; of an address or a symbol what is added. */
+    /* The value of a number, or the offset of an address or symbol. */
     int64_t number;
-    /* A register: offset or index, and its bytes (1: a predicate). */
+    /* A register: its offset or index, and its bytes (1 for a predicate). */
     uint32_t at, bytes;
     /* d|p: the second result. */
     struct operand *second;
-    /* Of a vector; of an address, the one before the number. */
+    /* The parts of a vector, or the part of an address before the number. */
     struct operand *parts;
     size_t part_count;
 };
@@ -58,16 +58,16 @@ struct label {
     unsigned scope;
 };
 
-/* An instruction, or an entry of a table, that goes to a label. */
+/* An instruction or table entry that goes to a label. */
 struct reference {
     struct word name;
     uint32_t *target;
-    /* Instructions move while more come: SIZE_MAX: `target` is meant. */
+    /* Its index, because instructions move as more are added. SIZE_MAX: use `target`. */
     size_t instruction;
     unsigned scope;
 };
 
-/* How many statements of the function have a register of this name as a result. */
+/* How many statements of the function have the register of this name as a result. */
 struct written {
     struct word name;
     unsigned times;
@@ -85,49 +85,50 @@ struct decoder {
     size_t label_count;
     struct reference *references;
     size_t reference_count;
-    /* A table by their names (ptx/decode_filled.c). */
+    /* A hash table by name (ptx/decode_filled.c). */
     struct written *written;
     size_t written_count, written_capacity;
-    /* The scopes that are open: where the frame ended when each began. */
+    /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
     unsigned scope;
-    /* Of the statement. */
+    /* Of the current statement. */
     struct statement statement;
     struct operand pool[64];
     size_t pool_used;
     uint32_t file, line;
-    /* In a function that is called: where its frame begins. */
+    /* In a called function: the register with the start of its frame. */
     uint32_t frame_register;
     bool failed;
 };
 
-/* The statement cannot be run, and why. The first reason counts. */
+/* Refuses the kernel, because this statement cannot be run. Only the first reason is kept. */
 void decode_refuse(struct decoder *d, const char *why);
-/* Is this one of the statement's modifiers? */
+/* Returns whether the statement has this modifier. */
 bool has_part(const struct statement *st, const char *name);
-/* Adds an instruction, with the statement's guard. */
+/* Adds an instruction with the statement's guard. */
 struct instruction *decode_add(struct decoder *d, instruction_run *run, enum instruction_kind kind);
-/* Returns where the operand's value is: `bytes` wide, 1 a predicate. Constants get a register. */
+/* Returns the place of the operand's value, which is `bytes` wide (1 for a predicate). Constants
+ * get a register. */
 uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes);
-/* Returns a register with this value in all threads. */
+/* Returns a register that has this value in all threads. */
 uint32_t decode_constant(struct decoder *d, uint64_t value, uint32_t bytes,
                          struct variable *dynamic);
 uint32_t decode_new_register(struct decoder *d, uint32_t bytes);
 const struct operation *find_operation(const char *name);
-/* Returns the code of a function that this kernel calls, read or to be read. */
+/* Returns the code of a function that this kernel calls, which may still have to be read. */
 struct code *decode_function(struct decoder *d, struct function *f, size_t *index);
 
-/* Reads, before all else, which results the function's statements have. */
+/* Counts, before reading, how often each register is a result. */
 void decode_count_written(struct decoder *d);
-/* Is this the only statement that has the operand, a register of so many bytes, as its result? And
- * always: it has no guard. */
+/* Returns whether only this statement has the operand, a register of this many bytes, as its
+ * result, and has it always, because it has no guard. */
 bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t bytes);
-/* A copy of the register at `from`: where it can be one that is filled before the function begins,
- * it becomes one, and needs no instruction. Returns whether it has. */
+/* If a copy of the register at `from` can be a register that is filled before the function begins,
+ * makes it one, without an instruction. Returns whether it did. */
 bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes);
 void code_fill_given(struct code *c, const struct given *g);
 
-/* Statements about memory, calls, and threads: false when it is none of these. */
+/* Read statements about memory, calls, and threads. They return false for other statements. */
 bool decode_memory(struct decoder *d);
 bool decode_control(struct decoder *d);
 bool decode_exchange(struct decoder *d);

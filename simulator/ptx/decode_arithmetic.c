@@ -1,11 +1,11 @@
-/* Statements that compute: each becomes the operation of ptx/operations.def that has its name, its
- * type, and of its modifiers those that make another operation. */
+/* Statements that compute. Each becomes the operation of ptx/operations.def with its name, its
+ * type, and those modifiers that select another operation. */
 #include <stdio.h>
 #include <string.h>
 
 #include "ptx/decode.h"
 
-/* What is left of the modifiers. */
+/* The other modifiers. */
 struct modifiers {
     struct word types[3];
     size_t type_count;
@@ -73,7 +73,7 @@ static const struct operation *operation_of(struct decoder *d, const struct modi
     return o;
 }
 
-/* Wraps an operation of floats in what its modifiers do beside. */
+/* Wraps a float operation in what its modifiers do in addition. */
 static void modify(struct instruction *i, const struct modifiers *m, size_t operands,
                    bool has_float_result)
 {
@@ -91,7 +91,7 @@ static void modify(struct instruction *i, const struct modifiers *m, size_t oper
     i->rounding = m->rounding;
 }
 
-/* Sets an instruction's operands from the statement's, as wide as the operation has them. */
+/* Sets the instruction's operands, with the widths of the operation, from the statement's. */
 static bool set_operands(struct decoder *d, const struct operation *o, uint32_t *r)
 {
     const struct statement *st = &d->statement;
@@ -105,7 +105,7 @@ static bool set_operands(struct decoder *d, const struct operation *o, uint32_t 
     return !d->failed;
 }
 
-/* All that are called mov have a result as wide as what they copy. */
+/* A move's result is as wide as its source. */
 static bool is_move(const struct operation *o) { return !strncmp(o->name, "mov.", 4); }
 static uint32_t r_bytes(const struct operation *o) { return (uint32_t)(o->operands[0] - '0'); }
 
@@ -248,7 +248,7 @@ static bool decode_clock(struct decoder *d)
 
 /* ---- conversions ---- */
 
-/* The numbers of types in convert.c. */
+/* The number of this type in convert.c. */
 enum { F32 = 10 };
 
 static uint8_t number_type(struct word w)
@@ -261,8 +261,8 @@ static uint8_t number_type(struct word w)
     return 255;
 }
 
-/* Documented: .ftz is about what is an f32, before the conversion and behind it, also on the way to
- * an integer, and rounds such a number to no integer but 0. */
+/* Documented: .ftz applies to f32 values before and after the conversion, even to an integer, and
+ * rounds such a number to no integer but 0. */
 static uint32_t flush_source(struct decoder *d, uint32_t a)
 {
     static const struct modifiers flush = {.types = {{"f32", 3}}, .flush = true};
@@ -303,7 +303,7 @@ static void decode_convert(struct decoder *d)
         to_same_float ? find_operation(to == 11 ? "mov.f64" : "mov.f32") : find_operation(name);
     uint32_t bytes[2] = {to == 6 || to == 7 || to == 11 ? 8 : 4,
                          from == 6 || from == 7 || from == 11 ? 8 : 4};
-    /* A register may be wider than what is made of it, or than what is taken from it. */
+    /* A register may be wider than the value that it gets or provides. */
     bool wide_result = st->operands[0].bytes == 8 && bytes[0] == 4 && !float_result;
     bool wide_source = st->operands[1].bytes == 8 && bytes[1] == 4;
     uint32_t a = decode_value(d, &st->operands[1], wide_source ? 8 : bytes[1]);

@@ -1,4 +1,4 @@
-/* Statements that decide what runs next: branches, calls, returns, barriers. */
+/* Statements that decide what runs next: branches, calls, returns, and barriers. */
 #include <string.h>
 
 #include "os/os.h"
@@ -22,7 +22,7 @@ static void decode_branch(struct decoder *d)
     refer(d, o[0].word);
 }
 
-/* brx.idx index, table: the table has been declared before. */
+/* brx.idx index, table: the table has already been declared. */
 static void decode_branch_table(struct decoder *d)
 {
     const struct operand *o = d->statement.operands;
@@ -138,8 +138,8 @@ static void decode_call(struct decoder *d)
 
 /* ---- barriers ---- */
 
-/* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: is there b; option: of bar.red;
- * space: it does not wait. */
+/* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: whether b is given; option: for
+ * bar.red; space: it does not wait. */
 static void decode_barrier(struct decoder *d)
 {
     struct statement *st = &d->statement;

@@ -1,5 +1,5 @@
-/* Statements by which threads of a warp exchange something. Those with .sync have a mask of the
- * threads that take part as their last operand: `wide` says that it is in the register `target`. */
+/* Statements that exchange values between threads of a warp. The last operand of those with .sync
+ * is a mask of the threads that take part, in the register `target` if `wide` is set. */
 #include "ptx/decode.h"
 
 static struct instruction *add_together(struct decoder *d, instruction_run *run,
@@ -17,7 +17,7 @@ static const struct operand *mask_of(const struct statement *st)
     return has_part(st, "sync") && st->operand_count ? &st->operands[st->operand_count - 1] : NULL;
 }
 
-/* d|p: the place of p, or of a predicate that nobody reads. */
+/* d|p: returns the register of p, or an unused predicate. */
 static uint32_t second_result(struct decoder *d, const struct operand *o)
 {
     return o->second ? decode_value(d, o->second, 1) : decode_new_register(d, 1);

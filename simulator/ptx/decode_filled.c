@@ -1,15 +1,15 @@
-/* Registers that hold one value from a function's beginning to its end, so that they can be filled
- * before it begins: copies of the kernel's parameters, of %tid.x and the like, and of constants.
- * What nvcc makes begins with ten of these, and each warp would run them.
+/* Registers with one value from the beginning to the end of a function, which can be filled before
+ * it begins: copies of the kernel's parameters, of %tid.x and the like, and of constants. nvcc's
+ * code begins with about ten of these copies, which every warp would run.
  *
- * Law: such a register is a result of one statement of the function, which has no guard. What reads
- * it before that is undefined in PTX. */
+ * Invariant: such a register is the result of only one statement of the function, which has no
+ * guard. Reading it before that statement is undefined in PTX. */
 #include <string.h>
 
 #include "os/os.h"
 #include "ptx/decode.h"
 
-/* ---- how often a register is written ---- */
+/* ---- counting results ---- */
 
 static struct written *place_of(const struct decoder *d, struct word name)
 {
@@ -55,7 +55,7 @@ static void skip_statement(struct scanner *s)
     scan(s);
 }
 
-/* @p name d|q, ... or name {d, e}, ...: the first operand is the result. An address is none. */
+/* @p name d|q, ... or name {d, e}, ...: the first operand, unless an address, is the result. */
 static void count_results(struct decoder *d, struct scanner *s)
 {
     if (scan_over(s, "@")) {
@@ -109,7 +109,7 @@ bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t 
         && d->written_capacity && place_of(d, o->word)->times == 1;
 }
 
-/* Does the register at `from` hold one value? Then so does that at `to`. */
+/* If the register at `from` has one value, so has that at `to`. Returns whether it does. */
 static bool fill_as(struct code *c, uint32_t to, uint32_t from)
 {
     for (size_t n = 0; n < c->special_count; n++)

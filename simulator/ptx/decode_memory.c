@@ -34,7 +34,7 @@ static bool read_space(struct word w, uint8_t *space)
     return false;
 }
 
-/* Of a load or a store: space, type, how many elements. */
+/* Reads a load's or store's space, type, and number of elements. */
 static void read_modifiers(struct decoder *d, struct instruction *i)
 {
     const struct statement *st = &d->statement;
@@ -57,8 +57,8 @@ static void read_modifiers(struct decoder *d, struct instruction *i)
 
 /* ---- addresses ---- */
 
-/* The register of an address that a load, a store or the like has as operand n; sets what is added,
- * and 128 in `wide` where it has 32 bits. */
+/* Returns the register of the address that is operand n. Sets the offset, and 128 in `wide` if the
+ * register has 32 bits. */
 static uint32_t read_address(struct decoder *d, struct instruction *i, const struct operand *o)
 {
     if (o->kind != OPERAND_ADDRESS) {
@@ -73,7 +73,7 @@ static uint32_t read_address(struct decoder *d, struct instruction *i, const str
     return decode_value(d, base, narrow ? 4 : 8);
 }
 
-/* A parameter of the kernel, at a place that is known. */
+/* Returns whether it is a parameter of the kernel at a fixed place. */
 static bool is_kernel_parameter(const struct decoder *d, const struct operand *o)
 {
     return d->code->function->is_entry && o->kind == OPERAND_ADDRESS
@@ -82,7 +82,7 @@ static bool is_kernel_parameter(const struct decoder *d, const struct operand *o
         && !variables_find(&d->variables, o->parts->word);
 }
 
-/* Parameters of calls are in the frame; those of kernels that are found by a register are not. */
+/* Parameters of calls are in the frame, but a kernel's that are addressed by a register are not. */
 static void set_parameter_space(const struct decoder *d, struct instruction *i,
                                 const struct operand *o)
 {
@@ -92,7 +92,7 @@ static void set_parameter_space(const struct decoder *d, struct instruction *i,
         i->space = SPACE_LOCAL;
 }
 
-/* Sets the registers of the element or the elements, from r[from] on. */
+/* Sets the registers of one or more elements, from r[from] on. */
 static void read_elements(struct decoder *d, struct instruction *i, const struct operand *o,
                           unsigned from)
 {
@@ -111,7 +111,7 @@ static void read_elements(struct decoder *d, struct instruction *i, const struct
     }
 }
 
-/* What was collected becomes an instruction: reading operands may have added others before it. */
+/* Adds the instruction with the collected parts, after others that its operands added. */
 static void finish(struct decoder *d, instruction_run *run, const struct instruction *parts)
 {
     struct instruction *i = decode_add(d, run, INSTRUCTION_PLAIN);
@@ -199,7 +199,7 @@ static void decode_atomic(struct decoder *d)
     finish(d, run_atomic, &i);
 }
 
-/* cvta.shared and so on: between an address in a space and a generic one. */
+/* cvta.shared and so on: converts between an address in a space and a generic one. */
 static void decode_cvta(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -233,7 +233,7 @@ static void decode_isspacep(struct decoder *d)
     finish(d, run_isspacep, &i);
 }
 
-/* cp.async.ca.shared.global [to], [from], bytes, of those; and what waits for it. */
+/* cp.async.ca.shared.global [to], [from], bytes, and the statements that wait for it. */
 static void decode_copy(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -257,7 +257,7 @@ static void decode_copy(struct decoder *d)
     finish(d, run_copy, &i);
 }
 
-/* What a thread cannot see here: all memory has one order. */
+/* What has no visible effect here, because all memory has one order. */
 static bool is_without_effect(const struct statement *st)
 {
     static const char *const names[] = {"membar",  "fence",          "prefetch",  "prefetchu",

@@ -1,5 +1,5 @@
-/* What threads of a warp exchange: shuffles, votes, matches, sums. The threads have come together
- * (ptx/threads.c); who is missing takes no part. */
+/* Exchanges between threads of a warp: shuffles, votes, matches, and sums. The threads have come
+ * together (ptx/threads.c); missing ones take no part. */
 #include "ptx/warp.h"
 
 static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t bits)
@@ -7,7 +7,7 @@ static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t b
     w->predicates[n] = (w->predicates[n] & ~lanes) | (bits & lanes);
 }
 
-/* For each thread: of which one it gets the value, and 1 when that one is inside of its segment. */
+/* Finds for each thread whose value it gets, and 1 if that thread is within its segment. */
 static INLINE void find_sources(const struct warp *w, const struct instruction *i, uint32_t *from,
                                 uint32_t *inside)
 {
@@ -30,9 +30,10 @@ static INLINE void find_sources(const struct warp *w, const struct instruction *
 #undef EACH_SOURCE
 }
 
-/* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: c has the
- * segment's mask in its upper half and the limit in its lower; the value of a thread that takes no
- * part is undefined. Measured on an H100 (simulator/tests/facts/kernels-variety.txt): it is 0. */
+/* shfl.sync.MODE.b32 d|p, a, b, c: `option` is the mode; r: d, p, a, b, c. Documented: the upper
+ * half of c is the mask of the segment, and the lower half the limit; the value of a thread that
+ * takes no part is undefined. Measured on an H100 (simulator/tests/facts/kernels-variety.txt): it
+ * is 0. */
 HOT void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
@@ -48,7 +49,7 @@ HOT void run_shuffle(struct warp *w, const struct instruction *i, uint32_t lanes
         set_predicate(w, i->r[1], lanes, bits);
 }
 
-/* vote.sync.MODE: r: d, p; option: the mode, and 128 when the predicate is negated. */
+/* vote.sync.MODE: r: d, p; option: the mode, plus 128 if the predicate is negated. */
 void run_vote(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint32_t votes = w->predicates[i->r[1]] ^ (i->option & 128 ? ALL_LANES : 0);
@@ -64,7 +65,7 @@ void run_vote(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* match.any.sync: who else has this value; match.all.sync: has everybody? */
+/* match.any.sync: which threads have this value; match.all.sync: whether all have it. */
 void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
@@ -123,7 +124,7 @@ void run_reduce(struct warp *w, const struct instruction *i, uint32_t lanes)
     EACH_LANE(lanes, d[l] = result;)
 }
 
-/* bar.warp.sync: that they have come together is all. */
+/* bar.warp.sync: it is done when the threads have come together. */
 void run_together(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     (void)w, (void)i, (void)lanes;

@@ -1,12 +1,12 @@
-/* Reads fat binaries. NVIDIA documents the wrapper (the toolkit's fatbinary_section.h); what it
- * points to was read from what nvcc 13.0 writes with each --compress-mode:
+/* Reads fat binaries. NVIDIA documents the wrapper (the toolkit's fatbinary_section.h). What it
+ * points to was learned from the output of nvcc 13.0 with each --compress-mode:
  *
  *   container   magic, version, size of the header, size of all entries behind it
  *   entry       kind (1: PTX, 2: code for one GPU), size of its header, size of its bytes,
  *               compressed size, architecture, flags, size of the text
  *
- * The text is stored as it is, or compressed as LZ4 or zstd (flags). For zstd the library of the
- * system is loaded when it is first needed. */
+ * The text is uncompressed, or compressed with LZ4 or zstd (flags). For zstd the system's library
+ * is loaded when it is first needed. */
 #include "ptx/fat_binary.h"
 
 #include <stdbool.h>
@@ -21,10 +21,10 @@
 #define KIND_PTX        1
 #define FLAG_LZ4        0x2000u
 #define FLAG_ZSTD       0x8000u
-/* Of the simulated device: 9.0. Code for a newer one is taken where there is no other. */
+/* The simulated device's: 9.0. Code for a newer one is used only if there is no other. */
 #define ARCHITECTURE 90u
 
-/* As fatbinary_section.h has it. Version 2: `prelinked` is a list of containers, up to a NULL. */
+/* As in fatbinary_section.h. In version 2, `prelinked` is a NULL-terminated list of containers. */
 struct wrapper {
     uint32_t magic, version;
     const char *data;
@@ -48,7 +48,7 @@ struct entry {
     uint64_t text_bytes;
 };
 
-/* Returns whether that was LZ4's block format with just `bytes` bytes of text. */
+/* Decompresses LZ4's block format. Returns whether it has exactly `bytes` bytes of text. */
 static bool read_lz4(const uint8_t *from, size_t compressed, char *text, size_t bytes)
 {
     const uint8_t *end = from + compressed;
@@ -98,7 +98,7 @@ static const char *read_text(const struct entry *e, char *text)
     return NULL;
 }
 
-/* Is `e` the better of two? */
+/* Returns whether `e` is the better of two entries. */
 static bool is_better(const struct entry *e, const struct entry *than)
 {
     if (!than)

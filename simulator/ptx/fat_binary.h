@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Finds the PTX of a binary. `wrapper`: what __cudaRegisterFatBinary was given. Calls `found` for
- * the PTX of each source file, a text that the callee then owns (os_free). Returns NULL, or why
- * there is none, as the end of a sentence. */
+/* Finds the PTX of a binary, whose `wrapper` is the argument of __cudaRegisterFatBinary. Calls
+ * `found` with the PTX of each source file, a text that the callee owns (os_free). Returns NULL, or
+ * why there is none, as the end of a sentence. */
 const char *fat_binary_read(const void *wrapper, void (*found)(void *context, char *text),
                             void *context);
 

@@ -1,8 +1,9 @@
-/* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
- * block has run for long, perhaps waiting for another. In a block, a warp runs until it ends or
- * waits at a barrier.
+/* Runs blocks, one after the other, or several at once in a cooperative launch or when a block has
+ * run for long and may be waiting for another. In a block, a warp runs until it ends or waits at a
+ * barrier.
  *
- * Law: blocks.running of the slots run; a slot's warps keep their registers for the next block. */
+ * Invariant: blocks.running of the slots run, and a slot's warps keep their registers for its next
+ * block. */
 #include "ptx/grid.h"
 
 #include <string.h>
@@ -11,18 +12,18 @@
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* Instructions that a warp runs before another gets its turn, and how many such turns a block has
- * before another block is begun beside it. */
+/* The instructions that a warp runs before another gets its turn, and the turns that a block gets
+ * before another block is begun. */
 #define BUDGET 100000
-/* The first of these in a cooperative launch, whose blocks wait for each other. */
+/* BUDGET for cooperative launches, whose blocks wait for each other. */
 #define BUDGET_COOPERATIVE 2000
 #define TURNS_MAX          200
-/* Assumed: a launch that runs so many instructions and changes nothing meanwhile waits for the
- * host, if all its blocks have begun that can be there at once. */
+/* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
+ * changing anything waits for the host. */
 #define INSTRUCTIONS_WAITING 400000000u
-/* So many blocks at once, where it is not a cooperative launch. */
+/* The most blocks at once, except in a cooperative launch. */
 #define BLOCKS_MAX 64
-/* For calls: of each thread. A GPU has 1 KiB for that; here recursion gets further (assumed). */
+/* The stack of each thread, for calls. A GPU has 1 KiB; recursion can go deeper here (assumed). */
 #define STACK_BYTES (32 * KiB)
 
 /* ---- faults ---- */
@@ -75,8 +76,8 @@ static uint64_t next_random(struct launch *launch)
     return x * 0x2545F4914F6CDD1Du;
 }
 
-/* The block that is begun n-th: in their order, or from a place in steps that the seed gives, which
- * come to each once. */
+/* Returns the number of the n-th block to begin: in order or, with a seed, in random strides that
+ * reach each block once. */
 static uint64_t block_number(const struct launch *launch, uint64_t n)
 {
     uint64_t seed = launch->shape->seed, count = launch->blocks;
@@ -144,7 +145,7 @@ static void begin_block(struct launch *launch, struct block *b)
     b->runs = true;
 }
 
-/* Runs each warp of a block once. Returns whether any could. */
+/* Runs each warp of a block once. Returns whether any could run. */
 static bool run_turn(struct block *b)
 {
     bool any = false;
@@ -174,7 +175,7 @@ static void fault_barrier(struct block *b)
         }
 }
 
-/* Runs the block for some turns. Returns whether it has ended, or the launch has. */
+/* Runs the block for some turns. Returns whether it or the launch has ended. */
 static bool run_block(struct block *b, unsigned turns)
 {
     while (b->alive && turns-- && !b->launch->fault->kind)
@@ -197,8 +198,7 @@ static void free_block(struct block *b)
     os_free(b->shared);
 }
 
-/* Ends the launch when all blocks only wait. `since`: when something was changed last, and how many
- * changes there were. */
+/* Ends the launch if all blocks only wait. `since` is the time and number of the last change. */
 static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
 {
     if (launch->changes != since[1]) {
@@ -213,7 +213,7 @@ static void check_waiting(struct launch *launch, struct block *b, uint64_t since
                        false);
 }
 
-/* Begins as many blocks as run at once, and gives each its turns until all have ended. */
+/* Begins as many blocks as run at once, and gives them turns until all have ended. */
 static void run_blocks(struct launch *launch)
 {
     uint64_t most = launch->shape->cooperative ? launch->blocks : BLOCKS_MAX;
@@ -233,7 +233,7 @@ static void run_blocks(struct launch *launch)
             any |= b->runs;
             if (b->runs && (begun == slots || launch->next_block == launch->blocks))
                 check_waiting(launch, b, since);
-            /* Perhaps it waits for one that has not begun. */
+            /* The block may be waiting for one that has not begun. */
             if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks)
                 begin_block(launch, &all[begun++]);
         }

@@ -1,42 +1,42 @@
-/* Runs a launch, all of it, on the calling thread: its blocks one after the other, or several in
- * turns where one waits for another. Needs the lock. */
+/* Runs a whole launch on the calling thread: blocks one after the other, or several in turns if one
+ * waits for another. Needs the lock. */
 #ifndef SIM_PTX_GRID_H
 #define SIM_PTX_GRID_H
 
 #include "ptx/code.h"
 
-/* What a launch is given. */
+/* The input of a launch. */
 struct launch_shape {
     struct {
         uint32_t x, y, z;
     } grid, block;
     /* Dynamic shared memory. */
     size_t shared_bytes;
-    /* The kernel's parameters, as it sees them. */
+    /* The kernel's parameters, in its own layout. */
     const char *parameters;
     size_t parameter_bytes;
-    /* All blocks run at once: there may be a barrier of the grid. */
+    /* All blocks run at once, so the grid may have a barrier. */
     bool cooperative;
-    /* 0: blocks and warps in their order; else an order of this number. */
+    /* 0: blocks and warps run in order; otherwise in an order chosen by this number. */
     uint64_t seed;
-    /* Begins the clocks. */
+    /* The initial value of the clocks. */
     uint64_t nanoseconds;
 };
 
-/* An allocation that the kernel touches, or bytes beside one. */
+/* An allocation that the kernel touches, or bytes outside of allocations. */
 struct window {
     uint64_t base, end;
-    /* Where the bytes are for the CPU. */
+    /* The bytes as the CPU sees them. */
     char *storage;
-    /* The bytes that were read, written and changed atomically: a bit each, by their distance from
-     * `base`; NULL: none. The first and the last word of each that may have bits. */
+    /* The bytes that were read, written, or changed atomically: a bit for each, by distance from
+     * `base`, or NULL if there are none. The first and last word that may have bits. */
     struct touched {
         uint64_t *bits;
         size_t first, last;
     } read, written, atomic;
-    /* The caller's. */
+    /* For the caller. */
     void *owner;
-    /* The first touch: by this instruction of this thread. */
+    /* The first touch: the instruction and the thread. */
     const struct code *code;
     const struct instruction *instruction;
     uint32_t thread[3], block[3];
@@ -45,17 +45,17 @@ struct window {
     bool write;
 };
 
-/* Where the launch's memory is. */
+/* How a launch finds memory. */
 struct launch_memory {
-    /* Returns the window that an address is in, which the caller owns; NULL: the launch is to end,
-     * and the caller knows why. */
+    /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
+     * caller knows why. */
     struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
     void *context;
 };
 
 enum fault_kind {
     FAULT_NONE,
-    /* The window's owner has found it. */
+    /* Found by the window's owner. */
     FAULT_ADDRESS,
     FAULT_MISALIGNED,
     FAULT_SHARED_ADDRESS,
@@ -63,10 +63,10 @@ enum fault_kind {
     FAULT_STACK,
     FAULT_TRAP,
     FAULT_ASSERTION,
-    /* No thread can go on: all wait at barriers that the others do not come to. */
+    /* No thread can continue: all wait at barriers that the others do not reach. */
     FAULT_BARRIER,
     FAULT_NO_FUNCTION,
-    /* It reads again and again what nothing on the device changes. */
+    /* The kernel repeatedly reads what nothing on the device changes. */
     FAULT_WAITS
 };
 
@@ -81,7 +81,7 @@ struct launch_fault {
     const struct code *code;
 };
 
-/* Runs it. Returns false when it ended by a fault. */
+/* Runs the launch. Returns false if it ended by a fault. */
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
               const struct launch_memory *memory, struct launch_fault *fault);
 

@@ -1,5 +1,5 @@
-/* Floats of 16 bits, as GPUs compute with them: f16 has 11 binary digits, bf16 has 8. Each
- * operation is rounded once, to the nearest. */
+/* Floats of 16 bits as GPUs compute with them: f16 has 11 binary digits, and bf16 has 8. Each
+ * operation is rounded once, to nearest. */
 #ifndef SIM_PTX_HALF_H
 #define SIM_PTX_HALF_H
 
@@ -25,9 +25,9 @@ static inline double bfloat_value(uint32_t b)
     return (double)f;
 }
 
-/* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`; returns
- * its bits, of which those from `infinity` on are no number's. rounding: 0 to the nearest, 1 toward
- * zero, 2 down, 3 up. */
+/* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`. Returns
+ * its bits; from `infinity` on they stand for no number. rounding: 0 to nearest, 1 toward zero, 2
+ * down, 3 up. */
 static inline uint16_t narrowed(double x, int digits, int least, unsigned infinity,
                                 unsigned rounding)
 {
@@ -46,7 +46,7 @@ static inline uint16_t narrowed(double x, int digits, int least, unsigned infini
                            : rint(scaled);
     unsigned exact = (unsigned)(last - least) << (digits - 1);
     unsigned bits = last - least > 254 ? infinity : exact + (unsigned)fabs(scaled);
-    /* Rounded away from infinity, the greatest number is left. */
+    /* When infinity is rounded away from, the greatest number is left. */
     bool toward_zero = rounding == 1 || rounding == (sign ? 3u : 2u);
     return (uint16_t)(sign | (bits < infinity ? bits : infinity - toward_zero));
 }
@@ -54,7 +54,7 @@ static inline uint16_t narrowed(double x, int digits, int least, unsigned infini
 static inline uint16_t half_of(double x) { return narrowed(x, 11, -24, 0x7C00, 0); }
 static inline uint16_t bfloat_of(double x) { return narrowed(x, 8, -133, 0x7F80, 0); }
 
-/* Measured on an H100 (simulator/tests/facts/kernels-variety.txt): of what is no number, 0x7FFF. */
+/* Measured on an H100 (simulator/tests/facts/kernels-variety.txt): a NaN gives 0x7FFF. */
 static inline uint16_t half_negated(uint32_t x)
 {
     return (x & 0x7FFF) > 0x7C00 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
@@ -64,8 +64,8 @@ static inline uint16_t bfloat_negated(uint32_t x)
     return (x & 0x7FFF) > 0x7F80 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
 }
 
-/* x + y with 53 digits; when that is not exact, the last one is 1. So a later rounding to fewer
- * digits is as of the exact sum. */
+/* x + y with 53 digits, the last of which is 1 if the sum is inexact. Rounding this to fewer digits
+ * gives the same as rounding the exact sum. */
 static inline double odd_sum(double x, double y)
 {
     double sum = x + y, of_y = sum - x, rest = (x - (sum - of_y)) + (y - of_y);
@@ -78,7 +78,7 @@ static inline double odd_sum(double x, double y)
     return sum;
 }
 
-/* An operation of one half of a register, for both. */
+/* Defines an operation for one half of a register and for both. */
 #define HALF_BINARY(kind, name, expression)                          \
     static inline uint16_t kind##_##name(uint32_t a, uint32_t b)     \
     {                                                                \

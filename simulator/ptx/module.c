@@ -1,4 +1,4 @@
-/* Reads what stands outside of functions. */
+/* Reads what is outside of functions. */
 #include "ptx/module.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static enum space space_of(struct word w)
 
 struct variable *variables_find(const struct variables *in, struct word name)
 {
-    /* The newest first: a name in an inner scope hides an outer one. */
+    /* Search the newest first, because a name in an inner scope hides an outer one. */
     for (size_t i = in->count; i-- > 0;)
         if (word_is(name, in->all[i].name))
             return &in->all[i];
@@ -57,7 +57,7 @@ static void add_relocation(struct variable *v, size_t at, struct word symbol)
         (struct relocation){.at = at, .symbol = word_copy(symbol)};
 }
 
-/* Reads one value of an initializer: a number, or an address with something added. */
+/* Reads one value of an initializer: a number, or an address with an offset. */
 static void read_value(struct scanner *s, struct variable *v, size_t at, size_t element)
 {
     bool negative = scan_over(s, "-"), generic = scan_over(s, "generic");
@@ -99,7 +99,7 @@ static void read_initializer(struct scanner *s, struct variable *v, size_t eleme
     } while (depth > 0 && s->word.length);
 }
 
-/* The name, the dimensions, the initializer. */
+/* Reads the name, the dimensions, and the initializer. */
 static struct variable *read_declarator(struct scanner *s, struct variables *to, struct variable v,
                                         size_t element)
 {
@@ -232,7 +232,7 @@ static void read_file(struct scanner *s, struct module *m)
     scan_line(s);
 }
 
-/* .section NAME { ... }: debug information. */
+/* Skips .section NAME { ... }: debug information. */
 static void skip_section(struct scanner *s)
 {
     while (s->word.length && !word_is(s->word, "{"))
@@ -260,7 +260,8 @@ static void read_statement(struct scanner *s, struct module *m, bool *is_extern)
         skip_section(s);
     } else if (space_of(s->word) && space_of(s->word) != SPACE_PARAM) {
         read_variable(s, m);
-        /* It is another module's; only shared memory whose size the launch gives is its own. */
+        /* It is another module's variable, unless it is shared memory whose size the launch
+         * gives. */
         if (*is_extern && m->variables.count > variables
             && m->variables.all[variables].space != SPACE_SHARED)
             m->variables.count = variables;
@@ -296,7 +297,7 @@ static struct function *function_in(struct module *m, const char *name)
     return NULL;
 }
 
-/* What is static has the same name in several modules: its own comes first. */
+/* Static functions may have the same name in several modules, so the own module comes first. */
 struct function *module_function(struct module *m, const char *name)
 {
     NEEDS_LOCK();

@@ -1,7 +1,6 @@
-/* A text of PTX: its functions, its variables and its files. Functions are only found here;
- * ptx/decode.h reads their instructions when one of them is needed.
- *
- * All of these need the lock. A module lives as long as the process. */
+/* A text of PTX: its functions, variables, and files. This only finds functions; ptx/decode.h reads
+ * their instructions when one is needed. A module lives as long as the process. All of these need
+ * the lock. */
 #ifndef SIM_PTX_MODULE_H
 #define SIM_PTX_MODULE_H
 
@@ -14,24 +13,24 @@ struct variable {
     char *name;
     enum space space;
     size_t bytes, alignment;
-    /* Where it is: of a parameter, in the launch's or the call's; of shared and local memory, in
+    /* Its place: a parameter's in the launch's or call's parameters; shared and local memory's in
      * the function's. */
     size_t offset;
-    /* What it is initialized with; NULL: zeros. */
+    /* Its initial bytes; NULL: zeros. */
     char *initial;
-    /* Addresses in it that are known only when the variables have theirs. */
+    /* Addresses in it, which are known only when the variables have theirs. */
     struct relocation *relocations;
     size_t relocation_count;
     /* Shared memory whose size the launch gives. */
     bool is_dynamic;
-    /* __managed__: at one address for all devices and the host. */
+    /* __managed__: has one address for all devices and the host. */
     bool is_managed;
-    /* Of the module: which, and where it is on each device; 0: nowhere yet. */
+    /* Its module, and its address on each device, or 0 if it has none yet. */
     struct module *module;
     uint64_t address[16];
 };
 
-/* In a variable: the address of another one, or of a function, and what is added to it. */
+/* In a variable: the address of another variable or a function, with an offset. */
 struct relocation {
     size_t at;
     char *symbol;
@@ -47,11 +46,11 @@ struct function {
     struct module *module;
     char *name;
     bool is_entry;
-    /* Of an entry, or of a device function: what it takes and what it returns. Their offsets are in
-     * one piece of memory of `parameter_bytes` bytes, the results behind the parameters. */
+    /* The parameters and results of a kernel or device function. Their offsets are in one piece of
+     * memory of `parameter_bytes` bytes, the results after the parameters. */
     struct variables parameters, results;
     size_t parameter_bytes;
-    /* From .maxntid and .reqntid; 0: none. */
+    /* From .maxntid and .reqntid; 0 if neither is given. */
     unsigned max_threads;
     /* The text of the body. */
     const char *body;
@@ -59,38 +58,37 @@ struct function {
 
 struct module {
     char *text;
-    /* The modules that it is linked with, itself among them, by `next`. */
+    /* The modules with which it is linked, including itself, by `next`. */
     struct module **linked, *next;
     struct function *functions;
     size_t function_count, function_capacity;
     struct variables variables;
-    /* Names of source files, by their numbers. */
+    /* Names of source files, by number. */
     char **files;
     size_t file_count;
 };
 
-/* Reads a module, which owns the text, and adds it to those that it is linked with. Never fails:
- * what it does not know it leaves out, and who needs that finds nothing. */
+/* Reads a module, which owns the text, and adds it to the modules with which it is linked. Never
+ * fails: it skips what is unknown, and later searches for that find nothing. */
 struct module *module_read(char *text, struct module **linked);
-/* The function or variable of this name here or in a module that this one is linked with, or
- * NULL. */
+/* Return the function or variable of this name here or in a linked module, or NULL. */
 struct function *module_function(struct module *m, const char *name);
 struct variable *module_variable(struct module *m, const char *name);
 
-/* The address of a function, for calls by address, which is the same in all kernels; and the
- * function at one, or NULL. */
+/* Return the address of a function, for calls by address, which is the same in all kernels; and the
+ * function at an address, or NULL. */
 #define FUNCTION_WINDOW ((uint64_t)3 << 56)
 uint64_t module_function_address(const struct function *f);
 struct function *module_function_at(struct module *m, uint64_t address);
 
-/* For what reads bodies. Reads a declaration whose word is ".param", ".shared", ".local", ".global"
- * or ".const", up to its ';', ',' or ')'. Returns the variable, added to `to`; NULL: it could not
- * be read. */
+/* For readers of bodies: reads a declaration from its word ".param", ".shared", ".local",
+ * ".global", or ".const" up to its ';', ',', or ')'. Returns the variable, added to `to`, or NULL
+ * if it could not be read. */
 struct variable *variable_read(struct scanner *s, struct variables *to);
 struct variable *variables_find(const struct variables *in, struct word name);
-/* Puts `v` behind what the first `*bytes` bytes hold. */
+/* Places `v` after the first `*bytes` bytes, and adds its size. */
 void variable_place(struct variable *v, size_t *bytes);
-/* Returns the bytes of a type by its name, ".f32", "u8"; 0: it is no type. */
+/* Returns the size of a type by name, such as ".f32" or "u8", or 0 if it is no type. */
 size_t type_bytes(struct word w);
 
 #endif

@@ -1,10 +1,10 @@
-/* Arithmetic: what runs each line of operations.def, for all threads of a warp. */
+/* Arithmetic: defines a function for each line of operations.def, for all threads of a warp. */
 #include <math.h>
 
 #include "ptx/half.h"
 #include "ptx/warp.h"
 
-/* ---- what the lines are made of ---- */
+/* ---- helpers of the expressions ---- */
 
 #define ADD(U, x, y)    (U)((U)(x) + (U)(y))
 #define SUB(U, x, y)    (U)((U)(x) - (U)(y))
@@ -42,7 +42,7 @@ static INLINE int32_t saturate(int64_t x)
 
 static INLINE uint64_t pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
-/* All bits in the other order. */
+/* Reverses the order of all bits. */
 static INLINE uint64_t reversed(uint64_t x)
 {
     x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
@@ -68,7 +68,7 @@ static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned 
     uint64_t mask = length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1;
     uint64_t inside = bits == 64 ? x : x & UINT32_MAX;
     uint64_t shifted = at < 64 ? inside >> at : 0;
-    /* Beyond the last bit there are copies of the sign. */
+    /* Bits beyond the last are copies of the sign. */
     unsigned there = at < bits ? bits - at : 0;
     if (there < 64)
         shifted = (shifted & (((uint64_t)1 << there) - 1)) | sign << there;
@@ -109,7 +109,7 @@ static INLINE uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y
     return (uint32_t)sum;
 }
 
-/* A GPU has one NaN of 32 bits. */
+/* A GPU has a single NaN of 32 bits. */
 static INLINE float F(float x)
 {
     const union {
@@ -145,9 +145,9 @@ static INLINE double greatest_f64(double x, double y)
     return x > y || (x == y && !signbit(x)) ? x : y;
 }
 
-/* ---- what runs them ---- */
+/* ---- the functions ---- */
 
-/* The head of one. */
+/* The head of such a function. */
 #define RUN(name) static HOT void name(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 #define RESULT(type)          lane_##type *d = (lane_##type *)(w->registers + i->r[0])
@@ -190,7 +190,7 @@ static INLINE double greatest_f64(double x, double y)
         EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); VALUE(t, e, D); \
                   SET(R, expression);)                                                   \
     }
-/* The lanes that do not take part keep their bits. */
+/* Lanes that do not take part keep their bits. */
 #define COMPARE(name, t, A, expression)            \
     RUN(name##_##t)                                \
     {                                              \
@@ -226,7 +226,7 @@ static INLINE double greatest_f64(double x, double y)
         const uint32_t p = w->predicates[i->r[3]];                                    \
         EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R); SET(R, p >> l & 1 ? x : y);) \
     }
-/* A sum in twice the bits; the bit above is the carry, or of a difference the borrow. */
+/* Adds or subtracts in twice the bits; the next bit is the carry or borrow. */
 #define CARRY_BODY(R, expression)                                 \
     uint32_t out = 0;                                             \
     for (unsigned l = 0; l < WARP_SIZE; l++) {                    \

@@ -12,8 +12,8 @@
 
 #define BUCKETS 1024
 
-/* Law: a kernel is in the list of its host address's hash, once. What was registered last for an
- * address comes first. Needs the lock. */
+/* Needs the lock. Invariant: a kernel is once in the list of its host address's hash. The last
+ * registration for an address comes first. */
 static struct registered_kernel *kernels[BUCKETS];
 static struct registered_variable *variables[BUCKETS];
 
@@ -25,8 +25,8 @@ static size_t bucket_of(const void *host)
 
 /* ---- names ---- */
 
-/* Appends the identifier that its length stands before, as C++ compilers write names; returns what
- * follows, or NULL when there is none. */
+/* Appends the identifier after its length, as C++ compilers write names. Returns what follows, or
+ * NULL if there is none. */
 static const char *append_part(char *name, const char *symbol)
 {
     size_t length = 0;
@@ -34,7 +34,7 @@ static const char *append_part(char *name, const char *symbol)
         length = 10 * length + (size_t)(*symbol++ - '0');
     if (!length || length > strlen(symbol))
         return NULL;
-    /* The compiler's name of a namespace without one. */
+    /* The compiler's name for an anonymous namespace. */
     if (!strncmp(symbol, "_GLOBAL__N__", 12) || !strncmp(symbol, "_INTERNAL_", 10))
         return symbol + length;
     if (*name)
@@ -43,8 +43,8 @@ static const char *append_part(char *name, const char *symbol)
     return symbol + length;
 }
 
-/* Returns the name of a function without its parameters and template arguments: "reduce",
- * "image::blur"; what is no name of C++, as it is. */
+/* Returns the name of a function without its parameters and template arguments: "reduce" or
+ * "image::blur". A name that is not C++ is returned as it is. */
 static const char *name_of(const char *symbol)
 {
     char *name = os_allocate(2 * strlen(symbol) + 1);

@@ -1,8 +1,6 @@
-/* What code compiled by nvcc announces before main: its binaries, and the kernels and variables in
- * them, each by the address that the program has for it.
- *
- * All of these need the lock. What is registered stays as long as the process: reports, graphs and
- * queued work name it. */
+/* What nvcc's code announces before main: the program's binaries, and their kernels and variables,
+ * each with its address in the program. Registered things stay for the whole process, because
+ * reports, graphs, and queued work refer to them. All of these need the lock. */
 #ifndef SIM_PTX_REGISTRY_H
 #define SIM_PTX_REGISTRY_H
 
@@ -10,13 +8,13 @@
 
 #define REGISTRY_DEVICES 16
 
-/* One binary of nvcc: the device code of one source file, or of one link. */
+/* A binary of nvcc: the device code of one source file or one link. */
 struct binary {
     /* Its __managed__ variables. */
     struct managed_variable *managed;
-    /* What __cudaRegisterFatBinary was given. */
+    /* The argument of __cudaRegisterFatBinary. */
     const void *wrapper;
-    /* It has been looked into; then its modules, or why there are none (the end of a sentence). */
+    /* It has been read: its modules, or why there are none (the end of a sentence). */
     bool is_read;
     struct module *modules;
     const char *refusal;
@@ -25,17 +23,17 @@ struct binary {
 /* A kernel of the program. */
 struct registered_kernel {
     struct registered_kernel *next;
-    /* The function of the host that stands for it; what a launch is given. */
+    /* The host function that stands for it, with which it is launched. */
     const void *host;
     struct binary *binary;
-    /* As the compiler names it, and as the program does. */
+    /* Its names for the compiler and in the program. */
     const char *symbol, *name;
-    /* Its function in the binary, and its code for each device; NULL: not read yet. */
+    /* Its function in the binary, and its code for each device, or NULL if not read yet. */
     struct function *function;
     struct kernel_code *code[REGISTRY_DEVICES];
     /* A sentence has said why it does not run. */
     bool refusal_said;
-    /* Dynamic shared memory that cudaFuncSetAttribute allows; 0: what is allowed anyway. */
+    /* The dynamic shared memory that cudaFuncSetAttribute allows, or 0 for the default. */
     size_t shared_limit;
 };
 
@@ -48,7 +46,7 @@ struct registered_variable {
     size_t bytes;
 };
 
-/* A __managed__ variable: the program finds it by a pointer, which is set before its first use. */
+/* A __managed__ variable. The program finds it by a pointer that is set before its first use. */
 struct managed_variable {
     struct managed_variable *next;
     void **pointer;
@@ -61,19 +59,19 @@ void registry_add_variable(struct binary *binary, const void *host, const char *
                            size_t bytes);
 void registry_add_managed(struct binary *binary, void **pointer, const char *symbol);
 /* Sets the pointers of a binary's managed variables; `address` as for code_read. Returns NULL, or
- * the name of one that its device code does not have. */
+ * the name of one that the device code lacks. */
 const char *registry_place_managed(struct binary *binary,
                                    uint64_t (*address)(struct variable *v, int device));
-/* Return the kernel or the variable that this address stands for, or NULL. */
+/* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);
 
-/* Returns the kernel's code for a device; NULL: it cannot run, and `*why` is the end of a sentence
- * that says why. `address`: as for code_read. */
+/* Returns the kernel's code for a device, or NULL if it cannot run; then `*why` is the reason, as
+ * the end of a sentence. `address`: as for code_read. */
 const struct kernel_code *registry_code(struct registered_kernel *k, int device,
                                         uint64_t (*address)(struct variable *v, int device),
                                         const char **why);
-/* Returns its function, for what is known of it without its code, or NULL. */
+/* Returns the kernel's function, with what is known without its code, or NULL. */
 struct function *registry_function(struct registered_kernel *k, const char **why);
 /* Returns the variable in the binary's modules, or NULL. */
 struct variable *registry_module_variable(struct registered_variable *v);

@@ -1,14 +1,13 @@
-/* Functions of the device's runtime that kernels call: printf and failed assertions.
- *
- * What printf prints goes to the program's standard output when the kernel runs (assumed; a GPU
- * keeps it until the host synchronizes). */
+/* The device runtime's functions that kernels call: printf and failed assertions. printf writes to
+ * the program's standard output when the kernel runs (assumed; a GPU keeps the text until the host
+ * synchronizes). */
 #include <stdio.h>
 #include <string.h>
 
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* Thread l's argument n, of a call whose arguments are in its frame. */
+/* Returns argument n of thread l in a call, whose arguments are in the frame. */
 static uint64_t argument(const struct warp *w, const struct call_site *site, unsigned l, size_t n)
 {
     uint64_t value = 0;
@@ -17,7 +16,7 @@ static uint64_t argument(const struct warp *w, const struct call_site *site, uns
     return value;
 }
 
-/* Returns the bytes at an address of the device or of thread l, as far as they are known, or "". */
+/* Returns the bytes at an address of the device or of thread l, if they are known, or "". */
 static const char *bytes_of(struct warp *w, unsigned l, uint64_t address, size_t bytes)
 {
     if ((address & WINDOW_MASK) == LOCAL_WINDOW) {
@@ -33,7 +32,7 @@ static const char *bytes_of(struct warp *w, unsigned l, uint64_t address, size_t
     return win ? win->storage + (address - win->base) : NULL;
 }
 
-/* Prints one conversion, with its value. Returns what follows. */
+/* Prints one conversion with its value. Returns what follows. */
 static const char *print_one(struct warp *w, unsigned l, const char *format, const char *values,
                              size_t *at)
 {
@@ -68,7 +67,7 @@ static const char *print_one(struct warp *w, unsigned l, const char *format, con
     return format + length + 1;
 }
 
-/* Returns how many values were printed. */
+/* Returns the number of values that were printed. */
 static uint32_t print(struct warp *w, unsigned l, const char *format, const char *values)
 {
     uint32_t printed = 0;
@@ -88,8 +87,8 @@ static uint32_t print(struct warp *w, unsigned l, const char *format, const char
     return printed;
 }
 
-/* vprintf(format, values): the values lie one behind the other, each at a multiple of its size.
- * Documented: it returns how many there are. */
+/* vprintf(format, values): each value is after the previous one, at a multiple of its size.
+ * Documented: it returns the number of values. */
 void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];

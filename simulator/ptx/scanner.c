@@ -1,5 +1,5 @@
-/* Splits PTX into words. A name may begin with a dot, a percent sign or a dollar sign, and may have
- * dots in it: the name of an instruction with its modifiers is one word. */
+/* Splits PTX into words. A name may begin with a dot, a percent sign, or a dollar sign, and may
+ * contain dots, so an instruction's name with its modifiers is one word. */
 #include "ptx/scanner.h"
 
 #include <ctype.h>
@@ -37,7 +37,7 @@ bool scan(struct scanner *s)
     } else if (is_part_of_name(*at)) {
         while (is_part_of_name(at[length]))
             length++;
-        /* A label that follows another is in C++'s names, too: "a::b" is one word. */
+        /* Labels in C++ names contain colons: "a::b" is one word. */
         while (length && at[length] == ':' && at[length + 1] == ':')
             for (length += 2; is_part_of_name(at[length]);)
                 length++;

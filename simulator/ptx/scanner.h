@@ -1,4 +1,4 @@
-/* The words of a text of PTX: names, numbers, strings, and single characters. No lock is needed. */
+/* The words of a PTX text: names, numbers, strings, and single characters. No lock is needed. */
 #ifndef SIM_PTX_SCANNER_H
 #define SIM_PTX_SCANNER_H
 
@@ -14,21 +14,21 @@ struct word {
 
 struct scanner {
     const char *at;
-    /* The word that was read last; length 0 at the end of the text. */
+    /* The last word that was read; length 0 at the end of the text. */
     struct word word;
 };
 
-/* Reads the next word, behind blanks and comments. Returns false at the end of the text. */
+/* Reads the next word, skipping blanks and comments. Returns false at the end of the text. */
 bool scan(struct scanner *s);
-/* Is the word this text? */
+/* Return whether the word is this text, or starts with it. */
 bool word_is(struct word w, const char *text);
 bool word_starts(struct word w, const char *text);
-/* The word is this text: reads the next one and returns true. */
+/* If the word is this text, reads the next one and returns true. */
 bool scan_over(struct scanner *s, const char *text);
-/* Goes to the next word behind the end of this line, or behind the brackets that begin here. */
+/* Skip to the next word after the end of this line, or after the brackets that begin here. */
 void scan_line(struct scanner *s);
 void scan_brackets(struct scanner *s);
-/* Returns a copy, which the caller owns (os_free); and the word as a number. */
+/* Return a copy of the word, which the caller owns (os_free), and its value as a number. */
 char *word_copy(struct word w);
 uint64_t word_number(struct word w);
 

@@ -1,12 +1,12 @@
-/* The threads of a warp: who runs next, branches, calls and barriers.
+/* The threads of a warp: which run next, branches, calls, and barriers.
  *
- * Threads at the same instruction of the same function are a group and run it together. Of several
- * groups, the one in the innermost call goes first, then the one that is furthest behind: so groups
- * meet again where their ways join. A group that branches backward often, perhaps waiting for
- * another, gives way to that.
+ * Threads at the same instruction of the same frame are a group and run it together. Of several
+ * groups, the one in the innermost call runs first and, among those, the one that is furthest
+ * behind, so groups meet again where their paths join. A group that often branches backward,
+ * perhaps to wait for another, lets the other run.
  *
- * Laws: each thread that is alive is in one group. groups[0] is the one that runs. No two groups
- * that run are at the same instruction of one frame. */
+ * Invariants: each live thread is in one group. groups[0] is the group that runs. No two running
+ * groups are at the same instruction of one frame. */
 #include <string.h>
 
 #include "os/os.h"
@@ -19,7 +19,7 @@
 
 static void remove_group(struct warp *w, unsigned n) { w->groups[n] = w->groups[--w->group_count]; }
 
-/* Puts groups together that are at the same instruction. */
+/* Merges groups that are at the same instruction. */
 static void merge(struct warp *w)
 {
     for (unsigned n = 0; n < w->group_count; n++)
@@ -34,7 +34,7 @@ static void merge(struct warp *w)
         }
 }
 
-/* Does a go before b? */
+/* Returns whether a runs before b. */
 static bool goes_first(const struct group *a, const struct group *b)
 {
     if (a->frame->depth != b->frame->depth)
@@ -49,8 +49,8 @@ static void swap_groups(struct warp *w, unsigned n)
     w->groups[n] = first;
 }
 
-/* Makes the group first that goes on. `other`: another than the present one, if there is one.
- * Returns false when none can. */
+/* Puts the group that runs next first; with `other`, another than the present one, if there is one.
+ * Returns false if none can run. */
 static bool choose(struct warp *w, bool other)
 {
     unsigned best = WARP_SIZE;
@@ -63,7 +63,7 @@ static bool choose(struct warp *w, bool other)
     if (best == WARP_SIZE && other)
         return choose(w, false);
     if (best == WARP_SIZE) {
-        /* Who waited for others that cannot come goes on without them. */
+        /* Groups that waited for threads that cannot come continue without them. */
         bool any = false;
         for (unsigned n = 0; n < w->group_count; n++)
             if (w->groups[n].state == GROUP_TOGETHER) {
@@ -85,7 +85,7 @@ static void enter(struct warp *w)
     w->predicates = w->frame->predicates;
 }
 
-/* The instruction from which on another group of this frame may be met. */
+/* Returns the first instruction at which another group of this frame may be met. */
 static uint32_t next_meeting(const struct warp *w)
 {
     uint32_t meeting = UINT32_MAX;
@@ -96,7 +96,7 @@ static uint32_t next_meeting(const struct warp *w)
     return meeting;
 }
 
-/* Takes these threads out of the first group, into one of their own at `pc`. */
+/* Moves these threads from the first group into a new one at `pc`. */
 static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 {
     w->groups[0].lanes &= ~lanes;
@@ -108,8 +108,8 @@ static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 
 static void fill_special(const struct warp *w, const struct special *s, char *registers);
 
-/* Of a block, and not of its shape: where it is in the grid. A warp that goes on with another block
- * has all else. */
+/* Returns whether the value depends on the block's position in the grid, and not only on its shape.
+ * A warp that continues with another block keeps all other values. */
 static bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
 
 static void fill_register(char *r, bool wide, uint64_t value)
@@ -162,7 +162,7 @@ static void frame_free(struct frame *f)
     os_free(f);
 }
 
-/* Values of %tid.x and so on, in the order of decode.c's names. */
+/* Returns the value of %tid.x and so on, in the order of the names in decode.c. */
 static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
 {
     const struct launch_shape *s = w->launch->shape;
@@ -194,7 +194,7 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
     case 23: return (uint32_t)w->launch->shared_bytes;
     case 25:
         return 1; /* A cluster has one block. */
-    /* The upper and the lower half of an address, for launches that may meet. */
+    /* The upper and lower half of an address, for cooperative launches. */
     case 27: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
     default: return 0;
     }
@@ -219,7 +219,7 @@ static void go_to(struct warp *w, uint32_t target)
     w->groups[0].pc = target;
 }
 
-/* These threads of the first group branch; the others go on. */
+/* These threads of the first group branch; the others continue with the next instruction. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
     uint32_t next = w->groups[0].pc + 1;
@@ -261,8 +261,8 @@ static char *frame_bytes(const struct warp *w, const struct frame *f, unsigned l
     return w->local + l * w->local_bytes + f->base + at;
 }
 
-/* By address: of the threads, those that call the same function as the first of them; the others
- * stay. Returns the function, or NULL. */
+/* For a call by address: keeps the threads that call the same function as the first one, and leaves
+ * the others. Returns the function, or NULL. */
 static const struct code *called_by_address(struct warp *w, const struct call_site *site,
                                             uint32_t *lanes)
 {
@@ -311,7 +311,7 @@ static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
         }
     uint32_t others = w->groups[0].lanes & ~lanes;
     if (others)
-        /* Those that the guard leaves out go on; those that call another function come here
+        /* Threads that the guard excludes continue. Those that call another function come here
          * again. */
         split(w, others, pc + (site->code != NULL));
     w->groups[0].frame = f;
@@ -341,7 +341,7 @@ static void return_from(struct warp *w, uint32_t lanes)
         frame_free(f);
 }
 
-/* ---- ends ---- */
+/* ---- barriers and ends ---- */
 
 static void end_threads(struct warp *w, uint32_t lanes)
 {
@@ -388,7 +388,7 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
     block_check_barrier(w->block, number);
 }
 
-/* The result of bar.red, for those that waited. */
+/* Sets the result of bar.red for those that waited. */
 static void set_voted(struct warp *w, const struct group *g, const struct barrier *b)
 {
     const struct instruction *i = &g->frame->code->all[g->pc];
@@ -418,7 +418,7 @@ void warp_release(struct warp *w, unsigned barrier)
     }
 }
 
-/* Runs an instruction that threads come together for. Returns false when they wait for others. */
+/* Runs an instruction for which threads come together. Returns false if they wait for others. */
 static bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     uint32_t wanted = ALL_LANES;
@@ -481,7 +481,7 @@ static void run_control(struct warp *w, const struct instruction *i, uint32_t la
     w->groups[0].pc++;
 }
 
-/* Runs the first group up to an instruction that is no plain one, or where it meets another. */
+/* Runs the first group up to an instruction that is not plain, or where it meets another group. */
 static uint64_t run_plain(struct warp *w)
 {
     struct group *g = &w->groups[0];
@@ -512,7 +512,7 @@ static bool is_met(const struct warp *w)
     return false;
 }
 
-/* After a branch, or where groups meet: is another to go first? */
+/* After a branch or a meeting: puts the right group first. Returns whether any can run. */
 static bool go_on(struct warp *w)
 {
     if (!w->group_count)

@@ -1,24 +1,23 @@
-/* A launch that runs: blocks of warps of 32 threads. Needs the lock.
- *
- * The threads of a warp that are at the same instruction run it together; where they part, those
- * that are behind go on first, so that they meet again (ptx/threads.c). */
+/* A running launch: blocks of warps of 32 threads. Threads of a warp that are at the same
+ * instruction run it together. Where they part, those that are behind run first, so that they meet
+ * again (ptx/threads.c). Needs the lock. */
 #ifndef SIM_PTX_WARP_H
 #define SIM_PTX_WARP_H
 
 #include "ptx/code.h"
 #include "ptx/grid.h"
 
-/* A function that threads of a warp are in. */
+/* A call of a function by threads of a warp. */
 struct frame {
     struct frame *caller;
     const struct code *code;
     char *registers;
     uint32_t *predicates;
-    /* Where the frame begins in each thread's memory. */
+    /* The start of the frame in each thread's memory. */
     size_t base;
-    /* The threads that are in it, or in what it calls. */
+    /* The threads that are in it or in a function that it calls. */
     uint32_t lanes;
-    /* Of the call: where the caller goes on. */
+    /* The call, and where the caller continues. */
     const struct call_site *site;
     uint32_t return_to;
     unsigned depth;
@@ -36,40 +35,40 @@ struct group {
     struct frame *frame;
     uint32_t pc, lanes;
     enum group_state state;
-    /* The barrier that it waits at. */
+    /* The barrier at which it waits. */
     unsigned barrier;
 };
 
 struct warp {
-    /* Of the frame that runs. */
+    /* Of the running frame. */
     char *registers;
     uint32_t *predicates;
     struct frame *frame, *entry;
     struct launch *launch;
     struct block *block;
     unsigned index;
-    /* The instruction that runs. */
+    /* The running instruction. */
     uint32_t pc;
     /* Those that have not ended. */
     uint32_t alive;
-    /* Every thread is in one. The first runs. */
+    /* Every live thread is in one group. The first group runs. */
     struct group groups[WARP_SIZE];
     unsigned group_count;
-    /* Branches backward since another group was last chosen. */
+    /* Backward branches since another group was last chosen. */
     unsigned backward;
-    /* A thread each. */
+    /* For each thread. */
     char *local;
     size_t local_bytes;
-    /* add.cc. */
+    /* For add.cc. */
     uint32_t carry;
     struct frame *unused_frames;
 };
 
 #define BARRIERS 16
 struct barrier {
-    /* How many threads it expects (0: all that are alive), how many have come. */
+    /* The number of expected threads (0: all live ones), and of those that have come. */
     unsigned expected, arrived;
-    /* bar.red: how many threads came with a predicate that is true. */
+    /* bar.red: the number of threads that came with a true predicate. */
     unsigned voted;
 };
 
@@ -81,7 +80,7 @@ struct block {
     uint64_t number;
     char *shared;
     struct barrier barriers[BARRIERS];
-    /* At how many of them threads have arrived. */
+    /* The number of barriers at which threads have arrived. */
     unsigned waits;
     bool runs;
 };
@@ -94,28 +93,28 @@ struct launch {
     size_t shared_bytes;
     unsigned threads_of_block, warps_of_block;
     uint64_t blocks, next_block;
-    /* Windows that were found, in no order; the last one of loads and of stores. */
+    /* The known windows, in no order, and the last one that was used. */
     struct window **windows, *last;
     size_t window_count;
-    /* Instructions that warps have run; grows faster where a program reads clocks. */
+    /* The instructions that warps have run. Reading a clock adds more. */
     uint64_t clock;
-    /* How many stores and atomic operations there were. */
+    /* The number of stores and atomic operations. */
     uint64_t changes;
     uint64_t random;
-    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h):
-     * its size, and the barrier's count. */
+    /* The target of GRID_WINDOW (the toolkit's cooperative_groups/details/driver_abi.h): its size,
+     * and the barrier's count. */
     uint32_t workspace[2];
 };
 
-/* Runs the warp until it ends, waits at a barrier, or has run so many instructions. Returns whether
- * it may go on now. */
+/* Runs the warp until it ends, waits at a barrier, or has run this many instructions. Returns
+ * whether it can continue now. */
 bool warp_run(struct warp *w, uint64_t budget);
-/* Threads at this barrier go on. */
+/* Lets the threads at this barrier continue. */
 void warp_release(struct warp *w, unsigned barrier);
-/* A barrier has got threads: does it open? */
+/* Called when threads have arrived at a barrier: opens it if all have come. */
 void block_check_barrier(struct block *b, unsigned barrier);
 
-/* Ends the launch: what thread `lane` of the warp has done is a fault. */
+/* Ends the launch by a fault: what thread `lane` of the warp has done. */
 void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t address, size_t bytes,
                 bool write);
 
@@ -138,7 +137,7 @@ typedef LANE_TYPE(double) lane_f64;
 __extension__ typedef unsigned __int128 wide_u128;
 __extension__ typedef __int128 wide_s128;
 
-/* Where lane l of a register is, in elements of a type. */
+/* The position of lane l in a register, in elements of a type. */
 #define AT(type, l) ((l) * (sizeof(type) < 4 ? 4 / sizeof(type) : 1))
 
 #ifdef __clang__
@@ -146,12 +145,12 @@ __extension__ typedef __int128 wide_s128;
 #else
 #define AT_ONCE _Pragma("GCC ivdep")
 #endif
-/* What runs an instruction is HOT: compiled for processors with AVX2 and FMA, on which kernels take
- * a third of the time (-std=c11: no product and sum are joined that the source does not join).
- * simulator/build.mk says by AVX2 whether this machine's processor is one of them: the default
- * build is for that kind alone, since one copy compiles in half of the time, and HOT_RUNS is false
- * on a processor that lacks what was compiled for. A release has copies for both kinds, and the
- * loader chooses. */
+/* Functions that run instructions are HOT: compiled for processors with AVX2 and FMA, on which
+ * kernels take a third of the time (-std=c11: no product and sum are fused that the source does not
+ * fuse). simulator/build.mk defines AVX2 if this machine's processor is one of them. The default
+ * build is for that kind alone, because compiling one copy takes half the time, and HOT_RUNS is
+ * false on a processor that lacks what was compiled for. A release has copies for both kinds, and
+ * the loader chooses. */
 #if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && __GNUC__ >= 12 \
     && !defined __clang__ && !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #ifndef AVX2
@@ -167,9 +166,9 @@ __extension__ typedef __int128 wide_s128;
 #ifndef HOT_RUNS
 #define HOT_RUNS true
 #endif
-/* A part of these: compiled with each of them. */
+/* For parts of these functions, which are compiled with each. */
 #define INLINE inline __attribute__((always_inline))
-/* The body, for each lane `l`. When all take part, the compiler may do several at once. */
+/* Runs the body for each lane `l`. If all take part, the compiler may do several at once. */
 #define EACH_LANE(lanes, ...)                                            \
     if ((lanes) == ALL_LANES) {                                          \
         AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ } \
@@ -182,10 +181,10 @@ __extension__ typedef __int128 wide_s128;
 
 static inline bool lane_is_in(uint32_t lanes, unsigned l) { return lanes >> l & 1; }
 
-/* ---- what runs instructions (one file each; decode.c looks them up) ---- */
+/* ---- functions that run instructions (one file each; decode.c looks them up) ---- */
 
-/* An operation by its name and type: what runs it, and the bytes of its operands, results first: 1
- * is a predicate. */
+/* An operation by name and type: the function that runs it, and the bytes of its operands, results
+ * first; 1 is a predicate. */
 struct operation {
     const char *name;
     instruction_run *run;
