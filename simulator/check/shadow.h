@@ -15,8 +15,7 @@ enum allocation_kind {
     ALLOCATION_IN_STREAM,
     /* At the call: cudaMalloc, cudaMallocManaged, or an import. Freed by cudaFree. */
     ALLOCATION_AT_CALL,
-    /* At the call, in host memory: cudaMallocHost, cudaHostAlloc, cudaHostRegister.
-     * cudaFreeHost. */
+    /* Host memory, at the call: cudaMallocHost and so on. Freed by cudaFreeHost. */
     ALLOCATION_PINNED
 };
 
