@@ -29,10 +29,10 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# Rules of make's own (-r: none) took half of the time of a make that builds nothing.
+# -r: no built-in rules; searching them takes half the time of a make that has nothing to build.
 MAKEFLAGS += --no-print-directory -r
-# One goal is built on all cores. Several, such as `make 01 04`, run one after the other, or as -j
-# says.
+# Build a single goal on all cores. Several goals, such as `make 01 04`, run in order unless -j is
+# given.
 ALONE := $(filter -j% list program,$(MAKEFLAGS) $(MAKECMDGOALS))
 ifeq ($(MAKELEVEL) $(words $(MAKECMDGOALS)) $(ALONE),0 1 )
 MAKEFLAGS += -j$(shell nproc)
@@ -41,17 +41,17 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 export CC
-# Bash and the tools would not do what the scripts here expect.
+# POSIXLY_CORRECT changes how bash and the GNU tools behave, which would break the scripts.
 unexport POSIXLY_CORRECT
 
-# A C file cannot name a file in a folder with a quotation mark; to the loader and to env the others
-# are separators.
+# Reject paths that cannot work: #include cannot quote a ", and the loader and env split at : ; and
+# =.
 ODD := $(strip $(foreach sign," : ; =,$(findstring $(sign),$(CURDIR))))
 ifneq ($(ODD),)
 $(error The path of this folder has the character $(firstword $(ODD)) in it: $(CURDIR). \
 	Rename or move it)
 endif
-# Bash takes the end of a line of Windows for a part of its last word.
+# CRLF line ends break the shell scripts, so stop early if Git has converted the files.
 define PLAIN
 plain
 plain
@@ -71,8 +71,8 @@ CASE_NUMBERS := $(foreach name,$(CASES),$(sort $(call number,$(name)) $(call sho
 RUNNING := run $(NUMBERS) $(NUMBERS:%=solution-%)
 RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 
-# BACKEND=simulator or BACKEND=gpu; left out, the best one there. A command that runs programs says
-# which, and why, in its first line.
+# BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
+# in its first line which it chose, and why.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
 BACKEND_AND_WHY := $(shell bash tools/setup.sh backend "$(BACKEND)")
 ifneq ($(.SHELLSTATUS),0)
@@ -84,7 +84,7 @@ ifneq ($(filter $(RUNNING),$(MAKECMDGOALS)),)
 $(info Backend: $(BACKEND_AND_WHY))
 endif
 
-# FILE=mine.c takes the place of a lesson's file, or of a case of the clinic; mine.cu is for nvcc.
+# FILE=mine.c replaces the file of a lesson or of a clinic case; a .cu file is compiled by nvcc.
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
 ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
 $(error FILE=$(FILE): there is no such C file)
@@ -96,24 +96,25 @@ endif
 OWN := $(patsubst %.c,%,$(patsubst $(CURDIR)/%,%,$(abspath $(FILE))))
 endif
 
-# ---- How a lesson is compiled ----
+# ---- How programs are compiled ----
 
-# A function that nothing declares is an error, as it is for newer compilers anyway.
-# Reports name the lines of a program by a path from here, whatever folder it runs in. The shell
-# gives that folder's name, which may have any character.
-# The addr2line of binutils before 2.42 takes the program for the header where the lines of DWARF 5
-# begin in a header (binutils PR 30783); those of DWARF 4 it reads right.
-# Since CUDA 13.3 the id of a cudaMemLocation is in a union: {type, id} is correct, but to gcc a
-# pair of braces is missing.
+# -Werror=implicit-function-declaration: newer compilers reject undeclared functions, so older ones
+# must, too.
+# -fdebug-prefix-map: reports show paths relative to this folder. The shell expands $PWD, so the
+# path may contain any character.
+# -gdwarf-4: addr2line before binutils 2.42 can name the wrong file for DWARF 5 (PR 30783).
+# -Wno-missing-braces: since CUDA 13.3 a cudaMemLocation contains a union, and gcc warns about the
+# correct {type, id}.
 C_FLAGS := -std=c11 -gdwarf-4 -Og -Wall -Wextra -Wpedantic -Wno-missing-braces -Ilessons -Isimulator
 C_FLAGS += $(if $(DEBUG),-O0) -Werror=implicit-function-declaration -fdebug-prefix-map="$$PWD=."
 SHARED := lessons/workbook.h lessons/processes.h lessons/kernels.h Makefile
 include simulator/build.mk simulator/web.mk tests/build.mk
-# Where programs run: SANITIZE and DEBUG have a simulated device of their own.
+# The folder of built programs. SANITIZE and DEBUG have their own simulated device, and so their own
+# folder.
 PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 
-# For the simulated device, and for a GPU. compile.sh runs the command that follows it, and says in
-# a sentence what is odd about a file that cannot be compiled.
+# C programs, for the simulated device and for a GPU. compile.sh runs the compiler, and says in a
+# sentence if the file is missing, a folder, or no text.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	@bash tools/compile.sh $(CC) $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \
@@ -126,9 +127,8 @@ build/gpu/%: %.c $(SHARED) build/gpu/kernels.o
 		-Xlinker -rpath -Xlinker \
 		'$$ORIGIN/../lib:$$ORIGIN/../../lib:$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
 
-# The same for a .cu file. nvcc compiles it, with its kernels, and the linker is the C compiler's.
-# On the simulated device its PTX alone runs, so no code for a GPU is made. The program has the name
-# of its file, so that mine.c beside it has another one.
+# CUDA programs: nvcc compiles, $(CC) links. For the simulated device nvcc makes only PTX. The
+# program keeps the suffix .cu, so that mine.c and mine.cu can coexist.
 NVCC_FLAGS := -std=c++20 -g -lineinfo -Xcompiler -gdwarf-4 -Ilessons -Isimulator
 $(SIMULATOR)/%.cu: %.cu $(SHARED) $(LIBRARY) build/nvcc/nvcc
 	@bash tools/compile.sh "$$(cat build/nvcc/nvcc)" $(NVCC_FLAGS) -gencode \
@@ -148,7 +148,8 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 	@"$$(cat build/gpu/nvcc)" -O2 -arch=native -Ilessons -c $< -o $@.$$$$ && \
 		mv $@.$$$$ $@
 
-# These scripts look each time, take milliseconds, and touch their file only when something changed.
+# FORCE: these scripts run every time, take milliseconds, and touch their target only after a
+# change.
 asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
 	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
@@ -163,7 +164,7 @@ build/venv/docs: FORCE | build/cuda/found
 	@bash tools/setup.sh docs
 .PHONY: FORCE
 
-# A program that fails on a GPU may have met a driver that is too old.
+# If a program fails for lack of a usable GPU or driver, on_gpu.sh says so.
 ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
@@ -229,7 +230,7 @@ format:
 	@bash tools/format.sh
 
 SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
-# One make at a time writes the book.
+# A lock, because two makes must not write the book at the same time.
 BOOK_LOCK := exec 9>build/book.lock && { flock -n 9 || \
 	{ echo "Another make builds the book. This one waits for it." && flock 9; }; } &&
 EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \

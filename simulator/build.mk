@@ -1,26 +1,26 @@
-# How the simulated device is built: build/simulator/libcudart.so.13. Part of the Makefile.
-# SANITIZE=address,undefined or SANITIZE=thread builds it in a folder of its own, and so does
-# DEBUG=1, for a debugger: as it is written, function by function, and asserting the lock.
-# COVERAGE=1 counts the lines that run, for tools/coverage.sh, which builds in a copy.
+# Builds the simulated device, build/simulator/libcudart.so.13. Included by the Makefile.
+# SANITIZE=address,undefined, SANITIZE=thread, and DEBUG=1 each build into a folder of their own and
+# assert that the lock is held. DEBUG=1 does not optimize. COVERAGE=1 counts executed lines, in no
+# folder of its own, so only tools/coverage.sh uses it, in a copy of the tree.
 #
-# Every file is written under another name and moved: a make that runs at the same time, or after
-# one that was killed, finds whole files.
+# Each file is written under a temporary name and then renamed, so that a parallel or interrupted
+# make never leaves a partial file.
 comma := ,
 # make bench and make scale measure the optimized build.
 RELEASE ?= $(filter bench scale,$(MAKECMDGOALS))
 SIMULATOR := build/$(if $(RELEASE),release,simulator)$(if \
 	$(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(DEBUG),-debug)
 LIBRARY := $(SIMULATOR)/libcudart.so.13
-# What takes longest to compile comes first, so that no core waits for it at the end.
+# The slowest files come first, so that no core waits for them at the end.
 SOURCES := $(addprefix simulator/,ptx/operations.c ptx/accesses.c api/entry.c)
 SOURCES += $(filter-out $(SOURCES),$(wildcard simulator/*/*.c))
 OBJECTS := $(SOURCES:simulator/%.c=$(SIMULATOR)/objects/%.o)
-# By default each file is compiled alone with -O2, and kernels run on this machine's kind of
-# processor only (HOT in ptx/warp.h), so that a change of one file costs at most 5 seconds of
+# By default each file is compiled alone with -O2, and kernels are compiled only for this machine's
+# kind of processor (HOT in ptx/warp.h), so that a change of one file costs at most 5 seconds of
 # processor time.
-# RELEASE=1 builds in a folder of its own, with -O3, link-time optimization, and kernels for every
-# processor; an allocation and a free then take four fifths of the time (make bench). Clang here has
-# no linker for its own link-time optimization.
+# RELEASE=1 builds into a folder of its own, with -O3, link-time optimization, and kernels for all
+# processors; an allocation and a free then take four fifths of the time (make bench). With clang
+# there is no link-time optimization, because its linker plugin may be missing.
 AVX2 := $(if $(filter-out $(shell grep -sm 1 ^flags /proc/cpuinfo),\
 	avx2 bmi1 bmi2 f16c fma abm movbe),0,1)
 LTO := $(if $(RELEASE),$(if $(findstring clang,$(CC)),,-flto=auto))
@@ -30,14 +30,13 @@ OPTIMIZED := $(if $(DEBUG),-O0 -g3,-g1 $(if $(COVERAGE),-O1,$(if $(RELEASE),-O3,
 OPTIMIZED += $(if $(SANITIZE),,$(if $(COVERAGE),--coverage -fprofile-update=atomic -DCOVERAGE))
 LIBRARY_FLAGS := $(if $(SANITIZE),-O1 -g1,$(OPTIMIZED)) $(LTO) $(if $(RELEASE),,-DAVX2=$(AVX2)) \
 	-fPIC -fvisibility=hidden -pthread -ftls-model=initial-exec -Isimulator -I$(SIMULATOR)
-# nodelete: its threads, its signal handlers and what it does at the end of the process outlive a
-# dlclose, so the library stays loaded. relro and now: its table of functions is read-only, so a
-# program cannot put one of its own there.
+# nodelete: threads, signal handlers, and exit handlers outlive a dlclose, so the library must stay
+# loaded. relro, now: the function table is read-only, so a program cannot replace an entry.
 LINKER_FLAGS := -shared -pthread -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic \
 	-Wl,-z,nodelete,-z,relro,-z,now \
 	-Wl,--version-script=simulator/libcudart.map $(if $(SANITIZE),,-Wl,-z,defs)
 
-# Said once, before the first of its files is compiled; and every five seconds how many are.
+# Prints a line before the first file is compiled, and the progress every five seconds.
 $(SIMULATOR)/objects: | build/cuda/found
 	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@ && touch $@/said
 $(OBJECTS): | $(SIMULATOR)/objects
@@ -45,7 +44,7 @@ SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
 SAY_HOW_MANY = [ -z "$$($(SAID))" ] || { touch $(SIMULATOR)/objects/said && \
 	echo "  $$(find $(SIMULATOR)/objects -name '*.o' | wc -l) of $(words $(OBJECTS)) files"; }
 
-# A compiler without its link-time optimizer links the same objects without it.
+# If the link with LTO fails, for example because the plugin is missing, link without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
 		-o $@.$$$$; }; \
@@ -59,8 +58,8 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
 -include $(wildcard $(OBJECTS:.o=.d))
 
-# The functions of the real library that are not modeled: its symbols less the list of calls; and
-# those that CUDA 13.1 to 13.5 added.
+# unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's
+# library and those that CUDA 13.1 to 13.5 added, without the calls in calls.def.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
 $(SIMULATOR)/unmodeled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
 		simulator/api/newer-symbols.txt | \

@@ -1,9 +1,9 @@
-# How the simulated device is built for a page of a browser: docs/live/live.wasm, which the
-# repository keeps, so that `make live` alone needs the compiler. Part of the Makefile. It holds the
-# rooms of simulator/ with os/web/ in the place of os/ (but for os/common.c) and without ptx/, the
-# pool bench (docs/live/bench.c), and the lessons whose manifest says that they can run there,
-# because they need no second device, process or thread: each as it is, solved, and with the
-# mistakes that the manifest names. What is alike stands side by side, which a server compresses.
+# Builds the simulated device for web pages, docs/live/live.wasm. Included by the Makefile. The
+# repository contains the result, so only `make live` needs the compiler.
+# It consists of the rooms of simulator/, with os/web/ instead of os/ (except os/common.c) and
+# without ptx/; the pool bench (docs/live/bench.c); and the lessons whose manifest allows it,
+# because they need no second device, process, or thread: each unfinished, solved, and with the
+# mistakes that the manifest names. Similar programs are next to each other, which compresses well.
 LIVE := docs/live/live.wasm
 LIVE_PROGRAMS := docs/live/bench $(shell tools/live_programs.sh)
 LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/%,$(wildcard simulator/*/*.c)) \
@@ -12,8 +12,8 @@ LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)
 LIVE_PROGRAM_OBJECTS := $(LIVE_PROGRAMS:%=build/live/programs/%.o)
 EMCC := bash tools/emcc.sh
 
-# Addresses have 64 bits, as outside of a browser; they are lowered to the 32 that browsers have.
-# There is one thread. The simulated device is compiled for size: the bench may have 160 KB.
+# Addresses have 64 bits, as outside of a browser, and are lowered to the 32 bits of browsers. There
+# is one thread. The simulated device is compiled for size, because the bench may have 160 KB.
 LIVE_FLAGS := -sMEMORY64=2 -Os -mbulk-memory -D_Thread_local=
 LIVE_COMPILE = @mkdir -p $(@D) && $(EMCC) $(LIVE_FLAGS) -Oz -std=gnu11 -Wall -Wextra -Isimulator \
 	-Ilessons -Ibuild/live -I$(SIMULATOR) -isystem build/cuda/include -MMD -MP -c $< -o $@
@@ -37,7 +37,7 @@ build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
 build/live/objects/simulator/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
 build/live/objects/docs/live/main.o: build/live/programs.inc
 
-# A program's main has a name of its own, and its exit first ends the simulation.
+# Each program's main gets its own name, and its exit ends the simulation first.
 live_symbol = live_$(subst /,_,$(1))
 build/live/programs/%.o: %.c simulator/web.mk build/live/sites.h build/live/emcc build/cuda/found
 	$(LIVE_COMPILE) -Dmain=$(call live_symbol,$*) -Dexit=live_exit \
@@ -48,7 +48,7 @@ build/live/programs.inc: Makefile simulator/web.mk $(wildcard tests/lessons/*/ma
 	@printf 'PROGRAM(%s)\n' $(foreach p,$(LIVE_PROGRAMS),\
 		'$(call live_symbol,$p), "$(p:build/%=%)"') >$@
 
-# Every call of a lesson leaves where it stands (simulator/os/web/site.h).
+# Each call of a lesson stores its position first (simulator/os/web/site.h).
 build/live/sites.h: simulator/api/calls.def simulator/web.mk
 	@mkdir -p $(@D)
 	@{ echo '#include "kernels.h"'; echo '#include "os/os.h"'; \
