@@ -114,7 +114,7 @@ include simulator/build.mk simulator/web.mk tests/build.mk
 PROGRAMS := $(if $(filter simulator,$(DEVICE)),$(SIMULATOR),build/$(DEVICE))
 
 # C programs, for the simulated device and for a GPU. compile.sh runs the compiler, and says in a
-# sentence if the file is missing, a folder, or no text.
+# sentence if the file is missing, a folder, or binary.
 $(SIMULATOR)/%: %.c $(SHARED) $(LIBRARY)
 	@bash tools/compile.sh $(CC) $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include $< -o $@ \
 		$(LIBRARY) -lm -pthread \

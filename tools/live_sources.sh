@@ -13,5 +13,5 @@ tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | xargs make -s
     tools/live_programs.sh | sed 's|$|.c|'
 } | sort -u | while read -r file; do
     echo "$file"
-    "${CC:-gcc}" -fpreprocessed -dD -E -P -x c "$file" 2>&1 | tr -d ' \n'
+    "${CC:-gcc}" -w -fpreprocessed -dD -E -P -x c "$file" 2>&1 | tr -d ' \n'
 done | sha256sum | cut -d ' ' -f 1
