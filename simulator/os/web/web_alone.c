@@ -1,15 +1,15 @@
-/* The lock, threads, faults and other processes in a page of a browser: one thread in one process,
- * so a lock is a flag, and what waits for another thread or process never goes on. No run there is
- * a graded one. What processes would share is in os/web/web_file.c. */
+/* The lock, threads, faults, and other processes in a web page. There is one thread in one process,
+ * so the lock is a flag, and a wait for another thread or process never ends. No run there is
+ * graded. os/web/web_file.c has what processes would share. */
 #include "os/os.h"
 #include "os/process.h"
 #include "os/seal.h"
 
-/* A wait looks this often before it is taken to last forever. It is more than any wait for a gate
- * looks (sched/engine.c). */
+/* After this many polls a wait is assumed to last forever. It is more than a wait for a gate makes
+ * (sched/engine.c). */
 #define WAITS_MAX 100000
 
-/* The words of lock_set_owner are those of the program's code that runs with it. */
+/* `owner` has the words of lock_set_owner for program code that runs with the lock held. */
 static struct {
     bool held;
     const char *owner;
@@ -63,8 +63,8 @@ void seal_close(const char *setting, void *memory, size_t bytes, const char *set
 
 int os_thread_index(void) { return 0; }
 
-/* None starts. The watchdog is not missed: it acts when the program sleeps, and here it cannot.
- * Who waits for a host function is stopped by lock_wait. */
+/* No thread starts. The watchdog is not needed: it acts while the program sleeps, and here it
+ * cannot sleep. A wait for a host function is ended by lock_wait. */
 void os_thread_start(void (*body)(void *), void *argument)
 {
     (void)body;
@@ -100,7 +100,7 @@ uint64_t os_thread_cpu_us(int id)
     return 0;
 }
 
-/* Real time stands still: no run depends on it. */
+/* Real time stands still, because no run depends on it. */
 uint64_t os_clock_us(void) { return 0; }
 struct os_rest os_rest(void) { return (struct os_rest){0, 0}; }
 uint64_t os_waits(void) { return 0; }

@@ -1,5 +1,5 @@
-/* Files in memory in a page of a browser. Nobody shares them: they are for programs that make a
- * pool which other processes could import, and export it. */
+/* Files in memory in a web page. They are never shared: they are for programs that make and export
+ * a pool which other processes could import. */
 #include "os/process.h"
 
 #include <string.h>
@@ -8,15 +8,14 @@
 
 #define FILES_MAX 64
 
-/* By descriptor, less OS_FIRST_FD. A second descriptor of a file has its entry's values. */
+/* Indexed by descriptor minus OS_FIRST_FD. A second descriptor of a file has the same values. */
 static struct file {
     bool is_open;
     size_t size;
-    /* Of its first bytes, once they are mapped, and how many. */
+    /* The file's first bytes, once they are mapped, and their number. */
     char *start;
     size_t mapped;
-    /* Of the rest, once addresses are reserved for it: where in the file it begins, and where it is
-     * stored. */
+    /* The rest, once addresses are reserved for it: its position in the file, and its storage. */
     size_t skip;
     char *storage;
 } files[FILES_MAX];
@@ -57,7 +56,7 @@ void os_fd_discard(int fd, size_t from, size_t bytes)
     os_discard(file_of(fd)->storage + from - file_of(fd)->skip, bytes);
 }
 
-/* Who maps more of a file has no use for what was mapped before. */
+/* Mapping more of a file replaces the earlier mapping, which is no longer needed. */
 void *os_fd_map(int fd, size_t bytes)
 {
     struct file *file = file_of(fd);
@@ -69,7 +68,7 @@ void *os_fd_map(int fd, size_t bytes)
     return file->start;
 }
 
-/* The file still has it. */
+/* The file still needs it. */
 void os_fd_unmap(void *at, size_t bytes)
 {
     (void)at;

@@ -1,29 +1,29 @@
-/* Memory in a page of a browser: one linear memory of at most 4 GiB, in which nothing can be
- * protected. Addresses of a device are numbers far above it; the storage behind the lowest bytes of
- * such a range is a window of the linear memory. The page guard closes nothing here: what the host
- * touches too early is not reported. */
+/* Memory in a web page: one linear memory of at most 4 GiB, in which nothing can be protected.
+ * Addresses of a device are numbers far above it, and the storage of the lowest bytes of such a
+ * range is a window of the linear memory. The page guard closes nothing here, so early touches of
+ * the host are not reported. */
 #include "os/os.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a range can store, and how many ranges there are at a time. A program that needs more ends
- * with a sentence. Together they leave 256 MiB of the linear memory for all else. */
+/* The storage of a range, and the number of ranges at a time. A program that needs more ends with a
+ * sentence. Together they leave 256 MiB of the linear memory for everything else. */
 #define WINDOW_BYTES (960 * MiB)
 #define WINDOWS      4
 
-/* Ranges begin at an odd multiple of this, each below the one before, as on Linux. */
+/* Ranges begin at an odd multiple of this, each below the previous one, as on Linux. */
 #define RANGE_ALIGNMENT (32 * MiB)
 #define RANGES_END      ((uintptr_t)0x7f0000000000)
 
 struct window {
-    /* The range that it is for; NULL: it is free, and all zeros. */
+    /* The range that uses it, or NULL if it is free and all zeros. */
     char *base;
-    /* Its memory, which stays for the next range; NULL: it was never taken. */
+    /* Its memory, which is kept for the next range, or NULL if it was never allocated. */
     char *storage;
     size_t bytes;
-    /* Behind the last byte that may not be zero. */
+    /* The end of the bytes that may not be zero. */
     size_t used;
 };
 
@@ -50,7 +50,7 @@ static struct window *window_of_storage(const char *storage)
     return NULL;
 }
 
-/* Takes memory for a window: less where the browser gives less. */
+/* Allocates memory for a window: less if the browser provides less. */
 static void take_memory(struct window *w)
 {
     for (w->bytes = WINDOW_BYTES; !w->storage && w->bytes > 32 * MiB; w->bytes /= 2)
@@ -81,7 +81,7 @@ void os_unreserve(char *base, size_t bytes)
     w->used = 0;
 }
 
-/* There are no two views of one memory. */
+/* Memory cannot have two views here. */
 char *os_reserve_host_visible(size_t bytes)
 {
     (void)bytes;

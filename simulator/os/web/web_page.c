@@ -1,5 +1,5 @@
-/* What joins the simulation to a page of a browser: what it writes, the end of the program, the
- * journal, and where a call stands in the source. */
+/* Connects the simulation to a web page: its output, the end of the program, the journal, and the
+ * source places of calls. */
 #include "os/os.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "os/web/site.h"
 #include "os/write.h"
 
-/* A page takes all of a text at once. */
+/* A page accepts all of a text at once. */
 bool write_all(int descriptor, const char *text, size_t length)
 {
     return write(descriptor, text, length) == (ssize_t)length;
@@ -28,7 +28,8 @@ void os_web_exits(int status)
 
 /* ---- the journal ---- */
 
-/* There is one file, and it is always open: this descriptor, which the page keeps as a text. */
+/* There is one file, which is always open under this descriptor, and which the page keeps as
+ * text. */
 #define JOURNAL_FD 3
 
 struct os_file {
@@ -61,7 +62,7 @@ void os_flush(os_file *file) { (void)file; }
 
 void os_close(os_file *file) { (void)file; }
 
-/* ---- where a call stands ---- */
+/* ---- source places ---- */
 
 void *os_web_site;
 
@@ -87,7 +88,7 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
     }
 }
 
-/* The call is all of the source that a page has. */
+/* The call is the only source that a page has. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
 {
     const struct os_web_site *site = loc->site;
