@@ -1,5 +1,5 @@
-/* Small programs, one a run: behaviour CASE [ARGUMENT...]. Each prints what happened, one fact a
- * line; simulator/tests/unit/simulator.bats says what it must be. */
+/* Small programs, one in each run: behaviour CASE [ARGUMENT...]. Each prints what happened, one
+ * fact a line, and simulator/tests/unit/simulator.bats compares that. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -49,7 +49,7 @@ static int first(int argc, char **argv)
     return 0;
 }
 
-/* What the default pool reserves for a byte, and for allocations of 40 MiB in all. */
+/* Prints what the default pool reserves for a byte, and for allocations of 40 MiB in all. */
 static int segments(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -118,7 +118,7 @@ static int closed_gate(int argc, char **argv)
     return cudaStreamSynchronize(s); /* the wait */
 }
 
-/* Exports a pool so often, and closes the first descriptors. */
+/* Exports a pool this many times, and closes the first descriptors. */
 static int exports(int argc, char **argv)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -160,7 +160,7 @@ static int seconds(int argc, char **argv)
     cudaEventCreate(&b);
     cudaMalloc(&p, 64 * MiB);
     volatile int *gate = new_gate();
-    /* So that the host's own time is not between the events. */
+    /* A hold keeps the host's own time from between the events. */
     launch_hold(gate, s);
     cudaEventRecord(a, s);
     cudaMemsetAsync(p, 1, 64 * MiB, s);
@@ -174,7 +174,7 @@ static int seconds(int argc, char **argv)
     return cudaFreeHost((void *)gate);
 }
 
-/* ---- touching what is not the host's; processes ---- */
+/* ---- touching memory that is not the host's; processes ---- */
 
 static int touch(int argc, char **argv)
 {
@@ -217,7 +217,7 @@ static int in_fork(int argc, char **argv)
     return 0;
 }
 
-static int fork_first(int argc, char **argv) /* before the first call a fork is fine */
+static int fork_first(int argc, char **argv) /* before the first call a fork is allowed */
 {
     (void)argc, (void)argv;
     pid_t child = fork();
@@ -320,7 +320,7 @@ static int legacy(int argc, char **argv)
 
 static int rounds = 200;
 
-/* Each fills and reads back a block; what it reads must be its own. */
+/* Each thread fills and reads back a block, whose contents must be its own. */
 static void *one_thread(void *argument)
 {
     int number = (int)(intptr_t)argument, wrong = 0;
@@ -376,7 +376,7 @@ static int threads(int argc, char **argv)
     return 0;
 }
 
-/* Calls while another thread's call waits; then what that waits for comes. */
+/* Makes calls while another thread's call waits, and then ends what that waits for. */
 static void *other_calls(void *gate)
 {
     size_t free_bytes = 0, total = 0;
@@ -402,12 +402,12 @@ static int meanwhile(int argc, char **argv)
     return 0;
 }
 
-/* ---- a host that sleeps, and one that the simulated device keeps waiting ---- */
+/* ---- a host that sleeps, and one that waits for the lock ---- */
 
 static volatile int begins, asked;
 
-/* Has the simulated device to itself for tens of milliseconds. All its memory has been used before
- * and goes back later: for that, the system lets threads wait. */
+/* Keeps the simulated device busy for tens of milliseconds. All its memory has been used and is
+ * given back later, and for that the system makes threads wait. */
 static void *long_call(void *to)
 {
     void *from = malloc(256 * MiB);
@@ -431,8 +431,8 @@ static void compute(unsigned milliseconds)
            < milliseconds);
 }
 
-/* A fill is pending, for as long as the host computes between two calls. What it has computed
- * before does not count. */
+/* A fill is pending while the host computes between two calls. What it computed before must not
+ * count. */
 static int computing(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -457,7 +457,7 @@ static void *computes_first(void *unused)
 }
 
 /* A fill is pending. The host waits for a thread that has just begun and is kept from its first
- * call, as on a machine that is busy. */
+ * call, as on a busy machine. */
 static int begun(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -480,7 +480,7 @@ static long microseconds(void)
     return now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* How long the thread has neither computed nor waited for a processor. */
+/* Returns how long the thread has neither computed nor waited for a processor. */
 static long slept_so_far(void)
 {
     struct timespec computed;
@@ -494,15 +494,15 @@ static long slept_so_far(void)
     return microseconds() - computed.tv_sec * 1000000 - computed.tv_nsec / 1000 - waited / 1000;
 }
 
-/* On a machine that is busy a sleep may be over before the thread has come to sleep at all. */
+/* On a busy machine a sleep may be over before the thread has really slept. */
 static void sleep_for(long us)
 {
     for (long end = slept_so_far() + us; slept_so_far() < end;)
         usleep((unsigned)us);
 }
 
-/* A copy is pending. The host rests for less than is noticed, touches what the copy writes, and has
- * to wait until the device has time for that; it asks; then it sleeps, and asks again. */
+/* A copy is pending. The host rests too briefly to be noticed, touches what the copy writes, and
+ * waits until the device has time for that; it queries; then it sleeps, and queries again. */
 static int kept(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -517,7 +517,7 @@ static int kept(int argc, char **argv)
     pthread_create(&thread, NULL, long_call, other);
     while (!begins)
         continue;
-    /* A loaded machine may let it sleep for longer. */
+    /* A loaded machine may let the thread sleep for longer. */
     for (long rest = 1000; rest > 300;) {
         cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
         rest = -microseconds();
@@ -542,8 +542,8 @@ static int kept(int argc, char **argv)
 
 /* ---- after a fault ---- */
 
-/* Three kernels on memory that has gone back, and behind them, in this stream and in another,
- * copies into pinned memory. */
+/* Runs three kernels on memory that was given back, followed, in this stream and another, by copies
+ * into pinned memory. */
 static int after_fault(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -589,8 +589,8 @@ static void say_pool(int device)
            pool == current ? "" : "not ");
 }
 
-/* Everything is left as it is, and a copy is pending; then the device is reset, perhaps one of two.
- * ARGUMENT: what is done afterwards. */
+/* Leaves everything as it is with a copy pending, and resets the device, perhaps one of two.
+ * ARGUMENT says what is done afterwards. */
 static int reset(int argc, char **argv)
 {
     void *block, *plain, *pinned;
@@ -640,8 +640,8 @@ static int unsupported(int argc, char **argv)
     return 0;
 }
 
-/* Two streams write the same bytes, and nothing orders them; the host has waited for the first
- * one's allocation. */
+/* Two streams write the same bytes in no order. The host has waited for the first one's
+ * allocation. */
 static int unordered(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -656,7 +656,7 @@ static int unordered(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
-/* Ways to learn that work is over, each of them twice: what is over already is no news. */
+/* Ways to learn that work is over, each twice, because the second time must be no news. */
 static int learns(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -690,7 +690,7 @@ static int learns(int argc, char **argv)
     return cudaDeviceSynchronize();
 }
 
-/* Work on the inside of an allocation, at its start, and on memory of no allocation. */
+/* Work on the inside of an allocation, on its start, and on memory outside of allocations. */
 static int inside(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -709,7 +709,7 @@ static int inside(int argc, char **argv)
     return 0;
 }
 
-/* Enough calls for a journal of more than a MiB. */
+/* Makes enough calls for a journal of more than a MiB. */
 static int long_journal(int argc, char **argv)
 {
     (void)argc, (void)argv;
@@ -720,8 +720,9 @@ static int long_journal(int argc, char **argv)
     return 0;
 }
 
-/* COUNT copies, each into a page of its own with an open page behind it: the host may not touch
- * them yet. That twice, with a wait and a touch behind each; then a touch without a wait. */
+/* COUNT copies, each into a page of its own with an open page after it, which the host may not
+ * touch yet. This is done twice with a wait and a touch after each, and then with a touch without a
+ * wait. */
 static int many_copies(int argc, char **argv)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, bytes = 4096;
@@ -744,8 +745,8 @@ static int many_copies(int argc, char **argv)
     return 0;
 }
 
-/* COUNT allocations of pinned memory, of one to three pages, at a time; what is allocated where
- * another was freed reads as zero. */
+/* COUNT allocations of pinned memory, of one to three pages, at a time. Memory that reuses a freed
+ * place must read as zero. */
 static int many_pinned(int argc, char **argv)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, other = 0;
@@ -758,7 +759,7 @@ static int many_pinned(int argc, char **argv)
             }
         for (size_t i = 0; i < count; i++)
             other += p[i][0] != (round && i % 2 ? 0 : round);
-        /* From the other end, and every other one first. */
+        /* Frees from the other end, and every second one first. */
         for (size_t i = count; i--;) {
             p[i][0] = 1;
             if (i % 2 || round) {
@@ -803,8 +804,8 @@ static void send_and_say(void)
         raise(SIGSEGV);
 }
 
-/* A program with a handler of its own for SIGSEGV: plain or informed, older than the first call, or
- * plain, and a signal is sent first; or one that passes a signal on to whom it found there. */
+/* A program with its own handler for SIGSEGV: plain or with information, older than the first call,
+ * or plain with a signal sent first; or one that passes a signal on to the earlier handler. */
 static int own_handler(int argc, char **argv)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
@@ -833,7 +834,7 @@ static int own_handler(int argc, char **argv)
     return 0;
 }
 
-/* The program takes all mappings that Linux allows, and gives them back. */
+/* Takes all mappings that Linux allows, and gives them back. */
 static int no_mappings(int argc, char **argv)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page << 17;
@@ -857,7 +858,7 @@ static int no_mappings(int argc, char **argv)
     return 0;
 }
 
-/* There is no more memory for what the simulated device itself keeps. */
+/* Takes the memory that the simulated device itself needs. */
 static int no_memory(int argc, char **argv)
 {
     struct rlimit none = {0, 0};
@@ -872,7 +873,8 @@ static int no_memory(int argc, char **argv)
     return 0;
 }
 
-/* COUNT pools at a time, on two devices, with an allocation in each; then BYTES from the last. */
+/* COUNT pools at a time, on two devices, with an allocation in each; then BYTES from the last
+ * one. */
 static int many_pools(int argc, char **argv)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0;
@@ -906,7 +908,7 @@ static int many_pools(int argc, char **argv)
     return 0;
 }
 
-/* One allocation of each kind stays at the end. */
+/* Leaves one allocation of each kind at the end. */
 static int leaks(int argc, char **argv)
 {
     (void)argc, (void)argv;

@@ -1,4 +1,5 @@
-/* Stream capture: what it forbids, in which mode, to whom. One function for each rule. */
+/* Stream capture: what it forbids, in which mode, and to which threads and streams. One function
+ * for each rule. */
 #include "captures.h"
 
 #include <pthread.h>
@@ -26,8 +27,8 @@ static void not_while_capturing(void)
     ends_invalid(s);
 }
 
-/* Assumed, since no recording holds it: a copy between two devices is captured as cudaMemcpyAsync,
- * and refused as cudaMemcpyPeerAsync. */
+/* Assumed, since there is no recording: a copy between two devices is captured as cudaMemcpyAsync,
+ * and rejected as cudaMemcpyPeerAsync. */
 static void peer_copies(void)
 {
     char *near, *far;
@@ -47,7 +48,7 @@ static void peer_copies(void)
     OK(cudaFree(far));
 }
 
-/* A wait is unsafe, also for a stream that nobody captures. */
+/* A wait is unsafe even for a stream that is not captured. */
 static void waits(void)
 {
     static const enum cudaStreamCaptureMode strict[] = {cudaStreamCaptureModeGlobal,
@@ -62,7 +63,7 @@ static void waits(void)
     }
     begin(s, cudaStreamCaptureModeRelaxed);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(s));
-    /* The capture is invalid by now: the same result. */
+    /* The capture is invalid by now, so the result is the same. */
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(s));
     ends_invalid(s);
 }
@@ -77,7 +78,7 @@ static void unsafe_calls(void)
     OK(cudaDeviceGetDefaultMemPool(&pool, 0));
     OK(cudaGraphCreate(&other_graph, 0));
     OK(cudaMallocAsync(&block, 64, t));
-    /* Pools: all but asking for the default and the current one. */
+    /* Pools: everything but the queries for the default and the current one. */
     begin(s, cudaStreamCaptureModeGlobal);
     IS(cudaErrorStreamCaptureUnsupported,
        cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
@@ -107,7 +108,7 @@ static void unsafe_calls(void)
     OK(cudaMemcpy(memory, pinned, 4, cudaMemcpyHostToDevice));
     SAME(0, ends_well(s));
     begin(s, cudaStreamCaptureModeRelaxed);
-    /* No graph inside a graph this way. */
+    /* A graph cannot be launched into a graph. */
     IS(cudaErrorStreamCaptureUnsupported, cudaGraphLaunch(exec, s));
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeGlobal);
@@ -128,7 +129,7 @@ static void unsafe_calls(void)
     IS(cudaSuccess, cudaMalloc(&p, 64));
     IS(cudaSuccess, cudaFree(p));
     SAME(0, ends_well(s));
-    begin(s, cudaStreamCaptureModeGlobal); /* the thread's own mode lifts it */
+    begin(s, cudaStreamCaptureModeGlobal); /* the thread's own mode permits it */
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     OK(cudaThreadExchangeStreamCaptureMode(&mode));
     SAME(cudaStreamCaptureModeGlobal, mode);
@@ -171,7 +172,7 @@ static void threads(void)
     ends_invalid(s);
     begin(s, cudaStreamCaptureModeThreadLocal);
     run_thread(in_a_thread, &(cudaError_t){cudaSuccess});
-    /* The wrong thread ends it all the same. */
+    /* The call from the wrong thread ends the capture all the same. */
     run_thread(end_in_a_thread, NULL);
     SAME(cudaStreamCaptureStatusNone, status(s));
 }
@@ -183,7 +184,7 @@ static void legacy_stream(void)
     IS(cudaErrorStreamCaptureImplicit, cudaStreamIsCapturing(0, &answer));
     IS(cudaErrorStreamCaptureImplicit,
        cudaStreamGetCaptureInfo(0, &answer, NULL, NULL, NULL, NULL, NULL));
-    SAME(cudaStreamCaptureStatusActive, status(blocking)); /* a question invalidates nothing */
+    SAME(cudaStreamCaptureStatusActive, status(blocking)); /* a query invalidates nothing */
     IS(cudaErrorStreamCaptureImplicit, cudaMemsetAsync(memory, 0, 4, 0));
     ends_invalid(blocking);
     begin(blocking, cudaStreamCaptureModeRelaxed);
@@ -199,7 +200,7 @@ static void legacy_stream(void)
     OK(cudaEventRecord(event, s));
     IS(cudaErrorStreamCaptureImplicit, cudaStreamWaitEvent(0, event, 0));
     ends_invalid(s);
-    /* A non-blocking stream does not tie the legacy one. */
+    /* A non-blocking stream does not affect the legacy stream. */
     begin(s, cudaStreamCaptureModeRelaxed);
     IS(cudaSuccess, cudaMemsetAsync(memory, 0, 4, 0));
     IS(cudaSuccess, cudaStreamSynchronize(0));

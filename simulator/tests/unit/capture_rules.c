@@ -1,5 +1,5 @@
-/* Stream capture: what becomes a node, which streams take part, how it ends. One function for each
- * rule. */
+/* Stream capture: what becomes a node, which streams take part, and how it ends. One function for
+ * each rule. */
 #include "captures.h"
 
 static void beginning_and_end(void)
@@ -13,7 +13,7 @@ static void beginning_and_end(void)
     SAME(cudaStreamCaptureStatusNone, status(t));
     SAME(0, ends_well(s));
     begin(s, cudaStreamCaptureModeGlobal);
-    IS(cudaSuccess, cudaStreamEndCapture(s, NULL)); /* ends it; nobody gets the graph */
+    IS(cudaSuccess, cudaStreamEndCapture(s, NULL)); /* ends it; the graph is lost */
     SAME(cudaStreamCaptureStatusNone, status(s));
 }
 
@@ -37,7 +37,7 @@ static void what_is_captured(void)
     OK(launch_hold(pinned, s));
     OK(cudaLaunchHostFunc(s, nothing, NULL));
     OK(cudaEventRecord(event, s)); /* no node */
-    /* Runs past the block's end; the capture goes on. */
+    /* The memset runs past the block's end, and the capture continues. */
     IS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 2 * MiB, cudaMemcpyHostToDevice, s));
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphGetNodes(graph, NULL, &count));
@@ -70,7 +70,7 @@ static void callbacks(void)
     OK(cudaStreamSynchronize(s));
 }
 
-/* A capture looks at no kernel's arguments: a hold without a gate is a node, too. */
+/* A capture checks no kernel's arguments, so a hold without a gate is a node, too. */
 static void hold_without_gate(void)
 {
     size_t count = 0;
@@ -82,8 +82,8 @@ static void hold_without_gate(void)
     OK(cudaGraphDestroy(graph));
 }
 
-/* A capture looks at no memset's range, instantiating does: for graph memory the steps count, for
- * other memory the block. */
+/* Instantiating, not capturing, checks a memset's range: graph memory by segments, other memory by
+ * the block. */
 static void memset_ranges(void)
 {
     cudaGraphExec_t exec;
@@ -105,8 +105,8 @@ static void memset_ranges(void)
     OK(cudaGraphExecDestroy(exec));
 }
 
-/* Streams may be destroyed: the one where the capture began takes it along, work of another counts
- * as not joined. */
+/* Destroying the stream in which the capture began ends the capture. Work of another destroyed
+ * stream counts as not joined. */
 static void destroyed_streams(void)
 {
     cudaStream_t u;
@@ -125,7 +125,7 @@ static void destroyed_streams(void)
     IS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(s, &graph));
 }
 
-/* s forks to t by an event; t works; `back`: and joins again. */
+/* s forks to t by an event, t works and, with `back`, joins again. */
 static void fork_and_join(int back)
 {
     begin(s, cudaStreamCaptureModeGlobal);
@@ -158,7 +158,7 @@ static void several_streams(void)
     fork_and_join(1);
     IS(cudaErrorStreamCaptureUnmatched, cudaStreamEndCapture(t, &graph));
     ends_invalid(s);
-    /* What t is given to do ends the capture of s, too. */
+    /* Work that is given to t changes the end of the capture in s, too. */
     fork_and_join(0);
     IS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(t));
     ends_invalid(s);
@@ -167,7 +167,7 @@ static void several_streams(void)
 static void borders(void)
 {
     begin(s, cudaStreamCaptureModeGlobal);
-    /* Never recorded: nothing to wait for. */
+    /* An event that was never recorded: there is nothing to wait for. */
     OK(cudaStreamWaitEvent(s, other, 0));
     OK(cudaEventRecord(other, t));
     IS(cudaErrorStreamCaptureIsolation, cudaStreamWaitEvent(s, other, 0));
@@ -185,7 +185,7 @@ static void borders(void)
     begin(s, cudaStreamCaptureModeGlobal);
     OK(cudaEventRecord(event, s));
     SAME(0, ends_well(s));
-    /* The capture is over, the event is of it. */
+    /* The capture of the event is over. */
     IS(cudaErrorInvalidValue, cudaStreamWaitEvent(t, event, 0));
     IS(cudaErrorInvalidValue, cudaEventQuery(event));
     begin(s, cudaStreamCaptureModeGlobal);

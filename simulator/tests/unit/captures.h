@@ -1,4 +1,4 @@
-/* For the programs that test captures: streams, events and memory, and how a capture ends. */
+/* For programs that test captures: streams, events, memory, and the end of a capture. */
 #ifndef CAPTURES_H
 #define CAPTURES_H
 
@@ -23,7 +23,7 @@ static inline enum cudaStreamCaptureStatus status(cudaStream_t stream)
     return answer;
 }
 
-/* The capture of this stream has been invalidated: it ends with this, and without a graph; then the
+/* Expects the stream's invalidated capture to end with this error and without a graph. Then the
  * stream works as before. */
 static inline void ends_invalid(cudaStream_t stream)
 {
@@ -46,7 +46,7 @@ static inline size_t ends_well(cudaStream_t stream)
     return nodes;
 }
 
-/* Runs these one after the other, each with idle streams; the exit status. */
+/* Runs these cases in order, each with idle streams. Returns the exit status. */
 static inline int run_all(void (*const *rules)(void), size_t count)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));

@@ -1,4 +1,4 @@
-/* What a device says of itself, and how much work it takes: device NAME. */
+/* What a device says about itself, and how much work it accepts: device NAME. */
 #define _GNU_SOURCE
 #include "expect.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- attributes and properties ---- */
 
-/* Each field that has an attribute, and the attribute; as the documentation pairs them. A program
+/* Each field with an attribute, and the attribute, as the documentation pairs them. A program
  * computes its launches from either. */
 #define PAIRS(PAIR)                                                                      \
     PAIR(MaxThreadsPerBlock, maxThreadsPerBlock)                                         \
@@ -167,7 +167,7 @@ static void limits(void)
     SAME(8388608, value);
 }
 
-/* Documented: it makes no device current. */
+/* Documented: the call makes no device current. */
 static void init(void)
 {
     int device = -1;
@@ -202,14 +202,14 @@ static void attach(void)
     OK(cudaFree(plain));
 }
 
-/* ---- how much work it takes ---- */
+/* ---- how much work it accepts ---- */
 
-/* Behind a hold. */
+/* After a hold. */
 enum { ROOM = 1021, NODES = 5 };
 static cudaStream_t s;
 static int *gate, *data;
 
-/* What comes after it is pending. */
+/* The work after the hold is pending. */
 static void hold(void)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
@@ -243,7 +243,7 @@ static void full(void)
 
 static void nothing(void *unused) { (void)unused; }
 
-/* Each stream has a queue of its own, and these take no room in any. */
+/* Each stream has its own queue, and these operations take room in none. */
 static void full_otherwise(void)
 {
     cudaStream_t other;
@@ -268,7 +268,7 @@ static void full_otherwise(void)
     OK(cudaStreamDestroy(other));
 }
 
-/* The nodes of a graph take room, one behind the other or not. */
+/* The nodes of a graph take room, whether they form a chain or not. */
 static void launches(int chained, int count)
 {
     struct cudaMemsetParams set = {.elementSize = 4, .width = 4, .height = 1};
@@ -298,7 +298,7 @@ static void full_of_launches(void)
 static void too_many_launches(void) { launches(1, ROOM / NODES + 1); }
 static void too_many_wide_launches(void) { launches(0, ROOM / NODES + 1); }
 
-/* One more than there is room for, and nobody opens the gate. */
+/* Queues one more than there is room for, while the gate stays closed. */
 static void too_full(void)
 {
     hold();
@@ -314,7 +314,7 @@ static void *opens(void *unused)
     return NULL;
 }
 
-/* The host goes on when there is room, and the work is done in its order. */
+/* The host continues when there is room, and the work is done in order. */
 static void waits_for_room(void)
 {
     pthread_t other;

@@ -1,4 +1,4 @@
-/* For the programs that test the simulated device: the expectation stands beside the call. */
+/* For programs that test the simulated device: each expectation is next to its call. */
 #ifndef EXPECT_H
 #define EXPECT_H
 
@@ -12,21 +12,21 @@
 
 static int wrong;
 
-/* Of a program that is called with the name of one case. */
+/* For a program that is called with the name of a case. */
 struct named_case {
     const char *name;
     void (*run)(void);
 };
 
-/* The call returns this. */
+/* Expects that the call returns this. */
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
-/* The call succeeds, or nothing after it means anything. */
+/* Expects success, without which later results mean nothing. */
 #define OK(call)                                                \
     do {                                                        \
         if (is(__FILE__, __LINE__, #call, (call), cudaSuccess)) \
             exit(1);                                            \
     } while (0)
-/* The two numbers are equal. */
+/* Expects two equal numbers. */
 #define SAME(expected, value) \
     same(__FILE__, __LINE__, #value, (unsigned long long)(value), (unsigned long long)(expected))
 

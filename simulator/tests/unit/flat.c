@@ -1,13 +1,13 @@
-/* Does the simulated device's memory stay flat? A round does something and undoes it; after ten
- * times as many rounds the process may be no larger.
+/* Tests that the simulated device's memory stays flat. A round does something and undoes it, and
+ * after ten times as many rounds the process may not be larger.
  *
- *   flat             the cases' names
- *   flat CASE N      N rounds, a look at the process's memory, 9 N rounds more, a second look.
- *                    Status 1 when it has grown.
+ *   flat             prints the cases' names
+ *   flat CASE N      runs N rounds, measures the process's memory, runs 9 N rounds more, and
+ *                    measures again. Status 1 if it has grown.
  *
- * A case is named after what begins and ends in its rounds. Looked at: what malloc has given out,
- * and the addresses in use (VmSize), which also tell of mmap. VmRSS would say less: a page that is
- * touched late is no leak. */
+ * A case is named after what begins and ends in its rounds. It measures what malloc has given out,
+ * and the addresses in use (VmSize), which include mmap. VmRSS would say less, because a page that
+ * is first touched late is no leak. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <malloc.h>
@@ -77,7 +77,7 @@ static void queried(void)
         finish_by_asking();
 }
 
-static void unwatched(void) /* one stream, of which the host never learns anything */
+static void unwatched(void) /* one stream, about which the host learns nothing */
 {
     void *a = NULL;
     NEED(cudaMallocFromPoolAsync(&a, size(), pool, streams[0]));
@@ -85,7 +85,7 @@ static void unwatched(void) /* one stream, of which the host never learns anythi
     NEED(cudaFreeAsync(a, streams[0]));
 }
 
-static void kept_block(void) /* one block is used for ever, by several streams in turn */
+static void kept_block(void) /* one block is used forever, by several streams in turn */
 {
     if (!kept)
         NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, stream(0)));
@@ -121,7 +121,7 @@ static void stream_objects(void)
         NEED(cudaDeviceSynchronize());
 }
 
-/* Nothing waits for what a stream has done that is destroyed. */
+/* No wait covers the work of the destroyed streams. */
 static void streams_unwaited(void)
 {
     for (int i = 0; i < 500; i++) {
@@ -173,7 +173,7 @@ static void pool_objects(void)
     NEED(cudaStreamSynchronize(stream(0)));
 }
 
-/* Access is given to the other device, used by a stream of its own there, and taken. */
+/* The other device is given access, uses it in a stream of its own, and loses it again. */
 static void access_given(void)
 {
     struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "flat: expected a case (flat alone lists them) and a number of rounds\n");
         return 2;
     }
-    /* Else each thread has an arena of its own, which mallinfo2 does not see. */
+    /* Otherwise each thread has its own malloc arena, which mallinfo2 does not count. */
     mallopt(M_ARENA_MAX, 1);
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeDevice};

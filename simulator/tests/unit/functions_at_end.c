@@ -1,5 +1,5 @@
-/* A program that ends with 2000 host functions pending: the simulated device runs them all, and
- * nobody but the thread that ends it. */
+/* A program that ends with 2000 host functions pending. Only the thread that ends it makes the
+ * simulated device run them all. */
 #include "workbook.h"
 
 static void nothing(void *unused) { (void)unused; }

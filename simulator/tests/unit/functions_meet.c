@@ -4,9 +4,9 @@
  * - spins: the thread computes until the function has run
  * - dozes: each function sleeps for 1.5 ms
  * - waits: the function waits until the thread lets it go on
- * - lags: as waits, and then it computes for 60 ms, as if it didn't get its processor
- * - asks: as wakes, and the function makes a call that returns at any time, though none is allowed
- *   there */
+ * - lags: like waits, and then it computes for 60 ms, as if it had lost its processor
+ * - asks: like wakes, and the function makes a call that returns at any time, although no call is
+ *   allowed there */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

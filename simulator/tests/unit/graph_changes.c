@@ -1,5 +1,5 @@
-/* Changes to graphs: graph_changes NAME. What a real device was asked is in
- * simulator/tests/facts/probe-graph-nodes.c ("destroyed_nodes", "updates", "children"). */
+/* Changes to graphs: graph_changes NAME. simulator/tests/facts/probe-graph-nodes.c asked a real
+ * device ("destroyed_nodes", "updates", "children"). */
 #include "expect.h"
 
 #include <stdbool.h>
@@ -69,7 +69,7 @@ static void lists(void)
     end();
 }
 
-/* What is taken away is gone, the rest of the graph and its copies stay. */
+/* What is removed is gone; the rest of the graph and its copies stay. */
 static void taken_away(void)
 {
     cudaGraphNode_t n[4];
@@ -82,7 +82,7 @@ static void taken_away(void)
     IS(cudaErrorInvalidValue, cudaGraphRemoveDependencies(g, &n[1], &n[3], NULL, 1));
     OK(cudaGraphNodeGetDependencies(n[3], NULL, NULL, &count));
     SAME(1, count);
-    /* Edges of other kinds than the ordinary one are for launches that a kernel makes. */
+    /* Edges with data are for launches by a kernel. */
     cudaGraphEdgeData ordinary = {0}, programmatic = {.type = cudaGraphDependencyTypeProgrammatic};
     IS(cudaErrorNotSupported, cudaGraphAddDependencies(g, &n[1], &n[3], &programmatic, 1));
     OK(cudaGraphAddDependencies(g, &n[1], &n[3], &ordinary, 1));
@@ -126,7 +126,7 @@ static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
         .dst = to, .value = value, .elementSize = 4, .width = ints, .height = 1};
 }
 
-/* A change of the executable graph holds for later launches, and one of the graph for later
+/* A change of the executable graph affects later launches, and a change of the graph affects later
  * executable graphs. */
 static void memsets(void)
 {
@@ -153,7 +153,7 @@ static void memsets(void)
     OK(cudaGraphInstantiate(&again, g, 0));
     OK(cudaGraphLaunch(again, s));
     SAME(2, value_at(95));
-    /* Of a memset in rows the address and the value may change. */
+    /* In a memset of rows the address and the value may change. */
     rows.value = 9;
     OK(cudaGraphExecMemsetNodeSetParams(exec, other, &rows));
     rows.height = 2;
@@ -196,7 +196,7 @@ static void copies(void)
     SAME(7, pinned[215]);
     OK(cudaGraphMemcpyNodeSetParams(n, &p));
     OK(cudaGraphMemcpyNodeSetParams1D(n, pinned, data, 4, cudaMemcpyDeviceToHost));
-    /* A copy to the host stays one. */
+    /* A copy to the host remains one. */
     IS(cudaErrorInvalidValue,
        cudaGraphExecMemcpyNodeSetParams1D(exec, n, data + 512, data, 64, cudaMemcpyDefault));
     IS(cudaErrorInvalidValue,
@@ -285,7 +285,7 @@ static void disabled(void)
 
 /* ---- whole updates ---- */
 
-/* memset, memset, copy inside the device: in a line, or the first two beside each other. */
+/* memset, memset, copy inside the device: as a chain, or the first two in parallel. */
 static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
 {
     cudaGraph_t made;
@@ -458,7 +458,7 @@ static void any_parameters(void)
 
 static void CUDART_CB add_one(void *number) { ++*(int *)number; }
 
-/* The same for the other types, in a graph that is made executable only then. */
+/* The same for the other types, in a graph that is instantiated only afterwards. */
 static void all_parameters(void)
 {
     cudaGraphNode_t n[4], empty;
@@ -570,7 +570,7 @@ static void dot_of_each(void)
     n = add(n, &p);
     OK(cudaGraphAddMemFreeNode(&freed, g, &n, 1, p.alloc.dptr));
     OK(cudaGraphDebugDotPrint(g, "each.dot", cudaGraphDebugDotFlagsVerbose));
-    /* What the parameters are is in the addresses, which are other ones each time. */
+    /* The parameters are recognized by their addresses, which differ in each run. */
     FILE *file = fopen("each.txt", "w");
     if (!file)
         exit(2);
@@ -586,7 +586,7 @@ static void dot_of_each(void)
 
 /* ---- graphs in graphs ---- */
 
-/* A graph that sets, one after the other, two pieces of `data`. */
+/* A graph that sets two pieces of `data`, one after the other. */
 static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
 {
     cudaGraph_t made;
@@ -597,8 +597,8 @@ static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
     return made;
 }
 
-/* The work of a child comes in its node's place: after what that depends on, and before what
- * depends on it. The checker would report it otherwise. */
+/* A child's work comes in its node's place: after what the node depends on, and before what depends
+ * on it. Otherwise the checker would report it. */
 static void children(void)
 {
     cudaGraphNode_t n[2], in[2], before, c, after, empty, nested;
@@ -628,7 +628,7 @@ static void children(void)
     SAME(9, value_at(67));
     SAME(5, value_at(68));
     SAME(1, value_at(80));
-    /* The node has a copy: what changes in the first one changes nothing there. */
+    /* The node has a copy, so a change of the first graph changes nothing there. */
     p = set_of(data + 64, 6, 16);
     OK(cudaGraphMemsetNodeSetParams(n[1], &p));
     OK(cudaGraphChildGraphNodeGetGraph(c, &found));
@@ -640,7 +640,7 @@ static void children(void)
     OK(cudaGraphGetNodes(found, in, &count));
     OK(cudaGraphMemsetNodeGetParams(in[1], &p));
     SAME(5, p.value);
-    /* A node of the child is one of the executable graph. */
+    /* A node of the child is a node of the executable graph. */
     p.value = 7;
     OK(cudaGraphExecMemsetNodeSetParams(exec, in[1], &p));
     OK(cudaGraphLaunch(exec, s));

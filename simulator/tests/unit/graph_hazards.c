@@ -1,5 +1,5 @@
 /* Graphs in correct or incorrect order, for the checker: graph_hazards CASE correct|incorrect. The
- * correct one ends with 0, the incorrect one is reported. */
+ * correct one ends with 0, and the incorrect one is reported. */
 #include "expect.h"
 
 #include "kernels.h"
@@ -54,7 +54,7 @@ static void reads(void)
     run();
 }
 
-/* A branch uses an allocation that the other makes. */
+/* A branch uses an allocation that the other branch makes. */
 static void before_allocation(void)
 {
     begin();
@@ -84,7 +84,7 @@ static void free_early(void)
     run();
 }
 
-/* A node uses what the graph has freed. */
+/* A node uses memory that the graph has freed. */
 static void after_free(void)
 {
     begin();
@@ -98,8 +98,8 @@ static void after_free(void)
     run();
 }
 
-/* A stale address, which the graph's second allocation has got: nothing orders the branch that uses
- * it after that allocation. */
+/* A stale address, which the graph's second allocation has now. The branch that uses it is not
+ * ordered after that allocation. */
 static void stale(void)
 {
     int *q;
@@ -130,7 +130,7 @@ static void outside(void)
     run();
 }
 
-/* The stream after the launch, and another that does not wait for it. */
+/* The stream of the launch afterwards, and another one that does not wait for it. */
 static void beside_the_launch(void)
 {
     begin();
@@ -156,7 +156,7 @@ static void beside_a_branch(void)
     OK(launch_add(data + COUNT, 1, COUNT, t));
 }
 
-/* An allocation that outlives its graph is freed in a stream that does not know of the launch. */
+/* An allocation that outlives its graph is freed in a stream that does not wait for the launch. */
 static void outlives(void)
 {
     begin();
@@ -208,7 +208,7 @@ static void freed_before_launch(void)
         OK(cudaGraphLaunch(exec, s));
 }
 
-/* ... and its address is another block's by then. */
+/* ... and another block has its address by then. */
 static void taken_over(void)
 {
     int *q;
@@ -245,7 +245,7 @@ static void by_hand(void)
     OK(cudaGraphLaunch(exec, s));
 }
 
-/* Work before the launch, in its stream or in another; two nodes come first in the graph. */
+/* Work before the launch, in its stream or in another. Two nodes of the graph come first. */
 static void before_the_launch(void)
 {
     struct cudaMemsetParams m = {.dst = data, .elementSize = 4, .width = COUNT, .height = 1};
@@ -259,8 +259,8 @@ static void before_the_launch(void)
     OK(cudaGraphLaunch(exec, correct ? s : t));
 }
 
-/* Two launches of one executable graph, in two streams: always one after the other. Two executable
- * graphs: not. */
+/* Two launches of one executable graph, in two streams, are always ordered. Launches of two
+ * executable graphs are not. */
 static void launched_twice(void)
 {
     cudaGraphExec_t second;
@@ -274,7 +274,7 @@ static void launched_twice(void)
     OK(cudaGraphExecDestroy(second));
 }
 
-/* A free node that no path of edges puts after the allocation. */
+/* A free node that no path of edges orders after the allocation. */
 static void free_first(void)
 {
     struct cudaMemAllocNodeParams m;

@@ -1,4 +1,4 @@
-/* The memory of graphs: which addresses nodes get, how much memory launches take and keep. One
+/* The memory of graphs: which addresses nodes get, and how much memory launches take and keep. One
  * function for each rule. */
 #include "graphs.h"
 
@@ -17,13 +17,12 @@ static void addresses(void)
     SAME(1, r == p); /* after the free */
     add_free(g, b, r);
     add_alloc(g, &beside, MiB, &u);
-    /* Not after it: the address may still be in use. */
+    /* Not after it, so the address may still be in use. */
     SAME(1, u != p && u != q);
     OK(cudaGraphDestroy(g));
 }
 
-/* Which of several free pieces: the smallest that is large enough, else addresses never given
- * out. */
+/* The smallest of several free pieces that is large enough, or else new addresses. */
 static void pieces(void)
 {
     cudaGraph_t g;
@@ -37,11 +36,11 @@ static void pieces(void)
     n = add_free(g, add_free(g, n, p), r);
     n = add_alloc(g, &n, MiB, (void **)&u);
     SAME(1, u == r);
-    /* Fits nowhere, and does not begin in a free piece. */
+    /* Too large for every free piece, and does not begin in one. */
     n = add_alloc(g, &n, 8 * MiB, (void **)&v);
     SAME(1, v == q + MiB);
     OK(cudaGraphDestroy(g));
-    /* Neighbours are one piece if one free comes after the other. */
+    /* Neighbors are one piece if one free comes after the other. */
     for (int in_line = 0; in_line < 2; in_line++) {
         OK(cudaGraphCreate(&g, 0));
         n = add_alloc(g, NULL, MiB, (void **)&p);
@@ -56,8 +55,8 @@ static void pieces(void)
     }
 }
 
-/* A launch takes over memory in its own stream, or when the other launch is over; no event makes
- * it. */
+/* A launch takes over memory in its own stream, or when the other launch is over. No event makes it
+ * do so. */
 static void sharing(void)
 {
     void *a;
@@ -85,7 +84,7 @@ static void sharing(void)
     }
 }
 
-/* A free that does not come after its allocation: after the launch the block is freed all the
+/* A free that is not ordered after its allocation: after the launch the block is freed all the
  * same. */
 static void free_first(void)
 {
@@ -106,7 +105,7 @@ static void free_first(void)
     nothing_left();
 }
 
-/* Where nodes allocate, and what that is. */
+/* Where nodes allocate, and which kind of memory. */
 static void places(void)
 {
     cudaGraph_t g;
@@ -137,7 +136,7 @@ static void places(void)
     OK(cudaGraphDestroy(g));
 }
 
-/* The footprint: graphs in one stream share memory, graphs side by side do not. */
+/* The footprint: graphs in one stream share memory, and parallel ones do not. */
 static void footprint(void)
 {
     enum { COUNT = 4 };
@@ -173,7 +172,7 @@ static void footprint(void)
         if (i == 0)
             SAME(64, reserved());
         OK(cudaEventRecord(event, streams[i]));
-        /* Ordered after the one before: shares. */
+        /* Ordered after the previous launch, so it shares. */
         if (i == 1) {
             SAME(128, reserved());
             OK(cudaStreamWaitEvent(t, event, 0));

@@ -1,5 +1,5 @@
-/* Nodes that are added by a call, as a capture would add them: host functions, events, copies of
- * three dimensions, a program's own kernels; clones, and captures into a graph. */
+/* Nodes added by calls, as a capture would add them: host functions, events, 3D copies, and a
+ * program's own kernels; clones, and captures into a graph. */
 #include "graphs.h"
 
 #include "user_kernels.h"
@@ -48,7 +48,7 @@ static void host_nodes(void)
     OK(cudaGraphDestroy(g));
 }
 
-/* A record in one graph, a wait in another: the host function of the second comes later. */
+/* A record in one graph and a wait in another: the second one's host function comes later. */
 static void event_nodes(void)
 {
     cudaGraph_t g, h;
@@ -104,7 +104,7 @@ static void copy_nodes(void)
     IS(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, g, NULL, 0, &wrong));
     cudaGraphExec_t x = instantiate(g);
     launch(x);
-    SAME(25, to[0][0]); /* the fourth row of the source, from its second column on */
+    SAME(25, to[0][0]); /* the fourth row of the source, from its second column */
     SAME(31, to[0][6]);
     SAME(0, to[0][7]);
     OK(cudaGraphExecDestroy(x));
@@ -168,7 +168,7 @@ static void captured_into(void)
     size_t edges = 0;
     OK(cudaGraphGetEdges(g, NULL, NULL, NULL, &edges));
     SAME(1, edges);
-    /* Once more, without an address for the graph, which stays the program's. */
+    /* Again, without an address for the graph, which remains the program's. */
     OK(cudaStreamBeginCaptureToGraph(s, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
     OK(cudaLaunchHostFunc(s, count_call, &step));
     OK(cudaStreamEndCapture(s, NULL));
@@ -199,7 +199,8 @@ static int refused(void)
     return wrong;
 }
 
-/* Two kernels of one graph write the same bytes. The edge between them is missing: "incorrect". */
+/* Two kernels of one graph write the same bytes. In "incorrect" the edge between them is
+ * missing. */
 static int without_edge(int is_correct)
 {
     cudaGraph_t g;

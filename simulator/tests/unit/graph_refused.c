@@ -1,5 +1,5 @@
-/* A launch that finds no memory leaves nothing behind: what it had taken before it failed, also
- * steps that other work of its stream still used, goes back. */
+/* A launch without enough memory leaves nothing behind: what it took before it failed is given
+ * back, even segments that other work of its stream still used. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Graphs with memory nodes: building, launching, what is refused. One function for each rule. */
+/* Graphs with memory nodes: building, launching, and what is rejected. One function for each
+ * rule. */
 #include "graphs.h"
 
 static void built_by_hand(void)
@@ -56,13 +57,13 @@ static void refused(void)
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, &nodes[3], 1, a));
     /* In another graph as well. */
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));
-    /* No allocation node's. */
+    /* Not of an allocation node. */
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, plain));
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, (char *)a + 512));
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, &a));
     /* Another graph's node. */
     IS(cudaErrorInvalidValue, cudaGraphAddEmptyNode(&node, other, &nodes[0], 1));
-    /* The edge is there. */
+    /* The edge exists. */
     IS(cudaErrorInvalidValue, cudaGraphAddDependencies(g, &nodes[0], &nodes[1], NULL, 1));
     struct cudaMemsetParams past = {
         .dst = (char *)a + 32 * MiB, .elementSize = 1, .width = 33 * MiB, .height = 1};
@@ -88,7 +89,7 @@ static void refused(void)
     IS(cudaErrorInvalidValue, cudaFreeAsync(a, s));
     add_alloc(other, NULL, 64, &b);
     OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, b));
-    /* A free that does not come after its allocation. */
+    /* A free that is not ordered after its allocation. */
     OK(cudaGraphInstantiate(&y, other, 0));
     OK(cudaGraphExecDestroy(y));
     OK(cudaGraphDestroy(other));
@@ -97,7 +98,7 @@ static void refused(void)
     OK(cudaGraphAddEmptyNode(&nodes[0], g, NULL, 0));
     OK(cudaGraphAddEmptyNode(&nodes[1], g, &nodes[0], 1));
     OK(cudaGraphAddDependencies(g, &nodes[1], &nodes[0], NULL, 1));
-    IS(cudaErrorInvalidValue, cudaGraphInstantiate(&y, g, 0)); /* round in a circle */
+    IS(cudaErrorInvalidValue, cudaGraphInstantiate(&y, g, 0)); /* a cycle */
     OK(cudaGraphDestroy(g));
     IS(cudaErrorInvalidValue, cudaGraphCreate(&g, 1));
     IS(cudaErrorInvalidValue, cudaGraphLaunch(NULL, s));
@@ -147,7 +148,7 @@ static void freed_by_another_graph(void)
     cudaGraphNode_t node;
     OK(cudaGraphCreate(&other, 0));
     OK(cudaGraphAddMemFreeNode(&node, other, NULL, 0, a));
-    /* No more in its own. */
+    /* No longer in its own graph. */
     IS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, g, NULL, 0, a));
     OK(cudaGraphInstantiate(&x, g, 0));
     OK(cudaGraphInstantiate(&y, other, 0));
@@ -220,7 +221,7 @@ static void elements_of_two_bytes(void)
     OK(cudaGraphDestroy(g));
 }
 
-/* Destroyed while it runs: the work goes on to its end. */
+/* Destroyed while it runs: its work continues to the end. */
 static void destroyed_early(void)
 {
     void *a;

@@ -1,4 +1,4 @@
-/* For the programs that test graphs: nodes, figures, a small graph. */
+/* For programs that test graphs: nodes, figures, and a small graph. */
 #ifndef GRAPHS_H
 #define GRAPHS_H
 
@@ -51,7 +51,7 @@ static inline cudaGraphNode_t add_memset(cudaGraph_t g, cudaGraphNode_t before, 
     return node;
 }
 
-/* allocate, set every int, copy them to pinned memory, free (or not) */
+/* Allocates, sets every int, copies them to pinned memory, and frees (or not). */
 static inline cudaGraph_t small_graph(void **address, int with_free)
 {
     cudaGraph_t g;

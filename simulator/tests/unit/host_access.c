@@ -1,6 +1,6 @@
-/* What the host touches by itself in memory that host and device share: host_access CASE. The cases
- * of the first list are correct programs; those of the second are incorrect in one place, which the
- * checker reports (locations.bats says in which words). */
+/* Loads and stores of the host in memory that host and device share: host_access CASE. The cases of
+ * the first list are correct programs; those of the second are incorrect in one place, which the
+ * checker reports (locations.bats has the words). */
 #include <pthread.h>
 
 #include "expect.h"
@@ -40,7 +40,7 @@ static cudaMemPool_t pool_of(enum cudaMemAllocationType type, enum cudaMemLocati
     return made;
 }
 
-/* ---- right ---- */
+/* ---- correct ---- */
 
 static void waits(void)
 {
@@ -66,7 +66,7 @@ static void waits(void)
     give();
 }
 
-/* Reading while the device reads; the one half while the device writes the other. */
+/* Reading while the device reads, or one half while the device writes the other. */
 static void beside(void)
 {
     int *m;
@@ -122,7 +122,7 @@ static void other_thread(void)
     give();
 }
 
-/* Blocks that take the place of freed ones, with ends in the middle of a page. */
+/* Blocks that reuse freed memory, with ends in the middle of a page. */
 static void again(void)
 {
     int *b;
@@ -151,15 +151,15 @@ static void managed(void)
     give();
     OK(cudaMemPoolDestroy(made));
     OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
-    a[1] = 1; /* it is there when the call returns */
+    a[1] = 1; /* the bytes are there when the call returns */
     OK(launch_add(a, 1, COUNT, s));
     OK(cudaStreamSynchronize(s));
     SAME(2, a[1]);
     OK(cudaFree(a));
 }
 
-/* A call that writes its answer to where the device may still be writing: not seen, and it does not
- * hang. */
+/* A call that stores its answer where the device may still be writing. This is not seen, and does
+ * not hang. */
 static void answer_into_it(void)
 {
     take(pool, 1);
@@ -169,7 +169,7 @@ static void answer_into_it(void)
     give();
 }
 
-/* ---- wrong ---- */
+/* ---- incorrect ---- */
 
 static void before_allocation(void)
 {

@@ -1,5 +1,5 @@
-/* The host's side: several threads at once, forks in the midst of their calls, sizes that no host
- * has. One function for each rule. */
+/* The host's side: several threads at once, forks in the middle of their calls, and sizes that no
+ * host has. One function for each rule. */
 #define _GNU_SOURCE
 #include "expect.h"
 #include <pthread.h>
@@ -16,7 +16,7 @@ static cudaEvent_t event;
 static atomic_bool over;
 static atomic_int in_kernel, arrived, handled;
 
-/* What a gigantic request costs on the host's clock must not be centuries. */
+/* The cost of a gigantic request on the host's clock must not be centuries. */
 static void sizes(void)
 {
     static char pages[8 * 4096] __attribute__((aligned(4096)));
@@ -34,7 +34,7 @@ static void sizes(void)
     SAME(1, ms > 0 && ms < 60000);
     IS(cudaErrorInvalidValue, cudaHostRegister(pages, SIZE_MAX, 0));
     OK(cudaHostRegister(pages + 8192, 4096, 0));
-    /* Documented: part of it is registered. */
+    /* Documented: part of the range is registered. */
     IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages, sizeof pages, 0));
     IS(cudaErrorHostMemoryAlreadyRegistered, cudaHostRegister(pages + 4096, 8192, 0));
     OK(cudaHostRegister(pages, 8192, 0));
@@ -46,7 +46,7 @@ static void sizes(void)
 
 static int waiter;
 
-/* Does that thread sleep, or wait in a call, so it seems? */
+/* Returns whether that thread seems to sleep or wait in a call. */
 static bool sleeps(int thread)
 {
     char path[64], state = 'R';
@@ -102,7 +102,7 @@ static void *allocates(void *unused)
     return NULL;
 }
 
-/* What each call looks at it looks at under the lock. */
+/* Each call reads its data under the lock. */
 static void copies_beside(void)
 {
     pthread_t thread;
@@ -156,8 +156,8 @@ static void await(atomic_int *flag)
     usleep(20000);
 }
 
-/* A signal comes to a thread that waits in a call until another thread's call is over. Its handler
- * may make a call. */
+/* A thread that waits in a call gets a signal and, in its handler, may make a call, until another
+ * thread's call ends the wait. */
 static void signal_while_waiting(void)
 {
     pthread_t busy, waiting;
@@ -188,15 +188,15 @@ static void *calls_in_child(void *unused)
     return unused;
 }
 
-/* The address sanitizer's allocator may be locked for ever in a child of several threads. */
+/* The address sanitizer's allocator may be locked forever in a child of several threads. */
 #ifdef __SANITIZE_ADDRESS__
 #define CHILD_HAS_THREADS false
 #else
 #define CHILD_HAS_THREADS true
 #endif
 
-/* A child may be made while other threads are in the midst of a call, or wait for that. Its calls
- * return all the same, also in threads of its own. */
+/* A child may be forked while other threads are in a call or wait for one. Its calls return all the
+ * same, even in its own threads. */
 static void forks(void)
 {
     enum { THREADS = 3 };
@@ -227,8 +227,8 @@ static void forks(void)
         pthread_join(threads[i], NULL);
 }
 
-/* What is on its way is the parent's to do: a child that makes calls does not do it again to memory
- * that both share. */
+/* Pending work is the parent's: a child that makes calls does not do it again on memory that both
+ * share. */
 static void fork_with_work(void)
 {
     char *pinned;
@@ -264,8 +264,8 @@ int main(int argc, char **argv)
     sizes();
     destroyed_while_awaited();
     copies_beside();
-    /* The thread sanitizer allows no call in a child of several threads, and holds a signal back
-     * that comes to a thread which waits. */
+    /* The thread sanitizer allows no call in a child of several threads, and delays a signal to a
+     * waiting thread. */
     if (argc < 2) {
         signal_while_waiting();
         forks();

@@ -1,5 +1,5 @@
-/* Vector clocks against plain arrays, some after each of a great number of random steps of streams
- * that record, wait, are synchronized with and give their slots to others.
+/* Compares vector clocks with plain arrays after many random steps of streams that record, wait,
+ * are synchronized with, and give their slots to others.
  *
  *   inside_clocks STEPS SLOTS [SEED]        the slots lie 1, 16 or more apart */
 #define _GNU_SOURCE
@@ -12,7 +12,7 @@
 
 static uint32_t slots;
 
-/* A clock, and what it must hold: one epoch for each stream. */
+/* A clock and its expected contents: one epoch for each stream. */
 struct pair {
     struct vector_clock clock;
     uint64_t epochs[STREAMS];
@@ -29,7 +29,7 @@ static struct {
     bool waited;
 } records[RECORDS];
 static struct pair host;
-/* What the host had at some time, as others were shown it. */
+/* The host's clock at some time, as others were shown it. */
 static struct pair shown;
 
 static uint32_t slot_of(uint32_t stream) { return stream * (slots / STREAMS); }
@@ -92,7 +92,7 @@ static void synchronize(uint32_t stream)
     set(&host, stream, streams[stream].last_seq);
 }
 
-/* The stream's slot is another's: that has nothing yet, as the allocator counts. */
+/* The slot now belongs to another stream, which has nothing yet, as the allocator counts. */
 static void give_slot(uint32_t stream)
 {
     clear(&streams[stream].before);
@@ -123,7 +123,7 @@ static void go_on(void)
     }
 }
 
-/* Do the two agree? A record's clock may have its own epoch or not. */
+/* Returns whether the two agree. A record's clock may or may not have its own epoch. */
 static bool agrees(const struct pair *p, uint32_t own, uint64_t own_epoch)
 {
     uint32_t count = 0, found = 0;
@@ -138,7 +138,7 @@ static bool agrees(const struct pair *p, uint32_t own, uint64_t own_epoch)
     return found == count;
 }
 
-/* Does a search for what `known` lacks find the right slots, in their order? */
+/* Returns whether a search for what `known` lacks finds the right slots in order. */
 static bool differs_as_it_should(const struct pair *p, const struct pair *known)
 {
     uint32_t at = vc_next_beyond(&p->clock, &known->clock, 0);

@@ -1,7 +1,7 @@
-/* Another process while it ends: for the time that Linux takes to free its memory, it is no zombie
- * yet, and an ordinary user cannot open its files any more. It must not be taken for a process that
- * stays and cannot be opened. And a process that ends while it holds a lock that others wait for.
- * Linked with the simulated device's own parts.
+/* Another process while it ends. While Linux frees its memory, it is no zombie yet, but an ordinary
+ * user can no longer open its files. It must not be taken for a process that stays and whose files
+ * cannot be opened. Also a process that ends with a lock that others wait for. Linked with the
+ * simulated device's own parts.
  *
  * Exit status: 0, or 1 with a sentence. */
 #define _GNU_SOURCE
@@ -44,7 +44,7 @@ static void child(int out, int in, bool threads)
     _exit(read(in, &byte, 1) != 0);
 }
 
-/* Returns false when the process was said to stay, though its file could not be opened. */
+/* Returns false if the process was said to stay although its file could not be opened. */
 static bool ends_well(bool threads)
 {
     int from[2], to[2], file, opened = 0;
@@ -80,7 +80,7 @@ static bool ends_well(bool threads)
     return opened >= 10 && !stays;
 }
 
-/* Returns false when a lock that a process left locked is another's. Where nobody gets it, the
+/* Returns false if another process gets a lock that its owner left locked. If none gets it, the
  * program is killed. */
 static bool is_given_on(void)
 {
@@ -93,7 +93,7 @@ static bool is_given_on(void)
     os_shm_lock(lock);
     if (!pid)
         _exit(0);
-    /* The child may come first, and end with it. */
+    /* The child may get it first, and end with it. */
     bool is_own = *lock == os_process();
     os_shm_unlock(lock);
     waitpid(pid, NULL, 0);
@@ -110,7 +110,7 @@ static bool is_given_on(void)
 int main(void)
 {
     alarm(60);
-    /* For root all files can always be opened. */
+    /* Root can always open all files. */
     if (!geteuid() && (setgid(65534) || setuid(65534)))
         return 2;
     prctl(PR_SET_DUMPABLE, 1);

@@ -1,7 +1,7 @@
-/* The ordered tree against a search of all nodes, after every one of a great number of random
- * steps: the first under a limit, the next in order, all under a limit, the last up to a key, and
- * the tree's own laws. With few keys the ages decide, with many the keys; some nodes come back with
- * an old age.
+/* Compares the ordered tree with a search of all nodes after each of many random steps: the first
+ * under a limit, the next in order, all under a limit, and the last up to a key. Also checks the
+ * tree's invariants. With few keys the ages decide, with many the keys; some nodes return with an
+ * old age.
  *
  *   inside_fit STEPS KEYS [SEED] */
 #define _GNU_SOURCE
@@ -22,8 +22,8 @@ static bool is_before(const struct tree_node *a, const struct tree_node *b)
     return a->key != b->key ? a->key < b->key : a->age < b->age;
 }
 
-/* The first in order behind `after` (NULL: of all) with at least this key and a value of at most
- * `limit`. */
+/* Returns the first node in order after `after` (NULL: of all) with at least this key and a value
+ * of at most `limit`. */
 static struct tree_node *search(const struct tree_node *after, uint64_t key, uint64_t limit)
 {
     struct tree_node *first = NULL;
@@ -36,7 +36,7 @@ static struct tree_node *search(const struct tree_node *after, uint64_t key, uin
     return first;
 }
 
-/* The last in order with at most this key. */
+/* Returns the last node in order with at most this key. */
 static struct tree_node *search_last(uint64_t key)
 {
     struct tree_node *last = NULL;
@@ -48,7 +48,8 @@ static struct tree_node *search_last(uint64_t key)
     return last;
 }
 
-/* Does tree_find_all return each node up to the limit once, and whether there are others? */
+/* Returns whether tree_find_all returns each node up to the limit once, and whether there are
+ * others. */
 static bool finds_all(uint64_t limit)
 {
     static struct tree_list list;
@@ -72,7 +73,7 @@ static bool finds_all(uint64_t limit)
 
 static size_t some_key(uint32_t keys) { return ALIGNMENT * (1 + pick(keys)) * (pick(2) ? 1 : 77); }
 
-/* An age that no node has: even and new, or odd and anywhere among the old ones. */
+/* Returns an unused age: even and new, or odd and anywhere among the old ones. */
 static uint64_t age(void)
 {
     if (pick(10))
@@ -84,7 +85,7 @@ static uint64_t age(void)
     return old;
 }
 
-/* Puts a node that is not in the tree into it, or takes it out. */
+/* Inserts a node that is not in the tree, or removes it. */
 static void change(int i, uint32_t keys)
 {
     struct tree_node *f = &nodes[i].node;

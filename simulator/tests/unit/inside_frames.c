@@ -1,5 +1,5 @@
-/* A frame pointer of a program may be any number: here one points to memory that the address
- * sanitizer has closed. It is linked with the simulated device's own parts. */
+/* A program's frame pointer may be any number. Here one points to memory that the address sanitizer
+ * has closed. Linked with the simulated device's own parts. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 int main(void)
 {
-    /* What looks like a frame: that of its caller, and the address that it returns to. */
+    /* What looks like a frame: the caller's frame and the return address. */
     static _Alignas(16) void *frames[64];
     frames[0] = &frames[32];
     frames[1] = (void *)(uintptr_t)0x1000;

@@ -1,10 +1,10 @@
-/* A random walk over graphs with memory nodes, with every law checked after every step.
+/* A random walk over graphs with memory nodes that checks every invariant after each step.
  *
  *   inside_graphs STEPS [SEED]
  *
- * It is linked with the simulated device's own parts, so that it can ask graph_memory_is_valid.
- * Beside those laws: what the device has given away is what is reserved for graphs; every launch
- * leaves in pinned memory what its graph says. */
+ * It is linked with the simulated device's own parts, so that it can call graph_memory_is_valid. It
+ * also checks that what the device has given away is what is reserved for graphs, and that every
+ * launch leaves in pinned memory what its graph says. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@
 #define STREAMS 4
 #define NODES   24
 
-/* A graph of ours: `left` is the one block that it may leave allocated; `answer` is where its last
- * copy puts `value`. */
+/* A graph of ours: `left` is the block that it may leave allocated, and its last copy stores
+ * `value` at `answer`. */
 static struct made {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -60,7 +60,7 @@ static cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, s
     return node;
 }
 
-/* Some of the nodes before; no two the same. */
+/* Some of the earlier nodes, without duplicates. */
 static size_t choose(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t *chosen)
 {
     size_t n = 0;
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 {
     unsigned long steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) * 2654435761u + 1 : 1;
-    /* Frees and launches are in any stream: it is the memory that is looked at. */
+    /* Frees and launches are in any stream, because only the memory is checked. */
     setenv("SIM_CHECK", "off", 1);
     for (int i = 0; i < STREAMS; i++)
         WANT(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));

@@ -1,4 +1,4 @@
-/* Breaks a law of the simulated device's memory, and makes a call: inside_laws LAW. It is linked
+/* Violates an invariant of the simulated device's memory, and makes a call: inside_laws LAW. Linked
  * with the simulated device's own parts. With SIM_CHECK_LAWS=1 the call ends the process. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Calls an entry function of one room without the lock: inside_unlocked ROOM; with it, when there
- * is a second argument. It is linked with the simulated device's own parts. In a sanitizer build a
- * call without the lock ends the process (simulator/os/needs_lock.h). */
+/* Calls a function of one room without the lock or, with a second argument, with it:
+ * inside_unlocked ROOM. Linked with the simulated device's own parts. In a sanitizer build a call
+ * without the lock ends the process (simulator/os/needs_lock.h). */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* A random walk over pools and cudaMalloc with every law checked after every step.
+/* A random walk over pools and cudaMalloc that checks every invariant after each step.
  *
  *   inside_walk STEPS [SEED]
  *
- * It is linked with the simulated device's own parts, so that it can ask heap_is_valid. Beside the
- * laws of the heaps: `used` is the sum of what live blocks asked for; the devices' free memory is
- * what the heaps have not mapped; every block that the program holds is found, whole. */
+ * It is linked with the simulated device's own parts, so that it can call heap_is_valid. It also
+ * checks that `used` is the sum of what live blocks asked for, that the devices' free memory is
+ * what the heaps have not mapped, and that every block of the program is found whole. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #define STREAMS 5
 #define BLOCKS  400
 
-/* Pool -1: cudaMalloc; -2: of a pool that is destroyed. */
+/* Pool -1: cudaMalloc; -2: a destroyed pool. */
 static struct block {
     char *at;
     size_t bytes;

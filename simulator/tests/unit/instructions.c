@@ -1,11 +1,11 @@
-/* What an instruction of PTX gives, by NVIDIA's "PTX ISA". Each case is a kernel of its own, with
- * 32 threads. They are registered by hand, so that a machine without nvcc tries them, too.
- * instructions values: all cases. instructions printf: what a kernel prints. */
+/* The results of PTX instructions, by NVIDIA's "PTX ISA". Each case is a kernel of its own with 32
+ * threads, registered by hand, so that a machine without nvcc tests them, too. instructions values:
+ * all cases. instructions printf: what a kernel prints. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
 
 /* In each kernel %r7 is the lane, [%d7] the lane's place in the result, and %d0 the value that is
- * stored there. These take it from another register. */
+ * stored there. These take the value from another register. */
 #define R "cvt.u64.u32 %d0, %r0;"
 #define F "mov.b32 %r0, %f0; cvt.u64.u32 %d0, %r0;"
 #define G "mov.b64 %d0, %g0;"
@@ -17,7 +17,7 @@
 /* p and q of a comparison, as two bits. */
 #define BOTH "selp.u32 %r0, 1, 0, %p0; selp.u32 %r1, 2, 0, %p1; or.b32 %r0, %r0, %r1;" R
 #define ODD  "and.b32 %r1, %r7, 1; setp.ne.u32 %p2, %r1, 0;"
-/* An atomic operation on 4 or 8 bytes: what was there, and what is there then. */
+/* An atomic operation on 4 or 8 bytes: the values before and after it. */
 #define ATOMIC4(type, before, operation)                                        \
     "st.global.u32 [%d7], " before "; atom.global." operation "." type " %r0, " \
     "[%d7], "
@@ -344,7 +344,7 @@ static const char says[] =
     "{ .param .b64 a; .param .b64 b; .param .b32 back; st.param.b64 [a], %d3;\n"
     "st.param.b64 [b], %d2; call (back), vprintf, (a, b); } ret; }\n";
 
-/* It prints, and then how many values that were. */
+/* Prints, and then prints the number of values. */
 static void print(void)
 {
     static char text[1 << 14];

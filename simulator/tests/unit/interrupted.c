@@ -1,6 +1,6 @@
-/* A signal comes in the midst of a call, and its handler ends the program or makes a call of its
- * own: interrupted exit|call. Those that come before or after the call, on a loaded machine, do no
- * harm. */
+/* A signal arrives in the middle of a call, and its handler ends the program or makes a call of its
+ * own: interrupted exit|call. On a loaded machine some arrive before or after the call, which does
+ * no harm. */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

@@ -1,5 +1,5 @@
-/* The host waits for a thread that makes a call and ends a millisecond later: it was not away, and
- * a second of work is not over. */
+/* The host waits for a thread that makes a call and ends a millisecond later. The host was not
+ * idle, so a second of work must not have ended. */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"

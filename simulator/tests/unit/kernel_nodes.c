@@ -66,7 +66,7 @@ static void values(void)
     SAME(COUNT - 1, *(size_t *)read.kernelParams[2]);
     SAME(1, read.extra == NULL);
 
-    /* A node that changes leaves the executable graph as it was, and the other way round. */
+    /* A change of a node leaves the executable graph as it was, and the reverse. */
     changed = params(kernel_add(), p, 100, COUNT);
     OK(cudaGraphKernelNodeSetParams(add, &changed));
     run(exec, 5, 7);
@@ -79,7 +79,7 @@ static void values(void)
     OK(cudaGraphInstantiate(&exec, graph, 0));
     run(exec, 105, 105);
 
-    /* Nodes in another order than at the instantiation. */
+    /* The nodes are in another order than at the instantiation. */
     cudaGraphNode_t empty;
     cudaGraphExec_t second;
     OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
@@ -94,7 +94,7 @@ static void values(void)
     OK(cudaGraphDestroy(graph));
 }
 
-/* A node whose pointer was changed is not meant for what had its address when it was made. */
+/* A node with a changed pointer does not refer to what had that address when the node was made. */
 static void changed_pointer(void)
 {
     cudaGraph_t graph;
@@ -213,7 +213,7 @@ static void refused(void)
     OK(cudaGraphDestroy(other));
 }
 
-/* Two nodes that write the same, with an edge between them or without one. */
+/* Two nodes that write the same bytes, with or without an edge between them. */
 static void two_nodes(int correct)
 {
     cudaGraph_t graph;

@@ -1,5 +1,5 @@
-/* Pools in other places than a device's own memory, pools by location, managed memory. One function
- * for each rule. */
+/* Pools in other locations than a device's own memory, pools by location, and managed memory. One
+ * function for each rule. */
 #include "expect.h"
 
 #include "kernels.h"
@@ -98,9 +98,9 @@ static void host_pool(enum cudaMemLocationType location)
     for (int i = 0; i < 4; i++)
         p[i] = i;
     IS(cudaErrorInvalidValue, cudaMemsetAsync(p + 8, 0, 4, s)); /* the device has no access */
-    /* A copy needs none: it takes the block as ordinary host memory,. */
+    /* A copy needs no access, because it treats the block as ordinary host memory, ... */
     OK(cudaMemcpyAsync(d, p, 16, cudaMemcpyDefault, s));
-    /* Which has been copied aside when the call returns. */
+    /* ... which has been copied aside when the call returns. */
     p[3] = 30;
     OK(cudaStreamSynchronize(s));
     OK(cudaMemcpy(check, d, 16, cudaMemcpyDefault));
@@ -128,7 +128,7 @@ static void host_pool(enum cudaMemLocationType location)
     OK(cudaFree(d));
 }
 
-/* Access that another device was given, and is asked for. */
+/* Access that was given to another device, and is queried. */
 static void two_devices(void)
 {
     cudaMemPool_t pool;
@@ -151,7 +151,7 @@ static void two_devices(void)
     OK(cudaMemPoolDestroy(pool));
 }
 
-/* A gate in a host pool, which the device has access to. */
+/* A gate in a host pool to which the device has access. */
 static void gate_in_pool(void)
 {
     cudaMemPool_t pool;
@@ -182,7 +182,7 @@ static void managed_pool(void)
     OK(cudaStreamSynchronize(s));
     attributes(p, cudaMemoryTypeManaged, 1, 1, 1);
     *p = 7;
-    /* Says nothing: everyone may touch managed memory. */
+    /* Has no effect, because every device may touch managed memory. */
     OK(cudaMemPoolSetAccess(pool, &taken, 1));
     OK(launch_add(p, 1, 1, s)); /* s is on device 0 */
     OK(cudaStreamSynchronize(s));
@@ -270,8 +270,8 @@ static void by_location(void)
     OK(cudaMemPoolDestroy(pool));
 }
 
-/* What the process dies of: location_rules touch_freed | touch_device | destroyed. A kernel without
- * access: location_rules no_access. */
+/* Fatal mistakes: location_rules touch_freed | touch_device | destroyed. A kernel without access:
+ * location_rules no_access. */
 static int last_words(const char *what)
 {
     cudaMemPool_t pool;

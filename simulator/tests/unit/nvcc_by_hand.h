@@ -1,4 +1,4 @@
-/* What code compiled by nvcc calls, for programs that call it by hand. */
+/* For programs that make the calls of nvcc's code by hand. */
 #ifndef NVCC_BY_HAND_H
 #define NVCC_BY_HAND_H
 
@@ -25,7 +25,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void 
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                     size_t shared, cudaStream_t stream);
 
-/* A fat binary with one text that is not compressed: what nvcc --compress-mode=none writes. */
+/* A fat binary with one uncompressed text, as nvcc --compress-mode=none writes it. */
 struct binary {
     struct {
         unsigned magic;
@@ -42,7 +42,7 @@ struct binary {
     char text[];
 };
 
-/* Returns a binary with `bytes` bytes, of which a text of PTX is made. */
+/* Returns a binary of `bytes` bytes, from which a text of PTX is made. */
 static inline struct binary *new_binary(const char *bytes, size_t count)
 {
     struct binary *b = calloc(1, sizeof *b + count);

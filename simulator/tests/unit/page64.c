@@ -1,5 +1,5 @@
-/* A system whose pages have 64 KiB, as some of arm64 have, for a program that is started with this
- * library in LD_PRELOAD: what is no multiple of that is refused, as there. */
+/* Imitates a system with pages of 64 KiB, as on some arm64 machines, for a program that is started
+ * with this library in LD_PRELOAD: sizes that are no multiple are rejected, as there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ int mprotect(void *at, size_t bytes, int protection)
     return next(at, up(bytes), protection);
 }
 
-/* One byte for each page, as the system's own has for its smaller ones. */
+/* One byte for each page, as the system does for its smaller pages. */
 int mincore(void *at, size_t bytes, unsigned char *there)
 {
     static int (*next)(void *, size_t, unsigned char *);

@@ -1,5 +1,5 @@
-/* Compiled as a program is that asks for a default stream of its own for each thread: stream 0 is
- * then the calling thread's. */
+/* Compiled like a program that asks for a default stream for each thread: stream 0 is the calling
+ * thread's. */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>

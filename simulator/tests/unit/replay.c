@@ -1,14 +1,14 @@
-/* Replays recorded random walks against the simulated device and counts how far each agrees with
- * the real one. It reads them from its standard input:
+/* Replays recorded random walks on the simulated device and counts how far each agrees with the
+ * real one. It reads them from standard input:
  *
  *   zcat simulator/tests/facts/walks.txt.gz | replay [-v] [PROFILE...]
  *
- * prints a table: for each profile, or for those that are named, the share of steps before the
- * first mismatch. With -v it also prints, for each walk that does not agree to its end, the step,
- * what was expected and what happened.
+ * prints a table: for each profile, or for the named ones, the share of steps before the first
+ * mismatch. With -v it also prints, for each walk that does not agree to its end, the step, what
+ * was expected, and what happened.
  *
- * A step agrees when the error code, reserved, its high mark, used and its high mark are the
- * recorded ones; "and offset": and the new block lies where it lay. The walks were printed by
+ * A step agrees if the error code, reserved and used, and their high marks are the recorded ones,
+ * and for "and offset" also the address of a new block. The walks were printed by
  * simulator/tests/facts/walks.c; `settle` here does what its query_idle_streams does. */
 #include <cuda_runtime_api.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@
 #define STREAMS 3
 #define BLOCKS  400
 
-/* As walks.c numbers them. */
+/* Numbered as in walks.c. */
 static const char *const profiles[] = {"mixed", "small", "large", "capped", "one-stream"};
 enum { PROFILES = sizeof profiles / sizeof *profiles };
 
@@ -48,7 +48,7 @@ static uint64_t get(enum cudaMemPoolAttr attribute)
     return value;
 }
 
-/* An idle stream is asked until it says that it is done; one that waits for a held stream never
+/* An idle stream is queried until it says that it is done; one that waits for a held stream never
  * will. */
 static void settle(void)
 {
@@ -58,7 +58,7 @@ static void settle(void)
             ;
 }
 
-/* Returns the number of its profile. One that is left out is not begun. */
+/* Returns the number of the walk's profile. A walk that is left out does not begin. */
 static unsigned begin_walk(const char *head)
 {
     unsigned profile;
@@ -113,7 +113,7 @@ static void end_walk(void)
     cudaGetLastError();
 }
 
-/* Does what the line says; `moved` is set when a block lies elsewhere than recorded. */
+/* Does what the line says, and sets `moved` if a block has another place than the recorded one. */
 static cudaError_t step(const char *line, bool *moved)
 {
     int s, number;
@@ -126,7 +126,7 @@ static cudaError_t step(const char *line, bool *moved)
         void *p = NULL;
         cudaError_t e = cudaMallocFromPoolAsync(&p, bytes, pool, streams[s]);
         if (e || !recorded) {
-            /* The walk ends here: a real device had no memory for it. */
+            /* The walk ends here, because the real device had no memory for it. */
             if (p)
                 cudaFreeAsync(p, streams[s]);
             return e;
@@ -234,7 +234,7 @@ static void replay(void)
     }
 }
 
-/* The profiles that are named are replayed, or all. */
+/* Replays the named profiles, or all. */
 static void choose(char **names, int count)
 {
     for (int k = 0; k < PROFILES; k++)

@@ -1,6 +1,5 @@
-/* Memory in rows, what is known of managed ranges, and numbers on the PCI bus: rows NAME. What a
- * real device was asked is in simulator/tests/facts/probe-pitch.c; here is what the documentation
- * says,
+/* Memory in rows, queries about managed ranges, and PCI bus addresses: rows NAME.
+ * simulator/tests/facts/probe-pitch.c asked a real device. This tests what the documentation says,
  * and that the bytes arrive. */
 #define _GNU_SOURCE
 #include "expect.h"
@@ -14,8 +13,8 @@ static cudaStream_t s;
 
 /* ---- rows ---- */
 
-/* How many of `height` rows of `pitch` bytes hold `inside` in the columns [from, to) and `between`
- * elsewhere? */
+/* Returns how many of `height` rows of `pitch` bytes have `inside` in the columns [from, to) and
+ * `between` elsewhere. */
 static size_t rows_with(const unsigned char *p, size_t pitch, size_t height, size_t from, size_t to,
                         int inside, int between)
 {
@@ -61,7 +60,7 @@ static void allocations(void)
 
 enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };
 
-/* The bytes of every kind of copy and memset arrive, and those between the rows stay. */
+/* The bytes of every kind of copy and memset arrive, and those between rows are unchanged. */
 static void bytes(void)
 {
     unsigned char *d, *e, *pinned, *pageable = malloc(BYTES);
@@ -82,7 +81,7 @@ static void bytes(void)
     OK(cudaMemcpy2DAsync(pageable + 200, PITCH, e, 100, 100, HEIGHT, cudaMemcpyDeviceToHost, s));
     SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 200, 300, 4, 8));
 
-    /* A pageable source is taken at the call: what the host writes afterwards is not copied. */
+    /* A pageable source is staged at the call: later writes of the host are not copied. */
     memset(pageable, 5, BYTES);
     OK(cudaMemcpy2DAsync(d, PITCH, pageable + 10, PITCH, 20, HEIGHT, cudaMemcpyHostToDevice, s));
     memset(pageable, 6, BYTES);
@@ -98,7 +97,7 @@ static void bytes(void)
     free(pageable);
 }
 
-/* The last row may end with the memory. */
+/* The last row may end where the memory ends. */
 static void ends(void)
 {
     char *d, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -114,7 +113,7 @@ static void ends(void)
     OK(cudaFree(d));
 }
 
-/* Rows that reach round the end of the addresses: this does not return. */
+/* Rows that wrap around the end of the address space: this does not return. */
 static void endless(void)
 {
     char *d;
@@ -258,7 +257,7 @@ static void ranges(void)
     IS(cudaErrorInvalidValue,
        cudaMemRangeGetAttribute(devices, 4, (enum cudaMemRangeAttribute)99, p, MiB));
 
-    /* Advice ends with its allocation, also where the next one has its address. */
+    /* Advice ends with its allocation, even if the next one has the same address. */
     char *again;
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(p));
@@ -354,7 +353,7 @@ static void free_rows(void)
 #define ROWS(to, from, height) \
     cudaMemcpy2DAsync(to, 512, from, 512, 3, height, cudaMemcpyDefault, s)
 
-/* No number of rows keeps the call, which would hold the lock. */
+/* The number of rows must not prolong the call, which holds the lock. */
 static void endless_copies(void)
 {
     static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
@@ -377,7 +376,7 @@ static void endless_copies(void)
     free_rows();
 }
 
-/* One row beyond an allocation that the device may not touch: the pool's memory goes on there. */
+/* One row beyond an allocation that the device may not touch, where the pool's memory continues. */
 static void one_row_more(void)
 {
     make_rows();
@@ -410,8 +409,8 @@ static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
     return (struct cudaPitchedPtr){p, pitch, pitch, height};
 }
 
-/* Of a box of 8 x 4 x 3 bytes in rows of 16, the middle goes to another place: what lies between
- * its rows and slices stays. */
+/* From a box of 8 x 4 x 3 bytes in rows of 16, the middle is copied elsewhere. What is between its
+ * rows and slices is unchanged. */
 static void slices(void)
 {
     unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
@@ -445,7 +444,7 @@ static void slices(void)
     SAME(8 * 4 * 3, copied);
     SAME(2 * 4, set);
     SAME(sizeof got - 8 * 4 * 3 - 2 * 4, left);
-    /* Back, all of it in one. */
+    /* Back, all in one copy. */
     p = (struct cudaMemcpy3DParms){.extent = all, .kind = cudaMemcpyDeviceToHost};
     p.srcPtr = pitched(box, 16, 6);
     p.dstPtr = pitched(host_box, 16, 6);

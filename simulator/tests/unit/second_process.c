@@ -1,5 +1,5 @@
-/* What processes.h promises of a second process when the other side fails: second_process CASE. It
- * includes what a lesson includes, and runs on a GPU, too. */
+/* What processes.h promises a process when the other one fails: second_process CASE. It includes
+ * what a lesson includes, and runs on a GPU, too. */
 #define _GNU_SOURCE
 static unsigned silence = 600; /* far: the machine may be busy */
 #define SILENCE silence
@@ -7,7 +7,7 @@ static unsigned silence = 600; /* far: the machine may be busy */
 #include "processes.h"
 #include "workbook.h"
 
-/* The second ends in the middle, with an error of its own. */
+/* The second process ends in the middle, with an error of its own. */
 static void second_ends(int is_second)
 {
     if (is_second) {
@@ -17,7 +17,7 @@ static void second_ends(int is_second)
     receive_done();
 }
 
-/* The first ends in the middle: the second is receiving. */
+/* The first process ends in the middle, while the second is receiving. */
 static void first_ends(int is_second)
 {
     if (!is_second) {
@@ -27,7 +27,7 @@ static void first_ends(int is_second)
     receive_done();
 }
 
-/* It is killed, which leaves it no time for anything. */
+/* A process is killed, which leaves it no time for anything. */
 static void second_killed(int is_second)
 {
     if (is_second)
@@ -50,7 +50,7 @@ static void both_hear(int is_second)
     receive_done();
 }
 
-/* A message to one that is gone. */
+/* A message to a process that is gone. */
 static void told_too_late(int is_second)
 {
     if (is_second)
@@ -59,7 +59,8 @@ static void told_too_late(int is_second)
     send_done();
 }
 
-/* One records an event that is never reached, and dies while the other's stream waits for it. */
+/* A process records an event that is never reached, and dies while the other's stream waits for
+ * it. */
 static void killed_while_waited_for(int dies)
 {
     cudaEvent_t event;
@@ -90,7 +91,7 @@ static void exporter_killed(int is_second) { killed_while_waited_for(!is_second)
 
 static void importer_killed(int is_second) { killed_while_waited_for(is_second); }
 
-/* Sends bytes and a descriptor beside them, as the solution of lesson 16 does. */
+/* Sends bytes and, with them, a descriptor, as the solution of lesson 16 does. */
 static void send_with_descriptor(const void *data, size_t bytes, int descriptor)
 {
     union control_message control = {.head = {.cmsg_level = SOL_SOCKET,
@@ -106,8 +107,7 @@ static void send_with_descriptor(const void *data, size_t bytes, int descriptor)
         exit(7);
 }
 
-/* A descriptor crosses, and the bytes beside it: what the second writes into it, the first
- * reads. */
+/* A descriptor is sent with bytes: what the second process writes into it, the first one reads. */
 static void descriptor_crosses(int is_second)
 {
     int ends[2];
@@ -139,7 +139,7 @@ static void no_descriptor(int is_second)
     exit(join());
 }
 
-/* A descriptor came, but not beside the bytes that were waited for. */
+/* A descriptor arrived, but not with the expected bytes. */
 static void two_messages(int is_second)
 {
     char text[6] = "hello";

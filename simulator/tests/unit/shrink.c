@@ -1,4 +1,4 @@
-/* Another process makes a shared pool's file shorter; here the same one does: shrink. */
+/* Another process makes a shared pool's file shorter. Here the same process does: shrink. */
 #include "expect.h"
 
 #include <errno.h>

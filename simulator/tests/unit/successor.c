@@ -1,5 +1,5 @@
-/* A stream is destroyed with a free pending, which the host then asks for. A new stream gets its
- * place in the simulated device, and not what it had freed. */
+/* A stream is destroyed with a pending free, for which the host then asks. A new stream gets its
+ * slot in the simulated device, but not what the old one freed. */
 #include "kernels.h"
 #include "workbook.h"
 

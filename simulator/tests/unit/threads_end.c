@@ -1,4 +1,4 @@
-/* Threads that end otherwise than by returning: threads_end cancelled|main. */
+/* Threads that end other than by returning: threads_end cancelled|main. */
 #define _GNU_SOURCE
 #include "kernels.h"
 #include "workbook.h"
@@ -18,7 +18,7 @@ static void *holds(void *unused)
     return NULL;
 }
 
-/* The thread is cancelled while it waits in a call; the others' calls go on. */
+/* The thread is canceled while it waits in a call, and the others' calls continue. */
 static void cancelled(void)
 {
     pthread_t thread;

@@ -1,6 +1,6 @@
-/* Runs a program as strace does, stopping its first thread before and after each system call:
- * traced PROGRAM [ARGUMENT...]. Ends with its exit status, or with 77 and a sentence where no
- * process may trace another. */
+/* Runs a program like strace, stopping its first thread before and after each system call: traced
+ * PROGRAM [ARGUMENT...]. Ends with its exit status, or with 77 and a sentence where no process may
+ * trace another. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
