@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What a device says of itself, and how much work it takes.
+# What a device says about itself, and how much work it accepts.
 
 load ../../../tests/suite
 load programs

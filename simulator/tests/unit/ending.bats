@@ -6,7 +6,7 @@ load programs
 
 setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/ending; }
 
-# says_too_late CASE WORD: each call is refused, one sentence says so, and no leak is reported
+# says_too_late CASE WORD: each call is rejected, one sentence says so, and no leak is reported
 says_too_late() {
     run bounded "$PROGRAMS/ending" "$1"
     [ "$status" = 0 ]

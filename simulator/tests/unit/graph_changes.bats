@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Changes to graphs, and what a graph says of itself.
+# Changes to graphs, and a graph printed as text.
 
 load ../../../tests/suite
 load programs
@@ -26,7 +26,7 @@ setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/gr
 @test "cudaGraphAddNode: a node of each type, and a sentence for one that is not simulated" {
     as_expected graph_changes any_type
     run bounded "$PROGRAMS/graph_changes" no_type
-    # What the node would run does not run.
+    # The disabled node's function does not run.
     [ "$status" = 4 ]
     assert_line --partial "cudaGraphAddNode: a node of this type (13) is not simulated: the call"
 }

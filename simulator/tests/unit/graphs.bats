@@ -17,7 +17,7 @@ setup_file() {
     unlike+='; /default pool/s/reserved [0-9]* used/reserved 0 used/'
     for schedule in "${SCHEDULES[@]}"; do
         SIM_SCHEDULE=$schedule run bounded "$FACTS/one-gpu" graphs
-        # spaces aside: a call is printed as its program writes it
+        # Ignore spaces, because each program prints a call as its source writes it.
         diff -wB <(sed -n '/^## graph memory nodes/,/after trim/p' \
             "$ROOT/simulator/tests/facts/one-gpu.txt" |
             sed "$unlike") <(sed "$unlike" <<<"$output") ||

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The laws of graphs' memory after every step of random walks, and what the sanitizers say of
-# captures, graphs and other locations.
+# The invariants of graphs' memory after each step of random walks, and captures, graphs, and other
+# locations under the sanitizers.
 
 load ../../../tests/suite
 

@@ -9,8 +9,8 @@ setup_file() {
         build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
-# case NAME STATUS: one case of ipc_cases, within its time, ends so; $output is both processes'
-# stdout and stderr
+# case NAME STATUS: runs one case of ipc_cases, which must end in time with this status. $output has
+# both processes' stdout and stderr.
 case_ends() {
     run bounded "$PROGRAMS/ipc_cases" "$1"
     [ "$status" = "$2" ] ||
@@ -21,7 +21,8 @@ case_ends() {
 # ---- recorded ----
 
 @test "two processes on one GPU: the recorded lines" {
-    # it also frees while the other side holds the allocation, which the checker reports: next test
+    # The program also frees while the other side holds the allocation, which the checker reports
+    # (next test).
     SIM_CHECK=off bounded "$FACTS/ipc" >out 2>err
     run diff "$ROOT/simulator/tests/facts/ipc.txt" out
     assert_output ""
@@ -42,7 +43,7 @@ case_ends() {
 
 @test "exporting: the lines that were recorded on one GPU" {
     SIM_CHECK=off bounded "$FACTS/one-gpu" export >out
-    # spaces aside: a call is printed as its program writes it
+    # Ignore spaces, because each program prints a call as its source writes it.
     run diff <(sed -n '/^## export/,/^$/p' "$ROOT/simulator/tests/facts/one-gpu.txt" | sed '/^$/d' |
         tr -d ' ') <(tr -d ' ' <out)
     assert_output ""

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# What the journal says so that its readers infer nothing: which call a line of work belongs to,
-# when the turn of what takes no time came, which two calls a report is about, where a call stands.
+# What the journal says so that its readers need not guess: the call of a line of work, when work
+# that takes no time was reached, the two calls of a report, and the source line of a call.
 
 load ../../../tests/suite
 load own_folder
 
-# build FILE.c [OPTION...]: makes ./program
+# build FILE.c [OPTION...]: compiles ./program
 build() {
     "${CC:-gcc}" -g "${@:2}" -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "$1" \
         "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
@@ -18,7 +18,7 @@ journal() {
     [ "$status" = "${1:-0}" ] || miss "Exit status $status, not ${1:-0}." "$(cat out err)"
 }
 
-# said FILTER LINE...: what jq makes of the whole journal, of `calls` (by number) too
+# said FILTER LINE...: expects this output of jq for the journal; `calls` has its calls by number
 said() {
     run jq -rs '(map(select(.number)) | INDEX(.number)) as $calls | '"$1" journal
     shift
@@ -75,7 +75,7 @@ C
         "add: cudaGraphLaunch 0 0" "copy: cudaMemcpy 0 0" "fill: cudaGraphLaunch 0 0" \
         "fill: launch_fill 0 4" "fill: launch_fill 0 8" "fill: launch_fill 1 12" \
         "fill: launch_fill 1 16" "host function: cudaLaunchHostFunc 0 0" "memset: cudaMemset 0 0"
-    # A call's number says in which order calls began, and each has another.
+    # The numbers of calls are in the order in which they began, and none occurs twice.
     said 'map(.number // empty) as $all | $all == [range(1; 1 + ($all | length))]' true
 }
 
@@ -118,7 +118,7 @@ int main(void)
 C
     build turns.c
     journal
-    # Behind the gate: the free when the fill has ended, the record later, what waits for it then.
+    # After the gate opens: the free when the fill has ended, later the record, then its waiter.
     said '(map(select(.did == "turn")) | INDEX(.of)) as $turns
         | (.[] | select(.op == "fill").finish) as $filled
         | (.[] | select(.call == "cudaEventRecord").number | $turns["\(.)"].t) as $recorded
@@ -186,7 +186,7 @@ C
         "use after free 0: cudaFreeAsync 0 of cudaFreeAsync 1, launch_add 0 of launch_add 1" \
         "unordered writes 1: launch_fill 1 of cudaGraphLaunch 2, launch_add 0 of launch_add 1" \
         "leak 0: null 0 of null null, cudaMalloc 0 of cudaMalloc null"
-    # Of two calls that could be meant, the one whose access it is.
+    # Of two possible calls, the one that made the access.
     said '.[] | select(.did == "hazard" and .unordered) | $calls["\(.earlier)"]
         | select(.call == "launch_fill") | "\(.bytes)"' 4096
 }
@@ -221,7 +221,7 @@ C
         'launch_fill quote".c 70' "cudaFree übung.c 80" "cudaDeviceSynchronize a ?.c 90")"
     grep -q 'written .* at a folder/lines.c:11$' err
     grep -q 'written .* at quote".c:70$' err
-    # Without debug information there is none.
+    # Without debug information there is no line.
     build "a folder/lines.c" -g0
     journal 3
     said 'map(select(.file or .line)) | length' 0
@@ -233,7 +233,7 @@ C
     for program in solutions/06_trim solutions/10_reuse_events; do
         make -s BACKEND=simulator "build/simulator/$program"
         SIM_JOURNAL=$journal bounded "build/simulator/$program" >/dev/null
-        # The call stands there, or up to two lines away: a statement may have several.
+        # The call is on that line or up to two lines away, because a statement may have several.
         run awk '{
             for (words = ""; (getline text <$3) > 0;) line[++n] = text
             close($3)
@@ -313,8 +313,8 @@ C
         # shellcheck disable=SC2086
         SIM_JOURNAL=journal bounded ./program $arguments >out 2>err || status=$?
         assert_equal "$status" 139
-        # In a library it may have the lock of malloc, which a lookup needs: then the last call's
-        # line, whose place nothing has asked for before, has none.
+        # A library may hold malloc's lock, which a lookup needs. So the last call's line, whose
+        # site was not looked up before, has no place.
         said 'map(.n) == [range(0; length)],
             (map(select(.call)) | length, last.call, (map(select(.file == "dies.c")) | length))' \
             true 2402 cudaMalloc "$([ "$arguments" = 1 ] && echo 2401 || echo 2402)"

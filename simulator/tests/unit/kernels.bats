@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Kernels: a program's own, with the function that stands in for each (simulator/user_kernels.h),
-# and nodes of graphs for the kernels of lessons/kernels.h.
+# A program's own kernels, with a C function for each (simulator/user_kernels.h), and graph nodes
+# for the kernels of lessons/kernels.h.
 
 load ../../../tests/suite
 load programs
@@ -75,7 +75,7 @@ setup_file() {
     assert_output '["sim_launch_kernel",2,1,2048,"cudaSuccess"]'
     run jq -c 'select(.op == "multiply other") | [.did, .stream, .allocation, .bytes]' journal
     assert_output '["run",2,1,2048]'
-    # A launch keeps the name that it was given.
+    # A launch has its own copy of its name.
     SIM_JOURNAL=journal "$PROGRAMS/user_kernels" values
     run jq -r 'select(.op) | .op' journal
     assert_line multiply

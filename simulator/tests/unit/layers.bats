@@ -23,7 +23,7 @@ includes() {
             height["graph"] = height["ipc"] = 7
             height["api"] = 8
         }
-        # These stand outside the rooms: two are for programs, one is generated.
+        # These are outside the rooms: two are for programs, and one is generated.
         $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ || $2 == "unmodeled.inc" { next }
         {
             split($1, from, "/")
@@ -45,7 +45,7 @@ includes() {
     # shellcheck disable=SC2016
     assert_equal "$(sort <<<"$output")" \
         "$(sed -nE 's/^\| (`[a-z_.]+` \| [a-z]+ \| [a-z, ]+) \|.*/\1/p' simulator/README.md | sort)"
-    # one that somebody adds is found: a variable, a member, a function that is kept
+    # A new hook is found: a variable, a member, and a function that is stored.
     cp -r simulator "$BATS_TEST_TMPDIR"
     cd "$BATS_TEST_TMPDIR" || return 1
     echo 'extern void (*checker_sees)(int);' >>simulator/check/checker.h
@@ -77,7 +77,7 @@ includes() {
     assert_output ""
 }
 
-# A debugger, a report and a search name a file by its last part: "break memory.c:144".
+# Debuggers, reports, and searches name a file by its last part: "break memory.c:144".
 @test "no two files of simulator/ have the same name" {
     run bash -c "find simulator -path simulator/tests -prune -o -name '*.[ch]' -printf '%f\n' |
         sort | uniq -d"
@@ -90,7 +90,7 @@ includes() {
     assert_line --regexp '^[1-9][0-9]{2} functions assert the lock$'
     run grep -v 'functions assert the lock$' <<<"$output"
     assert_output ""
-    # one that lacks it is named
+    # A function that lacks it is named.
     cp -r simulator "$BATS_TEST_TMPDIR"
     sed -i '/^struct pool \*pool_first/,/^}/{/NEEDS_LOCK/d}' \
         "$BATS_TEST_TMPDIR/simulator/mem/pool.c"
@@ -102,7 +102,8 @@ includes() {
     run python3 simulator/tests/unit/measured.py
     assert_success
     assert_output --regexp '^[1-9][0-9]{2} comments say where something was measured$'
-    # one that names none, one that is not there, a heading for a whole file, a schedule
+    # A comment without a recording, one with a missing recording, a heading for a whole file, and a
+    # schedule of that name.
     mkdir -p "$BATS_TEST_TMPDIR/simulator/room"
     cat >"$BATS_TEST_TMPDIR/simulator/room/a.c" <<'C'
 /* Does something. */

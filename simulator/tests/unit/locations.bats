@@ -35,7 +35,7 @@ END
     "${CC:-gcc}" -shared -fPIC "$ROOT/simulator/tests/unit/page64.c" -ldl -o page64.so
     LD_PRELOAD=./page64.so run bounded "$PROGRAMS/location_rules"
     assert_output "all as expected"
-    # A buffer of pinned memory has its pages to itself, however large they are.
+    # A pinned buffer shares no page with others, however large pages are.
     cat >early.c <<'END'
 #include <cuda_runtime_api.h>
 int main(void)

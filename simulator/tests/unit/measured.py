@@ -8,14 +8,14 @@ from pathlib import Path
 
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "simulator")
 FACTS = Path("simulator/tests/facts")
-# What a lesson printed on a device is a recording, too.
+# A lesson's output on a device is a recording, too.
 EXPECTED = re.compile(r"(tests/lessons/\w+|docs/programs)/expected/")
-# Strings first: what looks like a comment in one is none.
+# Match strings first, because a string may contain what looks like a comment.
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/', re.S)
-# The schedule of that name is no claim.
+# The name of the schedule is not a claim.
 CLAIM = re.compile(r"\bmeasured\b(?!,? instant)", re.I)
 RECORDING = re.compile(r"[\w/-]+\.txt(?:\.gz)?|\bmake (?:bench|scale)\b")
-# A heading speaks for its whole file in these words.
+# With these words a heading names the recording for its whole file.
 FOR_ALL = re.compile(r"\bMeasured, where nothing else is named: (.*)", re.S)
 
 

@@ -9,7 +9,7 @@ FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else "simulator")
 PROTOTYPE = re.compile(
     r"^(?!static|typedef|#)[A-Za-z_][\w *]*?[ *](\w+)\([^;{}]*\)(?: __attribute__\(.*\))?;", re.M
 )
-# What a header says of all its functions, or of one; and of which it says the contrary.
+# What a header says about all of its functions or about one, and about an exception.
 NEEDS = re.compile(r"needs? the lock", re.I)
 EXCEPT = re.compile(r"need the lock, but for (\w+)")
 
@@ -23,7 +23,7 @@ def that_need_it(header):
     """The functions of a header that need the lock, by what it says."""
     heading, _, body = header.read_text().partition("#ifndef")
     heading = flat(heading)
-    # os.h has all kinds of functions: each of them says so.
+    # os.h has functions of both kinds, and each says what it needs.
     whole = NEEDS.search(heading) and header.name != "os.h"
     for found in PROTOTYPE.finditer(body):
         before = body[: found.start()].rstrip()

@@ -11,13 +11,13 @@ setup_file() {
     export NVCC
 }
 
-# compiled FILE.cu [OPTION...]: the program, in ./program
+# compiled FILE.cu [OPTION...]: compiles ./program
 compiled() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
     "$NVCC" -cudart=shared "${@:2}" "$1" -o program
 }
 
-# The program, compiled, finds the simulated device by this alone.
+# The compiled program finds the simulated device only by this variable.
 ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
 
 # gave_up WHAT [SETTING]: what ran last ended with 0, but for this
@@ -40,7 +40,7 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
 
 @test "a kernel runs from PTX that a program registers, also where there is no nvcc" {
     as_expected nvcc_by_hand "$ROOT/simulator/tests/unit/kernels/sums.ptx"
-    # an instruction that is not there is named
+    # An unknown instruction is named.
     sed '0,/add.s32/s//frobnicate.s32/' "$ROOT/simulator/tests/unit/kernels/sums.ptx" >wrong.ptx
     run "$PROGRAMS/nvcc_by_hand" wrong.ptx
     assert_failure
@@ -52,7 +52,7 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     local copy=$BATS_TEST_TMPDIR/copy
     grep -qw avx2 /proc/cpuinfo || skip "this processor has no AVX2"
     (cd "$ROOT" && workbook_copy "$copy")
-    # The processor that is asked has none. Nothing else is compiled again.
+    # The copy believes that the processor lacks it. Only registry.c is compiled again.
     cp -p "$copy/simulator/ptx/warp.h" warp.h
     sed -i 's/__builtin_cpu_supports(.*)/false/' "$copy/simulator/ptx/warp.h"
     touch -r warp.h "$copy/simulator/ptx/warp.h"
@@ -151,7 +151,7 @@ cudaSuccess
     done
 }
 
-# judged CASE KIND WORDS...: order's case under every schedule, as reported() has it
+# judged CASE KIND WORDS...: reported() for this case of `order`, under every schedule
 judged() {
     local schedule words
     for schedule in "${SCHEDULES[@]}"; do
@@ -191,7 +191,7 @@ judged() {
     ran
     assert_success
     assert_output "504 shapes, 0 failed"
-    # One byte more is found each time: once in a report, and then counted.
+    # Each launch touches one byte too many: the first is reported, and the others are counted.
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
     assert_equal "$status" 3
     assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
@@ -306,7 +306,7 @@ C
     done
 }
 
-# The program of the next two tests, in ./program; its argument says which kernel runs.
+# The program of the next two tests, ./program. Its argument chooses the kernel.
 faulty() {
     cat >program.cu <<'C'
 #include <cassert>
@@ -422,7 +422,7 @@ C
     done
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 2
     gave_up "a kernel node was refused"
-    # What ran is not concerned, and neither is what a GPU refuses, too.
+    # Kernels that ran do not matter here, nor launches that a GPU rejects, too.
     for how in 5 6; do
         LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
         assert_success

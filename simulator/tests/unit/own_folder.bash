@@ -1,5 +1,5 @@
-# For tests of the simulated device: each has a folder of its own and no settings. "load own_folder"
-# behind "load ../suite".
+# For tests of the simulated device: each runs in a folder of its own and without settings. Use
+# "load own_folder" after "load ../suite".
 # shellcheck shell=bash
 
 setup_file() { make -s BACKEND=simulator simulator; }

@@ -1,5 +1,5 @@
 # For tests of the simulated device that run C programs of this folder, which are in $PROGRAMS. Each
-# test has a folder of its own and no settings. "load programs" behind "load ../suite".
+# test runs in a folder of its own and without settings. Use "load programs" after "load ../suite".
 # shellcheck shell=bash disable=SC2034,SC2154  # names here and in the tests are for each other
 
 SCHEDULES=(measured instant late random:3)
@@ -9,7 +9,7 @@ FACTS=$ROOT/build/simulator/simulator/tests/facts
 # shellcheck source=simulator/tests/unit/own_folder.bash
 source "${BASH_SOURCE[0]%/*}/own_folder.bash"
 
-# as_expected PROGRAM [ARGUMENT...]: under every schedule it prints that, and nothing else
+# as_expected PROGRAM [ARGUMENT...]: under every schedule it prints only "all as expected"
 as_expected() {
     local schedule
     for schedule in "${SCHEDULES[@]}"; do
@@ -19,8 +19,8 @@ as_expected() {
     done
 }
 
-# reported PROGRAM CASE KIND WORDS...: of the correct case nothing is reported; of the incorrect one
-# this is the first hazard, under every schedule. CASE "": the program has one
+# reported PROGRAM CASE KIND WORDS...: under every schedule, nothing is reported in the correct
+# case, and this hazard first in the incorrect one. CASE is "" if the program has only one.
 reported() {
     local schedule words first
     for schedule in "${SCHEDULES[@]}"; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# What a report names, and whom it reaches: lines and variables of C++, files, the last sentence,
+# What a report names and whom it reaches: lines and variables of C++, files, the last sentence, and
 # streams of two devices.
 
 load ../../../tests/suite
 load own_folder
 
-# build COMPILER FILE [OPTION...]: makes ./program of a file in C or C++, or skips the test
+# build COMPILER FILE [OPTION...]: compiles ./program from C or C++, or skips the test
 build() {
     local compiler=$1 file=$2
     shift 2
@@ -14,7 +14,7 @@ build() {
         "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
 }
 
-# reported: runs ./program, which must end with status 3; its stderr is in $errors
+# reported: runs ./program, which must end with status 3. $errors has its stderr.
 reported() {
     status=0
     timeout --kill-after=1 20 ./program >out 2>err || status=$?
@@ -190,8 +190,8 @@ C
 
 # ---- whom a report reaches ----
 
-# A program that throws its standard error away while it works, as a test runner does for a test
-# that passes.
+# A program that discards its standard error while it works, as a test runner does for a test that
+# passes.
 captured_program() {
     cat >captured.c <<'C'
 #include <cuda_runtime_api.h>
@@ -329,7 +329,7 @@ C
     local how check kind of_journal
     while read -r how kind; do
         check=on
-        # With the checker, it is the checker that reports this one.
+        # With SIM_CHECK on, the checker reports this one.
         [ "$how" != t ] || check=off
         status=0
         SIM_CHECK=$check SIM_JOURNAL=journal ./program "$how" >out 2>err || status=$?
@@ -452,7 +452,7 @@ C
             assert_output --partial "hazard: unordered writes."
             refute_output --partial "only because a host function"
         done
-        # It has slept once, or made calls for longer than a function takes to begin.
+        # The host has slept once, or made calls for longer than a function takes to begin.
         for how in 3 4 5 6; do
             SIM_SCHEDULE=$schedule run bounded ./program $how
             assert_equal "$how $status" "$how 0"
@@ -461,7 +461,7 @@ cudaMemsetAsync at unseen.c:16 (stream 1) only because a host function had begun
 Nothing shows that the host looked at what the function did. If it did not, a wait is missing \
 there; SIM_SCHEDULE=late may report it."
         done
-        # It looks for the flag again and again.
+        # The host polls the flag.
         for how in 7 8 9; do
             SIM_SCHEDULE=$schedule run bounded ./program $how
             assert_equal "$how $status" "$how 0"

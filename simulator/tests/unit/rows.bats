@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Memory in rows, what is known of managed ranges, and numbers on the PCI bus.
+# Memory in rows, queries about managed ranges, and PCI bus addresses.
 
 load ../../../tests/suite
 load programs
@@ -48,7 +48,7 @@ setup_file() {
     as_expected rows slices
 }
 @test "copies and memsets of slices: what is refused, at once" {
-    # A slice that begins behind its memory is reported, too.
+    # A slice that begins after the end of its memory is reported, too.
     SIM_CHECK=off as_expected rows slices_refused
     run bounded "$PROGRAMS/rows" slices_refused
     assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"

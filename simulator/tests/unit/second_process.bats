@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A lesson's second process (processes.h): whatever happens to one of the two, the other says so in
-# a sentence, ends with another status than 0, and nobody stays.
+# A lesson's second process (processes.h): whatever happens to one process, the other says so in a
+# sentence and ends with a status other than 0, and no process is left.
 
 load ../../../tests/suite
 
@@ -16,13 +16,13 @@ none_left() {
     [ -z "$left" ]
 }
 
-# ends CASE STATUS: what both printed is in $output; no process of the case is left
+# ends CASE STATUS: $output has what both printed, and no process of the case is left
 ends() {
     local mark=SECOND_PROCESS=$$.$RANDOM left
     run bounded env "$mark" "$ROOT/build/simulator/simulator/tests/unit/second_process" "$1"
     [ "$status" = "$2" ] || miss "second_process $1: exit status $status, expected $2." "$output" ||
         return
-    # A process that was killed may take a moment.
+    # A killed process may take a moment to end.
     within_reason none_left "$mark" || miss "second_process $1 leaves processes behind: $left"
 }
 

@@ -20,8 +20,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
-# program NAME [ARGUMENT...]: runs it; $output is stdout, $errors stderr, $status the exit status.
-# It has three descriptors, as in a terminal, not those of Bats too: how many there were decides
+# program NAME [ARGUMENT...]: runs it. $output is stdout, $errors stderr, $status the exit status.
+# It gets three descriptors, as in a terminal, without those of Bats, because their number decides
 # when Linux makes a process wait for room for more.
 program() {
     local name=$1 open
@@ -99,7 +99,7 @@ END
     mapfile -t names < <(sed -n 's/^UNMODELLED(\(.*\))$/\1/p' \
         "$ROOT/build/simulator/unmodeled.inc")
     [ "${#names[@]}" -gt 50 ]
-    # The newest that the library of CUDA 13.5 exports; no header declares them.
+    # The newest exports of CUDA 13.5's library, which no header declares.
     local newest="cudaSubgridCreate cudaSubgridWorkerGridCreate cudaSubgridWorksetCreate"
     [[ " ${names[*]} " == *" $newest "* ]]
     SIM_JOURNAL=journal program behaviour unsupported "${names[@]}"
@@ -178,7 +178,7 @@ END
 }
 
 @test "opened by dlopen and closed again, once or in a loop: the program goes on and ends well" {
-    # It is not linked with the library.
+    # This program is not linked with the library.
     "${CC:-gcc}" -std=c11 -isystem "$ROOT/build/cuda/include" \
         "$ROOT/simulator/tests/unit/opened.c" -o opened -ldl
     opened() { # opened CASE STATUS OUTPUT
@@ -392,7 +392,7 @@ END
                 break
             }
         done
-        # How long the function takes when it goes on changes nothing.
+        # The time that the function takes after it continues changes nothing.
         [ "$way" != waits ] || mv journal1 waits
     done
     SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program functions_meet lags
@@ -421,7 +421,7 @@ END
 
 @test "the journal gives reserved as cudaMemPoolGetAttribute does" {
     SIM_CHECK=off SIM_JOURNAL=journal "$facts/one-gpu" first >out 2>err
-    # what the last allocation or free of the pool said is what a following question gets
+    # A query returns what the journal said at the last allocation or free of the pool.
     jq -e -s '
         reduce .[] as $l ({ok: true, asked: 0};
             if $l.reserved and $l.pool != null then .reserved[$l.pool | tostring] = $l.reserved
@@ -543,13 +543,13 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
     assert_failure 3
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:15$'
     assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:20$'
-    # A relative path, which the compiler was told to write, stays.
+    # A relative path that the compiler was told to write is kept.
     cp "a folder/a file.c" top.c
     "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/simulator/tests/litmus" \
         -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
     run ./top
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:15$'
-    # From elsewhere: the last folder and the file. As make compiles, a path from the top.
+    # From another folder: the last folder and the file. With make's flags: a path from the top.
     cd /
     run "$OLDPWD/a folder/a program"
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:15$'
@@ -664,7 +664,7 @@ int main(int count, char **arguments)
 }
 END
     local flags repeats
-    # One line, two calls: the second time the function stands inside of main twice.
+    # One line, two calls: in the second build the function is inlined into main twice.
     for flags in "-O0:2" "-O2 -DTWICE:5"; do
         repeats=${flags#*:}
         # shellcheck disable=SC2086
@@ -711,7 +711,7 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
     done
     program behaviour own-handler sent
     [ "$(sed -n 3p <<<"$output")" = "also where it was sent" ] || complain "sent:" "$output"
-    # The signal comes to it once, and then to nobody.
+    # The program gets the signal once, and then no handler does.
     SIM_SCHEDULE=late program behaviour own-handler passes-on
     [ "$status" = 139 ] || complain "passes-on: exit status $status, not 139."
     [ "$(grep -c '^passed on' <<<"$output")" = 1 ] || complain "passes-on: it prints:" "$output"
@@ -767,7 +767,7 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
     done
 }
 
-# What comes after the reset, is another device's or a pool's, is a leak.
+# Memory allocated after the reset, on another device, or in a pool is a leak.
 @test "cudaDeviceReset waits, leaves the pools as they are, and what it drops is no leak" {
     local before="device 0: threshold set, reserved 32, high 32 MiB, the default pool"
     local schedule

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The simulated device returns what a real one returned: every line of simulator/tests/facts that it
-# models is asked again.
+# The simulated device returns what a real one returned: the programs behind simulator/tests/facts
+# run again, and every line that is modeled is compared.
 
 load ../../../tests/suite
 
@@ -99,9 +99,9 @@ END
 
 @test "probe: pools, events and memory of several processes" {
     SIM_CHECK=off "$probes/probe-ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
-    # where a driver dies, the simulated device ends with 3; where a wait for a process that was
-    # killed hangs, it ends (ipc.bats)
-    # memory of cudaMalloc is not shared between processes
+    # Where a driver crashes, the simulated device ends with 3; where a wait for a killed process
+    # hangs, the wait ends (ipc.bats).
+    # Memory of cudaMalloc is not shared between processes.
     local one='s/^rc 3$/rc 139/
         /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}
         /^== memory$/,$d'
@@ -129,8 +129,8 @@ END
 @test "probe: graphs, their memory and captures" {
     local name
     export SIM_CHECK=off
-    # where a driver dies, the simulated device ends with 3; a graph's addresses begin at some
-    # multiple of 32 MiB
+    # Where a driver crashes, the simulated device ends with 3. A graph's addresses begin at any
+    # multiple of 32 MiB.
     local one='s/^rc 3$/rc 139/'
     local steps='/address alignment/{ if ($NF % 33554432 == 0) $NF = 33554432 } { print }'
     for name in probe-graphs probe-graph-nodes; do
@@ -143,10 +143,10 @@ END
 }
 
 @test "probe: calls that no program should make, with two GPUs" {
-    # where two threads free the same memory at once, a driver dies; here the second is reported
-    # (simulator/tests/litmus/freed_by_two_threads.c).
-    # A launch of a copy from memory that has gone: a driver dies in the launch, the simulated
-    # device when the copy comes
+    # Where two threads free the same memory at once, a driver crashes; here the second free is
+    # reported (simulator/tests/litmus/freed_by_two_threads.c).
+    # In a launch with a copy from memory that was given back, a driver crashes at the launch, and
+    # the simulated device ends when the copy runs.
     local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
     SIM_CHECK=off SIM_DEVICES=2 "$probes/probe-misuse" 2>"$BATS_TEST_TMPDIR/stderr" |
         sed "$one" >"$BATS_TEST_TMPDIR/asked"
@@ -161,7 +161,7 @@ END
 @test "probe: what other people's programs rely on" {
     SIM_CHECK=off "$probes/probe-strangers" >"$BATS_TEST_TMPDIR/strangers" \
         2>"$BATS_TEST_TMPDIR/stderr"
-    # where a driver dies, the simulated device ends with 3 and a sentence
+    # Where a driver crashes, the simulated device ends with 3 and a sentence.
     sed 's/^exit status 3$/signal 11/' "$BATS_TEST_TMPDIR/strangers" >"$BATS_TEST_TMPDIR/asked"
     compare probe-strangers "$BATS_TEST_TMPDIR/asked"
     grep -q 'cudaMallocAsync was given a stream that is destroyed' "$BATS_TEST_TMPDIR/stderr" ||
@@ -202,7 +202,7 @@ END
 }
 
 @test "probe: threads that end with work pending; where a driver hangs, exit status 3" {
-    # 64 MiB are as pending as the 256 that the real device filled
+    # 64 MiB are pending as long as the 256 that the real device filled.
     SIM_CHECK=off bounded "$probes/probe-threads" 64 600 2>"$BATS_TEST_TMPDIR/stderr" |
         sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
     compare probe-threads "$BATS_TEST_TMPDIR/threads"
@@ -238,7 +238,7 @@ ask() {
 
 @test "probe: what calls return while the process ends" { ask ending; }
 
-# Where a driver dies, the simulated device ends with 3 and a sentence.
+# Where a driver crashes, the simulated device ends with 3 and a sentence.
 @test "probe: copies in rows that reach beyond their memory" {
     SIM_CHECK=off bounded "$probes/probe-endless" 2>"$BATS_TEST_TMPDIR/stderr" |
         sed 's/^rc 3$/rc 139/' >"$BATS_TEST_TMPDIR/endless"
@@ -273,7 +273,7 @@ ask() {
 
 @test "probe: a full device gives back what its pools keep" { ask full; }
 
-# What is left of handles and memory is undefined; the simulated device lets it be.
+# What remains of handles and memory is undefined; the simulated device leaves it unchanged.
 @test "probe: a reset, with work pending, after a fault, and what stays" {
     ask reset '/^== old_\(pinned_memory\|stream_used\)/,/^rc/d'
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
-# The laws of the simulated device's insides, after every step of random walks, and what the
-# sanitizers say.
+# The simulated device's invariants after each step of random walks, and under the sanitizers.
 
 load ../../../tests/suite
 

@@ -6,7 +6,7 @@ load own_folder
 
 setup_file() {
     make -s BACKEND=simulator simulator
-    # One argument: how the free is ordered after the fill.
+    # The argument says how the free is ordered after the fill.
     cat >"$BATS_FILE_TMPDIR/program.c" <<'C'
 #include <cuda_runtime_api.h>
 #include <stdio.h>
