@@ -1,20 +1,20 @@
-/* What one allocation and its free cost on the simulated device, beside what they cost on a real
- * one and what glibc's malloc and free take for the same sizes in the same order; and a memset of a
- * part of an allocation. And how long a kernel that nvcc built takes, of a million threads of 20
+/* The cost of an allocation and its free on the simulated device, next to the cost on a real one
+ * and that of glibc's malloc and free for the same sizes in the same order; the cost of a memset of
+ * a part of an allocation; and the time of a kernel built by nvcc, with a million threads of 20
  * instructions each.
  *
  *   bench            the lower quartile of nine rounds. Each measures every line in four new
  *                    processes: as it is, with glibc, without the checker, and with a journal
  *   bench ROUNDS     the same with this many rounds
  *
- * All figures are processor time of the process, that of the system for it too. The journal goes to
- * a file beside this program, which is removed: so its column has what the system takes to write a
- * file: 430 MB a round.
+ * All figures are processor time of the process, including the system's time for it. The journal
+ * goes to a file next to this program, which is removed, so its column includes the time of the
+ * system for writing a file of 430 MB a round.
  *
  * The real device's figures are those of simulator/tests/facts/one-gpu.txt, "timing" (H200, driver
- * 580.159.04, threshold max, no synchronization), which has one allocation at a time. The budgets:
- * with few live allocations half of its 0.76 us, with 100,000 all of it; and of several sizes at
- * most 4 times, with 100,000 at most 1.5 times, what glibc takes. With a journal each takes at most
+ * 580.159.04, threshold max, no synchronization), with one allocation at a time. The budgets: with
+ * few live allocations half of its 0.76 us, and with 100,000 all of it; with several sizes at most
+ * 4 times what glibc takes, and with 100,000 at most 1.5 times. With a journal each takes at most
  * twice as long. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -32,7 +32,7 @@
 #define MiB         ((size_t)1 << 20)
 #define MANY        100000
 #define MOST_ROUNDS 1000
-/* So many pairs write the journal's first 20 MB. */
+/* This many pairs write the journal's first 20 MB. */
 #define ONCE 50000
 #define SEED 88172645463325252u
 
@@ -71,8 +71,8 @@ static size_t size(size_t fixed)
     return fixed ? fixed : classes[pick(8)];
 }
 
-/* Microseconds for one free and one allocation with `live` allocations; each pair replaces one
- * taken at random. */
+/* Returns the microseconds for one free and one allocation with `live` allocations. Each pair
+ * replaces one taken at random. */
 static double pairs(size_t live, size_t fixed, int count)
 {
     for (size_t i = 0; i < live; i++)
@@ -90,7 +90,7 @@ static double pairs(size_t live, size_t fixed, int count)
     return each;
 }
 
-/* The same with malloc and free. */
+/* Does the same with malloc and free. */
 static double pairs_of_glibc(size_t live, size_t fixed, int count)
 {
     for (size_t i = 0; i < live; i++)
@@ -107,8 +107,8 @@ static double pairs_of_glibc(size_t live, size_t fixed, int count)
     return each;
 }
 
-/* Microseconds for one step of a program that does everything: two streams, events, memsets,
- * synchronizations. */
+/* Returns the microseconds for one step of a program that does everything: two streams, events,
+ * memsets, and synchronizations. */
 static double walk(int steps)
 {
     cudaEvent_t e;
@@ -141,8 +141,8 @@ static double walk(int steps)
     return each;
 }
 
-/* Microseconds for one memset of a part of an allocation; nothing is waited for, so that each of
- * them stays of interest to the checker. */
+/* Returns the microseconds for one memset of a part of an allocation. Nothing waits, so all of them
+ * still matter to the checker. */
 static double parts(int count, size_t bytes)
 {
     char *whole;
@@ -162,7 +162,7 @@ static const struct {
     int count;
     const char *real;
     double budget;
-    double budget_glibc; /* how many times what glibc takes; 0: any */
+    double budget_glibc; /* the limit as a multiple of glibc's time; 0: none */
 } lines[] = {
     {"1 KiB, one live", 1, 1024, 50000, "0.77", 0.38, 0},
     {"1 MiB, one live", 1, MiB, 50000, "0.76", 0.38, 0},
@@ -178,9 +178,9 @@ static const struct {
 };
 #define LINES (sizeof lines / sizeof *lines)
 
-/* All lines in this process, which is a new one: whether there is a journal is decided at the first
- * call. What is done once is in none of them: to start addr2line for the journal, or what a file
- * system needs for the first megabytes of a file. */
+/* Measures all lines in this process, which must be new, because the first call decides whether
+ * there is a journal. One-time work counts in no line: starting addr2line for the journal, or what
+ * a file system does for the first megabytes of a file. */
 static void measure(double *figures)
 {
     uint64_t all = UINT64_MAX;
@@ -211,13 +211,13 @@ static void measure_glibc(double *figures)
     }
 }
 
-/* What each round has measured. */
+/* The results of each round. */
 struct column {
     double round[MOST_ROUNDS][LINES];
     int rounds;
 };
 
-/* Another round, in a new process. */
+/* Runs another round in a new process. */
 static void run(void (*what)(double *), const char *variable, const char *value,
                 struct column *column)
 {
@@ -249,8 +249,9 @@ static int by_size(const void *first, const void *second)
     return (a > b) - (a < b);
 }
 
-/* The median has what else the machine did, and the least is a lucky one: with 100,000 live
- * allocations one process takes 0.15 us for a pair, and the next one 0.28. */
+/* The lower quartile: the median includes other load of the machine, and the minimum is luck,
+ * because with 100,000 live allocations one process takes 0.15 us for a pair, and the next one
+ * 0.28. */
 static double lower_quartile(const struct column *column, size_t line)
 {
     double figures[MOST_ROUNDS];
@@ -271,7 +272,7 @@ static const char *verdict(size_t i, double plain, double journal, double glibc)
 
 /* ---- a kernel that nvcc built ---- */
 
-/* What nvcc makes of: if (i < n) y[i] = a * x[i] + y[i]. */
+/* The PTX that nvcc generates for: if (i < n) y[i] = a * x[i] + y[i]. */
 static const char axpy_ptx[] =
     ".version 9.0\n.target sm_75\n.address_size 64\n"
     ".visible .entry axpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)\n{\n"
@@ -287,7 +288,7 @@ static const char axpy_ptx[] =
 /* Its address stands for the kernel. */
 static const char axpy;
 
-/* Processor seconds of one launch, the least of five. */
+/* Returns the processor seconds of one launch, the least of five. */
 static double kernel_seconds(void)
 {
     enum { THREADS = 1 << 20 };
@@ -324,7 +325,7 @@ int main(int argc, char **argv)
     static struct column plain, unchecked, journal, glibc;
     char path[4096];
     snprintf(path, sizeof path, "%s.journal", argv[0]);
-    /* In turns, so that a busy moment of the machine meets all of them. */
+    /* Measures in turns, so that a busy moment of the machine affects all of them. */
     for (int r = 0; r < rounds; r++) {
         run(measure, "SIM_CHECK", "on", &plain);
         run(measure_glibc, "SIM_CHECK", "on", &glibc);

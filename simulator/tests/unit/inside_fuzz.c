@@ -1,16 +1,15 @@
-/* Random programs that do nothing wrong: with the checker on, nothing may be reported, every law
- * holds, and every block keeps what was written to it.
+/* Random correct programs: with the checker on, nothing may be reported, every invariant holds, and
+ * every block keeps what was written to it.
  *
  *   inside_fuzz STEPS [SEED] [EVERY] [THREADS]
- *       random calls; the laws are looked at after each EVERY steps (1);
+ *       random calls; the invariants are checked after each EVERY steps (1);
  *       with THREADS, each has a world of its own
  *   inside_fuzz - <FILE
- *       the calls that the bytes of a file say
+ *       the calls that the bytes of a file select
  *
  * Compiled with -DLIBFUZZER it has no main, and libFuzzer chooses the bytes;
  * simulator/tests/unit/fuzz.sh does that. It is linked with the simulated device's own parts. A
- * block is
- * used and freed in one stream at a time; an event passes it on to another. */
+ * block is used and freed in one stream at a time, and an event passes it on to another. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -33,7 +32,7 @@
 #define THREADS 8
 #define UNKNOWN (-1)
 
-/* Home: its stream; value: of its first int. */
+/* Home: its stream; value: that of its first int. */
 struct block {
     char *at;
     size_t bytes;
@@ -41,21 +40,21 @@ struct block {
     bool plain;
 };
 
-struct world {                        /* what one host thread has */
-    const unsigned char *bytes, *end; /* the calls come from here; NULL: from state */
+struct world {                        /* the state of one host thread */
+    const unsigned char *bytes, *end; /* the source of the calls; NULL: `state` */
     uint64_t state;
     unsigned long step, steps;
-    bool alone, over; /* over: the bytes are used up */
+    bool alone, over; /* the bytes are used up */
     struct block blocks[BLOCKS];
     int count;
     cudaStream_t streams[STREAMS];
     cudaEvent_t events[STREAMS], pass;
     cudaGraphExec_t graphs[GRAPHS];
     bool launched[GRAPHS];
-    int *pinned; /* a gate for each stream, then where values are read to */
+    int *pinned; /* a gate for each stream, followed by the place where values are read to */
 };
 
-/* The last one's memory is on device 1, which device 0 is given access to. */
+/* The last one's memory is on device 1, to which device 0 has access. */
 static cudaMemPool_t pools[POOLS];
 static struct world worlds[THREADS];
 static long functions;
@@ -95,7 +94,7 @@ static void wrong(const struct world *w, const char *what)
     abort();
 }
 
-/* Has the call been done? A device may be full, and a capture may forbid it. */
+/* Returns whether the call succeeded. A device may be full, and a capture may forbid the call. */
 static bool done(const struct world *w, cudaError_t e, const char *call)
 {
     if (!e)
@@ -193,7 +192,7 @@ static void use(struct world *w, struct block *b)
         if (DONE(cudaMemsetAsync(b->at, value & 255, bytes, w->streams[b->home])))
             b->value = value;
         break;
-    case 2: /* in the middle, too */
+    case 2: /* also in the middle */
         if (DONE(cudaMemsetAsync(b->at + at, value & 255, b->bytes - at < 4 ? b->bytes - at : 4,
                                  w->streams[b->home]))
             && !at)
@@ -229,7 +228,7 @@ static void new_event(struct world *w, int i)
                                   pick(w, 2) ? cudaEventDisableTiming : cudaEventDefault));
 }
 
-/* The stream goes; what it has passes to the next one. */
+/* Destroys the stream. What it has passes to the next one. */
 static void replace_stream(struct world *w, int i)
 {
     int heir = (i + 1) % STREAMS;
@@ -266,11 +265,10 @@ static void function(void *counter) { __atomic_fetch_add((long *)counter, 1, __A
 
 /* ---- graphs ---- */
 
-/* Captures work in one stream, now and then with a branch in another, and with other calls
- * between. */
+/* Captures work in one stream, sometimes with a branch in another, and with other calls between. */
 static void capture(struct world *w, int s, cudaGraphExec_t *exec)
 {
-    /* The last one breaks other threads' calls. */
+    /* The last mode forbids calls of other threads. */
     static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeRelaxed,
                                                        cudaStreamCaptureModeThreadLocal,
                                                        cudaStreamCaptureModeGlobal};
@@ -289,7 +287,7 @@ static void capture(struct world *w, int s, cudaGraphExec_t *exec)
         DONE(cudaMallocFromPoolAsync(&b, size(w), pools[0], w->streams[t]));
         if (b)
             DONE(launch_fill(b, 2, 1, w->streams[t]));
-        /* Something else meanwhile; in some modes that breaks the capture. */
+        /* Something else meanwhile; in some modes that invalidates the capture. */
         if (pick(w, 4))
             allocate(w, (s + 2) % STREAMS);
         if (b)
@@ -324,14 +322,14 @@ static void graphs(struct world *w, int stream)
             w->launched[i] = false;
         } else if (!is_capturing(w, stream)) {
             if (w->launched[i])
-                open_gates(w); /* it may wait for the launch before */
+                open_gates(w); /* it may wait for the previous launch */
             if (DONE(cudaGraphLaunch(*graph_exec, w->streams[stream])))
                 w->launched[i] = true;
         }
     }
 }
 
-/* ---- calls that must be refused, and leave all as it was ---- */
+/* ---- calls that must be rejected without effect ---- */
 
 static void refused(struct world *w)
 {
@@ -467,7 +465,7 @@ static void one_step(struct world *w)
     }
 }
 
-/* ---- the laws ---- */
+/* ---- invariants ---- */
 
 static void look(const struct world *w)
 {
@@ -485,7 +483,7 @@ static void look(const struct world *w)
         wrong(w, broken);
 }
 
-/* With the lock: a thread of the simulated device goes on with its work when this one is slow. */
+/* Takes the lock, because a thread of the simulated device continues when this one is slow. */
 static void check(const struct world *w)
 {
     lock_acquire();
@@ -526,7 +524,7 @@ static void end(struct world *w)
 
 static void begin_all(void)
 {
-    setenv("SIM_MEMORY", "2G", 0); /* small, so that a device runs full now and then */
+    setenv("SIM_MEMORY", "2G", 0); /* small, so that a device is sometimes full */
     for (int i = 0; i < POOLS; i++)
         new_pool(&worlds[0], i);
 }

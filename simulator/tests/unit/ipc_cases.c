@@ -1,5 +1,5 @@
-/* Two processes that share a block, in right and in wrong ways, and one that dies: ipc_cases NAME.
- * The exporter's exit status is its own, unless the importer's is not 0; the checker's is 3. */
+/* Two processes that share a block, correctly and incorrectly, and one that dies: ipc_cases NAME.
+ * The exporter's exit status is its own unless the importer's is not 0; the checker's is 3. */
 #include "ipc_pair.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ static void *allocate(cudaMemPool_t pool)
     return block;
 }
 
-/* How many of the block's elements are something else? */
+/* Returns how many of the block's elements have another value. */
 static int wrong_elements(int value)
 {
     static int h[MiB / sizeof(int)];
@@ -27,9 +27,9 @@ static int wrong_elements(int value)
     return wrong;
 }
 
-/* ---- who waits for the write ---- */
+/* ---- waiting for the write ---- */
 
-/* `how`: 'e' by an event, 's' the exporter synchronises, 'n' not at all. */
+/* `how`: 'e' by an event, 's' the exporter synchronizes, 'n' not at all. */
 static void export_write(char how)
 {
     cudaMemPool_t pool = shared_pool();
@@ -79,10 +79,10 @@ static void read_after_synchronise(int importer)
 }
 static void read_unordered(int importer) { importer ? import_write('n') : export_write('n'); }
 
-/* ---- who frees first ---- */
+/* ---- the order of the frees ---- */
 
 /* `how`: 'r' the importer frees and the exporter's stream waits, 'h' it frees after the importer's
- * host has waited, 'e' it frees first, 'u' it frees without waiting. */
+ * host has waited, 'e' the exporter frees first, 'u' it frees without waiting. */
 static void export_free(char how)
 {
     cudaMemPool_t pool = shared_pool();
@@ -134,7 +134,7 @@ static void free_after_message(int importer) { importer ? import_free('h') : exp
 static void free_first(int importer) { importer ? import_free('e') : export_free('e'); }
 static void free_unordered(int importer) { importer ? import_free('u') : export_free('u'); }
 
-/* ---- what is imported ---- */
+/* ---- imports ---- */
 
 static void import_pointer(int importer, int freed_before)
 {
@@ -163,7 +163,7 @@ static void import_pointer(int importer, int freed_before)
     void *second = NULL;
     block = receive_block(&pool);
     receive_bytes(&data, sizeof data);
-    OK(cudaMemPoolImportPointer(&second, pool, &data)); /* measured: also of a freed block */
+    OK(cudaMemPoolImportPointer(&second, pool, &data)); /* measured: even of a freed block */
     if (!freed_before)
         OK(cudaMemsetAsync(second, 1, MiB, s));
     OK(cudaFreeAsync(second, s));
@@ -182,8 +182,9 @@ static void import_freed(int importer) { import_pointer(importer, 1); }
 
 enum { KEPT = 1024, BYTES = 512 };
 
-/* As many as the pool keeps a list of. One that is freed makes room for another, but not while a
- * process has it imported, which is reported. What was done to the first is not the other's. */
+/* As many allocations as the pool has entries for. A freed one makes room for another, but not
+ * while a process has it imported, which is reported. What was done to the first does not count for
+ * the other. */
 static void entries(int importer)
 {
     cudaMemPool_t pool;
@@ -199,7 +200,7 @@ static void entries(int importer)
         OK(cudaStreamSynchronize(s));
         go();
         wait_for_go();
-        /* Another allocation has its place in the list. */
+        /* Another allocation has its entry. */
         IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&all[1], pool, &data));
         receive_bytes(&data, sizeof data);
         OK(cudaMemPoolImportPointer(&all[1], pool, &data));
@@ -237,16 +238,16 @@ static void entries(int importer)
     OK(cudaMemPoolDestroy(pool));
 }
 
-/* Writes `writes` bytes of the block, each by a call of its own. */
+/* Writes `writes` bytes of the block, each with a call of its own. */
 static void write_bytes(char *bytes, int writes)
 {
     for (int i = 0; i < writes; i++)
         OK(cudaMemsetAsync(bytes + i, 1, 1, s));
 }
 
-/* The list of what no process has waited for has room for 20,000 accesses. What was waited for goes
- * when there is no more room. `late`: nobody waits, and what comes when the list is full is not
- * compared; it is when the host has waited. */
+/* The list of accesses that no process has waited for has room for 20,000. Accesses that were
+ * waited for are removed when it is full. `late`: the host waits only at the end, and until then
+ * accesses that come while the list is full are not compared. */
 static void accesses(int importer, int late)
 {
     cudaMemPool_t pool;
@@ -295,8 +296,8 @@ static void accesses(int importer, int late)
 static void many_accesses(int importer) { accesses(importer, 0); }
 static void too_many_accesses(int importer) { accesses(importer, 1); }
 
-/* The exporter frees what the importer has, and exports another allocation of the same memory: that
- * takes its place, in the importer, too. */
+/* The exporter frees what the importer has, and exports another allocation of the same memory,
+ * which replaces the first one in the importer, too. */
 static void taken_place(int importer)
 {
     cudaMemPool_t pool;
@@ -330,7 +331,7 @@ static void taken_place(int importer)
     OK(cudaMemPoolExportPointer(&data, second));
     send_bytes(&data, sizeof data);
     wait_for_go();
-    /* The first one is imported nowhere any more: there is room in the list for all but one. */
+    /* The first one is no longer imported anywhere, so there is room for all but one. */
     for (int i = 0; i < KEPT - 1; i++) {
         OK(cudaMallocFromPoolAsync(&all[i], BYTES, pool, s));
         OK(cudaMemPoolExportPointer(&data, all[i]));
@@ -381,7 +382,7 @@ static void exporter_dies(int importer, int synchronize)
 static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
 static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
 
-/* The exporter's device fails in front of its record, and the exporter lives on: it waits for the
+/* The exporter's device fails before its record, and the exporter lives on, waiting for the
  * importer. */
 static void exporter_fails(int importer)
 {
@@ -401,7 +402,7 @@ static void exporter_fails(int importer)
     allocate(pool);
     OK(cudaEventRecord(ready, s));
     send_event(ready);
-    /* The fill finds no memory. */
+    /* The fill's address has no memory. */
     OK(cudaFree(block));
     IS(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
     go();
@@ -409,8 +410,8 @@ static void exporter_fails(int importer)
     exit(child_status());
 }
 
-/* The importer dies: before it says when it has done, or while it holds the block. The exporter
- * frees, and nothing is reported. */
+/* The importer dies before it says that it is done, or while it has the block. The exporter frees,
+ * and nothing is reported. */
 static void importer_dies(int importer, int recorded)
 {
     cudaMemPool_t pool;
@@ -455,7 +456,7 @@ static void importer_dies(int importer, int recorded)
 static void importer_dies_holding(int importer) { importer_dies(importer, 0); }
 static void importer_dies_recorded(int importer) { importer_dies(importer, 1); }
 
-/* ---- the exporter's first thread ends, and the others go on ---- */
+/* ---- the exporter's first thread ends before the others ---- */
 
 static volatile int *held;
 static pthread_t first_thread;
@@ -465,7 +466,7 @@ static void *goes_on(void *unused)
     (void)unused;
     pthread_join(first_thread, NULL);
     go();
-    /* The importer looks more than once whether this process is alive. */
+    /* The importer checks several times whether this process is alive. */
     usleep(50000);
     *held = 1;
     OK(cudaStreamSynchronize(s));
@@ -497,7 +498,7 @@ static void exporter_goes_on(int importer)
     pthread_exit(NULL);
 }
 
-/* ---- memory of the host ---- */
+/* ---- host memory ---- */
 
 static cudaMemPool_t shared_host_pool(void)
 {
@@ -509,7 +510,7 @@ static cudaMemPool_t shared_host_pool(void)
     return pool;
 }
 
-/* Each host reads what the other one has written. */
+/* Each host reads what the other has written. */
 static void host_pool(int importer)
 {
     cudaMemPool_t pool;

@@ -29,8 +29,7 @@ static void set_threshold(cudaMemPool_t p, uint64_t value)
     OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value));
 }
 
-/* Descriptors that have nothing to do with pools, a pool whose file was cut, bytes that were never
- * exported. */
+/* Descriptors of other files, a pool whose file was cut, and bytes that were never exported. */
 static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
 {
     struct cudaMemPoolPtrExportData x, other;
@@ -71,7 +70,7 @@ static void bad_input(cudaMemPool_t p, cudaMemPool_t im, int fd)
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, im, &other)); /* of another pool */
     /* Into a pool that is not imported. */
     IS(cudaErrorInvalidValue, cudaMemPoolImportPointer(&q, p, &other));
-    /* What a failed import leaves. */
+    /* What a failed import leaves behind. */
     SAME(1, q == NULL);
     OK(cudaMemPoolDestroy(second));
     close(file), close(pipes[0]), close(pipes[1]);
@@ -110,7 +109,7 @@ static void events(void)
     IS(cudaErrorMapBufferObjectFailed, cudaIpcOpenEventHandle(&opened, nothing));
     IS(cudaErrorInvalidValue, cudaIpcOpenEventHandle(NULL, h));
     IS(cudaErrorDeviceUninitialized, cudaIpcOpenEventHandle(&opened, h)); /* one's own */
-    /* Never recorded: nothing to wait for. */
+    /* An event that was never recorded: there is nothing to wait for. */
     OK(cudaEventQuery(shared));
     OK(cudaStreamWaitEvent(s, shared, 0));
     OK(cudaEventSynchronize(shared));
@@ -149,27 +148,27 @@ static int rules(void)
     OK(cudaPointerGetAttributes(&about, again));
     SAME(cudaMemoryTypeDevice, about.type);
     SAME(0, about.device);
-    /* the importer gives access to its other devices itself */
+    /* The importer gives its other devices access itself. */
     OK(cudaMemPoolGetAccess(&access, im, &device));
     SAME(cudaMemAccessFlagsProtNone, access);
     OK(cudaMemPoolSetAccess(im, &wanted, 1));
     OK(cudaMemPoolGetAccess(&access, im, &device));
     SAME(cudaMemAccessFlagsProtReadWrite, access);
-    /* Past its end. */
+    /* Beyond its end. */
     IS(cudaErrorInvalidValue,
        cudaMemcpyAsync(text, (char *)again + 4090, 17, cudaMemcpyDeviceToHost, s));
     OK(cudaFreeAsync(again, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(im));
     OK(cudaMemPoolDestroy(im)); /* measured */
-    /* imported twice it is one pool, destroyed once it is still there; never with a block
-     * imported */
+    /* A pool that was imported twice is one pool. Destroyed once, it still exists; it is never
+     * destroyed with a block imported. */
     OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
     OK(cudaMemPoolImportFromShareableHandle(&twice, (void *)(uintptr_t)fd, POSIX, 0));
     SAME(1, im == twice);
     OK(cudaMemPoolImportPointer(&again, im, &x));
     IS(cudaErrorInvalidValue, cudaMemPoolDestroy(im));
-    /* work that was queued before the free is done after the pool's end */
+    /* Work that was queued before the free is done after the pool's end. */
     OK(launch_fill(again, 3, 1024, s));
     OK(cudaFreeAsync(again, s));
     OK(cudaMemPoolDestroy(im));
@@ -192,8 +191,7 @@ static int rules(void)
     return wrong;
 }
 
-/* But for those of a thread of the simulation that looks, for a moment, what the program's threads
- * do. */
+/* Except those of a simulator thread that briefly looks at what the program's threads do. */
 static int open_descriptors(void)
 {
     int count = -3; /* ".", ".." and the folder's own */
@@ -215,7 +213,8 @@ static int descriptors(void)
     void *plain;
     OK(cudaStreamCreate(&s));
     OK(cudaMalloc(&plain, 64));
-    /* A thread that has left work keeps one, and a process that has shared something its clock. */
+    /* A thread that has left work keeps one, and a process that has shared something keeps its
+     * clock. */
     OK(cudaMemsetAsync(plain, 0, 64, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaMemPoolDestroy(pool_new(POSIX)));
@@ -226,7 +225,7 @@ static int descriptors(void)
     return wrong;
 }
 
-/* The file may hold 80 MiB: two steps fit, a third does not. */
+/* The file may have 80 MiB: two segments fit, but not a third. */
 static int limited(void)
 {
     struct rlimit limit = {80 * MiB, 80 * MiB};
@@ -236,7 +235,7 @@ static int limited(void)
     cudaMemPool_t p = pool_new(POSIX), plain = pool_new(cudaMemHandleTypeNone);
     OK(cudaMallocFromPoolAsync(&a, 64 * MiB, p, s));
     IS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync(&b, MiB, p, s));
-    /* No file, no limit. */
+    /* Without a file there is no limit. */
     OK(cudaMallocFromPoolAsync(&c, 200 * MiB, plain, s));
     OK(cudaMemsetAsync(a, 1, 64 * MiB, s));
     OK(cudaFreeAsync(a, s));

@@ -1,14 +1,15 @@
-/* What a call costs on the simulated device when a program grows: each row at three sizes, a factor
- * of ten apart. It prints microseconds of processor time for one call, the most memory that was
- * resident, and the factors by which they grow.
+/* The cost of a call on the simulated device as a program grows: each row at three sizes, a
+ * factor of ten apart. It prints microseconds of processor time for one call, the peak of
+ * resident memory, and the factors by which they grow.
  *
  *   scale                    every row; a size may take 20 seconds of processor time
  *   scale SECONDS            the same with another limit
  *   scale SECONDS TEXT       only the rows with this text in their names
  *
- * Each size runs in a process of its own, and short ones in several, the least of them. One that
- * takes longer than its limit is ended, and the row says so; so does one in which a call fails.
- * SIM_SCHEDULE and SIM_CHECK hold as for any program. Exit status 0, whatever was measured. */
+ * Each size runs in a process of its own; short sizes run in several, and the least counts. A
+ * process that exceeds the limit is ended, and its row says so; so does a row in which a call
+ * fails. SIM_SCHEDULE and SIM_CHECK apply as in any program. Exit status 0, whatever was
+ * measured. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <poll.h>
@@ -26,7 +27,7 @@
 #include "kernels.h"
 
 #define MiB    ((size_t)1 << 20)
-#define BUDGET 2.5 /* A row may grow by this for ten times as many. */
+#define BUDGET 2.5 /* A row may grow by this factor for ten times the size. */
 enum {
     MOST = 100000,
     SIZES = 3,
@@ -37,7 +38,7 @@ enum {
     CHAINED = 16
 };
 
-/* What a process of one size found. */
+/* The result of the process of one size. */
 struct result {
     double us, mib;
     char failure[64];
@@ -71,7 +72,7 @@ static double now_us(void)
 
 static double started;
 static void begin(void) { started = now_us(); }
-/* So many calls were made since `begin`. */
+/* Notes that this many calls were made since `begin`. */
 static void end(int calls)
 {
     result.us = (now_us() - started) / calls;
@@ -120,8 +121,8 @@ static size_t some_size(void)
     return classes[pick(8)];
 }
 
-/* Picks one of the n pointers in `data`, and the next one too, so that it is read in time: a
- * program has at hand what it frees, and a miss of the row's own table is no cost of the call. */
+/* Picks one of the n pointers in `data`, and prefetches the next one: a program has what it frees
+ * at hand, so a cache miss of the row's own table must not count as a cost of the call. */
 static int pick_pointer(int n)
 {
     static int next;
@@ -189,10 +190,9 @@ static void make_pinned(int n)
         need(cudaMallocHost((void **)&data[i], 4096));
 }
 
-/* Each copy has work of its own to do, of n as of 100 n: a copy from what a pending one reads
- * already costs less, because the host's view of that is closed, so all copies between two waits
- * are of different allocations; and the first touch of a page costs the operating system
- * something. */
+/* Each copy has work of its own, with n as with 100 n. A copy from a source of a pending copy costs
+ * less, because the host's view of it is already closed, so all copies between two waits are of
+ * different allocations. The first touch of a page costs the operating system something. */
 static void pinned_copy(int n)
 {
     int *to = device_memory(4096);
@@ -265,7 +265,7 @@ static void streams_made(int n)
     end(n);
 }
 
-/* Fills apart from each other, one in each stream. */
+/* Fills of different places, one in each stream. */
 static void fill_in_each(int n)
 {
     int *p = device_memory((size_t)n * 64);
@@ -284,7 +284,7 @@ static void streams_filled(int n)
 static void streams_legacy(int n)
 {
     int *p = device_memory(64);
-    /* These count too: the legacy stream's first fill waits for each of them. */
+    /* These count, too: the legacy stream's first fill waits for each of them. */
     fill_in_each(n);
     for (int i = 0; i < 100; i++) {
         need(launch_fill(p, 1, 16, cudaStreamLegacy));
@@ -313,7 +313,7 @@ static void streams_waited_for(int n)
     end(n);
 }
 
-/* Nothing is waited for: each stream is made, used, joined by an event and destroyed. */
+/* Nothing waits: each stream is made, used, joined by an event, and destroyed. */
 static void stream_churn(int n)
 {
     cudaEvent_t e = make_event();
@@ -331,7 +331,7 @@ static void stream_churn(int n)
     end(n);
 }
 
-/* Nothing waits for what the destroyed streams have done, and freed. */
+/* Nothing waits for what the destroyed streams have done and freed. */
 static void stream_churn_unwaited(int n)
 {
     begin();
@@ -376,9 +376,9 @@ static void event_chain(int n)
     end(n);
 }
 
-/* ---- between processes, of which this one is two ---- */
+/* ---- two processes ---- */
 
-/* Returns memory of a pool that is exported, and where it is imported. */
+/* Returns memory of a pool that is exported, and the address where it is imported. */
 static int *shared_memory(size_t bytes, int **imported)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -428,7 +428,7 @@ static void shared_synchronized(int n)
 
 /* ---- accesses ---- */
 
-/* `n` fills of one stream, each `apart` ints on and `ints` long, and the free. */
+/* `n` fills of one stream, at distances of `apart` ints and `ints` long, and the free. */
 static void fills(int n, int apart, int ints)
 {
     void *p;
@@ -457,7 +457,8 @@ static void accesses_behind_functions(int n)
 
 static void accesses_overlapping(int n) { fills(n, 4, 8); }
 
-/* `n` reads in turn by 32 streams, `bytes` long: at one of 512 addresses, or each 4 bytes on. */
+/* `n` reads in turn by 32 streams, `bytes` long: at one of 512 addresses, or at distances of 4
+ * bytes. */
 static void reads(int n, size_t bytes, int addresses)
 {
     char *p = (char *)device_memory((size_t)MOST * 4 + bytes), *to[READERS];
@@ -552,7 +553,7 @@ static void pools_churned(int n)
 
 /* ---- graphs ---- */
 
-/* A graph of `n` memsets of one allocation: one after the other, or apart and beside each other. */
+/* A graph of `n` memsets of one allocation: as a chain, or of different parts in parallel. */
 static cudaGraph_t make_graph(int n, bool is_chain)
 {
     int *p = device_memory((size_t)n * 64);
@@ -606,7 +607,7 @@ static void graph_relaunched(int n)
 
 /* ---- the table ---- */
 
-/* What is measured, and the smallest size; the others are 10 and 100 times as large. */
+/* A row, and its smallest size; the others are 10 and 100 times as large. */
 static const struct row {
     const char *name;
     void (*measure)(int n);
@@ -648,7 +649,7 @@ static const struct row {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-/* The process of one size: it ends in `finish`. */
+/* The process of one size, which ends in `finish`. */
 static _Noreturn void run(void (*measure)(int n), int n)
 {
     /* The first calls of a process cost more than others. */
@@ -660,8 +661,8 @@ static _Noreturn void run(void (*measure)(int n), int n)
     abort();
 }
 
-/* Waits for the child to write or to end. Returns false when it has taken more processor time, or
- * hangs. It has no RLIMIT_CPU: that makes its clock a coarse one. */
+/* Waits for the child to write or to end. Returns false if it exceeds the processor time, or hangs.
+ * It does not use RLIMIT_CPU, which makes the child's clock coarse. */
 static bool await(pid_t child, int from, int seconds)
 {
     struct pollfd result = {.fd = from, .events = POLLIN};
@@ -705,8 +706,8 @@ static struct result measure_once(void (*measure)(int n), int n, int seconds)
     return r;
 }
 
-/* A row's sizes in turn, so that a busy while of the machine is one for all of them; and those that
- * take less than 0.1 s again, the least of which counts. Returns how many come to their end. */
+/* Measures a row's sizes in turn, so that a busy moment of the machine affects them all, and
+ * repeats those below 0.1 s, whose least time counts. Returns how many come to their end. */
 static int measure_sizes(const struct row *row, int seconds, struct result r[SIZES])
 {
     int done = SIZES;
@@ -734,7 +735,7 @@ static void print_row(const struct row *row, int seconds, double empty)
     int done = measure_sizes(row, seconds, r);
     for (int i = 1; i < done; i++) {
         time = larger(time, r[i].us / r[i - 1].us);
-        /* Of a few MiB more or less nothing follows. */
+        /* A few MiB more or less mean nothing. */
         if (r[i].mib > empty + 16)
             memory = larger(memory, (r[i].mib - empty) / (10 * larger(r[i - 1].mib - empty, 1)));
     }
@@ -755,8 +756,8 @@ static void print_row(const struct row *row, int seconds, double empty)
     puts("");
 }
 
-/* What the machine's own memory takes for `n` records of the size that the simulation has for an
- * allocation: nanoseconds for one, each found through another. */
+/* Returns how long the machine's memory takes for each of `n` records of the size of an
+ * allocation's: nanoseconds for one, each found through another. */
 static double memory_alone(int n)
 {
     enum { RECORD = 192, READS = 1000000 };
@@ -776,7 +777,7 @@ static double memory_alone(int n)
     for (int i = 0; i < READS; i++)
         at = (char **)*at;
     double each = 1e3 * (now_us() - start) / READS;
-    /* Never: but the reads are needed for this. */
+    /* Never true, but it keeps the reads. */
     if (!at)
         puts("");
     free(records);

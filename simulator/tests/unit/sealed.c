@@ -1,5 +1,5 @@
-/* What a graded run may not do, one at a time: the first argument names it. A second argument makes
- * a CUDA call before. It prints "went on" behind what should have ended it. */
+/* What a graded run may not do, one thing in each run: the first argument names it. With a second
+ * argument it makes a CUDA call first. It prints "went on" after what should have ended it. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static char *page(void) { return pages + PAGE - (size_t)pages % PAGE; }
 
 static void *nothing(void *unused) { return unused; }
 
-/* Two processes, and each calls CUDA: with a journal for each. */
+/* Two processes, each of which calls CUDA, so each has a journal. */
 static int two_processes(void)
 {
     int status = 0;
@@ -40,7 +40,7 @@ static int two_processes(void)
     return status || cudaDeviceSynchronize() != cudaSuccess;
 }
 
-/* Itself again, in an environment of its own making. */
+/* Starts itself again, in an environment of its own. */
 static int start_again(void)
 {
     int status = 1;
@@ -62,7 +62,7 @@ static int print_devices(void)
     return result != cudaSuccess;
 }
 
-/* The library's pages, as the loader describes them. */
+/* Finds the library's pages as the loader describes them. */
 static struct {
     char *from, *to;
 } library;
@@ -82,7 +82,7 @@ static int find_library(struct dl_phdr_info *object, size_t size, void *unused)
     return 1;
 }
 
-/* What a C library does with memory, at addresses below and above the library's, and close by. */
+/* What a C library does with memory, at addresses below, above, and next to the library's. */
 static int use_memory(void)
 {
     madvise(library.from - PAGE, PAGE, MADV_NORMAL);
@@ -106,7 +106,7 @@ static int use_memory(void)
     return cudaDeviceSynchronize() != cudaSuccess;
 }
 
-/* Opens its own memory as a file, by a path where the library has its own, and writes there. */
+/* Opens its own memory as a file, by a path at the library's place for paths, and writes there. */
 static int write_settings(void)
 {
     char line[512], *path = (char *)0x2000000000;
@@ -118,7 +118,7 @@ static int write_settings(void)
     if (!settings || mprotect(path, PAGE, PROT_READ | PROT_WRITE))
         return 1;
     int before = *(int *)settings, memory = open(strcpy(path, "/proc/self/mem"), O_RDWR);
-    /* The stack can be written so. */
+    /* The stack can be written in this way. */
     if (pwrite(memory, "x", 1, (off_t)line) != 1 || *line != 'x')
         return 2;
     if (pwrite(memory, "x", 1, (off_t)settings) == 1)
@@ -127,7 +127,7 @@ static int write_settings(void)
     return 0;
 }
 
-/* What stays allowed. Returns the exit status, or -1: it is no such name. */
+/* Allowed actions. Returns the exit status, or -1 if there is none of this name. */
 static int allowed(const char *what)
 {
     pthread_t thread;
@@ -161,7 +161,7 @@ static int allowed(const char *what)
     return -1;
 }
 
-/* What would change the library's pages, or that of the paths that it may open. */
+/* Attempts to change the library's pages, or the page of the paths that it may open. */
 static void change_library(const char *what)
 {
     static char own[PAGE] __attribute__((aligned(PAGE)));

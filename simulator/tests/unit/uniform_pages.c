@@ -1,6 +1,6 @@
-/* What device memory holds after fills, adds, memsets and copies of random parts, compared with a
- * plain array for each allocation: uniform_pages SEED STEPS. Whole large pages are only noted when
- * they are filled (simulator/mem/uniform.h); nobody may see that. */
+/* Compares device memory after fills, adds, memsets, and copies of random parts with a plain array
+ * for each allocation: uniform_pages SEED STEPS. Filled large pages are only noted
+ * (simulator/mem/uniform.h), which must not be visible. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* A program's own kernels (simulator/user_kernels.h). user_kernels values|refused|parameters prints
- * "all as expected". user_kernels CASE correct|incorrect: a correct case ends with 0, an incorrect
- * one is reported. */
+ * "all as expected". user_kernels CASE correct|incorrect: a correct case ends with 0, and an
+ * incorrect one is reported. */
 #include "expect.h"
 
 #include "kernels.h"
@@ -129,7 +129,7 @@ static void captured(void)
     SAME(3, first_of(p));
 }
 
-/* How long the device works on it, in nanoseconds. */
+/* Returns how long the device works on it, in nanoseconds. */
 static double time_of(unsigned long long nanoseconds, enum sim_access access)
 {
     cudaEvent_t begin, end;
@@ -195,7 +195,7 @@ static void on_another_device(void)
     SAME(21, first_of(p));
 }
 
-/* Of a range whose memory is no device's, the fault comes when the work runs. */
+/* A range whose memory is no device's is a fault when the work runs. */
 static void fault(void)
 {
     struct numbers a = {COUNT, 7};
@@ -204,7 +204,7 @@ static void fault(void)
     IS(cudaErrorIllegalAddress, cudaStreamSynchronize(s));
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected launches ---- */
 
 static void refused(void)
 {
@@ -274,7 +274,7 @@ static void readers(void)
                   sim_write(q + 1, sizeof(int))));
 }
 
-/* What one range of a launch reads and another writes is written. */
+/* Bytes that one range of a launch reads and another writes count as written. */
 static void overlap(void)
 {
     struct numbers a = {COUNT - 1, 2};
@@ -370,7 +370,7 @@ static void access_given(void)
     OK(cudaSetDevice(0));
 }
 
-/* ---- what a function does beside its declaration ---- */
+/* ---- accesses outside the declaration ---- */
 
 struct pointer {
     int *data;
