@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Why a C file cannot be compiled, in a sentence on stdout: for its own fault, or for a disk that is
-# full. Sourced.
+# Says on stdout, in a sentence, why a C file cannot be compiled: for its own fault, or because a
+# disk is full. Sourced.
 
 expect_c_file() { # expect_c_file FILE
     if [ -d "$1" ]; then
@@ -19,7 +19,7 @@ does_not_compile() { # does_not_compile FILE, below what the compiler printed
     echo "$1 does not compile. Begin with the first error above."
 }
 
-# Compiling writes less than this to each of the folders. One that cannot take it is named.
+# Compiling writes less than this to each of the folders. Names a folder without that room.
 expect_room() { # expect_room FOLDER...
     local folder written
     for folder; do

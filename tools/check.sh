@@ -17,7 +17,7 @@ tries=${CHECK_TRIES:-build/tries}/$name
 CHECK_TRY=$(cat "$tries" 2>/dev/null)
 [[ $CHECK_TRY =~ ^[0-9]{1,6}$ ]] || CHECK_TRY=0
 export CHECK_TRY=$((10#$CHECK_TRY + 1))
-# What the book's table of lessons shows is about lessons/, not about another file.
+# The book's table of lessons shows the progress in lessons/, not in another file.
 progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tools/progress.sh "$name" "$1"; }
 mkdir -p build/check   # make watch may be checking the same lesson
 flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \

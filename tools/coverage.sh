@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Which lines of the simulated device the test suite runs, room by room: coverage.sh [GOAL], for
-# `make coverage`. It makes a copy of the sources in build/coverage, builds the simulated device
-# there so that it counts (COVERAGE=1), and runs `make GOAL` on it, test-all if none is given. With
-# coverage.sh FILE.bats... it runs the quick tests of these files alone. A graded run may write no
-# file, so it is not counted; nor is what a sanitizer runs.
+# Shows which lines of the simulated device the tests run, room by room: coverage.sh [GOAL], for
+# `make coverage`. It copies the sources to build/coverage, builds the simulated device there with
+# COVERAGE=1, and runs `make GOAL` (test-all by default). coverage.sh FILE.bats... runs only the
+# quick tests of these files. Graded runs, which may write no files, and sanitizer builds are not
+# counted.
 set -eu
 cd "$(dirname "$0")/.."
 copy=build/coverage
@@ -14,7 +14,7 @@ cp -a build/cuda "$copy/build"
 [ ! -d build/venv ] || ln -s "$PWD/build/venv" "$copy/build/venv"
 export COVERAGE=1
 env -u MAKEFLAGS make -C "$copy" --no-print-directory simulator
-# A test that fails has run, too.
+# Ignore the status, because the lines of a failing test count, too.
 if [[ ${1:-} == *.bats ]]; then
     (cd "$copy" && printf '%s\0' "$@" |
         xargs -0 -n 1 -P "$((2 * $(nproc)))" bats --tap --filter-tags '!long') >"$copy/tests.txt" ||

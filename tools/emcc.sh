@@ -4,12 +4,12 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 mkdir -p build/live/cache
-# What emcc's own scripts need, also when another node comes first in PATH.
+# emcc's own scripts need this node, even if another one comes first in PATH.
 export NODE_PATH=/usr/share/nodejs:/usr/lib/nodejs EM_NODE_JS=$PWD/tools/emcc_node.sh
-# Empty: emcc may write to its cache, which Debian forbids by default.
+# Empty, so that emcc may write to its cache, which Debian forbids by default.
 export EM_CACHE=$PWD/build/live/cache EM_FROZEN_CACHE=
-# That library compares numbers of 128 bits with functions of two shapes, and the linker warns.
-# Nothing calls them: a double is the longest number that is printed.
+# The linker warns that this library declares the comparisons of 128-bit numbers in two ways.
+# Nothing calls them, because a double is the longest number that is printed.
 emcc "$@" 2>&1 | awk '/^cache:INFO/ { next }
     /signature mismatch: __[a-z]+tf2/ { mismatch = 1; next }
     mismatch && (/^>>>/ || !NF) { next }

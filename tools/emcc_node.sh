@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The node that emcc runs: without an option that emcc 3.1.6 gives it and newer ones do not have.
+# Runs node for emcc, without an option that emcc 3.1.6 passes and newer versions of node lack.
 arguments=()
 for argument; do
     [ "$argument" = --experimental-wasm-bigint ] || arguments+=("$argument")

@@ -29,7 +29,7 @@ fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
     mv "$arriving" "$fetched/$1"
 }
 
-# compile ARGUMENT...: against the headers in $include; on stdout comes what the compiler prints
+# compile ARGUMENT...: compiles against the headers in $include, and prints the compiler's output
 compile() {
     "$compiler" -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-braces -O1 -pthread -Ilessons \
         -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
@@ -53,7 +53,7 @@ count_messages() {
     done
 }
 
-# against INCLUDE: how many programs compile without a message
+# against INCLUDE: counts the programs that compile without a message
 against() {
     local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
     local once=$fetched/litmus.$$ repairs=()
@@ -80,7 +80,7 @@ against() {
     mkdir -p "$fetched/crt"
     ln -sfn "$(realpath build/cuda/include/crt)" "$fetched/crt/crt"
     count_messages -- "${programs[@]}"
-    # They share a header, which is compiled once.
+    # They share a header, which is precompiled once.
     if [ "${#litmus[@]}" != 0 ]; then
         mkdir "$once"
         cp simulator/tests/litmus/litmus.h "$once"

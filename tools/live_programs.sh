@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The programs of lessons that run in a page (simulator/web.mk), as the names of their files without
-# ".c": of each lesson the starter, the solution, and the mutants that its manifest names.
+# Prints the programs of lessons that run in a page (simulator/web.mk), by file name without ".c":
+# for each lesson the starter, the solution, and the mutants that its manifest names.
 cd "$(dirname "$0")/.." || exit 1
 awk '$0 == "live = yes" {
         split(FILENAME, part, "/")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# One number for what docs/live/live.wasm is compiled from (simulator/web.mk), without comments and
-# blanks: live_sources.sh. `make live` keeps it in docs/live/sources.txt.
+# Prints one number for all sources of docs/live/live.wasm (simulator/web.mk), without their
+# comments and blanks. `make live` stores it in docs/live/sources.txt.
 set -eu
 cd "$(dirname "$0")/.."
 tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | xargs make -s

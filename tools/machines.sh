@@ -28,13 +28,13 @@ set -u
 fail() { printf '%s\n' "$@" >&2; exit 2; }
 machines=()
 for number in 11 12 13 sid; do machines+=("$number"-{root,container,user,noapt}); done
-# What Docker leaves to root.
+# The capabilities that Docker leaves to root.
 capabilities=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap
 capabilities+=,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
 
 # ---- on the machine: machines.sh inside SYSTEM KIND USER COMMAND, called below ----
 
-# The first process of the machine: bash, which waits for the others.
+# The first process of the machine is bash, which waits for the others.
 inside() { # inside SYSTEM KIND USER COMMAND
     local system=$1 kind=$2 user=$3 command=$4 device as=() enter=()
     # shellcheck disable=SC2016  # for the machine's own bash
@@ -52,7 +52,7 @@ inside() { # inside SYSTEM KIND USER COMMAND
     ln -s pts/ptmx dev/ptmx
     ln -s /proc/self/fd dev/fd
     if [ "$kind" = container ]; then
-        # Who is in a chroot may make no user namespace.
+        # A process in a chroot may not make a user namespace.
         enter=(chroot .)
         as=(setpriv --bounding-set="$capabilities")
     else
@@ -85,13 +85,13 @@ script=$(realpath "$0")
 repository=${script%/*/*}
 mkdir -p "$folder/logs"
 
-# on COMMAND: on the machine that is being tried, as $user
+# on COMMAND: runs it on the machine under test, as $user
 on() {
     unshare --mount --propagation private --pid --fork --kill-child --ipc --uts \
         "$BASH" "$script" inside "$system" "${machine#*-}" "$user" "$1"
 }
 
-# Nothing of this machine is mounted there, or nothing is removed.
+# Remove nothing while a folder of this machine is mounted there.
 remove() { # remove FOLDER
     [ -e "$1" ] || return 0
     ! grep -qF " $1" /proc/self/mountinfo || fail "Something is mounted below $1."
@@ -116,7 +116,7 @@ base() { # base NUMBER: a minimal system, once
     mv "$made.new" "$made"
 }
 
-# as_make COMMAND: what is typed for run, check, book and test
+# as_make COMMAND: prints what is typed for run, check, book, or test
 as_make() {
     case $1 in
     check) echo "make check-01 FILE=solutions/01_first_allocation.c" ;;
@@ -142,14 +142,14 @@ try() {
         "$(du -sm "$system$home/workbook/build" 2>/dev/null | cut -f 1)" "$result"
 }
 
-# What there is outside of the workbook where its user can write.
+# Lists what is outside of the workbook where its user can write.
 outside() {
     find "$system$home" "$system"/{tmp,var/tmp} -path "$system$home/workbook" -prune -o -print |
         sort
 }
 
-# type_the_line COMMAND: what an ordinary user is asked for. Root types it; where there is no
-# apt-get, with the names that are named.
+# type_the_line COMMAND: finds the line that an ordinary user is asked to type, and types it as
+# root; where there is no apt-get, it installs the packages that are named.
 type_the_line() {
     local said line names log=$folder/logs/$machine-$1.line.log
     said=$(on "timeout 20 $(as_make "$1")" 2>&1)

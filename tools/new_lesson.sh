@@ -18,13 +18,13 @@ same=$(compgen -G "lessons/[0-9][0-9]_$1.c") && {
     echo "make new-lesson: there is a lesson of that name: $same" >&2
     exit 1
 }
-# The line of its program's heading that names its page has 100 columns.
+# The heading's line that names the page must fit in 100 columns.
 [ ${#1} -le 24 ] || {
     echo "make new-lesson: $1 has ${#1} characters. The name of a lesson has at most 24." >&2
     exit 1
 }
 
-# program STATEMENT: the lesson's program with this in the student's place
+# program STATEMENT: prints the lesson's program, with this where the student's part is
 program() {
     cat <<END
 /* $title
@@ -62,7 +62,7 @@ program "$added" >"solutions/$name.c"
 room=tests/lessons/$name
 mkdir -p "$room/expected"
 cat >"$room/manifest.ini" <<END
-# What the workbook knows of this lesson; tests/grading/manifest.py says what each word means.
+# What the workbook knows about this lesson. tests/grading/manifest.py explains each word.
 [lesson]
 title = ${title#* }
 part = An allocator of your own
@@ -108,7 +108,7 @@ load ../../grading/rules
 @test "what was filled is added to, in the same stream" { rule added; }
 @test "it prints what a device prints" { rule output; }
 END
-# Expected by its author, until make gpu has recorded what a device prints.
+# The author expects this output until make gpu has recorded a device's.
 echo "the first element is 42" >"$room/expected/output.txt"
 python3 -B tools/variants.py starters "$name"
 cat >>"$room/variants.txt" <<END

@@ -35,9 +35,9 @@ export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s\n' "$@" >&2; exit 1; }
 found() { type -P "$1" >/dev/null; }
-# It may be two words, such as "ccache gcc".
+# CC may be two words, such as "ccache gcc".
 read -ra compiler <<<"${CC:-gcc}"
-# Before /usr, /opt and /dev: the tests show it a machine that has nothing there.
+# A prefix of /usr, /opt, and /dev, with which the tests imitate a machine that has nothing there.
 root=${SETUP_ROOT:-}
 
 # One set-up at a time makes what NAME names; another waits, and then finds it made. The lock ends
@@ -57,11 +57,11 @@ once would spoil each other's set-up."
     }
 }
 
-# patiently COMMAND...: every five seconds a line says that it goes on
+# patiently COMMAND...: runs it, and says every five seconds that it is still running
 patiently() {
     local began=$SECONDS never ticker status=0
     exec {never}<> <(:)
-    # Without a process of its own that would stay behind, and for as long as this one is there.
+    # Uses no process of its own, which would stay behind, and ends with this script.
     while read -rt 5 -u "$never"; [ -e "/proc/$$" ]; do
         say "  $((SECONDS - began)) seconds"
     done &
@@ -73,7 +73,7 @@ patiently() {
     return $status
 }
 
-# Whoever reads the old link, or the old file, can go on doing so.
+# A process that is reading the old link or file can continue to.
 link() {
     { ln -sfn "$1" "$2.$$" && mv -T "$2.$$" "$2"; } 2>/dev/null ||
         fail "No link can be made in $PWD/build: some file systems have none, such as those of \
@@ -140,8 +140,8 @@ can_install() {
     found apt-get && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
 }
 
-# The same packages in the words of another system; nothing where it has them with another one.
-# Sets install and names.
+# Translates the packages for another system, and omits those that come with others. Sets install
+# and names.
 in_words_of() { # in_words_of dnf|zypper|pacman|apk PACKAGE...
     local name
     case $1 in
@@ -170,7 +170,7 @@ in_words_of() { # in_words_of dnf|zypper|pacman|apk PACKAGE...
     done
 }
 
-# What is missing, where there is no apt-get.
+# Says what is missing where there is no apt-get.
 ask_another_system() { # ask_another_system PACKAGE...
     local manager install='' names=() sudo=''
     for manager in dnf zypper pacman apk; do
@@ -183,7 +183,7 @@ ask_another_system() { # ask_another_system PACKAGE...
     fail "Missing: $* (these are Debian's names). Install them, then run make again."
 }
 
-# Why apt-get failed, and what helps.
+# Says why apt-get failed, and what helps.
 apt_failed() {
     grep -E '^[EW]:' build/apt.log | head -n 3
     if grep -q 'No space left' build/apt.log; then say "The disk is full."
@@ -203,13 +203,13 @@ apt_failed() {
 
 install_missing() { # install_missing PURPOSE...
     local packages sudo='' whom='' update install
-    # Another make may be installing them.
+    # Check again, because another make may have installed them.
     [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
     mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" != 0 ] || return 0
     mapfile -t packages < <(printf '%s\n' "${packages[@]}" | awk '!seen[$0]++')
     if ! can_install; then
-        # Without a sandbox a grader works, and reports what it cannot promise.
+        # Grading works without a sandbox, and reports what it cannot promise.
         [ -n "$(missing_packages "${@/#sandbox/}")" ] || return 0
     fi
     if ! found "${compiler[0]}" && [ "${compiler[0]}" != gcc ]; then
@@ -233,8 +233,8 @@ build/apt.log). Then run make again, or type:" "    $update && $install"
     [ "${#packages[@]}" = 0 ] || fail "apt-get ran, but this is still missing: ${packages[*]}."
 }
 
-# A name server that is away, or a lock of another apt-get, is waited for, but not forever. sudo
-# gives no variables on.
+# Waits, but not forever, for an absent name server or another apt-get's lock. sudo passes no
+# variables on.
 run_apt() { # run_apt "sudo "|"" PACKAGE...
     local options=(-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20
         -o DPkg::Lock::Timeout=120)
@@ -252,8 +252,8 @@ run_apt() { # run_apt "sudo "|"" PACKAGE...
 
 # ---- addresses ----
 
-# The simulated device reserves addresses for all memory of a device, and uses few of them. Who
-# named a smaller device knows that; a check takes the whole one.
+# The simulated device reserves addresses for all memory of a device, and uses few of them.
+# SIM_MEMORY can make the device smaller, but a check uses the whole one.
 check_addresses() { # check_addresses PURPOSE
     local limit
     limit=$(ulimit -v)
@@ -266,14 +266,14 @@ shell without the limit; for make NN a smaller device may do, such as SIM_MEMORY
 
 # ---- places that can be written, with room ----
 
-# What is wrong with a place is reported here: what a compiler says of it reads like a mistake in
-# the file that it compiles.
+# Reports what is wrong with a folder, because a compiler's message about it looks like a mistake in
+# the compiled file.
 check_places() { # check_places PURPOSE
     local temporary=${TMPDIR:-/tmp} built='' megabytes=64
     [ ! -e build/simulator/libcudart.so.13 ] || built=1
     [ -d build ] || mkdir -p build 2>/dev/null
     if [ ! -w build ]; then
-        # What is built can still run.
+        # What is already built can still run.
         [ "$1" != build ] || [ -z "$built" ] || return 0
         fail "Nothing can be written to $PWD/build. Copy the workbook to a folder of your own."
     fi
@@ -295,7 +295,7 @@ Name another one, or unset TMPDIR."
 
 expect_megabytes() { # expect_megabytes FOLDER MEGABYTES ADVICE
     local blocks free size
-    # What a file system does not report, it does not limit.
+    # A file system that does not report a limit has none.
     read -r blocks free size < <(stat -f -c '%b %a %S' "$1" 2>/dev/null)
     [ "${blocks:-0}" != 0 ] || return 0
     free=$((free * size / 1048576))
@@ -464,7 +464,7 @@ machine() { # what a compiled program belongs to, in a line
     getconf GNU_LIBC_VERSION 2>/dev/null
 }
 
-# What no sentence of a compiler's would explain. It is tried once on each machine.
+# Tries, once on each machine, what no message of a compiler would explain.
 try_machine() {
     local sizes
     printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"
@@ -530,7 +530,7 @@ Install one, and see that python3 is its name."
     fi
 }
 
-# What makes that were killed have left: each writes a file as NAME.PID, and moves it.
+# Removes the files of killed makes. Each make writes a file as NAME.PID and then renames it.
 remove_left_overs() {
     local file pid left=()
     while IFS= read -r file; do
@@ -653,7 +653,7 @@ live)
     mkdir -p build/live
     [ "$(cat build/live/emcc 2>/dev/null)" = "$(type -P emcc)" ] || type -P emcc >build/live/emcc ;;
 check) build check ;;
-# The book grades its own files only.
+# The book grades only its own files.
 grade) if [ -n "${GRADE_OWN:-}" ]; then build check; else build check sandbox; fi ;;
 grade-class) build check class sandbox ;;
 pages) build check venv ;;

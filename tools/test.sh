@@ -53,17 +53,17 @@ else
     [ -z "$(sources)" ] || [ "$(head -n 1 build/tested 2>/dev/null)" != "$(sources)" ] ||
         mapfile -t clean < <(tail -n +2 build/tested)
     export TEST_LONG=1 # more schedules and longer walks in the tests that have both tiers
-    # Here once: several test files would build it at the same time. With jobs of their own, since
-    # those of the make that called this are not passed on.
+    # Build it once here, because several test files would build it at the same time. It gets its
+    # own jobs, because the calling make's are not passed on.
     for sanitizer in address,undefined thread; do
         env -u MAKEFLAGS make --no-print-directory SANITIZE=$sanitizer simulator
     done &
-    # Named before it is installed; without it the tests that need it are skipped.
+    # Say that it is missing before it is installed. Without it, the tests that need it are skipped.
     bash tools/setup.sh book || true
     wait "$!"
 fi
 
-# The longest first, so that no processor is idle at the end.
+# Start the longest first, so that no processor is idle at the end.
 first=(book/browser book/book litmus/litmus grading/sandbox unit/simulator_facts book/clinic
     book/solutions grading/mutants unit/nvcc unit/simulator book/live litmus/ipc book/decisions
     grading/checks grading/class unit/simulator_laws grading/cheats grading/grader book/editions
@@ -90,18 +90,18 @@ done
 [ ${#clean[@]} = 0 ] ||
     echo "make test has passed ${#clean[@]} files on these sources: of those, what takes long."
 
-# mawk reads a pipe a block at a time, unless it is told that somebody waits for each line.
+# mawk reads a pipe in blocks unless it is told to be interactive.
 awk=(awk)
 [ -n "$(awk -W interactive 'BEGIN {}' 2>&1)" ] || awk+=(-W interactive)
 
-# Two files for each processor: what sleeps, or waits for a process, leaves it to another.
+# Run two files for each processor, because many tests sleep or wait for a process.
 printf '%s\0' "${kept[@]}" |
     xargs -0 -I{} -P "$((2 * $(nproc)))" \
         bash tools/test.sh file {} "${filter[@]}" 2>&1 9>&- |
     tee "$SUITE_TMPDIR/printed" |
     "${awk[@]}" -f tools/one_stream.awk | "${awk[@]}" -f tools/report.awk
 status=$?
-# A file that had nothing to report: something passed, and nothing failed or was skipped.
+# A file had nothing to report if a test passed and none failed or was skipped.
 if [ "$1" = test ] && [ -n "$sources" ] && [ "$sources" = "$(sources)" ]; then
     awk -F '\t' '$2 ~ /^not ok / || $2 ~ /^ok .* # skip/ { bad[$1] }
         $2 ~ /^ok / { passed[$1] }

@@ -21,8 +21,8 @@ else
     waiting+=" Ctrl-C ends."
 fi
 
-# Ends what it waits with, and waits for its end: nothing of it is left. A signal may come before a
-# variable could name that child; jobs knows it.
+# Ends the child that it waits with, and waits for its end, so that nothing is left. It asks jobs,
+# because a signal may arrive before a variable names the child.
 stop() {
     trap '' INT TERM HUP
     # shellcheck disable=SC2046  # one word for each process
@@ -37,7 +37,7 @@ trap stop INT TERM HUP
 # may be away for a moment.
 state() { stat -c '%n %s %.Y %i' lessons/*.c lessons/*.h 2>/dev/null; }
 
-# A child in the background and wait: so that a signal is answered at once.
+# Waits for a background child, so that a signal is handled at once.
 pause() { "$@" >/dev/null 2>&1 & wait; }
 wait_for_change() {
     while [ "$(state)" = "$1" ]; do
@@ -57,7 +57,7 @@ wait_for_change() {
     done
 }
 
-# Waits a second for a key, into $key. A terminal that was closed has no more.
+# Waits a second for a key, and stores it in $key. A closed terminal sends no more.
 await_key() {
     local status=0
     IFS= read -rsn 1 -t 1 key || status=$?
@@ -78,7 +78,7 @@ act() {
     echo "$waiting"
 }
 
-# Checks a lesson up to its first miss; its report is in $said.
+# Checks a lesson up to its first miss, and stores the report in $said.
 check() {
     mkdir -p build/check   # make check-NN may be checking the same lesson
     said=$(flock -o "build/check/$1.lock" python3 -B tests/grading/judge.py "$1" "lessons/$1.c" \
