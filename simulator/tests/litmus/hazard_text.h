@@ -1,4 +1,4 @@
-/* The names of hazards, from the one list of them: a model names what a report must begin with. */
+/* The names of hazards from base/hazards.def. A model names what a report must begin with. */
 #ifndef HAZARD_TEXT_H
 #define HAZARD_TEXT_H
 

@@ -1,5 +1,5 @@
 /* For ipc_correct.c and ipc_incorrect.c: one allocation that an exporter shares with an importer,
- * how both end, and a main for a table of cases. */
+ * the end of both processes, and a main for a table of cases. */
 #ifndef IPC_ALLOCATION_H
 #define IPC_ALLOCATION_H
 
@@ -10,7 +10,7 @@ static cudaStream_t s;
 static int *data;
 static cudaMemPool_t pool;
 
-/* The exporter's allocation, filled with 7 by work that nobody has waited for. */
+/* Returns the exporter's allocation, filled with 7 by work that no one has waited for. */
 static void share(void)
 {
     pool = shared_pool();
@@ -21,8 +21,8 @@ static void share(void)
 
 static void import(void) { data = receive_block(&pool); }
 
-/* The importer's last calls, after which the exporter may free; and the exporter's, which a message
- * lets go on. */
+/* The importer's last calls, after which the exporter may free; and the exporter's last calls,
+ * after a message from the importer. */
 static void importer_ends(void)
 {
     OK(cudaFreeAsync(data, s));
@@ -56,9 +56,9 @@ struct way {
     void (*run)(int importer);
 };
 
-/* Runs the case named by the first argument on both sides. The exit status is that of the exporter,
- * unless the importer's is not 0; the checker's is 3. `before` (or NULL) is called first, and may
- * start more processes. */
+/* Runs the case named by the first argument in both processes. The exit status is that of the
+ * exporter unless the importer's is not 0; the checker's is 3. `before` (or NULL) is called first,
+ * and may start more processes. */
 static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways,
                    void (*before)(const struct way *way, int importer))
 {

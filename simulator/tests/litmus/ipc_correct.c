@@ -1,5 +1,5 @@
 /* Correct ways in which two or three processes order their work on one allocation: ipc_correct
- * NAME. None may be reported. */
+ * NAME. Nothing may be reported. */
 #include "ipc_allocation.h"
 
 static void send_go(void *unused)
@@ -13,7 +13,7 @@ static void await_go(void *unused)
     wait_for_go();
 }
 
-/* The message that the allocation is ready is sent by a host function behind the write. */
+/* A host function after the write sends the message that the allocation is ready. */
 static void sent_by_host_function(int importer)
 {
     if (importer) {
@@ -29,7 +29,7 @@ static void sent_by_host_function(int importer)
     OK(cudaStreamSynchronize(s));
 }
 
-/* The exporter's free is queued at once, behind a host function that waits for the importer's
+/* The exporter's free is queued at once, after a host function that waits for the importer's
  * message. */
 static void free_behind_host_function(int importer)
 {
@@ -84,7 +84,7 @@ static void write_behind_host_function(int importer)
     OK(cudaEventDestroy(ready));
 }
 
-/* One event there, one back, recorded again in each round; each side adds 1. Nobody waits before
+/* One event in each direction, recorded again in each round; each side adds 1. No one waits before
  * the end, so many records of one event may be pending. */
 static void rounds(int importer)
 {
@@ -151,8 +151,8 @@ static void one_event(int importer)
     OK(cudaEventDestroy(event));
 }
 
-/* The wait is in one stream, the free in another that waits for it. `how`: 's' by an event of its
- * own, 'h' the host waits for the importer's event, 'q' it queries that. */
+/* The wait is in one stream, and the free in another that waits for it. `how`: 's' by an event of
+ * its own, 'h' the host waits for the importer's event, 'q' it queries that event. */
 static void free_elsewhere(int importer, char how)
 {
     cudaEvent_t ready, done, own;
@@ -221,7 +221,7 @@ static void import_freed_by_cudafree(int importer)
     OK(cudaMemPoolDestroy(pool));
 }
 
-/* Imported twice, freed once; the address is one. */
+/* Imported twice, freed once; both imports have one address. */
 static void imported_twice(int importer)
 {
     struct cudaMemPoolPtrExportData pointer;
@@ -243,8 +243,8 @@ static void imported_twice(int importer)
     importer_ends();
 }
 
-/* A third process waits for the second's event only, which comes after the first's: an edge through
- * two process borders. `third`: this process is it; `second`: the second's end of the socket to
+/* A third process waits only for the second's event, which comes after the first's: an edge across
+ * two process boundaries. `third`: this process is it; `second`: the second's end of the socket to
  * it. */
 static int third, second;
 

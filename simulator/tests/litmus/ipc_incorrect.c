@@ -2,7 +2,7 @@
  * Each must be reported, in the process whose call comes second. */
 #include "ipc_allocation.h"
 
-/* The importer's event is recorded before its free, so the exporter's free does not come after
+/* The importer's event is recorded before its free, so the exporter's free is not ordered after
  * that. */
 static void recorded_before_the_free(int importer)
 {
@@ -54,7 +54,7 @@ static void recorded_too_early(int importer)
     exporter_ends();
 }
 
-/* The importer waits before the exporter has recorded: there is nothing to wait for yet. */
+/* The importer waits before the exporter has recorded, when there is nothing to wait for yet. */
 static void waited_too_early(int importer)
 {
     cudaEvent_t ready;

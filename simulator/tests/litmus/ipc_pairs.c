@@ -1,5 +1,5 @@
-/* Pairs of ways in which two or more processes order their work, or lack one wait: ipc_pairs NAME
- * is correct, ipc_pairs NAME without is the same without the wait that the case's heading names. */
+/* Ways in which two or more processes order their work, or lack one wait: ipc_pairs NAME is
+ * correct, and ipc_pairs NAME without lacks the wait that the case's heading names. */
 #include "ipc_allocation.h"
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ static cudaStream_t new_stream(void)
 
 /* ---- what another process's host has waited for ---- */
 
-/* The exporter fills again, in another stream, what its first fill wrote; of that only the
- * importer's host knows that it is over, and nothing but an event is shared. Without: the
- * importer's host does not wait for the event. */
+/* The exporter fills again, in another stream, what its first fill wrote. Only the importer's host
+ * knows that the first fill is over, and only an event is shared. Without: the importer's host does
+ * not wait for the event. */
 static void host_elsewhere(int importer)
 {
     cudaEvent_t done;
@@ -81,9 +81,9 @@ static void pipeline(int importer)
     OK(cudaEventDestroy(ready));
 }
 
-/* The exporter fills and records; a second process's host waits for the event and sends a third
- * one, which uses the memory, a message. Without: the second's host does not wait. `third`: this
- * process is it; `exporter`: the socket to the exporter, which the second and the third use in
+/* The exporter fills and records. A second process's host waits for the event and sends a message
+ * to a third process, which uses the memory. Without: the second's host does not wait. `third`:
+ * this process is it; `exporter`: the socket to the exporter, which the second and the third use in
  * turn. */
 static int third, exporter;
 
@@ -130,10 +130,10 @@ static void split_third(const struct way *way, int importer)
     third = split();
 }
 
-/* ---- an access that outlives what it was made through ---- */
+/* ---- an access that outlives its import or pool ---- */
 
 /* The importer fills, frees, and imports the allocation again before it adds in another stream.
- * Without: that does not wait for the first. */
+ * Without: that stream does not wait for the first. */
 static void imported_again(int importer)
 {
     struct cudaMemPoolPtrExportData pointer;
@@ -187,10 +187,10 @@ static void pool_destroyed(int importer)
     wait_for_go();
 }
 
-/* ---- many ---- */
+/* ---- many accesses, streams, or processes ---- */
 
-/* The exporter fills 100 parts, each in a stream of its own; the importer writes the first again.
- * Without: its stream does not wait for the first of them. */
+/* The exporter fills 100 parts, each in a stream of its own, and the importer writes the first
+ * again. Without: its stream does not wait for the first of them. */
 static void many_parts(int importer)
 {
     enum { PARTS = 100 };
@@ -253,7 +253,7 @@ static void read_often(int importer)
     OK(cudaEventDestroy(ready));
 }
 
-/* The exporter records an event in the newest of 1,100 streams with work that nobody has waited
+/* The exporter records an event in the newest of 1,100 streams with work that no one has waited
  * for. Without: in the one before. */
 static void many_streams(int importer)
 {
@@ -286,7 +286,7 @@ static void many_streams(int importer)
     OK(cudaEventDestroy(ready));
 }
 
-/* Twenty importers more, each the exporter's child. Without: the last of them frees only after the
+/* Twenty more importers, each the exporter's child. Without: the last of them frees only after the
  * exporter. `more`: the exporter's sockets to them; `number`: which of them this is, or -1. */
 enum { MORE = 20 };
 static int more[MORE], number = -1;

@@ -54,7 +54,7 @@ static void emit_message(struct program *p, int from, int to)
     emit(p, (struct op){.kind = RECEIVE, .process = to, .other = from});
 }
 
-/* Tells the process of the calls that this op of it relies on. Other hazards stay. */
+/* Tells the process about the calls on which this op relies. Other hazards stay. */
 static void tell(struct program *p, const struct op *op)
 {
     for (int tries = 0; p->by_messages && tries < 6; tries++) {
@@ -62,7 +62,7 @@ static void tell(struct program *p, const struct op *op)
         advance(op);
         int first = g.hazards & NOT_TOLD ? g.first : -1;
         g = before;
-        /* More than one may be missing: of the last one g.first is the node. */
+        /* Several may be missing; g.first is the node of the last one. */
         if (first < 0 || !nodes[first].of_host)
             return;
         emit_message(p, nodes[first].process, op->process);
@@ -77,7 +77,7 @@ static void emit_told(struct program *p, struct op op)
     emit(p, op);
 }
 
-/* A shared event that both processes have; -1: none could be made. */
+/* Returns a shared event that both processes have, or -1 if none could be made. */
 static int event_of_both(struct program *p, int a, int b)
 {
     int shared = roll(SHARED_EVENTS), pair[] = {a, b};
@@ -92,8 +92,8 @@ static int event_of_both(struct program *p, int a, int b)
     return LOCAL_EVENTS + shared;
 }
 
-/* The process and the slot of a stream that has the node, or whose newest work comes after it.
- * Returns false when there is none. */
+/* Finds the process and the slot of a stream that has the node, or whose newest work comes after
+ * it. Returns false if there is none. */
 static bool stream_behind(int n, int *process, int *slot)
 {
     int start = roll(g.processes * STREAMS);
@@ -115,7 +115,7 @@ static void emit_event(struct program *p, int kind, int process, int stream, int
         (struct op){.kind = (enum kind)kind, .process = process, .stream = stream, .event = event});
 }
 
-/* An edge from a stream to a stream of a process, or its host (stream -1), by an event. */
+/* Adds an edge from a stream to a stream or, with stream -1, the host of a process, by an event. */
 static void add_event_edge(struct program *p, int from, int slot, int process, int stream)
 {
     int event = from == process && roll(3) ? roll(LOCAL_EVENTS) : event_of_both(p, from, process);
@@ -124,7 +124,7 @@ static void add_event_edge(struct program *p, int from, int slot, int process, i
     emit_event(p, wait, process, stream < 0 ? 0 : stream, event);
 }
 
-/* One way to make node `n` happen before what the stream does next; stream -1: the host. */
+/* Makes node `n` happen before what the stream (-1: the host) does next, in one of several ways. */
 static void order_before(struct program *p, int n, int process, int stream)
 {
     int from, slot, other = roll(g.processes);
@@ -133,7 +133,7 @@ static void order_before(struct program *p, int n, int process, int stream)
         return;
     }
     if (!stream_behind(n, &from, &slot)) {
-        /* Its stream may be destroyed: only the device can be waited for. */
+        /* Its stream may be destroyed, so only the device can be waited for. */
         from = nodes[n].process;
         emit(p, (struct op){.kind = SYNC_DEVICE, .process = from});
         emit_message(p, from, process);
@@ -149,7 +149,7 @@ static void order_before(struct program *p, int n, int process, int stream)
         emit_message(p, other, process);
         return;
     case 4: {
-        /* Through a stream of a third. */
+        /* By way of a stream of a third process. */
         int third = roll(STREAMS);
         add_event_edge(p, from, slot, other, third);
         add_event_edge(p, other, third, process, stream);
@@ -179,7 +179,7 @@ static void emit_ordered(struct program *p, struct op op)
     tell(p, &op);
     for (int tries = 0; is_risky(&op, &first); tries++) {
         bool is_lost = first < 0 || tries == 10;
-        /* What no edge repairs comes up seldom. */
+        /* Mistakes that no edge repairs are rare. */
         if (roll(100) < (first < 0 && careless ? 50 : careless)) {
             emit(p, op);
             is_over = g.hazards;
@@ -204,8 +204,8 @@ static void pick_range(const struct allocation *a, struct op *op)
         op->to = a->bytes;
 }
 
-/* Something to use for the process: its own, or imported if it can be. Returns false when it found
- * nothing. */
+/* Finds something for the process to use: its own, or imported if possible. Returns false if there
+ * is nothing. */
 static bool pick_allocation(struct program *p, int process, int *allocation, bool *imported)
 {
     int b = *allocation = roll(ALLOCATIONS), owner = owner_of(b, &g);
@@ -271,7 +271,7 @@ static void add_free(struct program *p, int process, int b)
     emit_ordered(p, op);
 }
 
-/* Frees an import, imports the allocation again and uses it. That edge is left out more often. */
+/* Frees an import, imports the allocation again, and uses it. That edge is left out more often. */
 static void import_again(struct program *p, struct op op)
 {
     int usual = careless;
@@ -345,7 +345,7 @@ static bool is_synchronizing(const struct op *op)
         && op->kind != QUERY_STREAM;
 }
 
-/* Takes one of the calls out that synchronize. */
+/* Removes one of the calls that synchronize. */
 static void take_one_out(struct program *p)
 {
     int count = 0;
@@ -382,13 +382,13 @@ static void make_program(struct program *p, unsigned seed)
 
 /* ---- one process ---- */
 
-/* What all processes see. */
+/* Visible to all processes. */
 static struct {
     struct cudaMemPoolPtrExportData exports[ALLOCATIONS];
     cudaIpcEventHandle_t handles[SHARED_EVENTS];
 } * board;
 
-/* Of this process. `addresses` are by who uses them: the exporter, or an importer. */
+/* For this process. `addresses` are by user: the exporter, or an importer. */
 static struct {
     cudaStream_t streams[STREAMS];
     cudaEvent_t events[EVENTS];
@@ -397,7 +397,7 @@ static struct {
     char *addresses[ALLOCATIONS][2];
 } my;
 
-/* Between each two processes, of the first a socket to the second; and between each and the one
+/* A socket between each two processes, at the first of them; and one between each and the process
  * that runs them. */
 static int sockets[PROCESSES][PROCESSES], controls[PROCESSES];
 
@@ -470,8 +470,8 @@ static cudaError_t use_memory(const struct op *op, char *to, const char *from)
     }
 }
 
-/* It sleeps for longer than half a millisecond, so that all work goes on meanwhile: then one query
- * serves in the place of a thousand. */
+/* Sleeps for longer than half a millisecond, so that all work continues meanwhile, and one query
+ * replaces a thousand. */
 static cudaError_t poll_until_ready(cudaError_t (*query)(void *), void *what)
 {
     cudaError_t e;
@@ -528,7 +528,7 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     }
 }
 
-/* What a process is told to do, beside the number of an op. It answers with an error code. */
+/* What a process is told to do, besides the number of an op. It answers with an error code. */
 enum { RUN_ALL = -1, FINISH = -2, EXIT = -3 };
 
 static cudaError_t run_all(const struct program *p, int me)
@@ -578,7 +578,8 @@ static void start_process(const struct program *p, int me, int control, const ch
         return;
     controls[me] = control;
     setenv("SIM_SCHEDULE", schedule, 1);
-    /* A report's lines of the source take an addr2line each, and would name this file. */
+    /* Looking up the source lines of a report takes an addr2line each, and would only name this
+     * file. */
     setenv("PATH", "", 1);
     dup2(stderr_files[me], STDERR_FILENO);
     alarm(60);
@@ -624,7 +625,7 @@ static void command(int process, int what)
         abort();
 }
 
-/* Waits for the answer of a process; false: it hangs, or has ended. */
+/* Waits for the answer of a process. False: it hangs, or has ended. */
 static bool answer_of(int process, struct outcome *o)
 {
     struct pollfd one = {.fd = controls[process], .events = POLLIN};
@@ -673,7 +674,7 @@ static bool has_something_left(int process)
     return false;
 }
 
-/* One call after the other. Returns false when the run has ended. */
+/* Makes one call after the other. Returns false if the run has ended. */
 static bool run_op(const struct program *p, int i, struct outcome *o)
 {
     const struct op *op = &p->ops[i];
@@ -715,7 +716,7 @@ static struct outcome run_once(const struct program *p, const char *schedule)
     return o;
 }
 
-/* Each process as fast as it can. */
+/* Runs each process as fast as it can. */
 static struct outcome run_freely(const struct program *p, const char *schedule)
 {
     struct outcome o = {.end = SILENT, .stopped = p->count};
@@ -817,6 +818,6 @@ int main(int argc, char **argv)
     for (int k = 0; k < HAZARDS; k++)
         if (reported[k])
             printf("%5u %s\n", reported[k], hazard_name_of(k));
-    /* Of many programs some are correct and some are not, or this compares nothing. */
+    /* Some of many programs are correct and some are not; otherwise this compares nothing. */
     return mismatches || (count >= 50 && (!total[SILENT] || !total[REPORTED]));
 }

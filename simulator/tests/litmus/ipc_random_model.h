@@ -1,15 +1,15 @@
-/* The model behind ipc_random.c: what a program of several processes is, and an explicit graph of
- * its work, from which its hazards follow. It does not use the simulated device.
+/* The model behind ipc_random.c: the programs of several processes, and an explicit graph of their
+ * work, from which their hazards follow. It does not use the simulated device.
  *
- * A node stands for one piece of work of a device, or for a call of a host that another host must
- * know of, and has the set of all nodes that happen before it. An edge comes from a stream's order,
- * the legacy stream, an event, or a host.
+ * A node stands for a piece of work of a device, or for a call of a host that another host must
+ * know about, and has the set of all nodes that happen before it. An edge comes from a stream's
+ * order, the legacy stream, an event, or a host.
  *
- * There are two ways to look at hosts. How messages travel, the checker does not see: for it, what
- * one host has acquired all hosts have. So `by_messages` false makes them one, and decides what
- * must be reported where each call is made after the other. With `by_messages` each host has what
- * it has acquired and what messages brought it: what is correct then is correct however fast each
- * process runs. */
+ * There are two views of hosts. The checker cannot see messages, so for it, what one host has
+ * acquired all hosts have. With `by_messages` false, the model treats them as one in that way,
+ * which decides what must be reported if each call is made after the other. With `by_messages`,
+ * each host has what it has acquired and what messages brought it; what is correct then is correct
+ * however fast each process runs. */
 #ifndef IPC_RANDOM_MODEL_H
 #define IPC_RANDOM_MODEL_H
 
@@ -22,7 +22,7 @@
 enum {
     PROCESSES = 3,
     STREAMS = 5,
-    /* Of each process; and of all together, each made by one process. */
+    /* For each process, and for all together, each made by one process. */
     LOCAL_EVENTS = 2,
     SHARED_EVENTS = 3,
     EVENTS = LOCAL_EVENTS + SHARED_EVENTS,
@@ -47,7 +47,7 @@ enum kind {
     IMPORT_POOL,
     DESTROY_POOL,
     IMPORT,
-    /* Of bytes [from, to). */
+    /* For bytes [from, to). */
     FILL,
     ADD,
     SET,
@@ -57,11 +57,11 @@ enum kind {
     FREE,
     FREE_BY_HOST,
     RENEW_STREAM,
-    /* A shared event: its maker makes it anew; others open it, and destroy what they opened. */
+    /* A shared event. Its maker makes it again; others open it, and destroy what they opened. */
     RENEW_EVENT,
     OPEN_EVENT,
     CLOSE_EVENT,
-    /* What orders. */
+    /* Calls that order. */
     RECORD,
     WAIT,
     SYNC_EVENT,
@@ -78,10 +78,10 @@ enum kind {
 struct op {
     enum kind kind;
     int process;
-    /* To or from which; whose pool. */
+    /* The source or target process, or the owner of a pool. */
     int other;
     int stream, event, allocation, source;
-    /* Through which pointer the process uses its own allocation, or the source: an imported one. */
+    /* The pointer by which the process uses its own allocation, or the source: an imported one. */
     bool imported, source_imported;
     size_t from, to;
 };
@@ -106,11 +106,11 @@ static const struct {
 
 struct access {
     int node, next, process;
-    /* Which import it was made through; 0: the exporter's pointer. */
+    /* The import through which it was made; 0: the exporter's pointer. */
     int import;
     size_t from, to;
     bool write;
-    /* It is the free of an import, of no bytes: only the exporter's free must come after it. */
+    /* The free of an import, an access of no bytes: only the exporter's free must come after it. */
     bool is_free;
 };
 
@@ -119,43 +119,43 @@ struct allocation {
     size_t bytes;
     /* The node that allocates. */
     int allocated;
-    /* The call that has exported it; -1: none. */
+    /* The call that exported it; -1: none. */
     int exported;
-    /* By process: the number of its import, 0: none; and the call of its last free, -1: none. */
+    /* By process: the number of its import, or 0, and the call of its last free, or -1. */
     int imports[PROCESSES], import_free_call[PROCESSES];
     /* The newest access, or -1. */
     int accesses;
 };
 
-/* What a trial can undo; the nodes and accesses behind their counts are not. */
+/* What a trial can undo. Nodes and accesses beyond their counts are not restored. */
 static struct state {
     bool by_messages;
     int processes, node_count, access_count, instance_count, event_count, import_count;
-    /* One for each stream that ever was: its newest node, or -1. */
+    /* For each stream that ever was: its newest node, or -1. */
     struct {
         int process, slot, last;
     } instances[INSTANCES];
     int instance_of[PROCESSES][STREAMS];
-    /* What the next call of each host comes after. */
+    /* What precedes the next call of each host. */
     struct set host[PROCESSES];
     /* The record of each local event, or -1. */
     int local_record[PROCESSES][LOCAL_EVENTS];
-    /* Each shared event that ever was: its record, and the call that used it last. */
+    /* For each shared event that ever was: its record, and the call that used it last. */
     struct {
         int record, last_use;
     } events[MADE_EVENTS];
-    /* Of these: which one each process has, -1: none; and the newest. */
+    /* For each shared event: the one that each process has, or -1; and the newest. */
     int opened[PROCESSES][SHARED_EVENTS], newest_event[SHARED_EVENTS];
     struct allocation allocations[ALLOCATIONS];
     bool has_pool[PROCESSES][PROCESSES];
-    /* What is sent and not received; `sent` is the first free one of messages. */
+    /* Messages that are sent and not received. `sent` is the first free index. */
     int sent, in_flight[PROCESSES][PROCESSES], first_in_flight[PROCESSES][PROCESSES];
-    /* Of the present op: its hazards, and of one the node that must come before. */
+    /* For the present op: its hazards and, for one of them, the node that must come before. */
     unsigned hazards;
     int first;
 } g;
 static struct {
-    /* Whose it is. */
+    /* The process that owns it. */
     int process;
     bool of_host;
 } nodes[NODES];
@@ -182,7 +182,7 @@ static int add_node(int process, const struct set *before, bool of_host)
     return n;
 }
 
-/* A call that another host must know of. */
+/* A call that another host must know about. */
 static int call_node(int process)
 {
     int n = add_node(process, host_of(process), true);
@@ -205,8 +205,8 @@ static int *newest_of(int process, int slot)
     return &g.instances[g.instance_of[process][slot]].last;
 }
 
-/* What happens before the next work in a stream: its own work, what its host has acquired, and what
- * the rule of the legacy stream adds. */
+/* Returns what precedes the next work in a stream: its own work, what its host has acquired, and
+ * what the legacy stream's rule adds. */
 static struct set before_next(int process, int slot)
 {
     struct set before = *host_of(process);
@@ -249,7 +249,7 @@ static void model_start(const struct program *p)
             new_instance(i, s);
     for (int e = 0; e < SHARED_EVENTS; e++)
         make_event(e);
-    /* All begin when all have begun. */
+    /* All begin when all are ready. */
     struct set all = {{0}};
     for (int i = 0; i < p->processes; i++)
         unite(&all, &g.host[i]);
@@ -259,13 +259,13 @@ static void model_start(const struct program *p)
 
 /* ---- hazards ---- */
 
-/* As a set, in the order of their names. NOT_TOLD is none that is reported: a host does not know of
- * a call of another that it relies on. */
+/* As a set, in the order of their names. NOT_TOLD is never reported: a host relies on a call of
+ * another host about which it does not know. */
 enum {
     WRITES = 1,
     WRITE_READ = 1 << 1,
     READ_WRITE = 1 << 2,
-    /* The same, where the other one is another process's. */
+    /* The same, if the other access is another process's. */
     OF_ANOTHER = 3,
     USE_ALLOCATION = 1 << 6,
     USE_ANOTHERS_ALLOCATION = 1 << 7,
@@ -305,7 +305,7 @@ static const char *hazard_name_of(int k)
                                : hazard_text(hazard_kinds[k]);
 }
 
-/* Unless the node is before. */
+/* Adds the hazard unless the node comes before. */
 static void require(const struct set *before, int first, unsigned hazard)
 {
     if (first < 0 || has(before, first))
@@ -314,7 +314,7 @@ static void require(const struct set *before, int first, unsigned hazard)
     g.first = first;
 }
 
-/* The process relies on a call of another. */
+/* Called when the process relies on a call of another. */
 static void require_told(int process, int call) { require(host_of(process), call, NOT_TOLD); }
 
 static void add_access(struct allocation *a, struct access access)
@@ -326,7 +326,7 @@ static void add_access(struct allocation *a, struct access access)
     a->accesses = g.access_count++;
 }
 
-/* Node `n` of the process uses bytes of the allocation. */
+/* Called when node `n` of the process uses bytes of the allocation. */
 static void use(const struct op *op, int n, int allocation, bool imported, bool write)
 {
     struct allocation *a = &g.allocations[allocation];
@@ -348,8 +348,8 @@ static void use(const struct op *op, int n, int allocation, bool imported, bool 
                                   .write = write});
 }
 
-/* The process frees what it has imported, in the order of node `n`, or by the host: -1. Only its
- * own accesses through this import must come before. */
+/* Called when the process frees what it imported, in the order of node `n` or, with -1, by the
+ * host. Only its own accesses through this import must come before. */
 static void free_import(const struct op *op, int n, struct allocation *a)
 {
     const struct set *before = n < 0 ? host_of(op->process) : &befores[n];
@@ -363,7 +363,7 @@ static void free_import(const struct op *op, int n, struct allocation *a)
     a->import_free_call[op->process] = call_node(op->process);
 }
 
-/* The exporter frees. */
+/* Called when the exporter frees. */
 static void free_allocation(const struct op *op, int n, struct allocation *a)
 {
     const struct set *before = n < 0 ? host_of(op->process) : &befores[n];
@@ -382,7 +382,7 @@ static void free_allocation(const struct op *op, int n, struct allocation *a)
     a->state = FREED;
 }
 
-/* ---- what each op does ---- */
+/* ---- the effect of each op ---- */
 
 static bool is_shared(int event) { return event >= LOCAL_EVENTS; }
 
@@ -393,7 +393,8 @@ static int *record_of(const struct op *op)
     return &g.events[g.opened[op->process][op->event - LOCAL_EVENTS]].record;
 }
 
-/* All calls on a shared event are made one after the other: a wait is for its newest record. */
+/* All calls on a shared event are made one after the other, because a wait is for its newest
+ * record. */
 static void use_event(const struct op *op)
 {
     if (!is_shared(op->event) || !g.by_messages)
@@ -507,7 +508,7 @@ static void receive_message(const struct op *op)
     g.in_flight[op->other][op->process]--;
 }
 
-/* The host has waited for what is in a stream: for the legacy one that is what its rule puts before
+/* The host has waited for the stream's work; for the legacy stream, for what its rule puts before
  * its next work. */
 static void acquire_stream(const struct op *op)
 {
@@ -519,7 +520,7 @@ static void acquire_stream(const struct op *op)
     unite(host_of(op->process), &waited);
 }
 
-/* The query has returned cudaSuccess. */
+/* A query has returned cudaSuccess. */
 static void query_succeeded(const struct op *op)
 {
     if (op->kind == QUERY_STREAM)
@@ -528,7 +529,7 @@ static void query_succeeded(const struct op *op)
         with_node(host_of(op->process), *record_of(op));
 }
 
-/* The program makes the call: what is incorrect about it is in g.hazards. */
+/* Makes the call in the model. Its hazards are in g.hazards. */
 static void advance(const struct op *op)
 {
     int p = op->process, shared = op->event - LOCAL_EVENTS, n;
@@ -573,7 +574,7 @@ static void advance(const struct op *op)
         break;
     case WAIT:
         use_event(op);
-        /* A wait for an event that was never recorded is nothing. */
+        /* Waiting for an event that was never recorded does nothing. */
         if (*record_of(op) >= 0)
             with_node(&befores[stream_node(p, op->stream)], *record_of(op));
         break;

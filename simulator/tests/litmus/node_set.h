@@ -1,5 +1,5 @@
-/* Sets of nodes of a model's graph, and of each node the set of all that happen before it. It is
- * included behind NODES, a multiple of 64. */
+/* Sets of nodes of a model's graph, and for each node the set of all that happen before it.
+ * Included after NODES is defined, a multiple of 64. */
 #ifndef NODE_SET_H
 #define NODE_SET_H
 
@@ -21,7 +21,7 @@ static void unite(struct set *into, const struct set *s)
         into->bits[i] |= s->bits[i];
 }
 
-/* Adds a node, and all that happen before it; -1: none. */
+/* Adds a node and all that happen before it; -1: none. */
 static void with_node(struct set *s, int n)
 {
     if (n < 0 || has(s, n))

@@ -66,8 +66,7 @@ static int emit_record(struct program *p, int stream)
     return event;
 }
 
-/* The slot of the stream that has the node, or of one whose newest work comes after it; -1: there
- * is none. */
+/* Returns the slot of a stream that has the node, or whose newest work comes after it, or -1. */
 static int stream_behind(int n)
 {
     int start = roll(STREAMS);
@@ -79,8 +78,8 @@ static int stream_behind(int n)
     return -1;
 }
 
-/* One way to make node `n` happen before what the stream does next; stream -1: before what the host
- * does next. */
+/* Makes node `n` happen before what the stream does next or, with stream -1, before what the host
+ * does next, in one of several ways. */
 static void order_before(struct program *p, int n, int stream)
 {
     int from = stream_behind(n), device = from < 0 ? 0 : slots[from].device, event;
@@ -88,7 +87,7 @@ static void order_before(struct program *p, int n, int stream)
         emit(p, (struct op){.kind = OPEN, .gate = gate});
     switch (from < 0 ? 0 : stream < 0 ? roll(6) : roll(14)) {
     case 0:
-        /* Its stream may be destroyed: only the devices can be waited for. */
+        /* Its stream may be destroyed, so only the devices can be waited for. */
         emit(p, (struct op){.kind = SYNC_DEVICE, .device = device});
         if (from < 0)
             emit(p, (struct op){.kind = SYNC_DEVICE, .device = 1});
@@ -112,7 +111,7 @@ static void order_before(struct program *p, int n, int stream)
         break;
     case 6:
     case 7: {
-        /* Through a third stream. */
+        /* By way of a third stream. */
         int third = roll(STREAMS);
         event = emit_record(p, from);
         emit(p, (struct op){.kind = WAIT, .stream = third, .device = device, .event = event});
@@ -127,8 +126,8 @@ static void order_before(struct program *p, int n, int stream)
     }
 }
 
-/* Is the op incorrect, or could it be by what is decided only later? g.first and g.second are the
- * two nodes. */
+/* Returns whether the op is incorrect, or could be by what is decided only later. g.first and
+ * g.second are the two nodes. */
 static bool is_risky(const struct program *p, const struct op *op)
 {
     static struct state before;
@@ -145,8 +144,8 @@ static bool is_risky(const struct program *p, const struct op *op)
 /* The program often has host functions and gates between uses of the same memory. */
 static bool is_held_often;
 
-/* What orders nothing, in the place of an edge: behind node `n` a host function that nobody waits
- * for, and sometimes calls that do not wait either. */
+/* Orders nothing, instead of an edge: after node `n` a host function for which no one waits, and
+ * sometimes calls that do not wait either. */
 static void order_by_nothing(struct program *p, int n)
 {
     int from = n < 0 ? -1 : stream_behind(n);
@@ -180,7 +179,7 @@ static void emit_ordered(struct program *p, struct op op)
     emit(p, op);
 }
 
-/* An allocation in this state; -1 when none was found. */
+/* Returns an allocation in this state, or -1 if none was found. */
 static int pick_allocation(int state, int count)
 {
     for (int tries = 0; tries < 20; tries++) {
@@ -232,7 +231,7 @@ static void add_allocation(struct program *p, int stream)
     emit(p, op);
 }
 
-/* Can ordinary memory be an end of it? */
+/* Returns whether ordinary memory can be an end of it. */
 static bool takes_ordinary(enum kind kind) { return kind == COPY || kind == COPY_AT_ONCE; }
 
 static void add_use(struct program *p, int stream)
@@ -282,7 +281,7 @@ static void add_free(struct program *p, int stream, int allocation)
                                 .allocation = allocation});
 }
 
-/* A call that no order makes correct. */
+/* Makes a call that no order makes correct. */
 static void add_mistake(struct program *p, int stream)
 {
     struct op op = {.kind =
@@ -306,7 +305,7 @@ static void add_mistake(struct program *p, int stream)
 
 /* ---- graphs ---- */
 
-/* The tasks that happen before the next one of the branch, as bits. */
+/* Returns the tasks that happen before the next one of the branch, as bits. */
 struct shape {
     unsigned before[PLAN_TASKS], branch[BRANCHES];
 };
@@ -330,7 +329,8 @@ static bool overlap(int a, size_t from, size_t to, int b, size_t other_from, siz
 
 static bool touches(const struct task *t) { return t->kind < TASK_EDGE || t->kind > TASK_HOLD; }
 
-/* Do two tasks touch the same bytes, or is one the life of what the other uses? */
+/* Returns whether two tasks touch the same bytes, or one begins or ends the memory that the other
+ * uses. */
 static bool meet(const struct task *a, const struct task *b, int own)
 {
     size_t n = a->to - a->from, m = b->to - b->from;
@@ -349,7 +349,7 @@ static bool meet(const struct task *a, const struct task *b, int own)
                        a->source_from + n));
 }
 
-/* With the edges that it must have, unless one is left out. */
+/* Adds the edges that it must have, unless one is left out. */
 static void add_ordered_task(struct plan *plan, struct shape *shape, struct task t, int own)
 {
     for (int i = 0; i < plan->count; i++) {
@@ -417,7 +417,7 @@ static void add_launch(struct program *p)
     emit_ordered(p, op);
 }
 
-/* Before a gate is opened, the host waits for what must come before the work behind it. */
+/* Before a gate is opened, the host waits for what must precede the work after it. */
 static void add_opening(struct program *p, int gate)
 {
     for (int i = 0; i < g.postponed_count; i++) {
@@ -436,8 +436,8 @@ static void add_opening(struct program *p, int gate)
     is_over = judge_postponed();
 }
 
-/* Two uses of the same bytes in one stream with something between that holds the second one up: a
- * host function, a closed gate, or one in front of the other. */
+/* Two uses of the same bytes in one stream with something between that holds up the second: a host
+ * function, or a closed gate, perhaps in front of the other. */
 static void add_held_use(struct program *p, int stream)
 {
     int first = p->count, gate = roll(GATES);
@@ -539,7 +539,7 @@ static cudaMemPool_t pool_handles[POOLS];
 static cudaGraphExec_t execs[PLANS];
 static cudaGraph_t graphs[PLANS];
 static volatile int *gates;
-/* Half of the memory of each device; NULL: it has all of it. */
+/* Takes half of the memory of each device; NULL: it has all of it. */
 static void *other_half[DEVICES];
 static volatile int begun[FLAGS];
 
@@ -554,7 +554,7 @@ static void make_stream(int s)
             &streams[s], slots[s].sort == BLOCKING ? cudaStreamDefault : cudaStreamNonBlocking));
 }
 
-/* Whether a pool may make a stream wait for a free of another one. */
+/* Whether a pool may make a stream wait for a free in another one. */
 static void set_internal(int pool, int allowed)
 {
     CHECK(cudaMemPoolSetAttribute(pool_handles[pool], cudaMemPoolReuseAllowInternalDependencies,
@@ -586,7 +586,7 @@ static void give_access(int pool)
         CHECK(cudaMemPoolSetAccess(pool_handles[pool], both, DEVICES));
 }
 
-/* What a program does not use is not made. */
+/* What a program does not use is not created. */
 static void set_up(const struct program *p)
 {
     bool used[POOLS] = {false};
@@ -733,7 +733,7 @@ static cudaError_t free_by_host(const struct op *op)
     }
 }
 
-/* Does the op name a stream, of whose device it is? */
+/* Returns the device of the stream that the op names, if it names one. */
 static bool is_of_stream(const struct op *op)
 {
     switch (op->kind) {
@@ -763,7 +763,7 @@ static uint64_t new_functions(void)
 /* Those that had begun when the op's own call was made. */
 static uint64_t begun_at_call;
 
-/* So long that all work is over that can be. */
+/* Long enough for all work to end that can end. */
 static void be_idle(void) { usleep(600); }
 
 /* Makes the op's call. */
@@ -847,7 +847,7 @@ static cudaError_t perform(const struct program *p, const struct op *op)
     return cudaErrorUnknown;
 }
 
-/* The threads that make the calls of the slots that are not the first one's. */
+/* The threads that make the calls of slots that are not the first thread's. */
 static struct helper {
     pthread_t thread;
     bool is_there;
@@ -886,16 +886,16 @@ static cudaError_t perform_somewhere(const struct program *p, const struct op *o
     return h->answer;
 }
 
-/* ---- a run beside the model ---- */
+/* ---- a run next to the model ---- */
 
-/* What a run's process leaves for the one that started it. */
+/* What a run's process leaves for the process that started it. */
 static struct outcome *outcome;
 
-/* What the model has to go through again, when a function turns out to have begun before an op. */
+/* What the model has to repeat when a function turns out to have begun before an op. */
 static struct {
     bool was_left_out, has_succeeded;
-    /* Bits of the functions that have begun: before the call, of which the host may know at the
-     * call; when the call began; and at its end. */
+    /* Bits of the functions that had begun: before the call, so that the host may know of them;
+     * when the call began; and at its end. */
     uint64_t begun_before, begun_during, begun_after;
 } history[OPS];
 
@@ -918,7 +918,7 @@ static void model_op(const struct program *p, int i)
     begin_functions(history[i].begun_after);
 }
 
-/* Is the address of what was freed another allocation's now? */
+/* Returns whether another allocation now has the address of what was freed. */
 static bool is_taken(const struct op *op)
 {
     bool frees = op->kind == FREE_FREED || op->kind == FREE_FREED_BY_HOST;
@@ -930,7 +930,7 @@ static bool is_taken(const struct op *op)
     return false;
 }
 
-/* Was the allocation freed that a graph has the address of? */
+/* Returns whether the allocation was freed whose address a graph has. */
 static bool is_stale(int plan, int allocation)
 {
     return allocation >= 0 && allocation < ALLOCATIONS
@@ -938,9 +938,9 @@ static bool is_stale(int plan, int allocation)
             || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
 }
 
-/* Does a graph use memory of the host that the device has no more? The address may be good again
- * for a copy, and of registered memory the bytes are there. What counts is the memory that the
- * graph was made for: by now the allocation may be other memory. */
+/* Returns whether a graph uses host memory that the device no longer has. A copy may still find the
+ * address valid, and the bytes of registered memory exist. The memory that the graph was made for
+ * counts, because by now the allocation may be other memory. */
 static bool uses_hosts_memory_that_was_freed(const struct program *p, int number)
 {
     const struct plan *plan = &p->plans[number];
@@ -960,7 +960,7 @@ static bool uses_hosts_memory_that_was_freed(const struct program *p, int number
     return false;
 }
 
-/* Is it incorrect in a way that the book says is not seen? */
+/* Returns whether it is incorrect in a way that the book says is not seen. */
 static bool is_excused(const struct program *p, const struct op *op)
 {
     switch (op->kind) {
@@ -987,8 +987,8 @@ static _Noreturn void end_run(enum end end)
     _exit(0);
 }
 
-/* The checker may need the work to be over before it judges what was postponed. Returns false when
- * that work touched memory that is gone, as that of an incorrect program may. */
+/* The checker may need the work to end before it judges what was postponed. Returns false if that
+ * work touched memory that is gone, as an incorrect program's may. */
 static bool finish_all(void)
 {
     for (int gate = 0; gate < GATES; gate++)
@@ -1003,8 +1003,8 @@ static bool finish_all(void)
     return true;
 }
 
-/* A report that the present op does not explain must be of something postponed. Whether that is
- * incorrect shows when nothing holds the work up. The same is then not reported again. */
+/* A report that the present op does not explain must be about something postponed. Whether that is
+ * incorrect shows when nothing holds the work up; then it is not reported again. */
 static bool early_report;
 
 static bool may_be_incorrect_later(void)
@@ -1015,7 +1015,7 @@ static bool may_be_incorrect_later(void)
     return false;
 }
 
-/* What the checker wrote, against what the graph says after op number `i`. */
+/* Compares what the checker wrote with the graph after op number `i`. */
 static void compare(const struct program *p, int i, off_t before, int postponed)
 {
     const char *reported = report_since(0, before);
@@ -1041,8 +1041,8 @@ static void compare(const struct program *p, int i, off_t before, int postponed)
         end_run(REFUSED);
 }
 
-/* Functions that have begun during a call that queues work and waits for nothing began before
- * that, and the host made the call before. */
+/* Functions that began during a call that queues work without waiting began before that work, and
+ * the host had already made the call. */
 static void model_again(const struct program *p, int i, uint64_t functions)
 {
     history[i].begun_before |= functions & begun_at_call;
@@ -1052,7 +1052,8 @@ static void model_again(const struct program *p, int i, uint64_t functions)
         model_op(p, k);
 }
 
-/* Can the op fail on a full device? Then it has queued nothing, and is none of the graph's. */
+/* Returns whether the op can fail on a full device. Then it has queued nothing, and is not in the
+ * graph. */
 static bool needs_memory(const struct op *op)
 {
     return op->kind == ALLOCATE || op->kind == ALLOCATE_DEVICE || op->kind == LAUNCH;
@@ -1104,8 +1105,8 @@ static void run_op(const struct program *p, int i)
     compare(p, i, before, postponed);
 }
 
-/* What the graph says of finish_all: the host waits for one device after the other. What it has
- * acquired of the first comes before what a host function of the second still holds up. */
+/* The graph's view of finish_all: the host waits for one device after the other. What it has
+ * acquired from the first comes before what a host function of the second still holds up. */
 static bool judge_end(void)
 {
     bool hazard = false;
@@ -1119,7 +1120,7 @@ static bool judge_end(void)
     return hazard;
 }
 
-/* All is over, but for what the checker says at the exit. */
+/* All work is over; only what the checker says at exit remains. */
 static void end_program(void)
 {
     off_t before = said_by(0);
@@ -1147,7 +1148,7 @@ static void end_program(void)
         CHECK(cudaFree(other_half[d]));
 }
 
-/* Runs the program up to the first call that is incorrect, or reported. */
+/* Runs the program up to the first call that is incorrect or reported. */
 static void run(const struct program *p)
 {
     model_start();
@@ -1169,16 +1170,17 @@ static struct outcome run_once(const struct program *p, const char *schedule)
     pid_t child = fork();
     if (child == 0) {
         setenv("SIM_SCHEDULE", schedule, 1);
-        /* A report's lines of the source take an addr2line each, and would name this file. */
+        /* Looking up the source lines of a report takes an addr2line each, and would only name this
+         * file. */
         setenv("PATH", "", 1);
         if (p->is_full)
             setenv("SIM_MEMORY", "64M", 1);
         dup2(stderr_files[0], STDERR_FILENO);
-        /* One that computes on ends soon, one that sleeps on a busy machine later. */
+        /* A program that computes forever ends soon; one that sleeps on a busy machine, later. */
         setrlimit(RLIMIT_CPU, &(struct rlimit){20, 20});
         alarm(600);
         run(p);
-        /* With what the simulated device reports at the end. */
+        /* Including what the simulated device reports at the end. */
         exit(0);
     }
     waitpid(child, &status, 0);
@@ -1324,6 +1326,6 @@ int main(int argc, char **argv)
            "%u undecided; %u others\n",
            count, performed, left_out, refused, total[SILENT], total[REPORTED], total[UNSURE],
            mismatches);
-    /* Of many programs some are correct and some are not, or this compares nothing. */
+    /* Some of many programs are correct and some are not; otherwise this compares nothing. */
     return mismatches || (count >= 100 && (!total[SILENT] || !total[REPORTED]));
 }

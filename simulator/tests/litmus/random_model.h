@@ -1,11 +1,11 @@
-/* The model behind random.c: what a program is, and an explicit graph of its work, from which its
+/* The model behind random.c: the programs, and an explicit graph of their work, from which their
  * hazards follow. It does not use the simulated device.
  *
- * A node stands for one piece of work, and has the set of all nodes that happen before it: those of
- * the nodes that an edge leads from, and these. An edge comes from a stream's order, an event, the
- * legacy stream, a copy that is serialized with a device, a graph, or the host. What follows from
- * the program's calls alone is decided here; only what a query answered, and that a host function
- * has begun, comes from the run. */
+ * A node stands for a piece of work, and has the set of all nodes that happen before it: those with
+ * an edge to it, and those before them. An edge comes from a stream's order, an event, the legacy
+ * stream, a copy that is serialized with a device, a graph, or the host. The model decides what
+ * follows from the program's calls alone; only the answers of queries, and when host functions have
+ * begun, come from the run. */
 #ifndef RANDOM_MODEL_H
 #define RANDOM_MODEL_H
 
@@ -19,7 +19,7 @@ enum {
     DEVICES = 2,
     STREAMS = 16,
     EVENTS = 3,
-    /* What the program allocates by calls; behind them what each graph allocates. */
+    /* What the program allocates by calls, followed by what each graph allocates. */
     ALLOCATIONS = 14,
     PLANS = 4,
     ALL_ALLOCATIONS = ALLOCATIONS + PLANS,
@@ -43,7 +43,7 @@ enum {
 
 /* ---- programs ---- */
 
-/* `allocation` and `source` ORDINARY: memory of the host that CUDA does not know. */
+/* `allocation` and `source` ORDINARY: host memory that CUDA does not know. */
 enum kind {
     ALLOCATE,        /* cudaMallocAsync or cudaMallocFromPoolAsync, from `pool` */
     ALLOCATE_DEVICE, /* cudaMalloc */
@@ -72,7 +72,7 @@ enum kind {
     SET_FREED,
     FREE_FREED,
     FREE_FREED_BY_HOST,
-    /* What orders, or nothing. */
+    /* Calls that order something, or nothing. */
     MAKE_GRAPH,
     DESTROY_GRAPH,
     TRIM,
@@ -87,7 +87,7 @@ enum kind {
     POLL_STREAM,
     POLL_EVENT,
     POLL_TIME,
-    AWAIT,        /* of the host function with flag `event`, in sleeps */
+    AWAIT,        /* for the host function with flag `event`, in sleeps */
     AWAIT_ASKING, /* the same, in queries of another stream */
     QUERY_STREAM,
     QUERY_EVENT
@@ -95,14 +95,15 @@ enum kind {
 
 struct op {
     enum kind kind;
-    /* A slot for a stream; the device that is current where no stream is named, and an event's. */
+    /* A slot for a stream; or the device that is current where no stream is named, and an event's
+     * device. */
     int stream, device, event, pool, gate, plan;
     int allocation, source;
     size_t from, to, source_from;
 };
 
-/* What a graph is captured from. A task on a branch; EDGE: the branch waits for what branch `other`
- * has so far. */
+/* The plan from which a graph is captured: a task on a branch, or EDGE, by which the branch waits
+ * for the present work of branch `other`. */
 struct task {
     enum {
         TASK_FILL,
@@ -128,13 +129,13 @@ struct program {
     struct op ops[OPS];
     struct plan plans[PLANS];
     int count, plan_count, function_count;
-    /* The devices have 64 MiB, or half of that: what allocates, or launches a graph, may fail.
-     * Whether a pool may make a stream wait for a free then. */
+    /* The devices have 64 MiB or half of that, so allocations and launches of graphs may fail, and
+     * pools may make streams wait for frees. */
     bool is_full, has_half, may_wait_for_free;
 };
 
-/* What each slot for a stream holds. The default streams stay; the others may be destroyed and
- * created again. Each is used by one thread of the host, of which 0 is the first. */
+/* The stream in each slot. The default streams stay; the others may be destroyed and created again.
+ * Each is used by one thread of the host, of which 0 is the first. */
 enum sort { LEGACY, PER_THREAD, BLOCKING, NON_BLOCKING };
 static const struct {
     enum sort sort;
@@ -162,7 +163,7 @@ static const struct {
 
 enum memory { POOL, DEVICE, CUDA_MANAGED, PINNED, REGISTERED, OF_GRAPH };
 
-/* Work on an allocation. EMPTY: it needs the allocation, and none of its bytes. */
+/* Work on an allocation. EMPTY: it needs the allocation, but none of its bytes. */
 struct access {
     int node, next;
     size_t from, to;
@@ -175,34 +176,36 @@ struct allocation {
     enum memory memory;
     int pool, device;
     size_t bytes;
-    /* How many the slot has held. */
+    /* The number of allocations that the slot has had. */
     int generation;
-    /* The node that allocates, or frees; -1: the host did it. */
+    /* The node that allocates or frees; -1: the host did it. */
     int allocated, freed;
     /* The newest access, or -1. */
     int accesses;
 };
 
-/* Two nodes, of which the first must happen before the second, or `either` before the other. They
- * cannot be judged yet: one of them cannot begin before the host does something. */
+/* Two nodes, of which the first must happen before the second or, with `either`, one before the
+ * other. They cannot be judged yet, because one of them cannot begin before the host does
+ * something. */
 struct postponed {
     int first, second;
     bool either, settled;
-    /* It is a host function that holds it up, and nobody knows what that waits for: a report and
-     * none are both as the book says, where the host has acquired one of them meanwhile. */
+    /* Held up by a host function, which may wait for anything: if the host has acquired one of the
+     * nodes meanwhile, both a report and none agree with the book. */
     bool by_function;
 };
 
-/* What a trial can undo; the nodes and accesses behind `node_count` and `access_count` are not. */
+/* What a trial can undo. Nodes and accesses beyond `node_count` and `access_count` are not
+ * restored. */
 struct state {
     int node_count, access_count, instance_count, function_count, hold_count, postponed_count;
-    /* One for each stream that ever was. `last` is its newest node, or -1. */
+    /* For each stream that ever was. `last` is its newest node, or -1. */
     struct {
         int last, slot;
     } instances[INSTANCES];
     int instance_of[STREAMS];
-    /* What happens before the next call of the host; and with what host functions have told it that
-     * began in its last call, before what any code of the host does. */
+    /* What happens before the next call of the host; and that with what the host functions that
+     * began in its last call have told it, which precedes what any code of the host does. */
     struct set host, host_code;
     /* The node with which all further work of the device is serialized, or -1. */
     int serialized[DEVICES];
@@ -219,13 +222,13 @@ struct state {
         int node, gate;
     } holds[HOLDS];
     bool is_open[GATES];
-    /* `flag` has reached `at` when it has begun. */
+    /* `flag` has reached `at` when the function has begun. */
     struct {
         int node, flag, at;
         bool begun;
     } functions[FUNCTIONS];
     struct postponed postponed[POSTPONED];
-    /* Of the present op: its hazards, and the two nodes of one; second -1: the host. */
+    /* For the present op: its hazards, and the two nodes of one of them; second -1: the host. */
     unsigned hazards;
     int first, second;
 };
@@ -252,8 +255,8 @@ static void model_start(void)
 
 static int *newest_of(int slot) { return &g.instances[g.instance_of[slot]].last; }
 
-/* What happens before the next work in the slot's stream: its own work, what the host has acquired,
- * and what the legacy stream's rule and a serialized copy add. */
+/* Returns what precedes the next work in the slot's stream: its own work, what the host has
+ * acquired, and what the legacy stream's rule and a serialized copy add. */
 static struct set before_next(int slot)
 {
     struct set s = g.host;
@@ -295,7 +298,7 @@ static int new_node(int slot)
     return *newest_of(slot) = add_node(&before);
 }
 
-/* ---- what cannot begin ---- */
+/* ---- work that cannot begin ---- */
 
 static bool has_closed_gate(const struct set *s)
 {
@@ -364,7 +367,7 @@ static const enum hazard hazard_kinds[] = {
 _Static_assert(sizeof hazard_kinds / sizeof *hazard_kinds == HAZARDS, "a kind for each bit");
 static const char *hazard_name_of(int k) { return hazard_text(hazard_kinds[k]); }
 
-/* Whether the missing edge is a hazard of this op, or will be judged later. */
+/* Decides whether the missing edge is a hazard of this op or will be judged later. */
 static void missing_edge(unsigned hazard, int first, int second, bool either)
 {
     g.first = first;
@@ -381,7 +384,7 @@ static void missing_edge(unsigned hazard, int first, int second, bool either)
         (struct postponed){first, second, either, false, by_function};
 }
 
-/* Node `n` uses bytes [from, to) of the allocation. */
+/* Called when node `n` uses bytes [from, to) of the allocation. */
 static void use(int n, int allocation, size_t from, size_t to, bool write, int sort)
 {
     struct allocation *a = &g.allocations[allocation];
@@ -405,7 +408,7 @@ static void use(int n, int allocation, size_t from, size_t to, bool write, int s
     a->accesses = g.access_count++;
 }
 
-/* Node `n`, or the host (-1), ends the life of what another node used or allocated. */
+/* Called when node `n`, or the host (-1), ends the life of what another node used or allocated. */
 static void must_end(unsigned hazard, int first, int n)
 {
     if (has(n < 0 ? &g.host : &befores[n], first))
@@ -419,7 +422,7 @@ static void must_end(unsigned hazard, int first, int n)
     g.second = -1;
 }
 
-/* Node `n`, or the host (-1), frees the allocation. */
+/* Called when node `n`, or the host (-1), frees the allocation. */
 static void end_life(int n, int allocation)
 {
     struct allocation *a = &g.allocations[allocation];
@@ -451,19 +454,19 @@ static bool is_host_visible(const struct allocation *a)
 {
     return a->memory == CUDA_MANAGED || (a->memory == POOL && pools[a->pool].host_visible);
 }
-/* Is it the host's for a copy: pinned, registered or ordinary? */
+/* Returns whether a copy treats it as host memory: pinned, registered, or ordinary. */
 static bool is_hosts(int allocation)
 {
     return allocation == ORDINARY || g.allocations[allocation].memory == PINNED
         || g.allocations[allocation].memory == REGISTERED;
 }
-/* Is it memory of one device? */
+/* Returns whether it is memory of one device. */
 static bool is_of_device(int allocation)
 {
     return !is_hosts(allocation) && !is_host_visible(&g.allocations[allocation]);
 }
 
-/* Which bytes can a copy use: an end is alive and long enough, or ordinary. */
+/* Returns the bytes that a copy can use: both ends are live and long enough, or ordinary. */
 static bool end_is_usable(int allocation, size_t from, size_t bytes)
 {
     return allocation == ORDINARY
@@ -472,11 +475,11 @@ static bool end_is_usable(int allocation, size_t from, size_t bytes)
 
 /* ---- the host's own loads and stores ---- */
 
-/* Where the allocations are, in a run; NULL: it does not matter. */
+/* The addresses of the allocations in a run, or NULL if they do not matter. */
 static char **model_addresses;
 
-/* Is the page of the byte one that can be closed while work uses [from, to)? Those whole in it, and
- * the last one where an allocation has its pages for itself. */
+/* Returns whether the byte's page can be closed while work uses [from, to): a page wholly inside,
+ * or the last page of an allocation that shares no page. */
 static bool is_whole_page(const struct allocation *a, int allocation, size_t byte, size_t from,
                           size_t to)
 {
@@ -486,7 +489,7 @@ static bool is_whole_page(const struct allocation *a, int allocation, size_t byt
     return page >= base + from && (own_end || page + 4096 <= base + to);
 }
 
-/* What the host's touch of a byte is. `seen`: as far as the book says that it is seen. */
+/* Judges a touch of a byte by the host. `seen`: whether the book says that it is seen. */
 static unsigned judge_touch(const struct op *op, bool seen)
 {
     const struct allocation *a = &g.allocations[op->allocation];
@@ -517,7 +520,7 @@ static unsigned judge_touch(const struct op *op, bool seen)
 
 /* ---- ops ---- */
 
-/* The host function that was launched with this flag, or -1. */
+/* Returns the host function that was launched with this flag, or -1. */
 static int function_of_flag(int flag)
 {
     for (int f = 0; f < g.function_count; f++)
@@ -526,7 +529,7 @@ static int function_of_flag(int flag)
     return -1;
 }
 
-/* What a call waits for while the host stands; returns whether it does so. */
+/* Models what a call waits for while the host is blocked. Returns whether it waits. */
 static bool awaited(const struct op *op, struct set *s)
 {
     const struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
@@ -581,8 +584,8 @@ static bool tasks_are_usable(const struct plan *plan)
     return true;
 }
 
-/* Does the program have what the op needs? A program of which ops were dropped may lack it. A call
- * that would wait for ever, behind a closed gate, cannot be made either. */
+/* Returns whether the program has what the op needs. A program from which ops were dropped may lack
+ * it, and a call that would wait forever for a closed gate cannot be made. */
 static bool is_possible(const struct program *p, const struct op *op)
 {
     const struct allocation *a = op->allocation < 0 ? NULL : &g.allocations[op->allocation];
@@ -648,7 +651,7 @@ static bool is_possible(const struct program *p, const struct op *op)
             && tasks_are_usable(&p->plans[op->plan]);
     case DESTROY_GRAPH: return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan);
     case LAUNCH:
-        /* Its memory may have to be moved, for which the call waits. */
+        /* The graph's memory may have to be moved, for which the call waits. */
         return g.graphs[op->plan].made && !is_alive(ALLOCATIONS + op->plan)
             && g.function_count + PLAN_TASKS <= FUNCTIONS && g.hold_count + PLAN_TASKS <= HOLDS
             && !(p->plans[op->plan].bytes && any_gate_is_closed());
@@ -667,7 +670,7 @@ static bool is_possible(const struct program *p, const struct op *op)
     return !waits || !has_closed_gate(&s);
 }
 
-/* A copy node behind what its stream, and in a legacy stream another device's, puts before it. */
+/* A copy node after what its stream and, in a legacy stream, another device's puts before it. */
 static int copy_node(const struct op *op)
 {
     struct set before = before_next(op->stream);
@@ -817,8 +820,8 @@ static void make_graph(const struct op *op)
     g.allocations[ALLOCATIONS + op->plan].state = NEVER;
 }
 
-/* The host has done what a node was held up for. What it had acquired happens before that node and
- * all behind it. */
+/* The host has done what a node waited for. What it had acquired happens before that node and all
+ * that follow. */
 static void release(int node)
 {
     for (int n = 0; n < g.node_count; n++)
@@ -845,17 +848,17 @@ static bool judge_postponed(void)
     return hazard;
 }
 
-/* Its flag may be read from the next call on. */
+/* The function's flag may be read from the next call on. */
 static void function_has_begun(int function)
 {
     g.functions[function].begun = true;
     with_node(&g.host_code, g.functions[function].node);
 }
 
-/* The host makes a call: it may have read the flags. */
+/* The host makes a call, so it may have read the flags. */
 static void learn_of_functions(void) { unite(&g.host, &g.host_code); }
 
-/* A query has found it ready. */
+/* A query has returned success. */
 static void query_succeeded(const struct op *op)
 {
     struct op wait = *op;
@@ -865,7 +868,8 @@ static void query_succeeded(const struct op *op)
     unite(&g.host, &s);
 }
 
-/* The op: g.hazards are its hazards. Of queries and host functions nothing is known yet. */
+/* Makes the op in the model. g.hazards are its hazards. Results of queries and begun host functions
+ * are not known yet. */
 static void advance(const struct program *p, const struct op *op)
 {
     struct set s;
@@ -923,7 +927,7 @@ static void advance(const struct program *p, const struct op *op)
     case RENEW_EVENT: g.record[op->device][op->event] = -1; break;
     case RECORD: g.record[op->device][op->event] = new_node(op->stream); break;
     case WAIT:
-        /* A wait for an event that was never recorded is nothing. */
+        /* Waiting for an event that was never recorded does nothing. */
         if (g.record[op->device][op->event] >= 0)
             with_node(&befores[new_node(op->stream)], g.record[op->device][op->event]);
         break;

@@ -1,6 +1,6 @@
-/* What random.c and ipc_random.c share, whatever a program of theirs is: the dice, how a run ended,
- * what was reported, and the list of a run that did not end as it should, without the calls that
- * can be left out. It is included behind a model, which has struct program and names of hazards. */
+/* What random.c and ipc_random.c share: the dice, how a run ended, what was reported, and the
+ * listing of a run that did not end as it should, without the calls that can be left out. Included
+ * after a model, which has struct program and names of hazards. */
 #ifndef RANDOM_RUNS_H
 #define RANDOM_RUNS_H
 
@@ -27,18 +27,18 @@ static void take_dice(unsigned seed)
     roll(2);
 }
 
-/* One of the kinds listed, each as often as it is there. */
+/* Returns one of the listed kinds, each as likely as it is often listed. */
 #define ONE_OF(...) \
     ((const int[]){__VA_ARGS__})[roll((int)(sizeof(const int[]){__VA_ARGS__} / sizeof(int)))]
 
-/* How many of 100 edges are left out; the first one ends the program. */
+/* The percentage of edges that are left out; the first one ends the program. */
 static int careless;
 static bool is_over;
 
 /* ---- how a run ended ---- */
 
 /* UNSURE: the graph leaves open whether a host function began before or after the work that a call
- * queued. Those behind it are mismatches. */
+ * queued. The kinds after it are mismatches. */
 enum end { SILENT, REPORTED, UNSURE, MISSED, FALSELY, OTHER_KIND, REFUSED, HANGS, CRASHED, ENDS };
 static const char *const ends[ENDS] = {"silent, as the graph says",
                                        "reported, as the graph says",
@@ -52,22 +52,23 @@ static const char *const ends[ENDS] = {"silent, as the graph says",
 
 struct outcome {
     enum end end;
-    /* The op at which it ended; the number of ops: after the last. What was expected of it. */
+    /* The op at which it ended, or the number of ops if after the last; and what was expected of
+     * it. */
     int stopped;
     unsigned hazards;
     cudaError_t answer;
-    /* The process whose stderr says it. */
+    /* The process whose stderr has the report. */
     int process;
-    /* Calls that were made; that could not be; and that failed for lack of memory. */
+    /* The calls that were made, that could not be made, and that failed for lack of memory. */
     int performed, left_out, refused;
 };
 
-/* Files in memory: what each process of a run writes on stderr. */
+/* Files in memory: what each process of a run writes to stderr. */
 static int stderr_files[3];
 
 static off_t said_by(int process) { return lseek(stderr_files[process], 0, SEEK_END); }
 
-/* Returns the first report of a process since `before`, without "hazard: "; NULL: there is none. */
+/* Returns the first report of a process since `before`, without "hazard: ", or NULL. */
 static const char *report_since(int process, off_t before)
 {
     static char text[4096];
@@ -88,7 +89,7 @@ static bool is_named(const char *report, unsigned hazards)
     return false;
 }
 
-/* What was reported against what the graph says; SILENT: the run goes on. */
+/* Compares what was reported with the graph. SILENT: the run goes on. */
 static enum end judge(const char *report, unsigned hazards, bool refused)
 {
     if (report && hazards)
@@ -110,7 +111,7 @@ static int last_to_leave_out(const struct program *p, const struct outcome *o)
 }
 
 /* Leaves out what can be left out, from halves down to single ops, as long as the run ends in the
- * same way, at the same op. */
+ * same way at the same op. */
 static void minimize(struct program *p, struct outcome *found, const char *schedule)
 {
     static struct program smaller;
@@ -134,10 +135,11 @@ static void minimize(struct program *p, struct outcome *found, const char *sched
     *found = run_once(p, schedule);
 }
 
-/* By the ends of runs: how many there were; and of how many mismatches the programs are listed. */
+/* For each kind of end: the number of runs; and the number of mismatches whose programs are
+ * listed. */
 static unsigned total[ENDS], reported[HAZARDS], mismatches, listed;
 
-/* Counts a run; a mismatch is printed, with `how` it ran, and its program listed. */
+/* Counts a run. For a mismatch, prints `how` it ran, and lists its program. */
 static void account(const struct program *p, struct outcome o, const char *schedule, unsigned seed,
                     const char *how, bool can_run_again)
 {
