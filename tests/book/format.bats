@@ -75,7 +75,8 @@ setup() { need_git_clone; }
 @test "no line is longer than 100 columns" {
     local files
     mapfile -t files < <(text_files)
-    run awk 'length > 100 && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/^hazard: / && !/:start-at:/ && !/href="bench.html#script=/ &&
+    run awk 'length > 100 && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/^hazard: / && !/:start-at:/ &&
+            !/href="bench.html#script=/ &&
             FILENAME != "tests/book/answers.txt" && FILENAME !~ /(manifest.ini|variants.txt)$/ {
         print FILENAME ":" FNR ": " length " columns"
     }' "${files[@]}"

@@ -120,7 +120,7 @@ END
         # The folders above the workbook are there, with nothing else in them.
         [[ $ROOT == "$folder"/* ]] || others+=("$folder")
     done
-    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons,tests/lessons} \
+    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons/06_trim.c,tests/lessons} \
         "$ROOT/tests/grading" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd "${others[@]}" \
         /usr/bin/gcc /usr/include /dev/zero /dev/tty "$BATS_FILE_TMPDIR" "$ROOT/$WORK/look"
     # Where root made the sandbox its first process shows nothing at all.
