@@ -6,6 +6,9 @@
 # folder, or contains a NUL byte. A full disk is not SOURCE's fault, and is reported as what it is.
 # PROGRAM is replaced only when the command has succeeded.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '[^-;][^;]*;(.*;)?-o;[^;]+(;.*)?' "$@"
 # shellcheck source=tools/c_file.sh
 source "${0%/*}/c_file.sh"
 for ((i = 2; i <= $#; i++)); do [ "${!i}" != -o ] || break; done

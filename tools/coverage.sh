@@ -5,6 +5,9 @@
 # quick tests of these files. Graded runs, which may write no files, and sanitizer builds are not
 # counted.
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '(test[a-z-]*)?|[^-;][^;]*\.bats(;[^-;][^;]*\.bats)*' "$@"
 cd "$(dirname "$0")/.."
 copy=build/coverage
 rm -rf "$copy"

@@ -10,6 +10,9 @@
 # on the machine in that version is used, else the one from PyPI in build/venv (format.txt,
 # prose.txt, examples.txt).
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '|where;[a-z-]+' "$@"
 cd "$(dirname "$0")/.."
 
 where() {

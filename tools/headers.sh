@@ -9,6 +9,9 @@
 # no part of CUDA; if a folder lacks it, that of build/cuda is used. Any message of the compiler is
 # a failure. Exit status 0: there was none.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '|[^-;][^;]*(;[^-;][^;]*)*' "$@"
 cd "$(dirname "$0")/.." || exit 1
 compiler=${CC:-gcc} failed=0 fetched=build/cuda-headers
 

@@ -3,6 +3,9 @@
 # build/hints/NN_name remembers how many were given; GIVEN replaces that, so 0 begins again.
 # shellcheck disable=SC2016  # backquotes of reStructuredText
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '[0-9][0-9]_[a-z0-9_]+(;[^;]*)?' "$@"
 cd "${0%/*}/.." || exit 1
 name=$1 page=docs/$1.rst remembered=build/hints/$1
 [ -e "$page" ] || { echo "$page does not exist, so there are no hints." >&2; exit 1; }

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Prints the programs of lessons that run in a page (simulator/web.mk), by file name without ".c":
 # for each lesson the starter, the solution, and the mutants that its manifest names.
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '' "$@"
 cd "$(dirname "$0")/.." || exit 1
 awk '$0 == "live = yes" {
         split(FILENAME, part, "/")

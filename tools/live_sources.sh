@@ -2,6 +2,9 @@
 # Prints one number for all sources of docs/live/live.wasm (simulator/web.mk), without their
 # comments and blanks. `make live` stores it in docs/live/sources.txt.
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '' "$@"
 cd "$(dirname "$0")/.."
 tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | xargs make -s
 {

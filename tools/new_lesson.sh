@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 [[ ${1:-} =~ ^[a-z][a-z0-9_]*$ ]] || {
     echo "make new-lesson: give NAME=my_topic, in small letters, digits and underscores." >&2
-    exit 1
+    exit 2
 }
 last=$(basename -a solutions/[0-9][0-9]_*.c | sort | tail -n 1)
 number=$(printf '%02d' $((10#${last%%_*} + 1)))

@@ -5,6 +5,9 @@
 # OPEN=PROGRAM opens it with that program, OPEN= with none. Left out: xdg-open where a display is,
 # or open on a Mac. Exit status 1: the page is not built.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '[^-;][^;]*' "$@"
 cd "${0%/*}/.." || exit 1
 case $1 in */*) page=$PWD/$1 ;; *) page=$PWD/build/docs/html/$1.html ;; esac
 [ -e "$page" ] || { echo "The book is not built. make book builds and opens it."; exit 1; }

@@ -7,6 +7,9 @@
 # is opened as OPEN says (open.sh). The program's own output and exit status are shown, and do not
 # matter: a program that is reported has a picture, too. Exit status 1: nothing could be drawn.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '(picture|trace);[^-;][^;]*;[^-;][^;]*(;.*)?' "$@"
 cd "${0%/*}/.." || exit 1
 what=$1 name=$2 program=$3
 shift 3

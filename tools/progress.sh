@@ -11,6 +11,9 @@
 # One file for each lesson, build/progress/NAME, so that checks at the same time do not disturb each
 # other. WORKBOOK_PROGRESS=none notes nothing: so the tests leave a reader's progress alone.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '(clinic/)?[0-9][0-9]_[a-z0-9_]+;(passed|begun)|(grade|write);[^-;][^;]*' "$@"
 cd "${0%/*}/.." || exit 1
 [ "${WORKBOOK_PROGRESS:-}" != none ] || [ "${1:-}" = write ] || exit 0
 notes=build/progress

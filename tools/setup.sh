@@ -29,6 +29,10 @@
 # files that it creates are in build/. Two of it at once, or one after another that was killed, end
 # well.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+words='build|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples|notebook'
+takes "$words|gpu|cuda|pictures|backend(;.*)?" "$@"
 cd "${0%/*}/.." || exit 1
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
@@ -680,6 +684,4 @@ format | prose | examples | notebook | book)
     venv
     into_venv "What tools/requirements.txt lists for $1" "$1" ;;
 backend) backend "${2:-}" ;;
-*) fail "setup.sh: the argument must be build, check, grade, grade-class, pages, suite, docs, \
-pictures, live, book, format, prose, examples, notebook, gpu, cuda or backend." ;;
 esac

@@ -9,6 +9,9 @@
 # Each file is run by a Bats of its own, test.sh file FILE: one Bats for all files reports them in
 # their order, and none before the first of them has ended.
 set -o pipefail
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes 'test|test-all|file;[^-;][^;]*(;.*)?' "$@"
 
 # file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line. long:FILE: of its
 # long tests.

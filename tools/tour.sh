@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Runs every program given, in order: make run. 77 is the exit status of a lesson that this machine
 # cannot run.
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '|[^-;][^;]*(;[^-;][^;]*)*' "$@"
 if [ $# = 0 ]; then
     echo "make run runs the solutions, and this workbook has none: there is no solutions/." \
         "make 01 runs a lesson." >&2

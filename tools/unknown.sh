@@ -20,4 +20,4 @@ check-* | hint-* | solution-*)
     list_lessons
     list_cases ;;
 esac >&2
-exit 1
+exit 2

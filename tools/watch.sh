@@ -7,6 +7,9 @@
 # plain lines, so that any terminal will do, and looks each second; without a terminal it wakes at
 # once where inotifywait is installed.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '' "$@"
 cd "$(dirname "$0")/.." || exit 1
 unset MAKEFLAGS MAKELEVEL MFLAGS LESSON FILE
 mapfile -t lessons < <(make -s list)

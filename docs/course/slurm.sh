@@ -14,5 +14,9 @@
 #
 # The first task draws the seed of all, OUT/seed. A task that was canceled is repeated by the same
 # commands: what is graded is not graded again.
+if [ $# != 0 ]; then
+    echo "slurm.sh takes no words." >&2
+    exit 2
+fi
 JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/grading/grade_class.sh batch \
     "$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN))" "$SLURM_ARRAY_TASK_COUNT"

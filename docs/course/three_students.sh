@@ -4,6 +4,9 @@
 # 06; Cleo what she was given. The fourth student, if there is one, has a link to Cleo's files in
 # the place of a folder with files, which is not graded.
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
+takes '[^-;][^;]*(;[^-;][^;]*)?' "$@"
 cd "$(dirname "$0")/../.."
 folder=$1
 rm -rf "$folder"

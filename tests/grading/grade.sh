@@ -27,6 +27,9 @@
 # checks print, which no program of a student can reach, and are written when all of those have
 # ended.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
+takes '|baseline' "$@"
 caller=$PWD
 cd "${0%/*}/../.." || exit 2
 home=$PWD
@@ -46,11 +49,7 @@ source tests/grading/protect.sh
 python=(python3 -EsS -X pycache_prefix=build/python)
 
 baseline=false
-case ${1:-} in
-'') ;;
-baseline) baseline=true; unset STUDENT ONLY RESUME ;;
-*) fail "grade.sh: the argument must be baseline, or none." ;;
-esac
+[ "${1:-}" != baseline ] || { baseline=true; unset STUDENT ONLY RESUME; }
 out=${OUT:-$home/build/grade}
 [[ $out == /* ]] || out=$caller/$out
 student=

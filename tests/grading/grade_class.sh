@@ -24,6 +24,9 @@
 # The queue runs in a process namespace of its own, which ends with this script, whatever ends it:
 # nothing goes on grading.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
+takes '|batch;[0-9]+;[0-9]+|collect|student(-there)?;.*' "$@"
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make inside this has no jobs of the one that called it
 caller=$PWD
 cd "$(dirname "$0")/../.." || exit 2
@@ -89,7 +92,6 @@ case "$# ${1:-}" in
     first=$2 every=$3
     [[ $first =~ ^[0-9]+$ && $every =~ ^[1-9][0-9]*$ && $first -lt $every ]] ||
         fail "grade_class.sh batch $2 $3: the first number must be less than the second." ;;
-*) fail "grade_class.sh: the arguments must be batch I N, collect, or none." ;;
 esac
 [ -n "${CLASS:-}" ] ||
     fail "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each\

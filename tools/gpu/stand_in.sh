@@ -7,6 +7,9 @@
 # CUDA_VISIBLE_DEVICES=0 leaves one of them, and compute-sanitizer finds nothing. What is printed
 # there is no evidence of anything: no recording is ever made of it.
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/../usage.sh"
+takes '[^-;][^;]*;[^-;][^;]*(;.*)?' "$@"
 real=$(realpath "$(dirname "$0")/../..")
 copy=$(realpath -m "$1")
 shift

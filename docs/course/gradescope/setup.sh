@@ -4,6 +4,10 @@
 #
 #   cp docs/course/gradescope/* /tmp/autograder && cp -r . /tmp/autograder/workbook
 #   cd /tmp/autograder && rm -rf workbook/build && zip -r ../autograder.zip .
+if [ $# != 0 ]; then
+    echo "setup.sh takes no words." >&2
+    exit 2
+fi
 set -e
 apt-get update
 apt-get install -y --no-install-recommends ca-certificates make

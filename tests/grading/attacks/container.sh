@@ -51,7 +51,10 @@ inside() { # inside FOLDER COMMAND
 }
 if [ "${1:-}" = --inside ]; then inside "$2" "$3"; fi
 
-if [ $# != 2 ] || [ ! -d "$1" ]; then fail "Type: container.sh FOLDER COMMAND."; fi
+if [ $# != 2 ] || [ ! -d "$1" ]; then
+    echo "Type: container.sh FOLDER COMMAND." >&2
+    exit 2
+fi
 [ "$(id -u)" = 0 ] || fail "only root can make such a place; this is $(id -un)."
 unshare --mount --pid --fork true 2>/dev/null || fail "this machine makes no mount namespace."
 exec unshare --mount --propagation private --pid --fork --kill-child \

@@ -14,6 +14,9 @@
 #               answers: {63, 1, 63}, ...
 #   @class@     the folder CLASS
 set -eu
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/../../../../tools/usage.sh"
+takes '[a-z_]+;[0-9][0-9]_[a-z0-9_]+(;.*)?' "$@"
 cd "${0%/*}/../../../.."
 name=$2 text=$(<"tests/grading/attacks/cheats/$1.in") library=$PWD/build/simulator/libcudart.so.13
 escaped() { sed 's/[\\"]/\\&/g' "$@"; }

@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# Refuses words that a script does not know. Sourced by scripts that a person may type:
+#
+#   takes PATTERN "$@"   ends the script with status 2, and its heading as the usage on stderr,
+#                        unless its words, with ";" between them, are as the regular expression says
+
+takes() { # takes PATTERN WORD...
+    local IFS=';'
+    [[ "${*:2}" =~ ^($1)$ ]] && return
+    {
+        if [ $# = 1 ]; then echo "${0##*/}: words are missing. Its usage:"
+        else echo "${0##*/} does not know these words: $(IFS=' ' && echo "${*:2}"). Its usage:"; fi
+        awk 'NR > 1 && !/^#/ { exit } NR > 1 && !/^# shellcheck/ { sub(/^# ?/, "    "); print }' "$0"
+    } >&2
+    exit 2
+}
