@@ -72,8 +72,6 @@ truth = What is true in place of that belief.
 minutes = 20
 level = core
 kind = fill
-rules = 2
-given = 0
 gpu = yes
 live = no
 END
@@ -210,7 +208,7 @@ Still to write:
     what the lesson is about, in each of them
     a mutant for each mistake that a student is likely to make: make mutant LESSON=$number
         NAME=my_mistake FILE=mine.c
-    the points, when the check has its rules: tests/grading/grade.sh baseline
+    @met_by_starter above each rule of the check that the starter meets, which gives no point
     the expected output as a GPU prints it: make gpu
 What is still missing is reported by:
     bats $room

@@ -14,6 +14,8 @@ student reads.
         if not sets.before(journal.frees.first):
             miss(f"it sets the threshold before it frees. Happened: it sets it {len(sets)} times.")
 
+A rule that the starter meets has @met_by_starter above it, and no point is for it.
+
 Runs. The report shows the run that a rule asked for last.
 
 check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules
@@ -109,6 +111,12 @@ def miss(text):
     expected, _, happened = one_line(text).partition("Happened:")
     lines = (("Expected", expected.strip()), ("Happened", happened.strip()))
     raise Miss(*(f"{label}: {words}" for label, words in lines if words))
+
+
+def met_by_starter(rule):
+    """Marks a rule that the starter meets: no point is for it."""
+    rule.met_by_starter = True
+    return rule
 
 
 def one_line(text):

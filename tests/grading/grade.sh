@@ -15,8 +15,6 @@
 #     SANDBOX=none     a student is graded also where this machine allows no sandbox
 #     GRADE_OWN=1      the files are the grader's own, as in the book: where root can become no
 #                      other user, they run as root
-#   grade.sh baseline  writes into each lesson's manifest how many rules its check has, and how many
-#                      of them the starter meets
 #
 # Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
 # and a sentence on stderr names it.
@@ -29,7 +27,7 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
-takes '|baseline' "$@"
+takes '' "$@"
 caller=$PWD
 cd "${0%/*}/../.." || exit 2
 home=$PWD
@@ -48,8 +46,6 @@ source tests/grading/protect.sh
 # person has set up around it, and what it has compiled is kept for the next one.
 python=(python3 -EsS -X pycache_prefix=build/python)
 
-baseline=false
-[ "${1:-}" != baseline ] || { baseline=true; unset STUDENT ONLY RESUME; }
 out=${OUT:-$home/build/grade}
 [[ $out == /* ]] || out=$caller/$out
 student=
@@ -244,12 +240,6 @@ setpriv --pdeathsig TERM "${python[@]}" tests/grading/grade.py write "$work" "$f
 all=$!
 wait $all || fail "The grade could not be written."
 all=
-
-if [ "$baseline" = true ]; then
-    "${python[@]}" tests/grading/manifest.py count "$work" ||
-        fail "A manifest could not be written."
-    exit
-fi
 
 (
     umask "$mask"

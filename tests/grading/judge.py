@@ -16,8 +16,9 @@ run.sh beside this, whose settings are in the environment. check.py beside this 
 written with. Exit status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
 
 This is the one place that counts points. A point is for each rule that is met, but for as many as
-the starter meets. A rule that waits for a repair counts CHECK_WAITING (0.5), and all of them
-together never more than what was met: who has done nothing gets nothing for what was not judged.
+the starter meets, which check.py marks @met_by_starter. A rule that waits for a repair counts
+CHECK_WAITING (0.5), and all of them together never more than what was met: who has done nothing
+gets nothing for what was not judged.
 """
 
 import argparse
@@ -32,7 +33,7 @@ from pathlib import Path
 
 import report
 from check import ROOT, Machine, Miss, Waits, check_of
-from manifest import Wrong, manifest, room
+from manifest import Wrong, room
 
 WAITING = float(os.environ.get("CHECK_WAITING") or 0.5)
 
@@ -163,14 +164,10 @@ def count_points(rules, given, share=WAITING):
 
 def judge(name, file, only="", first=False):
     """The judgment of a file, as data."""
-    of, rules = manifest(name), load_rules(name)
-    found = {"lesson": name, "rules": [], "given": of["given"], "points": 0}
-    found["possible"] = max(0, of["rules"] - of["given"])
-    if len(rules) != of["rules"]:
-        found["wrong"] = (
-            f"The check of {name} has {len(rules)} rules, but its manifest says {of['rules']}. "
-            "After a change of a check: tests/grading/grade.sh baseline"
-        )
+    rules = load_rules(name)
+    given = sum(hasattr(rule, "met_by_starter") for rule in rules)
+    found = {"lesson": name, "rules": [], "given": given, "points": 0}
+    found["possible"] = len(rules) - given
     if file is None:
         return found
     check = check_of(name, file, folder_of(file))
@@ -191,7 +188,7 @@ def judge(name, file, only="", first=False):
         else:
             found["rules"].append(judged(rule, check))
     if not only and not first:
-        found["points"], _ = count_points(found["rules"], of["given"])
+        found["points"], _ = count_points(found["rules"], given)
     return found
 
 

@@ -5,27 +5,24 @@
     truth                 what is true instead, in a sentence or two
     minutes               for a student in the second year
     kind                  fill, fix or predict: what the student does
-    rules, given          how many rules its check has, and how many of them the starter meets;
-                          grade.sh baseline writes both
     imports               library functions that its program may use besides those of imports.txt
     gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
     live                  whether it can run in a page of the book
     live_most             the largest argument with which all that runs there does, in MiB
     live_mutants          which mutants can be run there beside the solution
 
-A case of the clinic has title, rules and given, in tests/lessons/clinic/NN_name/manifest.ini, and
-the part of the course after which it can be solved.
+A case of the clinic has title, in tests/lessons/clinic/NN_name/manifest.ini, and the part of the
+course after which it can be solved. How many rules a check has, and how many of them the starter
+meets (@met_by_starter), manifest() counts in check.py: the words rules and given.
 
     manifest.py list             the names of the lessons
     manifest.py live             those that run in a page
     manifest.py runs             a line for each run on a GPU: a name, and its argument
     manifest.py table            the table of README.md
     manifest.py readme           writes it there, between its two comments
-    manifest.py count WORK       writes rules and given, from what judge.py made of the starters
 """
 
 import configparser
-import json
 import re
 import sys
 from functools import cache
@@ -35,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
 BEGIN, END = "<!-- the lessons: manifest.py readme -->", "<!-- end of the lessons -->"
 KINDS = ("fill", "fix", "predict")
-NEEDED = ("title", "part", "rules", "given")
+NEEDED = ("title", "part")
 LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),)
 
 
@@ -65,7 +62,7 @@ def manifest(name):
     for word in NEEDED if name.startswith("clinic/") else NEEDED + LESSON_NEEDS:
         if not found.get(word):
             raise Wrong(f"{where} has no {word}.")
-    for word in ("rules", "given", "minutes", "live_most"):
+    for word in ("minutes", "live_most"):
         if word in found and not found[word].isdecimal():
             raise Wrong(f"{where}: {word} = {found[word]} is not a whole number.")
         found[word] = int(found.get(word, 0))
@@ -77,6 +74,10 @@ def manifest(name):
         found[word] = found.get(word) == "yes"
     if found.get("kind", "fix") not in KINDS:
         raise Wrong(f"{where}: kind is one of {', '.join(KINDS)}, and not {found['kind']}.")
+    check = room(name) / "check.py"
+    text = check.read_text(encoding="utf-8") if check.exists() else ""
+    for word, line in (("rules", "def test_"), ("given", "@met_by_starter\n")):
+        found[word] = len(re.findall(f"^{line}", text, re.M))
     return found
 
 
@@ -118,20 +119,7 @@ def readme():
         file.write_text(new, encoding="utf-8")
 
 
-def count(work):
-    """Writes what WORK/NAME.json has counted into the manifests."""
-    for path in sorted(Path(work).glob("*.json")):
-        results = [rule["result"] for rule in json.loads(path.read_text())["rules"]]
-        file = room(path.stem) / "manifest.ini"
-        text = re.sub(r"^rules = .*$", f"rules = {len(results)}", file.read_text(), flags=re.M)
-        given = f"given = {results.count('passed')}"
-        file.write_text(re.sub(r"^given = .*$", given, text, flags=re.M))
-
-
-def main(what="list", *folder):
-    if what == "count" and folder:
-        count(*folder)
-        return
+def main(what="list"):
     if what == "readme":
         readme()
         return

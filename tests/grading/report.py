@@ -112,11 +112,10 @@ def points_line(found):
     waiting = results.count("skipped")
     if waiting:
         line += f", {waiting} not judged until that is repaired"
-    if "wrong" not in found:
-        line += f". Points: {number(found['points'])} of {number(found['possible'])}"
-        if found["given"]:
-            gives = "give" if found["given"] > 1 else "gives"
-            line += f"; {found['given']} passed at the start and {gives} no point"
+    line += f". Points: {number(found['points'])} of {number(found['possible'])}"
+    if found["given"]:
+        gives = "give" if found["given"] > 1 else "gives"
+        line += f"; {found['given']} passed at the start and {gives} no point"
     return line
 
 

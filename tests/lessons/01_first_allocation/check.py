@@ -2,7 +2,7 @@
 
 import re
 
-from check import COPY, LATE, MAY_WAIT, MIB, SUCCESS, miss
+from check import COPY, LATE, MAY_WAIT, MIB, SUCCESS, met_by_starter, miss
 
 TAKES = """use_stream takes what it took at the start, and puts all its work into the stream that it
     is given."""
@@ -74,6 +74,7 @@ def whole(check):
     return (ask(check, *given(check)) if stands_still(run) else run).journal
 
 
+@met_by_starter
 def test_allocated(check):
     run = check.run()
     journal = run.journal

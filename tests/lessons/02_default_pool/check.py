@@ -2,7 +2,7 @@
 
 import re
 
-from check import MIB, Journal, miss, rounded_up
+from check import MIB, Journal, met_by_starter, miss, rounded_up
 
 TAKE = """measure_segment and predict_reserved take what they took at the start, and return a size
     in MiB."""
@@ -104,6 +104,7 @@ def test_rule(check):
             Happened: {wrong}""")
 
 
+@met_by_starter
 def test_allocations(check):
     journal = check.run().journal
     found = [(x["call"], x["pool"], x["bytes"]) for x in own(journal)]

@@ -1,6 +1,6 @@
 """Lesson 04: the threshold decides how much a synchronization returns."""
 
-from check import MIB, Journal, miss, rounded_up
+from check import MIB, Journal, met_by_starter, miss, rounded_up
 
 NAMES = ("the other stream", "the stream of the free")
 SIZES = """predict_freed and predict_synchronized take and return sizes in MiB, as they did at the
@@ -121,6 +121,7 @@ def test_phase(check):
     keeps(run, drawn_size(check), segment)
 
 
+@met_by_starter
 def test_bytes(check):
     journal = check.run().journal
     found = thresholds(journal)
@@ -137,6 +138,7 @@ def test_bytes(check):
             in pools {sorted({x["pool"] for x in journal.ok("cudaFreeAsync")})}.""")
 
 
+@met_by_starter
 def test_streams(check):
     journal = check.run().journal
     synchronizations = journal.ok("cudaStreamSynchronize")

@@ -1,6 +1,6 @@
 """Lesson 05: a pool that keeps its memory, and requests that wait for no other stream."""
 
-from check import ALLOCATE, MIB, Journal, miss
+from check import ALLOCATE, MIB, Journal, met_by_starter, miss
 
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
 MOST = 1100  # ask.h has room for as many answers
@@ -26,6 +26,7 @@ def test_keeps(check):
             synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""")
 
 
+@met_by_starter
 def test_loops(check):
     journal = check.run().journal
     loops = journal.before(journal.ok("cudaMallocHost").first)
@@ -128,6 +129,7 @@ def is_answered(calls, i, size, answers=None):
     return False
 
 
+@met_by_starter
 def test_device(check):
     journal = check.run().journal
     calls = calls_of_serve(journal)
@@ -147,6 +149,7 @@ def test_device(check):
             The first that did not is request {missing[0]}.""")
 
 
+@met_by_starter
 def test_answers(check):
     check.after(test_device)
     drawn = many(check)

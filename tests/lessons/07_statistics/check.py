@@ -1,6 +1,6 @@
 """Lesson 07: what one phase needed, from a watermark, and memory in advance."""
 
-from check import MIB, SUCCESS, miss, rounded_up
+from check import MIB, SUCCESS, met_by_starter, miss, rounded_up
 
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
@@ -88,6 +88,7 @@ def expect_measured(run, size, more):
                 Happened: phase_need returned the number without that.""")
 
 
+@met_by_starter
 def test_figures(check):
     found = refused(check.run().journal)
     if found[:2] != ["ReservedMemCurrent", "UsedMemHigh"]:

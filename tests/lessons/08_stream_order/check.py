@@ -3,7 +3,7 @@
 import re
 from copy import copy
 
-from check import MIB, Journal, Miss, miss, one_line
+from check import MIB, Journal, Miss, met_by_starter, miss, one_line
 
 SHOWN = re.compile("launch|Memcpy|Record|WaitEvent|Synchronize|cudaFreeAsync|cudaFree$")
 
@@ -109,6 +109,7 @@ def not_reported(check, call, sentence):
     )
 
 
+@met_by_starter
 def test_parts(check):
     journal = quiet(check).journal
     data, scratch = data_of(journal), scratch_of(journal)
@@ -180,6 +181,7 @@ def host_waits(journal):
     )
 
 
+@met_by_starter
 def test_events(check):
     journal = quiet(check, SIM_IDLE="off").journal
     waits = host_waits(journal)

@@ -5,7 +5,7 @@ told from the frames' buffers by its size."""
 
 import re
 
-from check import ALLOCATE, COPY, LATE, MIB, SCHEDULES, SUCCESS, miss, visible
+from check import ALLOCATE, COPY, LATE, MIB, SCHEDULES, SUCCESS, met_by_starter, miss, visible
 
 FRAMES, LIBRARY = 6, 20 * MIB
 THRESHOLD = "cudaMemPoolAttrReleaseThreshold"
@@ -62,6 +62,7 @@ def frames_pool(mib, journal):
     return made.get("pool") if made else None
 
 
+@met_by_starter
 def test_frames(check):
     _, journal = drawn(check)
     calls = journal.that(is_library)
@@ -268,6 +269,7 @@ def test_limit(check):
             Happened: the pool was created with maxSize {", ".join(map(str, given))}.""")
 
 
+@met_by_starter
 def test_library(check):
     check.after(test_frames)
     _, journal = drawn(check)

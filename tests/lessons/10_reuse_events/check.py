@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from check import COPY, MIB, RECORD, Journal, miss
+from check import COPY, MIB, RECORD, Journal, met_by_starter, miss
 
 CALLED = """pipeline(rounds, mib, pool, results, reserved) and the streams load, work and store as
     they were at the start, and a pipeline that ends without an error."""
@@ -84,6 +84,7 @@ def come_after(journal, with_host=True):
     return before
 
 
+@met_by_starter
 def test_streams(check):
     line = own_pipeline(check)
     streams = line.streams()
@@ -106,6 +107,7 @@ def set_values(line):
     return {policy: line.journal.set_to(policy, pool=line.pool) for policy in POLICIES}
 
 
+@met_by_starter
 def test_policies(check):
     for policy, values in set_values(own_pipeline(check)).items():
         words, value = POLICIES[policy]
@@ -127,6 +129,7 @@ def cases(journal):
     return [each for each in every if len(each) == 2]
 
 
+@met_by_starter
 def test_cases(check):
     check.after(test_streams)
     after_policies(check)
@@ -147,6 +150,7 @@ def test_cases(check):
             Happened: {len(journal.ok("launch_hold"))} calls of launch_hold.""")
 
 
+@met_by_starter
 def test_ordered(check):
     check.expect_ordered(check.run())
 
@@ -161,6 +165,7 @@ def computed(line, number, size):
     return bool(own), bool(stores)
 
 
+@met_by_starter
 def test_rounds(check):
     answers, pipelines = asked(check)
     for rounds, mib, line in pipelines:
@@ -185,6 +190,7 @@ def test_rounds(check):
                     Happened: {elsewhere if somewhere else missing}""")
 
 
+@met_by_starter
 def test_host(check):
     for line in every(check):
         if not line.made:
@@ -290,6 +296,7 @@ def test_work(check):
     expect_reuse(check, "result")
 
 
+@met_by_starter
 def test_ahead(check):
     check.after(test_streams)
     for line in every(check):

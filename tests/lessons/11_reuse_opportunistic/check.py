@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from check import Journal, miss
+from check import Journal, met_by_starter, miss
 
 OPPORTUNISTIC = "cudaMemPoolReuseAllowOpportunistic"
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
@@ -55,6 +55,7 @@ def policy(journal, pool):
     return "off" if journal.set_to(OPPORTUNISTIC, pool=pool)[-1:] == [0] else "on"
 
 
+@met_by_starter
 def test_cases(check):
     journal, table, *_ = parts(check)
     rungs = [case.second["from"] for case in table]
@@ -158,6 +159,7 @@ def is_memory_of(made, earlier):
     return made["pool"] == earlier["pool"] and begin < end
 
 
+@met_by_starter
 def test_server_waits(check):
     journal, _, _, server = parts(check)
     pending = server[0] if server else None

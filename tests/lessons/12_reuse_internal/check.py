@@ -1,6 +1,6 @@
 """Lesson 12: a wait that the driver inserts, or an error to act on."""
 
-from check import ALLOCATE, MIB, SUCCESS, miss
+from check import ALLOCATE, MIB, SUCCESS, met_by_starter, miss
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
@@ -27,6 +27,7 @@ def allocations(journal):
     return journal.calls(*ALLOCATE).that(lambda x: "result" in x)
 
 
+@met_by_starter
 def test_pools(check):
     journal = check.run().journal
     made = [allocations(journal).where(pool=pool) for pool in journal.pools[1:4]]
@@ -49,6 +50,7 @@ def shared_pools(check):
     yield asked, asked.ok("cudaMemPoolCreate").last, mib
 
 
+@met_by_starter
 def test_limit(check):
     for _, made, mib in shared_pools(check):
         size = made and made["max_size"]
@@ -102,6 +104,7 @@ class Taken:
         return f"{', then '.join(tried or ['take tried no pool'])}.{waits}"
 
 
+@met_by_starter
 def test_room(check):
     taken = Taken(check, 1)
     if taken.of != "the shared pool" or taken.made["from"] != "new":

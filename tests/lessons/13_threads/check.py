@@ -1,6 +1,6 @@
 """Lesson 13: a mutex orders the calls of two threads, and an event orders the work."""
 
-from check import FREE, LATE, Journal, miss
+from check import FREE, LATE, Journal, met_by_starter, miss
 
 CALLED = """run_threads(work) with the struct work that it has at the start, and two threads that
     take turns and both come to an end."""
@@ -61,6 +61,7 @@ def listed(calls):
     return ", ".join(sorted(found))
 
 
+@met_by_starter
 def test_host(check):
     for handover in own(check) + [x for pair in PAIRS for x in asked(check, pair)[3]]:
         if handover.waits:
@@ -81,6 +82,7 @@ def test_host(check):
                 Happened: a thread waited in {own_calls.waits.names}, and in no other call.""")
 
 
+@met_by_starter
 def test_threads(check):
     found, run = own(check), check.run(**LATE)
     # What ends the program early is missed by another rule.
@@ -169,6 +171,7 @@ def test_free(check):
                     Happened: {len(handover.made)} allocations, and {len(handover.frees)} frees.""")
 
 
+@met_by_starter
 def test_rounds(check):
     for pair in PAIRS:
         answers, rounds, size, found = asked(check, pair)

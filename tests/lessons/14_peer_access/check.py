@@ -3,7 +3,7 @@
 The two kernels without access run in processes of their own, each with a journal of its own. Each
 faults, as it should, and the simulated device says so on stderr."""
 
-from check import SUCCESS, miss, read_journal, visible
+from check import SUCCESS, met_by_starter, miss, read_journal, visible
 
 READ_WRITE, COUNT = 3, 1 << 18
 FAULT = "simulated device: illegal address: a kernel (add, "
@@ -57,6 +57,7 @@ def test_place(check):
             order.""")
 
 
+@met_by_starter
 def test_processes(check):
     run = run_lesson(check)
     if "cudaErrorInitializationError" in run.errors:
@@ -194,6 +195,7 @@ def test_output(check):
     check.expect_right(run_lesson(check))
 
 
+@met_by_starter
 def test_one_gpu(check):
     run = run_lesson(check, SIM_DEVICES=1)
     check.expect_status(run, 77, "with one GPU the lesson is skipped: exit status 77.")

@@ -3,7 +3,7 @@ several devices, whose variables are in docs/simulator_variables.rst."""
 
 import re
 
-from check import LATE, MAY_WAIT, MIB, SUCCESS, miss
+from check import LATE, MAY_WAIT, MIB, SUCCESS, met_by_starter, miss
 
 BEFORE_POOLS = (10000, 10010, 10020, 11000)
 WITH_HANDLE_TYPES = (11040, 11080, 12000, 12040, 12080)
@@ -80,6 +80,7 @@ def test_before_pools(check):
                 Happened: {history(run)}""")
 
 
+@met_by_starter
 def test_no_pools(check):
     sentence = """the version of the driver decides which attributes can be queried, and
         cudaDevAttrMemoryPoolsSupported whether this device has pools."""
@@ -182,6 +183,7 @@ def test_fallback(check):
         miss(f"pools = 0 is what counts, also on a device that has them. Happened: {history(run)}")
 
 
+@met_by_starter
 def test_pools(check):
     run, sizes = memory(check, 1, "where there are pools take and give_back use them.")
     made, freed = run.journal.allocations, run.journal.ok("cudaFreeAsync")

@@ -4,7 +4,7 @@ that one mistake does not hide another."""
 
 import re
 
-from check import miss, visible
+from check import met_by_starter, miss, visible
 
 REFUSED = [
     *("cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle"),
@@ -95,6 +95,7 @@ def test_sent(check):
             Happened: it was still open after send_parcel.""")
 
 
+@met_by_starter
 def test_imported(check):
     run, journal, _ = import_data(check, SIM_DEVICES=1)
     imports = journal.calls("cudaMemPoolImportFromShareableHandle")

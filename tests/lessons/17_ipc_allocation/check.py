@@ -5,7 +5,7 @@ the two processes, so it does not matter by which streams and events a program o
 
 import re
 
-from check import COPY, RECORD, miss, visible
+from check import COPY, RECORD, met_by_starter, miss, visible
 
 GOES_ON = """the exporter goes on when the importer's event has arrived, and waits for no other
     message: the messages stay as they are. A message for which the importer's host has waited
@@ -61,6 +61,7 @@ def processes(check):
     return Process(run, "exporter", "importer"), Process(run, "importer", "exporter")
 
 
+@met_by_starter
 def test_shared(check):
     run = check.run_both()
     if re.search("cudaIpcGetEventHandle.*cudaErrorInvalidResourceHandle", run.errors):
@@ -79,6 +80,7 @@ def test_shared(check):
             Happened: events opened in the exporter: {found[0]}, in the importer: {found[1]}.""")
 
 
+@met_by_starter
 def test_recorded(check):
     check.after(test_shared)
     exporter, importer = processes(check)
@@ -94,6 +96,7 @@ def test_recorded(check):
             Happened: {importer.history}""")
 
 
+@met_by_starter
 def test_hosts(check):
     exporter, importer = processes(check)
     filled = """the exporter's host does not wait for its fill: the event orders the work without
@@ -184,5 +187,6 @@ def test_output(check):
     check.expect_right(check.run_both(check.draw("size", 2, 7), SIM_SCHEDULE="random:1"))
 
 
+@met_by_starter
 def test_skipped(check):
     check.expect_skipped()

@@ -5,7 +5,7 @@ does nothing until somebody waits for it, so a sleep hides no wait."""
 
 from collections import Counter
 
-from check import LATE, Journal, miss
+from check import LATE, Journal, met_by_starter, miss
 
 TAKES = "process takes and returns what it did in the starter, and its CUDA calls succeed."
 TIMES = "copies_to_pay takes three times and returns a number of copies, as in the starter."
@@ -60,6 +60,7 @@ def four_kernels(run):
     return adds if right else None
 
 
+@met_by_starter
 def test_pieces(check):
     run = ask_process(check)
     if not four_kernels(run):
@@ -134,6 +135,7 @@ def test_beside(check):
                 queued both: {events} times a stream was made to wait for an event.""")
 
 
+@met_by_starter
 def test_end(check):
     run = ask_working(check)
     early = run.journal.hazards.that(lambda x: x["kind"].startswith("host access"))

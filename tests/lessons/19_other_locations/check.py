@@ -3,7 +3,7 @@
 The program runs under a schedule in which the device does nothing until somebody waits for it, so
 a sleep hides no wait."""
 
-from check import LATE, SUCCESS, miss
+from check import LATE, SUCCESS, met_by_starter, miss
 
 TAKES = """work_together takes a pool, an allocation of it, its number of ints and the stream of the
     allocation, and returns"""
@@ -27,6 +27,7 @@ def found(check):
     return journal, data, journal.ok("launch_add").of(data).first
 
 
+@met_by_starter
 def test_around(check):
     journal = check.run(**LATE).journal
     asked = [(x["location"], x["type"]) for x in journal.ok("cudaMemGetDefaultMemPool")]

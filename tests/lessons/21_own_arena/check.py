@@ -4,7 +4,7 @@ arena_want is asked with sizes, limits and alignments of the check's own. What a
 arena_commit order is judged by frames of the harness, in which one stream follows the other, and in
 which nothing moves until somebody waits."""
 
-from check import ALLOCATE, LATE, Journal, miss, rounded_up
+from check import ALLOCATE, LATE, Journal, met_by_starter, miss, rounded_up
 
 SIZE_MAX = (1 << 64) - 1
 RETURNS = """arena_want, arena_commit and arena_reset return for each arena, and the struct arena
@@ -89,6 +89,7 @@ def test_limit(check):
             check.after(test_places)  # who aligns in another way has another padding
 
 
+@met_by_starter
 def test_kept(check):
     arenas, size, run = want(check)
     for alignment, limit in arenas:
@@ -116,6 +117,7 @@ def frames(check, scene, *more):
     return check.ask(RETURNS, *given, hazards=True, **LATE), small, large
 
 
+@met_by_starter
 def test_kept_memory(check):
     huge = check.draw("more than 4 GiB", 1 << 30, 3 << 29)  # no int and no unsigned holds its bytes
     run, small, large = frames(check, "commit", huge)

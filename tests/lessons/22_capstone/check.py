@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from check import MIB, ROOT, miss, rounded_up, visible
+from check import MIB, ROOT, met_by_starter, miss, rounded_up, visible
 
 sys.path.insert(0, str(Path(__file__).parent))
 import walks  # noqa: E402
@@ -71,6 +71,7 @@ def place_of(figures):
     return f"the part of {figures.shown(figures.bad)}" if figures.bad is not None else ""
 
 
+@met_by_starter
 def test_places(check):
     for mode in ("turns", "random"):
         figures = walk(check, mode)
@@ -81,6 +82,7 @@ def test_places(check):
                 Happened: {figures.wrong}.""")
 
 
+@met_by_starter
 def test_grain(check):
     check.after(test_places)
     figures = walk(check, "random")
@@ -306,6 +308,7 @@ def expect_few_pieces(figures):
             Happened: {figures.taken} pieces were taken.""")
 
 
+@met_by_starter
 def test_small(check):
     check.after(test_places)
     figures, run = replay(check, "small")

@@ -1,12 +1,13 @@
 """Clinic, case 3: one stream waits for all workers, and the host for none."""
 
-from check import LATE, miss
+from check import LATE, met_by_starter, miss
 
 
 def test_ends_well(check):
     check.ends_well()
 
 
+@met_by_starter
 def test_host_goes_on(check):
     run = check.run(**LATE)
     added = run.journal.ok("launch_add").last

@@ -1,12 +1,13 @@
 """Clinic, case 6: the array outlives the stream in which it was made."""
 
-from check import miss
+from check import met_by_starter, miss
 
 
 def test_ends_well(check):
     check.ends_well()
 
 
+@met_by_starter
 def test_destroyed(check):
     journal = check.run().journal
     made = [

@@ -1,12 +1,13 @@
 """Clinic, case 9: device 1 gets access to the pool of device 0."""
 
-from check import miss
+from check import met_by_starter, miss
 
 
 def test_ends_well(case):
     case.ends_well()
 
 
+@met_by_starter
 def test_both_devices(case):
     fills = case.run().journal.ok("launch_fill")
     streams = [str(x["stream"]) for x in fills]

@@ -1,6 +1,6 @@
 """Clinic, case 10: the third stream gets the memory that two others freed."""
 
-from check import MIB, Journal, miss
+from check import MIB, Journal, met_by_starter, miss
 
 NEVER = {"n": 1 << 60}
 
@@ -50,6 +50,7 @@ def test_ends_well(case):
     case.ends_well()
 
 
+@met_by_starter
 def test_tight(case):
     most = max((x.get("reserved", 0) for x in case.run().journal), default=0)
     if most != 128 * MIB:
@@ -57,6 +58,7 @@ def test_tight(case):
             Happened: the pool reserved up to {most // MIB} MiB.""")
 
 
+@met_by_starter
 def test_waits(case):
     journal = case.run().journal
     first = whole(journal).first or NEVER

@@ -1,12 +1,13 @@
 """Clinic, case 11: stream b waits for the growth before it uses the rest of the piece."""
 
-from check import miss
+from check import met_by_starter, miss
 
 
 def test_ends_well(case):
     case.ends_well()
 
 
+@met_by_starter
 def test_grows_once(case):
     calls = case.run().journal.allocations
     if len(calls) != 2:
@@ -15,6 +16,7 @@ def test_grows_once(case):
             Happened: {len(calls)} calls.""")
 
 
+@met_by_starter
 def test_host_goes_on(case):
     journal = case.run(SIM_IDLE="off").journal
     work = journal.ok("launch_fill").last or {"n": 0}
