@@ -211,8 +211,10 @@ know_machine() {
     rm -rf "$folder"
 }
 
-# know_compiler: for setup_file. make is asked once how a program is compiled, not for each.
+# know_compiler: for setup_file. make is asked once how a program is compiled, not for each. In a
+# fresh clone it first makes what programs are compiled with.
 know_compiler() {
+    make -s simulator || return
     CHECK_COMPILER=$(make -s grader | sed -n 's/^compiler //p')
     export CHECK_COMPILER
 }

@@ -212,6 +212,17 @@ earns_nothing() {
 }
 
 # bats test_tags=long
+@test "bats tests/lessons needs no make before it: a clone without build/ makes what it needs" {
+    local clone=$BATS_TEST_TMPDIR/clone
+    need_git_clone
+    git clone -q "$ROOT" "$clone"
+    cd "$clone" || return 1
+    run as_typed bats tests/lessons/06_trim tests/lessons/clinic/02_stash
+    assert_success
+    refute_output --partial "# skip"
+}
+
+# bats test_tags=long
 @test "a lesson that make new-lesson has made passes these tests from the start" {
     local copy=$BATS_TEST_TMPDIR/copy
     workbook_copy "$copy"
