@@ -73,14 +73,14 @@ $(SIMULATOR)/simulator/tests/unit/inside_%: simulator/tests/unit/inside_%.c $(SH
 PROBES := $(basename $(wildcard simulator/tests/facts/*.c))
 $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard simulator/tests/facts/*.h)
 
-# One program for the checks, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. With
-# INSPECT="NN_name..." its object must be what that lesson needs. Nothing in it takes the place of a
-# library's function. Reports need its lines and the names of its functions, but no variables.
+# One program as checks compile it, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. Nothing in
+# it takes the place of a library's function. Reports need its lines and the names of its functions,
+# but no variables.
 FOR_CHECKS = $(FOR_SIMULATOR) -g1
 .PHONY: program
 program:
-	@CHECK_INSPECT="$(INSPECT)" bash tests/grading/object.sh "$(LESSON)" "$(PROGRAM)" $(LIBRARY) \
-		$(CC) $(FOR_CHECKS)
+	@bash tools/compile.sh $(CC) $(FOR_CHECKS) -fvisibility=hidden "$(LESSON)" -o "$(PROGRAM)" \
+		$(LIBRARY) -lm -pthread
 
 # What a grader needs to know, a line each: the lessons, and the words of the command above without
 # its files.

@@ -202,11 +202,7 @@ know_machine() {
     mkdir -p build/check
     folder=$(mktemp -d build/check/known.XXXXXX)
     chmod 755 "$folder"
-    # shellcheck disable=SC2016  # for the shell that it begins
-    env -u CHECK_SECONDS -u CHECK_PROCESSES CHECK_SEAL=1 "$BASH" -c \
-        'umask 022; source tests/grading/protect.sh
-        reach_workbook && [ -z "$reached" ] || { leave_workbook; exit 1; }
-        protect "$1" && protected' protect "$folder" \
+    env -u CHECK_SECONDS -u CHECK_PROCESSES python3 -B tests/grading/protect.py known "$folder" \
         >"$BATS_FILE_TMPDIR/known" && KNOWN=$BATS_FILE_TMPDIR/known
     rm -rf "$folder"
 }
@@ -217,6 +213,30 @@ know_compiler() {
     make -s simulator || return
     CHECK_COMPILER=$(make -s grader | sed -n 's/^compiler //p')
     export CHECK_COMPILER
+}
+
+# run_program JSON FOLDER [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: runs a program as a check does.
+# JSON is what else its description has (tests/grading/run.py), such as {"place": {"seal": true}}.
+# Sets $status, and in $ended why it was stopped; or status 75, and a sentence about the machine.
+run_program() {
+    local description=$1 folder said pairs=()
+    folder=$(realpath "$2")
+    shift 2
+    while [ "$1" != -- ]; do pairs+=("$1") && shift; done
+    shift
+    jq -n --argjson more "$description" --arg folder "$folder" \
+        --arg pairs "$(printf '%s\n' "${pairs[@]}")" \
+        '{$folder, program: $ARGS.positional[0], arguments: $ARGS.positional[1:],
+            environment: ($pairs | split("\n") | map(select(. != "")
+                | capture("^(?<key>[^=]*)=(?<value>.*)$")) | from_entries)} + $more' \
+        --args -- "$@" >"$folder.json"
+    # shellcheck disable=SC2086  # words
+    said=$(${RUN_BY:-} python3 -B "$ROOT/tests/grading/run.py" "$folder.json" 2>&1) || {
+        status=75 ended=$said
+        return 0
+    }
+    # shellcheck disable=SC2034  # for the test
+    status=$(jq .status <<<"$said") ended=$(jq -r .ended <<<"$said")
 }
 
 # How busy the machine is decides no test: what may hang has a limit of processor time, and a far

@@ -5,7 +5,7 @@
 # has missed in a row: a check may hold back advice from the first run (CHECK_TRY is 1).
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-takes '[0-9][0-9]_[a-z0-9_]+(;[^-;][^;]*)?|clinic/[0-9][0-9]_[a-z0-9_]+(;[^-;][^;]*)?' "$@"
+takes '(clinic/)?[0-9][0-9]_[a-z0-9_]+(;([^-;][^;]*)?)?' "$@"
 name=$1 number=${1#*/}
 number=${number%%_*}
 export SEED=${SEED:-$RANDOM}

@@ -7,6 +7,9 @@
 # program that is built already. Flags that begin with -l, -L or -Wl, go to the linker, and so do
 # libraries; the others go to each compiler. build/mine keeps the objects and the program.
 set -u
+# shellcheck source=tools/usage.sh
+source "${BASH_SOURCE[0]%/*}/usage.sh"
+takes '[^-;][^;]*;.*;.*;.*' "$@"
 cd "${0%/*}/.." || exit 1
 library=$1
 read -ra files <<<"$2"

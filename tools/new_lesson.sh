@@ -90,7 +90,7 @@ def test_added(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())
 END
 cat >"$room/rules.bats" <<END

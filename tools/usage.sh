@@ -5,12 +5,13 @@
 #                        unless its words, with ";" between them, are as the regular expression says
 
 takes() { # takes PATTERN WORD...
-    local IFS=';'
+    local IFS=';' LC_ALL=C   # names of files are any bytes
     [[ "${*:2}" =~ ^($1)$ ]] && return
     {
         if [ $# = 1 ]; then echo "${0##*/}: words are missing. Its usage:"
         else echo "${0##*/} does not know these words: $(IFS=' ' && echo "${*:2}"). Its usage:"; fi
-        awk 'NR > 1 && !/^#/ { exit } NR > 1 && !/^# shellcheck/ { sub(/^# ?/, "    "); print }' "$0"
+        awk 'NR > 1 && !/^#/ { exit }
+            NR > 1 && !/^# shellcheck/ { sub(/^# ?/, "    "); print }' "$0"
     } >&2
     exit 2
 }

@@ -414,8 +414,11 @@ def first_miss(room, file):
     )
     if done.returncode not in (0, 1):
         raise Wrong(done.stdout + done.stderr)
-    rules = json.loads(done.stdout)["rules"]
-    return next((rule for rule in rules if rule["result"] == "failed"), None)
+    found = json.loads(done.stdout)
+    missed = next((rule for rule in found["rules"] if rule["result"] == "failed"), None)
+    if found["status"] != "graded":
+        raise Wrong("\n".join(missed["lines"]))
+    return missed
 
 
 def main(command="", *given):

@@ -15,7 +15,7 @@ setup_file() {
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/}"
 }
 
-# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/grading/run.sh does it,
+# execute FOLDER LIBRARY [NAME=VALUE...] -- PROGRAM [ARGUMENT...]: as tests/grading/run.py does it,
 # but without a watch, which costs more than most of these runs
 execute() {
     local folder=$1 given=() status=0

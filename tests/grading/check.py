@@ -60,10 +60,10 @@ check.expect_ordered(RUN) the same, but a program may say that it found itself i
 
 What can be judged.
 
-check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits
-check.has_met(test_NAME)  is this one?
-check.after_the_rest()    this rule waits for all before it. A program that only prints what is
-                          expected must earn nothing, so what judges the output alone waits
+check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits.
+                          check.after() waits for all rules before it. A program that only prints
+                          what is expected must earn nothing, so what judges the output alone waits
+test_NAME in check.met    is that one met?
 
 What a check computes, it computes outside of the student's process. From a run it takes what the
 simulated device wrote to the journal, and what the program printed or returned only to compare.
@@ -74,12 +74,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from collections import Counter
 from functools import cached_property
-from pathlib import Path
 
-from manifest import ROOT, cases, manifest, room
+from compiler import compiled
+from manifest import ROOT, manifest, room
+from place import Place
+from run import run as run_program
 
 MIB = 1 << 20
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
@@ -89,17 +90,21 @@ LATE = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
 
 class Miss(Exception):
     """A rule is not met. lines: the sentences, in their order; run: the run that they speak of,
-    else the last one; errors: what is shown of stderr, else what the run wrote there. The words of
-    a compiler are bare: there is no run."""
+    else the last one; errors: what is shown of stderr, else what the run wrote there."""
 
-    def __init__(self, *lines, run=None, errors=None, bare=False):
+    def __init__(self, *lines, run=None, errors=None):
         super().__init__("\n".join(lines))
         self.lines = [line for line in lines if line]
-        self.run, self.errors, self.bare = run, errors, bare
+        self.run, self.errors = run, errors
 
 
-class Machine(Exception):
-    """This machine cannot judge the file; the text says why. It costs no points."""
+class NoProgram(Exception):
+    """The file is none that can be judged: status is "refused", for what no lesson needs, or
+    "uncompiled"; lines are what a student reads."""
+
+    def __init__(self, status, lines):
+        super().__init__("\n".join(lines))
+        self.status, self.lines = status, lines
 
 
 class Waits(Exception):
@@ -199,14 +204,19 @@ class Journal(list):
         return Journal(x for x in self if holds(x))
 
     def before(self, line):
-        """Those before a line; all when it is None."""
-        return Journal(x for x in self if x.get("n", 0) < line["n"]) if line else self
+        """Those before a line; none when it is None, as what is not there has nothing before it."""
+        return Journal(x for x in self if line and x.get("n", 0) < line["n"])
 
     def after(self, line):
-        return Journal(x for x in self if x.get("n", 0) > line["n"]) if line else self
+        return Journal(x for x in self if line and x.get("n", 0) > line["n"])
 
     def between(self, begin, end):
         return self.after(begin).before(end)
+
+    def part(self, begin, end):
+        """From a line on, or from the first one, up to another, or to the last one."""
+        found = self.after(begin) if begin else self
+        return found.before(end) if end else found
 
     first = property(lambda self: self[0] if self else None)
     last = property(lambda self: self[-1] if self else None)
@@ -263,6 +273,11 @@ class Journal(list):
         return {x["of"]: x for x in self.where(did="run")}
 
 
+def compiler_lines(said):
+    lines = [line[:300] for line in said.splitlines()]
+    return lines if len(lines) <= 40 else [*lines[:40], "...", lines[-1]]
+
+
 def rounded_up(size, grain):
     return -(-size // grain) * grain
 
@@ -293,11 +308,11 @@ LEFT = """a program that returns from main or calls exit.
 class Run:
     """What one run of the student's program left behind."""
 
-    def __init__(self, folder, command, both=False):
+    def __init__(self, folder, command, ending, both=False):
         self.folder, self.command, self.both = folder, command, both
-        self.status = int(self.text("status") or 1)
+        self.status, self.ended = self.ending = ending
         self.output, self.errors = self.text("stdout"), self.text("stderr")
-        self.ended, self.read, self.early = self.text("ended"), {}, None
+        self.read, self.early = {}, None
 
     def text(self, name):
         """The first 100,000 bytes of a file, without NUL bytes and line ends behind the last."""
@@ -400,7 +415,8 @@ class Run:
         found = Journal()
         for path in self.files if self.both else self.files[:1]:
             lines = self.lines_of(path)
-            lines = lines.after(lines.ok("cudaDeviceReset").last)
+            if reset := lines.ok("cudaDeviceReset").last:
+                lines = lines.after(reset)
             for kind, (calls, destroy) in MADE.items():
                 gone = set(lines.ok(destroy).column(kind))
                 found += [x for x in lines.ok(*calls) if x[kind] not in gone]
@@ -409,9 +425,9 @@ class Run:
 
 def most_frequent(path):
     """The call that stands most often in a journal, and how often."""
-    kilobytes = int(os.environ.get("CHECK_JOURNAL_KILOBYTES", 16384))
     with open(path, "rb") as file:
-        names = re.findall(rb'"call":"([A-Za-z_]+)"', file.read(1024 * kilobytes))
+        text = file.read(1024 * Place.journal_kilobytes)
+    names = re.findall(rb'"call":"([A-Za-z_]+)"', text)
     best = max(sorted(set(names)), key=names.count, default=b"")
     return best.decode(), names.count(best)
 
@@ -428,8 +444,8 @@ SIGNALS["BUS"] = SIGNALS["SEGV"]
 
 
 def flood_sentence(run):
-    kilobytes = int(os.environ.get("CHECK_JOURNAL_KILOBYTES", 16384))
-    long = [path for path in run.files if path.stat().st_size > 1024 * kilobytes]
+    most = 1024 * Place.journal_kilobytes
+    long = [path for path in run.files if path.stat().st_size > most]
     if not long:
         return "The program printed too much and was stopped: is there a loop that never ends?"
     call, count = most_frequent(long[0])
@@ -442,7 +458,7 @@ def flood_sentence(run):
 
 def why_not_judged(run):
     """A sentence for a run that did not end by itself, else None."""
-    seconds = os.environ.get("CHECK_SECONDS", "5")
+    seconds = Place().seconds
     by = {
         "time": f"The program did not end within {seconds} seconds and was stopped: is there a "
         "loop or a wait that never ends?",
@@ -450,12 +466,11 @@ def why_not_judged(run):
         "that allocates host memory?",
         "journal": "The journal of the run is not the one that the simulated device wrote. A "
         "program returns from main or calls exit, and leaves the files of its run alone.",
-        "machine": "This machine is too busy to judge the program.",
     }
     if run.ended == "flood":
         return flood_sentence(run)
     if run.ended:
-        return by.get(run.ended, by["machine"])
+        return by[run.ended]
     try:
         name = signal.Signals(run.status - 128).name[3:]
     except ValueError:
@@ -470,11 +485,11 @@ def why_not_judged(run):
 class Check:
     """One C file, judged by the rules of one lesson."""
 
-    def __init__(self, name, file, folder):
-        self.name, self.file, self.folder = name, file, folder
+    def __init__(self, name, file, folder, place):
+        self.name, self.file, self.folder, self.place = name, file, folder, place
         self.manifest, self.room = manifest(name), room(name)
         self.seed = os.environ.get("SEED", "1")
-        self.met, self.missed, self.refusal, self.refused = set(), False, None, False
+        self.met, self.missed, self.died = set(), False, False
         self.runs, self.programs, self.last = {}, {}, None
         # How often the check has missed in a row, this time included: advice may be held back.
         self.tries = int(os.environ.get("CHECK_TRY", "2"))
@@ -498,45 +513,24 @@ class Check:
     # -- what may be judged --
 
     def after(self, *rules):
-        if not all(map(self.has_met, rules)):
+        if self.missed if not rules else not self.met.issuperset(rules):
             raise Waits("first repair what is missed above")
 
-    def has_met(self, rule):
-        return rule.__name__ in self.met
-
-    def after_the_rest(self):
-        if self.missed:
-            raise Waits("first repair what is missed above")
-
-    def refuse(self, lines, run=None):
-        """The file cannot be judged: the first rule says why, the others wait."""
-        if self.refused:
-            raise Waits("the program could not be checked, see the first miss")
-        self.refused, self.refusal = True, lines
-        raise Miss(*lines, run=run, bare=run is None)
-
-    # -- compiling and running, by program.sh and run.sh beside this --
+    # -- compiling and running, by compiler.py and run.py beside this --
 
     def compile(self, source, program):
-        """Compiles a C file of this check; returns the compiler's words, or "" when it did."""
-        environment = dict(os.environ)
-        if not (self.name.startswith("clinic/") or os.environ.get("SANITIZE")):
-            environment["CHECK_INSPECT"] = " ".join([self.name, *self.manifest["imports"]])
-        done = subprocess.run(
-            ["bash", "tests/grading/program.sh", source, os.path.relpath(program, ROOT)],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        text = done.stdout.decode(errors="replace")
-        if done.returncode == 124:
-            return (
+        """Compiles a C file of this check, as compiler.py says."""
+        free = self.name.startswith("clinic/") or os.environ.get("SANITIZE")
+        lesson = "" if free else self.name
+        own = (self.file, "asked.h", *(path.name for path in self.room.glob("*.h")))
+        found = compiled(source, program, self.place, lesson, self.manifest["imports"], own)
+        if found.stopped:
+            found.words = (
                 f"The compiler did not finish {source}: it crashed, or was stopped after "
-                f"{2 * int(os.environ.get('CHECK_SECONDS', 5))} seconds or at 2 GiB. Is something "
-                "in it very large, or nested very deeply?"
+                f"{2 * self.place.seconds} seconds or at 2 GiB. Is something in it very large, or "
+                "nested very deeply?"
             )
-        return text or "The compiler failed without a word." if done.returncode else ""
+        return found
 
     def joined(self, harness, either):
         """The text of the harness behind the student's file, for one program. Names that begin
@@ -565,15 +559,13 @@ class Check:
         where that works, since two take twice as long."""
         if harness in self.programs:
             return self.programs[harness]
-        given = os.environ.get("CHECK_PROGRAM")
         target = self.folder / ("program" if not harness else harness.replace(".h", "_program"))
-        if harness is None and given:
-            shutil.copy(ROOT / given, target)
-        elif harness is None:
+        if harness is None:
             if not self.both_in_one(target):
-                said = self.compile(self.file, target)
-                if said:
-                    self.refuse(self.compiler_lines(said))
+                found = self.compile(self.file, target)
+                if found.words:
+                    status = "refused" if found.refused else "uncompiled"
+                    raise NoProgram(status, compiler_lines(found.words))
         else:
             said = self.compile_joined(harness, target, either=False)
             if said:
@@ -604,69 +596,55 @@ class Check:
         except OSError:
             return "the file cannot be read"
         source.write_bytes(text.encode(errors="surrogateescape"))
-        said = self.compile(os.path.relpath(source, ROOT), target)
+        said = self.compile(os.path.relpath(source, ROOT), target).words
         source.unlink()
         return said
 
-    def compiler_lines(self, said):
-        lines = [line[:300] for line in said.splitlines() if not line.startswith("make")]
-        return lines if len(lines) <= 40 else [*lines[:40], "...", lines[-1]]
-
     def begin(self, program, name, arguments, environment):
-        """Runs a program in a folder of its own; the folder."""
+        """Runs a program in a folder of its own: that folder, and how it ended."""
         shown = re.sub("[ /]", "", "-".join([name, *environment, *arguments]))
         folder = self.folder / (shown if len(shown) < 56 else f"{shown[:50]}-{len(self.runs)}")
         folder.mkdir()
-        library = "-".join(["simulator", *filter(None, os.environ.get("SANITIZE", "").split(","))])
-        more = dict(os.environ, CHECK_NAME=self.name, CHECK_LESSON=self.file)
-        if more.get("CHECK_SEAL") and "execl" in self.manifest["imports"]:
-            more["CHECK_SEAL"] = "exec"
-        done = subprocess.run(
-            [
-                "bash",
-                "tests/grading/run.sh",
-                str(folder),
-                f"LD_LIBRARY_PATH={ROOT}/build/{library}",
-                f"SIM_JOURNAL={folder}/journal.jsonl",
-                *environment,
-                "--",
-                str(program),
-                *arguments,
-            ],
-            cwd=ROOT,
-            env=more,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
+        library = os.path.dirname(ROOT / self.place.library)
+        own = {"LD_LIBRARY_PATH": library, "SIM_JOURNAL": f"{ROOT / folder}/journal.jsonl"}
+        return folder, run_program(
+            {
+                "folder": str(ROOT / folder),
+                "program": str(ROOT / program),
+                "arguments": arguments,
+                "environment": {**own, **dict(pair.split("=", 1) for pair in environment)},
+                "lesson": self.name,
+                "file": self.file,
+                "exec": "execl" in self.manifest["imports"],
+                "place": vars(self.place),
+            }
         )
-        if done.returncode:
-            raise Machine(done.stdout.strip() or f"run.sh ended with status {done.returncode}.")
-        return folder
 
     def run(self, *arguments, **environment):
         """The lesson's own program with these arguments. The simulated device does the same again
         when it is given the same, so one run is enough for all rules."""
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
-        if self.refused:
-            self.refuse(self.refusal)
+        if self.died:
+            raise Waits("the program could not be checked, see the first miss")
         key = (None, *given, "--", *arguments)
         if key not in self.runs:
-            folder = self.begin(self.program(), "run", arguments, given)
+            folder, ending = self.begin(self.program(), "run", arguments, given)
             shown = " ".join([*given, f"make {self.goal}"])
             shown += f' ARGS="{" ".join(arguments)}"' if arguments else ""
             shown += " BACKEND=simulator" if given else ""
-            self.runs[key] = Run(folder, shown)
+            self.runs[key] = Run(folder, shown, ending)
         run = self.last = self.runs[key]
         why = why_not_judged(run)
         if why:
-            self.refuse([why], run=run)
+            self.died = True
+            raise Miss(why, run=run)
         return run
 
     def of_both(self, run):
         """The same run with the journals of both processes."""
         if ("both", run) not in self.runs:
-            self.runs["both", run] = Run(run.folder, run.command, both=True)
+            self.runs["both", run] = Run(run.folder, run.command, run.ending, both=True)
         return self.runs["both", run]
 
     def run_both(self, *arguments, **environment):
@@ -692,10 +670,10 @@ class Check:
                 program = self.program(harness)
             except Miss as why:
                 raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
-            folder = self.begin(
+            folder, ending = self.begin(
                 program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=noleaks", *given]
             )
-            self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}")
+            self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}", ending)
         run = self.last = self.of_both(self.runs[key]) if both else self.runs[key]
         why = self.why_not_answered(run, hazards)
         if why:
@@ -848,47 +826,6 @@ def difference(wanted, got):
     return []
 
 
-# ---- a case of the clinic ----
-
-
-class Case(Check):
-    """A repair of docs/clinic/NN_name_wrong.c.
-
-    A program that the checker does not report may still have lost what it was for, or may be
-    correct only because it is short. Each case has a rule of its own for that, and at least one
-    incorrect repair that misses it, a mutant in its variants.txt. These programs end without
-    destroying what they created."""
-
-    def expect_destroyed(self, run):
-        pass
-
-    def each(self, *arguments):
-        """A run under each of five schedules. A host that sleeps lets a late device do nothing."""
-        for schedule in SCHEDULES:
-            idle = {"SIM_IDLE": "off"} if schedule == "late" else {}
-            yield self.run(*arguments, SIM_SCHEDULE=schedule, **idle)
-
-    def ends_well(self, *arguments):
-        for run in self.each(*arguments):
-            self.expect_clean(run)
-
-    def prints_line(self, pattern, line, *arguments):
-        """Under each schedule some line matches; `line` is what a person reads."""
-        for run in self.each(*arguments):
-            if not any(re.fullmatch(pattern, x) for x in run.lines):
-                miss(f"""it prints: {line}
-                    Happened: it printed: {visible(run.output, 400)}""")
-
-    def prints_what_is_right(self, which=""):
-        """Under each schedule it prints the lines that the repaired program printed on a device
-        (docs/recorded/clinic.txt), of these the ones that match."""
-        text = (ROOT / "docs/recorded/clinic.txt").read_text()
-        own = re.search(rf"^== {self.name[7:]}_right: .*\n((?:(?!== ).*\n)*)", text, re.M)
-        for line in own[1].splitlines():
-            if re.search(which, line):
-                self.prints_line(re.sub("[^A-Za-z0-9 ]", ".", line), line)
-
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -901,8 +838,3 @@ def per_thread(student, names):
     renamed = re.findall(r"^ *# *define +(cuda\w+) +__CUDART_API_(PT[DS][SZ])\(", header, re.M)
     defines = [f"#define {name} {name}_{to.lower()}" for name, to in renamed if name in names]
     return ["#ifdef __CUDART_API_PER_THREAD_DEFAULT_STREAM", *defines, "#endif"]
-
-
-def check_of(name, file, folder):
-    known = cases() if name.startswith("clinic/") else None
-    return (Case if known else Check)(name, file, Path(folder))

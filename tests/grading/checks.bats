@@ -72,6 +72,28 @@ setup_file() { know_compiler; }
     finish
 }
 
+@test "what is not in a journal has nothing before it, nothing after it, and ends no part" {
+    run python3 -B - <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+from check import Journal
+lines = Journal({"n": n} for n in range(1, 6))
+two, four = lines[1], lines[3]
+for found in (lines.before(None), lines.after(None), lines.between(two, None),
+        lines.between(None, four), lines.between(two, four), lines.part(two, None),
+        lines.part(None, four), lines.part(None, None)):
+    print(found.column("n"))
+PYTHON
+    assert_output "[]
+[]
+[]
+[]
+[3]
+[3, 4, 5]
+[1, 2, 3]
+[1, 2, 3, 4, 5]"
+}
+
 @test "lesson 08 holds its advice back until its check misses a second time" {
     export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
     check lessons/08_stream_order.c 08_stream_order

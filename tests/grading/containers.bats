@@ -62,13 +62,18 @@ hostile() {
     a_file "$1" '#include "workbook.h"' \
         "int main(void) { FILE *f = fopen(\"$3\", \"r\"); char s[99]; fgets(s, 99, f); puts(s);" \
         'return cudaDeviceSynchronize(); }'
-    [ "$number" = 19 ] && [ "${#names[@]}" -ge 19 ]
+    # What an assembler would take in, and a line that the compiler would quote.
+    a_file "$1" "__asm__(\".include \\\"$3\\\"\");" 'int main(void) { return 0; }'
+    a_file "$1" "#ident \"a\\\"\\n.include \\\"$2/solutions/06_trim.c\\\"\\n.ident \\\"b\"" \
+        'int main(void) { return 0; }'
+    a_file "$1" "#line 1 \"$3\"" 'int main(void) { return absent; }'
+    [ "$number" = 22 ] && [ "${#names[@]}" -ge 22 ]
 }
 # no_point GRADE: each of the hostile files was judged or refused, and has no point
 no_point() {
     run jq -c '[([.lessons[] | select(.status != "missing")] | length), .points,
         ([.lessons[] | select(.status == "ungraded")] | length)]' "$1"
-    assert_output "[19,0,0]"
+    assert_output "[22,0,0]"
 }
 
 # in_place COMMAND
@@ -119,6 +124,20 @@ nothing_read() {
     no_point "$root/autograder/grade/grade.json"
     assert_equal "$(jq .score "$results")" 0
     nothing_read "$root/autograder/results" "$root/autograder/grade"
+}
+
+@test "an ordinary user has no sandbox there, and feedback quotes no other file nevertheless" {
+    a_workbook "$root/workbook"
+    hostile "$root/student" /workbook /other.c
+    echo "$SECRET" >"$root/other.c"
+    mkdir "$root/grades"
+    chmod 700 "$root/workbook"
+    chown -R 1234:1234 "$root"/{workbook,student,grades,other.c}
+    ONLY='' in_place 'setpriv --reuid=1234 --regid=1234 --clear-groups env HOME=/tmp \
+        make -C /workbook grade STUDENT=/student OUT=/grades/hostile SANDBOX=none'
+    assert_success
+    no_point "$root/grades/hostile/grade.json"
+    nothing_read "$root/grades"
 }
 
 # made_image: does what the Dockerfile does, but for FROM

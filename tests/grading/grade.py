@@ -1,370 +1,288 @@
-"""Judges lessons (lessons.py) and writes the grade: grade.py write WORK FOLDER WIDTH NAME...
-Or says whether a grade still holds: grade.py holds FILE FOLDER NAME...
+"""Grades one student, as grade.sh describes it.
 
-WORK is the folder of a grading (grade.sh): for each lesson lessons.py leaves there NAME.json, what
-judge.py made of the file; NAME.sum, the file's SHA-256, unless there is none; and NAME.status, a
-word and a sentence, when it could not be judged. FOLDER is where the student's files were found.
-The environment has what else the lessons have in common: SEED, ABOUT_COMMIT, ABOUT_CHECKS,
-ABOUT_SANDBOX and ABOUT_PROMISED.
+For each lesson lessons.py leaves in the folder of the grading NAME.json, what judge.py made of the
+file; NAME.sum, the file's SHA-256, unless there is none; and NAME.status, a word and a sentence,
+when it could not be judged.
 
-Written there are grade.json and what is derived from it: junit.xml, gradescope/results.json,
-prairielearn/results.json, table, and ungraded, a line for each lesson that was not. The same file
-gives the same bytes: what differs from one grading to the next is left out. docs/teaching.rst
-describes the files. A student sees all of them but grade.json, so the seed stands only there.
+Written there, and then to OUT, are grade.json and what is derived from it: junit.xml,
+gradescope/results.json and prairielearn/results.json. The same file gives the same bytes: what
+differs from one grading to the next is left out. docs/teaching.rst describes the files. A student
+sees all of them but grade.json, so the seed stands only there.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
+import random
 import re
+import shutil
+import signal
+import subprocess
 import sys
-import textwrap
+import tempfile
+import time
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
-import report
-from manifest import ROOT, Wrong, lessons, manifest
+import protect
+from forms import graded, gradescope, junit, prairielearn, table, ungraded
+from manifest import ROOT, Wrong, lessons
+from place import LIBRARY, Machine, Place
 from report import clean
 
-from lessons import hand_in, judge_all
-
-LONGEST = 400
-NEWLINE, TAB = "\n", "\t"
+from lessons import Task, hand_in, judge_all
 
 
-# ---- text ----
+class Grading:
+    """What the environment asks for. home: the workbook; caller: where it was typed."""
 
+    def __init__(self, home, caller):
+        asked = os.environ
+        self.home, self.student, self.elsewhere = Path(home), None, ""
+        self.out = Path(caller, asked.get("OUT") or f"{home}/build/grade")
+        self.own = bool(asked.get("GRADE_OWN"))
+        self.named = asked.get("STUDENT") or ""
+        if self.named:
+            self.student = Path(caller, self.named)
+            if not self.student.is_dir():
+                fail(f"STUDENT={self.named}: there is no such folder.")
+            if (self.student / "lessons").is_symlink():
+                fail(f"STUDENT={self.named}: its folder lessons is a symbolic link.")
+        seed = asked.get("SEED") or "1"
+        if seed == "draw":
+            seed = str(random.SystemRandom().randint(1, 999999999))
+        if not re.fullmatch("[0-9]{1,9}", seed):
+            fail(f"SEED={seed}: give a whole number with at most nine digits, or draw.")
+        self.seed = seed
+        jobs = asked.get("JOBS") or str(len(os.sched_getaffinity(0)))
+        if not re.fullmatch("[1-9][0-9]*", jobs):
+            fail(f"JOBS={jobs}: expected a number from 1 on.")
+        self.jobs = int(jobs)
+        self.names = chosen_lessons(asked.get("ONLY") or "")
+        self.source, self.folder = self.home / "lessons", "lessons"
+        if self.student:
+            self.source = self.found_source()
+            same = self.source == self.student
+            self.folder = "." if same else os.path.relpath(self.source, self.student)
 
-def lasting(line, work):
-    """A line without what differs from one grading to the next: folders, the compiler's own files,
-    and addresses."""
-    for folder in (work, os.path.relpath(work, ROOT), ROOT):
-        line = line.replace(f"{folder}/", "")
-    line = re.sub(r" FILE=lessons/\S+", "", line)
-    line = re.sub(r"/tmp/cc[A-Za-z0-9]{6}", "/tmp/cc", line)
-    return clean(re.sub(r"\b0x[0-9a-f]{9,}", "0x...", line))
+    def note(self, words):
+        """About the files of a student. A class has it in its tables."""
+        if not os.environ.get("GRADE_OF_CLASS"):
+            say(f"STUDENT={self.named}: {words}")
 
-
-def counted(tests):
-    """Numbers of processes differ from one grading to the next: they are counted in their order."""
-    numbers = []
-
-    def count(found):
-        if found[1] not in numbers:
-            numbers.append(found[1])
-        return f"process {numbers.index(found[1]) + 1}"
-
-    for test in tests:
-        test["lines"] = [re.sub(r"\bprocess (\d+)", count, line) for line in test["lines"]]
-    return tests
-
-
-def sentence(lines):
-    """The lines of a miss as one sentence: what was expected and what happened. Of a compiler's
-    words, the first error."""
-    if any("does not compile" in line for line in lines):
-        errors = [x for x in lines if re.search(r": (fatal )?[eE]rror: |undefined reference to", x)]
-        text = (errors or [line for line in lines if line] or [""])[0]
-    else:
-        stop = r"(On stderr it printed|The whole expected output|See it yourself|Its picture):"
-        said = []
-        for line in lines:
-            if re.match(stop, line):
-                break
-            said.append(line)
-        text = " ".join(said)
-    return text if len(text) <= LONGEST else re.sub(r" \S*$", "...", text[: LONGEST - 3])
-
-
-# ---- one lesson ----
-
-
-def test_of(rule, work):
-    """A rule as a grade has it. The seed is no student's business, and a page and a hint are found
-    without the grade."""
-    shown = [
-        (label, text)
-        for label, text in rule.get("see", [])
-        if label in ("See it yourself", "Its picture") and "SEED=" not in text
-    ]
-    lines = report.lines_of({**rule, "see": shown})
-    return {
-        "name": rule["name"],
-        "result": rule["result"],
-        "lines": [lasting(line, work) for line in lines[:60]],
-    }
-
-
-def possible(name):
-    try:
-        return manifest(name)["rules"] - manifest(name)["given"]
-    except Wrong:
-        return 0
-
-
-def words_of(printed, work):
-    """What a check printed that judged nothing, in a sentence. Of Python's words, the last line."""
-    lines = printed.split("\n")
-    if "Traceback (most recent call last):" in lines:
-        lines = [line for line in lines if line][-1:]
-    words = " ".join(" ".join(lines).split())
-    return lasting(words[:300], work) or "it printed nothing."
-
-
-def graded(name, work):
-    """One lesson of a grade."""
-    base = Path(work) / name
-    read = {
-        suffix: path.read_text(errors="replace")
-        if (path := Path(f"{base}.{suffix}")).exists()
-        else ""
-        for suffix in ("json", "sum", "status", "seed")
-    }
-    try:
-        found = json.loads(read["json"])
-    except ValueError:
-        found = {
-            "rules": [],
-            "points": 0,
-            "possible": possible(name),
-            "wrong": f"The check of {name} failed: {words_of(read['json'], work)}",
-        }
-    tests = counted([test_of(rule, work) for rule in found["rules"]])
-    line = {
-        "lesson": name,
-        "points": 0,
-        "possible": found["possible"],
-        "status": "graded",
-        "sentence": None,
-        "file": read["sum"].strip() or None,
-        "seed": int(read["seed"] or 0) or None,
-        "waiting": 0,
-        "given": found.get("given", 0),
-        "tests": tests,
-    }
-    if read["status"]:
-        status, _, why = read["status"].strip().partition(" ")
-        line.update(status=status, sentence=clean(why))
-    elif found.get("wrong"):
-        line.update(status="ungraded", sentence=clean(found["wrong"]))
-    elif not tests:
-        line.update(status="ungraded", sentence=f"The check of {name} judged nothing.")
-    else:
-        waits = sum(test["result"] == "skipped" for test in tests)
-        missed = [sentence(t["lines"]) for t in tests if t["result"] == "failed"]
-        line.update(points=found["points"], waiting=waits, sentence=(missed or [None])[0])
-    return line
-
-
-# ---- the forms of a grade ----
-
-
-def table(grade, width):
-    """A row for each lesson, and beside it what is to be done first: what was expected."""
-    named = max([len(line["lesson"]) for line in grade["lessons"]] + [10])
-    for line in grade["lessons"]:
-        row = f"{line['lesson']:{named}}{line['points']:5g} of{line['possible']:4g}"
-        if line["sentence"] is None:
-            yield row
-            continue
-        text = re.sub(r"[\n\t]", " ", line["sentence"].split(" Happened: ")[0])
-        first, *others = textwrap.wrap(
-            text, max(width - 3 - len(row), 30), break_long_words=False, break_on_hyphens=False
-        ) or [""]
-        yield f"{row}   {first}"
-        yield from (f"{'':{len(row) + 3}}{other}" for other in others)
-    row = f"{'points':{named}}{grade['points']:5g} of{grade['possible']:4g}"
-    everything = len(lessons())
-    if len(grade["lessons"]) != everything:
-        row += f"   for {len(grade['lessons'])} of the {everything} lessons"
-    yield row
-
-
-def waiting_sentence(line):
-    """Where points went that no miss names."""
-    if not line["waiting"]:
-        return []
-    rules = "1 rule" if line["waiting"] == 1 else f"{line['waiting']} rules"
-    return [f"{rules} not judged until this is repaired."]
-
-
-def story(line):
-    """The whole report of one lesson, as text."""
-    words = {"failed": "MISS  ", "skipped": "wait  "}
-    lines = [line["sentence"]] if line["sentence"] else []
-    for test in line["tests"]:
-        lines.append(words.get(test["result"], "ok    ") + test["name"])
-        if test["result"] == "failed":
-            lines += [f"        {text}" for text in test["lines"]]
-    return "\n".join(lines + waiting_sentence(line))
-
-
-def ungraded(grade):
-    return [line["sentence"] for line in grade["lessons"] if line["status"] == "ungraded"]
-
-
-def message(grade):
-    return (
-        f"{grade['points']:g} of {grade['possible']:g} points. "
-        f"Workbook {grade['workbook']['commit']}."
-    )
-
-
-def gradescope(grade):
-    return {
-        "score": grade["points"],
-        "visibility": "visible",
-        "output": message(grade),
-        "tests": [
-            {
-                "name": line["lesson"],
-                "score": line["points"],
-                "max_score": line["possible"],
-                "status": "passed" if line["points"] == line["possible"] else "failed",
-                "visibility": "visible",
-                "output": story(line),
-            }
-            for line in grade["lessons"]
-        ],
-    }
-
-
-def is_no_program(line):
-    """A file that is no program yet costs no attempt."""
-    return line["status"] in ("missing", "refused") or any(
-        test["result"] == "failed" and any("does not compile" in text for text in test["lines"])
-        for test in line["tests"]
-    )
-
-
-def prairielearn(grade):
-    if ungraded(grade):
-        return {"gradable": False, "format_errors": ungraded(grade)}
-    if grade["lessons"] and all(map(is_no_program, grade["lessons"])):
-        return {"gradable": False, "format_errors": [x["sentence"] for x in grade["lessons"]]}
-    score = grade["points"] / grade["possible"] if grade["possible"] else 0
-    return {
-        "gradable": True,
-        "score": score,
-        "message": message(grade),
-        "tests": [
-            {
-                "name": line["lesson"],
-                "points": line["points"],
-                "max_points": line["possible"],
-                "message": line["sentence"] or "",
-                "output": story(line),
-            }
-            for line in grade["lessons"]
-        ],
-    }
-
-
-def attributes(**given):
-    return "".join(
-        f" {key}={quoteattr(str(value).replace(NEWLINE, ' ').replace(TAB, ' '))}"
-        for key, value in given.items()
-    )
-
-
-def test_case(lesson, test):
-    begin = f"    <testcase{attributes(classname=lesson, name=test['name'])}"
-    if test["result"] == "passed":
-        return f"{begin}/>"
-    if test["result"] == "skipped":
-        return f"{begin}><skipped{attributes(message=test['lines'][0])}/></testcase>"
-    tag = "error" if test["result"] == "error" else "failure"
-    text = "\n".join(test["lines"])
-    for plain, coded in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(plain, coded)
-    return f"{begin}><{tag}{attributes(message=sentence(test['lines']))}>{text}</{tag}></testcase>"
-
-
-def test_cases(line):
-    """A lesson of which no rule was judged is one test case with an error."""
-    return line["tests"] or [
-        {"name": "the check runs", "result": "error", "lines": [line["sentence"] or ""]}
-    ]
-
-
-def counts(tests):
-    results = [test["result"] for test in tests]
-    return {
-        "tests": len(results),
-        "failures": results.count("failed"),
-        "errors": results.count("error"),
-        "skipped": results.count("skipped"),
-    }
-
-
-def junit(grade):
-    everything = counts([test for line in grade["lessons"] for test in test_cases(line)])
-    del everything["skipped"]
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f"<testsuites{attributes(name='workbook', **everything)}>"
-    for line in grade["lessons"]:
-        tests = test_cases(line)
-        yield f"  <testsuite{attributes(name=line['lesson'], **counts(tests))}>"
-        yield from (test_case(line["lesson"], test) for test in tests)
-        yield "  </testsuite>"
-    yield "</testsuites>"
-
-
-def common(folder):
-    """What the lessons of a grade have in common."""
-    about = {
-        word: os.environ.get(f"ABOUT_{word.upper()}", "")
-        for word in ("commit", "checks", "sandbox", "promised")
-    }
-    return {
-        "workbook": {"commit": about["commit"], "checks": about["checks"]},
-        "sandbox": about["sandbox"],
-        "seed": int(os.environ["SEED"]),
-        "not_promised": about["promised"].splitlines(),
-        "folder": clean(folder.encode(errors="surrogateescape").decode(errors="replace")),
-    }
-
-
-def handed_in(name):
-    """A lesson of a grade, as far as the student's files decide it: its file's SHA-256, and the
-    sentence about one that is missing."""
-    text, why = hand_in(Path(os.environ["GRADE_SOURCE"]), name)
-    status, _, words = (why or "").partition(" ")
-    return (
-        name,
-        None if text is None else hashlib.sha256(text).hexdigest(),
-        clean(words) if status in ("missing", "refused") else "",
-    )
-
-
-def holds(file, folder, *names):
-    """Does a grade.json grade these very files with these very checks?"""
-    try:
-        old = json.loads(Path(file).read_text(encoding="utf-8"))
-        found = [
-            (
-                line["lesson"],
-                line["file"],
-                line["sentence"] if line["status"] in ("missing", "refused") else "",
+    def found_source(self):
+        """The folder with the student's files: lessons/ below STUDENT, STUDENT, or else the one
+        folder below it that has files with lessons' names, as an unpacked archive has."""
+        for folder in (self.student / "lessons", self.student):
+            if any(os.path.lexists(folder / f"{name}.c") for name in lessons()):
+                return folder
+        folders = sorted(folders_with_lessons(self.student), key=os.fsencode)
+        named = [x for x in folders if os.path.basename(x) == "lessons"]
+        if len(named) == 1 or len(folders) == 1:
+            source = (named if len(named) == 1 else folders)[0]
+            self.note(f"its files are in {os.path.relpath(source, self.student)}.")
+            return Path(source)
+        archive = first_archive(self.student)
+        if folders:
+            shown = ", ".join(os.path.relpath(x, self.student) for x in folders)
+            self.elsewhere = (
+                " Several folders have files with lessons' names, so none was chosen: "
+                f"{printable(shown)}."
             )
-            for line in old["lessons"]
-        ]
-        wanted = common(folder)
+        elif archive:
+            self.elsewhere = f' There is an archive, "{printable(archive)}": unpack it.'
+        self.note(self.elsewhere.strip() or "it has no file with a lesson's name.")
+        return self.student
+
+    def task(self, place=None, cgroups=()):
+        return Task(self.source, self.elsewhere, self.seed, place, cgroups)
+
+    def common(self, allowed=None):
+        """What the lessons of a grade have in common."""
+        allowed = allowed or {"sandbox": "", "not_promised": []}
+        folder = os.fsencode(self.folder).decode(errors="replace")
+        return {
+            "workbook": {"commit": self.commit, "checks": self.checks},
+            "sandbox": allowed["sandbox"],
+            "seed": int(self.seed),
+            "not_promised": allowed["not_promised"],
+            "folder": clean(folder),
+        }
+
+    def handed_in(self, name):
+        """A lesson of a grade, as far as the student's files decide it: its file's SHA-256, and the
+        sentence about one that is missing."""
+        text, why = hand_in(self.task(), name)
+        status, _, words = (why or "").partition(" ")
         return (
-            all(old[word] == wanted[word] for word in ("workbook", "seed", "folder"))
-            and all(line["status"] != "ungraded" for line in old["lessons"])
-            and found == [handed_in(name) for name in names]
+            name,
+            None if text is None else hashlib.sha256(text).hexdigest(),
+            clean(words) if status in ("missing", "refused") else "",
         )
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return False
+
+    def is_held(self):
+        """Does OUT/grade.json grade these very files with these very checks?"""
+        try:
+            old = json.loads((self.out / "grade.json").read_text(encoding="utf-8"))
+            found = [
+                (line["lesson"], line["file"], "" if line["file"] else line["sentence"])
+                for line in old["lessons"]
+            ]
+            wanted = self.common()
+            return (
+                all(old[word] == wanted[word] for word in ("workbook", "seed", "folder"))
+                and all(line["status"] != "ungraded" for line in old["lessons"])
+                and found == [self.handed_in(name) for name in self.names]
+            )
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return False
+
+    def expect_protection(self, allowed):
+        if allowed["not_protected"]:
+            fail(
+                "A program that is known to be correct could not be compiled and run here, so "
+                "nothing was graded:",
+                allowed["not_protected"],
+            )
+        if not self.student or self.own:
+            return
+        users = allowed["place"]["users"]
+        if protect.is_root() and not users:
+            fail(
+                "Nothing was graded: the student's programs would run as root, because here root "
+                f"can become no other user who can run what was built in {ROOT}."
+            )
+        if allowed["sandbox"] != "none":
+            return
+        if os.environ.get("SANDBOX") != "none":
+            fail(
+                "Nothing was graded: this machine allows no sandbox, so students' programs would "
+                "reach what their user reaches. SANDBOX=none grades nevertheless."
+            )
+        readable = protect.readable_here(self.home) if users else []
+        if readable:
+            fail(
+                "Nothing was graded: without a sandbox a student's program can read "
+                f"{readable[0]}. Keep others out, and grade again: chmod 700 '{self.home}'"
+            )
 
 
-def write_grade(work, found_in, width, *names):
-    judge_all(work, names)
-    folder = Path(work)
-    found = [graded(name, os.path.abspath(work)) for name in names]
+def say(*lines):
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+
+def fail(*lines):
+    say(*lines)
+    sys.exit(2)
+
+
+def printable(text):
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def chosen_lessons(only):
+    everything = lessons()
+    names = []
+    for word in only.split():
+        found = [x for x in everything if word in (x, x[:2]) or f"0{word}" == x[:2]]
+        if not found:
+            fail(
+                f'ONLY="{only}": there is no lesson {word}. The lessons are: {" ".join(everything)}'
+            )
+        names += found[-1:]
+    if not everything:
+        fail("There is no lesson: nothing was graded.")
+    return names or everything
+
+
+def walked(folder, depth):
+    """The entries of a folder and those below it, without links that lead on."""
+    try:
+        entries = [*os.scandir(folder)]
+    except OSError:
+        return
+    for entry in entries:
+        yield entry
+        hidden = entry.name == "__MACOSX" or entry.name.startswith(".")
+        if depth > 1 and not hidden and entry.is_dir(follow_symlinks=False):
+            yield from walked(entry.path, depth - 1)
+
+
+def folders_with_lessons(student):
+    known = {f"{name}.c" for name in lessons()}
+    return {os.path.dirname(x.path) for x in walked(student, 6) if x.name in known}
+
+
+def first_archive(student):
+    """A student may have handed in an archive in the place of files. It is named, and not
+    unpacked."""
+    kind = re.compile(r"\.(zip|7z|rar|tar|tgz|tar\..*|gz|xz)$", re.I)
+    found = [
+        os.path.relpath(x.path, student)
+        for x in walked(student, 3)
+        if x.is_file(follow_symlinks=False) and kind.search(x.name)
+    ]
+    return min(found, key=os.fsencode, default="")
+
+
+def sum_of_checks():
+    """A sum of the files that decide."""
+    script = """find Makefile lessons/*.h simulator tests/build.mk tests/{grading,lessons} tools \
+        lessons/traces -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum"""
+    said = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return said.stdout[:64]
+
+
+def stopped(number, _):
+    sys.exit(128 + number)
+
+
+@contextlib.contextmanager
+def folder_of_grading():
+    """A folder that every process of this grading but the students' own has open. With the end of
+    this process the lessons end, and with each of them its check and what that runs."""
+    (ROOT / "build/check").mkdir(parents=True, exist_ok=True)
+    where = os.environ.get("GRADE_FOLDER") or "build/check"
+    work = tempfile.mkdtemp(prefix="grade.", dir=where)
+    os.chmod(work, 0o755)
+    lock = os.open(work, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    try:
+        yield os.path.relpath(work, ROOT)
+    finally:
+        os.close(lock)
+        lock = os.open(work, os.O_RDONLY)
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.1)
+        os.close(lock)
+        for _ in range(50):
+            subprocess.run(["chmod", "-R", "u+rwX", work], stderr=subprocess.DEVNULL)
+            shutil.rmtree(work, ignore_errors=True)
+            if not os.path.exists(work):
+                break
+            time.sleep(0.1)
+
+
+def write_grade(work, grading, allowed):
+    """Judges the lessons, and writes the grade into the folder of the grading."""
+    place, folder = Place(**allowed["place"]), Path(work)
+    made = [
+        protect.own_cgroup(place.groups, number) if place.groups else ()
+        for number in range(1, grading.jobs + 1)
+    ]
+    cgroups = [each[0] if each else "" for each in made]
+    try:
+        judge_all(work, grading.names, grading.task(place, cgroups))
+    finally:
+        for cgroup in cgroups:
+            protect.end_cgroup(cgroup)
+    found = [graded(name, os.path.abspath(work)) for name in grading.names]
     grade = {
-        **common(found_in),
+        **grading.common(allowed),
         "points": sum(line["points"] for line in found),
         "possible": sum(line["possible"] for line in found),
         "lessons": found,
@@ -374,18 +292,102 @@ def write_grade(work, found_in, width, *names):
         write(folder / form.__name__ / "results.json", json.dumps(form(grade), indent=2))
     write(folder / "grade.json", json.dumps(grade, indent=2, ensure_ascii=False))
     write(folder / "junit.xml", "\n".join(junit(grade)))
-    write(folder / "table", "\n".join(table(grade, int(width))))
-    write(folder / "ungraded", "\n".join(ungraded(grade)))
+    return grade
 
 
 def write(path, text):
     path.write_text(text + "\n" if text else "", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["holds"]:
-        sys.exit(not holds(*sys.argv[2:]))
+FILES = "junit.xml", "gradescope/results.json", "prairielearn/results.json", "grade.json"
+
+
+def hand_out(work, out, mask):
+    """Copies the grade to OUT. Two gradings into one folder: each leaves all of its files. The
+    grade comes last: where it is, the others are."""
+    os.umask(mask)
+    lock = os.open(out, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    for name in FILES:
+        (out / name).parent.mkdir(exist_ok=True)
+        new = out / f"{name}.new"
+        shutil.copyfile(Path(work, name), new)
+        new.rename(out / name)
+    os.close(lock)
+
+
+def print_grade(grade, grading):
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    print(*table(grade, width), sep="\n")
+    out = grading.out / "grade.json"
+    inside = str(out).startswith(f"{grading.home}/")
+    print(f"The whole grade: {os.path.relpath(out, grading.home) if inside else out}", flush=True)
+
+
+def grade_in_copy(home, caller, mask):
+    """The same in a copy of the workbook, which another user can enter; its exit status."""
+    os.environ["GRADE_COMMIT"] = protect.commit_here()
+    copy = protect.copied_workbook()
+    script = f"{copy}/tests/grading/grade.py"
+    command = [sys.executable, "-EsS", "-X", f"pycache_prefix={copy}/build/python", script]
+    process = subprocess.Popen([*command, home, caller, f"{mask:o}"])
     try:
-        write_grade(*sys.argv[2:])
-    except OSError as why:
-        sys.exit(str(why))
+        return process.wait()
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def main(home, caller, mask):
+    os.chdir(ROOT)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="surrogateescape")  # names of files are any bytes
+    os.umask(0o022)  # the user of the programs reads the copies
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stopped)
+    if protect.needs_copy():
+        return grade_in_copy(home, caller, mask)
+    if not (ROOT / LIBRARY).exists():
+        fail("The simulated device is not built. Type: make simulator")
+    grading = Grading(home, caller)
+    grading.commit, grading.checks = protect.commit_here(), sum_of_checks()
+    if os.environ.get("RESUME") and grading.is_held():
+        return 0
+    try:
+        os.umask(mask)
+        grading.out.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        fail(f"OUT={grading.out} cannot be created.")
+    finally:
+        os.umask(0o022)
+    for name in FILES:
+        with contextlib.suppress(OSError):
+            (grading.out / name).unlink()
+    with folder_of_grading() as work:
+        os.mkdir(f"{work}/lessons")
+        known = os.environ.get("GRADE_PROTECTED")
+        allowed = json.loads(Path(known).read_text()) if known else protect.try_machine(work)
+        grading.expect_protection(allowed)
+        lacks = ", ".join(allowed["not_promised"])
+        print(f"Sandbox: {allowed['sandbox']}.{lacks and f' Not promised here: {lacks}.'}")
+        sys.stdout.flush()
+        grade = write_grade(work, grading, allowed)
+        try:
+            hand_out(work, grading.out, mask)
+        except OSError as why:
+            fail(f"The grade could not be written to {grading.out}: {why.strerror}.")
+        print_grade(grade, grading)
+        if not (os.environ.get("STUDENT") or os.environ.get("OUT")):
+            file = f"{grading.out}/grade.json"
+            subprocess.run(["bash", f"{home}/tools/progress.sh", "grade", file], check=False)
+        if ungraded(grade):
+            fail(*ungraded(grade))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3], 8)))
+    except (Machine, Wrong, OSError) as error:
+        fail(str(error))

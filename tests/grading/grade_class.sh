@@ -34,8 +34,7 @@ home=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS
 say() { printf '%s\n' "$@" >&2; }
 fail() { say "$@"; exit 2; }
-# shellcheck source=tests/grading/protect.sh
-source tests/grading/protect.sh
+python=(python3 -B -EsS)
 
 leash=(bwrap --die-with-parent --unshare-pid --dev-bind / / --proc /proc)
 "${leash[@]}" true 2>/dev/null || leash=()
@@ -179,9 +178,16 @@ fi
 # ---- the queue ----
 
 # Once for all students; another machine does it for each.
+# Where root's workbook is closed to the user of the programs, a copy of it grades.
 if [ -z "${SSHLOGIN:-}" ]; then
-    reach_workbook || exit 2
-    trap leave_workbook EXIT
+    reached=$("${python[@]}" tests/grading/protect.py reach) || exit 2
+    if [ -n "$reached" ]; then
+        GRADE_COMMIT=$("${python[@]}" tests/grading/protect.py commit)
+        export GRADE_COMMIT
+        # shellcheck disable=SC2064  # its name now
+        trap "rm -rf ${reached@Q}" EXIT
+        cd "$reached" || exit 2
+    fi
 fi
 
 # What a killed grading has left is found by its name.
@@ -192,10 +198,8 @@ export OUT SEED GRADE_FOLDER=$work PARALLEL_SHELL=$BASH PARALLEL_HOME=$PWD/build
 # What this machine allows is the same for each student. Other machines try it for each.
 unset GRADE_PROTECTED
 if [ -z "${SSHLOGIN:-}" ]; then
-    # shellcheck disable=SC2016  # for the shell that it begins
-    CHECK_SEAL=1 "${leash[@]}" "$BASH" -c \
-        'umask 022; source tests/grading/protect.sh && protect "$1" && protected' protect "$work" \
-        >"$work/protected" && export GRADE_PROTECTED=$PWD/$work/protected
+    "${leash[@]}" "${python[@]}" tests/grading/protect.py try "$work" >"$work/protected" &&
+        export GRADE_PROTECTED=$PWD/$work/protected
 fi
 
 mine=()

@@ -49,9 +49,14 @@ of_lesson() {
 
 # given LESSON: the sentences of the rules that its check marks with @met_by_starter
 given() {
-    sed -nE '/^@met_by_starter$/{n;s/^def (test_[a-z_0-9]*).*/\1\t/p}' \
-        "tests/lessons/$1/check.py" |
-        grep -f - <(python3 -B tests/grading/judge.py "$1" --form=rules) | cut -f 2
+    python3 -B - "$1" <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+from judge import load_rules
+for rule in load_rules(sys.argv[1]):
+    if hasattr(rule, "met_by_starter"):
+        print(rule.sentence)
+PYTHON
 }
 
 @test "every starter gets 0 of some points, and meets the rules that are marked so" {
@@ -82,7 +87,7 @@ given() {
     # A longer one in the file ends with a whole word.
     run python3 -B -c 'import sys
 sys.path.insert(0, "tests/grading")
-from grade import sentence
+from forms import sentence
 print(sentence([" ".join(f"word{i}" for i in range(90))]))'
     assert [ "${#output}" -le 400 ]
     assert_regex "$output" ' word[0-9]+\.\.\.$'
@@ -117,13 +122,20 @@ print(sentence([" ".join(f"word{i}" for i in range(90))]))'
     done
     run of_lesson 08_stream_order '.status, .sentence'
     assert_output $'missing\nlessons/08_stream_order.c does not exist.'
-    run of_lesson 03_custom_pool .sentence
-    assert_output "lessons/03_custom_pool.c:1:25: error: ‘absent’ undeclared \
-(first use in this function)"
-    [[ "$(of_lesson 04_release_threshold .sentence)" == *"NUL byte"* ]]
+    # What is no program is judged by no rule: no rule is missed, and its status says why.
+    run of_lesson 03_custom_pool '.status, .sentence, .tests[0].name, .tests[0].lines[2],
+        ([.tests[] | select(.result == "failed")] | length),
+        (.tests[1:] | all(.result == "skipped"))'
+    assert_output "uncompiled
+lessons/03_custom_pool.c:1:25: error: ‘absent’ undeclared (first use in this function)
+the file compiles
+    1 | int main(void) { return absent; }
+1
+true"
+    [[ "$(of_lesson 04_release_threshold '.status + .sentence')" == "uncompiled"*"NUL byte"* ]]
     [[ "$(of_lesson 06_trim .sentence)" == *"the program made no CUDA call at all"* ]]
     [[ "$(of_lesson 07_statistics '.status + .sentence')" == "refused"*"symbolic link"* ]]
-    [[ "$(of_lesson 10_reuse_events .sentence)" == *getenv* ]]
+    [[ "$(of_lesson 10_reuse_events '.status + .sentence')" == "refused"*getenv* ]]
 }
 
 @test "the student's folder and the workbook are as they were, and nothing is left in build/check" {
@@ -156,7 +168,7 @@ print(sentence([" ".join(f"word{i}" for i in range(90))]))'
                 and .points <= .possible and (.given | count)
                 and .waiting == ([.tests[] | select(.result == "skipped")] | length)
                 and (.file == null) == (.seed == null) and (.seed == null or (.seed | count))
-                and (.status | IN("graded", "missing", "refused", "ungraded"))
+                and (.status | IN("graded", "missing", "refused", "uncompiled", "ungraded"))
                 and (.file == null or (.file | sum))
                 and (.sentence == null or (.sentence | text and . != "" and length <= 400))
                 and (.sentence == null) == (.points == .possible)

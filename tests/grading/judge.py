@@ -11,9 +11,10 @@
     --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule behind the first miss
 
-The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by program.sh and
-run.sh beside this, whose settings are in the environment. check.py beside this is what a check is
-written with. Exit status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
+The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by compiler.py and
+run.py beside this. check.py beside this is what a check is written with. A file that does not
+compile, or has what no lesson needs, is judged by no rule: the judgment's status says so. Exit
+status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
 
 This is the one place that counts points. A point is for each rule that is met, but for as many as
 the starter meets, which check.py marks @met_by_starter. A rule that waits for a repair counts
@@ -32,8 +33,10 @@ import sys
 from pathlib import Path
 
 import report
-from check import ROOT, Machine, Miss, Waits, check_of
-from manifest import Wrong, room
+from check import Check, Miss, NoProgram, Waits
+from clinic import Case
+from manifest import ROOT, Wrong, room
+from place import Machine, plain
 
 WAITING = float(os.environ.get("CHECK_WAITING") or 0.5)
 
@@ -84,20 +87,25 @@ def sentences(name):
     return told
 
 
+def waits(rule, why):
+    """A rule that was not judged, as data."""
+    return {"rule": rule.__name__, "name": rule.sentence, "result": "skipped", "lines": [why]}
+
+
 def judged(rule, check):
     """What one rule says of the file, as data."""
     found = {"rule": rule.__name__, "name": rule.sentence, "result": "passed"}
     try:
         rule(check)
-        check.met.add(rule.__name__)
+        check.met.add(rule)
     except Waits as why:
-        found.update(result="skipped", lines=[str(why)])
-    except (Machine, OSError):
+        found = waits(rule, str(why))
+    except (Machine, NoProgram, OSError):
         raise
     except Exception as error:  # noqa: BLE001
         check.missed = True
         miss = error if isinstance(error, Miss) else lost(rule, error)
-        run = miss.run or (None if miss.bare else check.last)
+        run = miss.run or check.last
         found.update(result="failed", lines=miss.lines)
         if run:
             errors = run.errors if miss.errors is None else miss.errors
@@ -135,8 +143,8 @@ def shown_errors(errors):
 def see(check, run):
     """Where to look, as (label, text)."""
     lesson = "/" not in check.name
-    page = ROOT / "build/docs/html" / os.environ.get("CHECK_PAGE", f"{check.name}.html")
-    built = Path(str(page).split("#", maxsplit=1)[0]).exists()
+    page = ROOT / "build/docs/html" / f"{check.name}.html"
+    built = page.exists()
     lines = [("See it yourself", run.command)]
     if lesson and re.match(r"(SIM_\S+ )*make \d", run.command):
         picture = re.sub(r"\bmake ", "make picture-", run.command, count=1)
@@ -162,40 +170,40 @@ def count_points(rules, given, share=WAITING):
     return int(points) if points == int(points) else points, possible
 
 
-def judge(name, file, only="", first=False):
+# What a file is told that no rule judges.
+NO_PROGRAM = {
+    "refused": "the file has nothing that its lesson does not need",
+    "uncompiled": "the file compiles",
+}
+
+
+def judge(name, file, only="", first=False, place=None):
     """The judgment of a file, as data."""
     rules = load_rules(name)
     given = sum(hasattr(rule, "met_by_starter") for rule in rules)
-    found = {"lesson": name, "rules": [], "given": given, "points": 0}
+    found = {"lesson": name, "status": "graded", "rules": [], "given": given, "points": 0}
     found["possible"] = len(rules) - given
     if file is None:
         return found
-    check = check_of(name, file, folder_of(file))
-    check.runnable = library_is_built(check)
-    for rule in rules:
-        if not rule.sentence.startswith(only):
-            continue
-        if first and check.missed:
-            why = "a rule before this one is not met"
-            found["rules"].append(
-                {
-                    "rule": rule.__name__,
-                    "name": rule.sentence,
-                    "result": "skipped",
-                    "lines": [why],
-                }
-            )
-        else:
-            found["rules"].append(judged(rule, check))
+    place = place or plain(os.environ.get("SANITIZE", ""))
+    if not (ROOT / place.library).exists():
+        raise Machine("The simulated device is not built. Type: make simulator")
+    kind = Case if name.startswith("clinic/") else Check
+    check = kind(name, file, folder_of(file), place)
+    chosen = [rule for rule in rules if rule.sentence.startswith(only)]
+    try:
+        for rule in chosen:
+            if first and check.missed:
+                found["rules"].append(waits(rule, "a rule before this one is not met"))
+            else:
+                found["rules"].append(judged(rule, check))
+    except NoProgram as why:
+        missed = {"rule": "", "name": NO_PROGRAM[why.status], "result": "failed"}
+        others = [waits(rule, "the file is no program yet") for rule in chosen]
+        found.update(status=why.status, rules=[{**missed, "lines": why.lines}, *others])
     if not only and not first:
         found["points"], _ = count_points(found["rules"], given)
     return found
-
-
-def library_is_built(check):
-    if not (ROOT / "build/simulator/libcudart.so.13").exists():
-        check.refusal = ["The simulated device is not built. Type: make simulator"]
-    return check.refusal is None
 
 
 def folder_of(file):
@@ -226,8 +234,10 @@ def main():
     if given.form == "json":
         json.dump(found, sys.stdout)
     elif given.form == "files":
-        for rule in found["rules"]:
-            lines = [rule["result"], *report.lines_of(rule)]
+        # What is no program meets no rule, so each of them says why.
+        why, *rules = found["rules"] if found["status"] != "graded" else (None, *found["rules"])
+        for rule in rules:
+            lines = [(why or rule)["result"], *report.lines_of(why or rule)]
             Path(given.into, rule["rule"]).write_text("\n".join(lines) + "\n")
     else:
         report.FORMS[given.form](found)

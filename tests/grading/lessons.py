@@ -3,9 +3,9 @@
 One process has imported what a check needs. Each lesson is a copy of it (fork), in a process group
 of its own, with which all ends that the lesson has begun.
 
-From the environment, besides what judge.py reads: GRADE_SOURCE, the folder with the student's
-files; GRADE_ELSEWHERE, a sentence where else they may be; SEED; PROTECT_USER (protect.sh); and
-CHECK_PLACES, a cgroup or nothing for each lesson that may be judged at a time.
+What they have in common is a Task: the folder with the student's files, a sentence where else they
+may be, the seed, and the Place of their programs with a cgroup, or none, for each lesson that may
+be judged at a time.
 """
 
 import contextlib
@@ -23,20 +23,29 @@ import traceback
 from pathlib import Path
 
 import judge
+from compiler import compilers_headers
+from place import Machine, is_clang
+from protect import NUMBERS
 
 LARGEST = 1 << 20
 SECONDS = int(os.environ.get("CHECK_LESSON_SECONDS") or 600)
 PR_SET_PDEATHSIG = 1
 
 
+class Task:
+    def __init__(self, source, elsewhere, seed, place=None, cgroups=()):
+        self.source, self.elsewhere, self.seed = Path(source), elsewhere, seed
+        self.place, self.cgroups = place, cgroups
+
+
 # ---- what was handed in ----
 
 
-def absent(source, name):
+def absent(task, name):
     """The sentence about a file that is not there. It names one that is likely to be the lesson's,
     under another name: "06_trim (1).c", 07-Trim.C."""
     likely, others = re.compile(name.replace("_", "[-_ ]"), re.I), []
-    for folder in (source, source / "lessons"):
+    for folder in (task.source, task.source / "lessons"):
         if folder.is_dir():
             with os.scandir(folder) as entries:
                 others += [x.name for x in entries if x.is_file(follow_symlinks=False)]
@@ -45,16 +54,16 @@ def absent(source, name):
     other = max(others, key=os.fsencode, default="")
     other = "".join(c if c.isprintable() else "?" for c in other)
     but = f', but "{other}" does: name it {name}.c' if other else ""
-    return f"lessons/{name}.c does not exist{but}.{os.environ.get('GRADE_ELSEWHERE', '')}"
+    return f"lessons/{name}.c does not exist{but}.{task.elsewhere}"
 
 
-def hand_in(source, name):
+def hand_in(task, name):
     """(the bytes of a lesson's file, None), or (None, a word and a sentence why there are none)."""
-    file, shown = source / f"{name}.c", f"lessons/{name}.c"
+    file, shown = task.source / f"{name}.c", f"lessons/{name}.c"
     if file.is_symlink():
         return None, f"refused {shown} is a symbolic link. Hand in the file itself."
     if not os.path.exists(file):
-        return None, f"missing {absent(source, name)}"
+        return None, f"missing {absent(task, name)}"
     if file.is_dir():
         return None, f"refused {shown} is a folder, not a C file."
     if not file.is_file():
@@ -72,10 +81,10 @@ def hand_in(source, name):
 # ---- a lesson, in a process of its own ----
 
 
-def file_to_judge(work, name):
+def file_to_judge(work, name, task):
     """Copies the student's file, whose numbers are drawn by SEED and its own bytes: nobody hands in
     a table of the last ones. None where there is nothing to judge; NAME.status says why."""
-    text, why = hand_in(Path(os.environ["GRADE_SOURCE"]), name)
+    text, why = hand_in(task, name)
     copy = f"{work}/lessons/{name}.c"
     if text is not None:
         try:
@@ -86,7 +95,7 @@ def file_to_judge(work, name):
         Path(f"{work}/{name}.status").write_text(why, encoding="utf-8")
         return None
     found = hashlib.sha256(text).hexdigest()
-    seed = int(hashlib.sha256(f"{os.environ['SEED']} {found}".encode()).hexdigest()[:7], 16)
+    seed = int(hashlib.sha256(f"{task.seed} {found}".encode()).hexdigest()[:7], 16)
     Path(f"{work}/{name}.sum").write_text(found)
     Path(f"{work}/{name}.seed").write_text(str(seed))
     os.environ["SEED"] = str(seed)
@@ -105,24 +114,22 @@ def begin(work, name):
     os.dup2(said, 2)
 
 
-def judge_one(work, name, cgroup):
+def judge_one(work, name, cgroup, task):
     """Is the whole of a lesson's process."""
     status = 1
     try:
         begin(work, name)
-        file = file_to_judge(work, name)
-        if cgroup:
-            events = os.path.basename(os.environ["CHECK_CGROUP_EVENTS"])
-            os.environ.update(CHECK_CGROUP=cgroup, CHECK_CGROUP_EVENTS=f"{cgroup}/{events}")
-        if os.environ.get("PROTECT_USER"):
-            os.environ["CHECK_USER"] = str(61200 + os.getpid() % 800)
-        os.environ["LC_ALL"] = "C"  # scripts begin sooner; program.sh says what the compiler speaks
+        file = file_to_judge(work, name, task)
+        place = task.place.changed(cgroup=cgroup, events=f"{cgroup}/{task.place.events}")
+        if place.users:
+            place.user = NUMBERS[0] + os.getpid() % NUMBERS[1]
         os.environ["CHECK_FOLDER"] = f"{work}/{name}"
-        os.environ["CHECK_UNGRADED"] = os.path.abspath(f"{work}/{name}.ungraded")
         try:
-            json.dump(judge.judge(name, file), sys.stdout)
+            json.dump(judge.judge(name, file, place=place), sys.stdout)
             status = 0
-        except (judge.Wrong, judge.Machine, OSError) as why:
+        except Machine as why:
+            Path(f"{work}/{name}.status").write_text(f"ungraded {why}", encoding="utf-8")
+        except (judge.Wrong, OSError) as why:
             print(why)
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001
@@ -152,10 +159,8 @@ def stop(process):
 
 def ended(work, name, status):
     """NAME.status has a word and a sentence where nothing was judged."""
-    why, ungraded = "", Path(f"{work}/{name}.ungraded")
-    if ungraded.exists() and ungraded.stat().st_size:
-        why = ungraded.read_text(errors="replace")
-    elif os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+    why = ""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
         why = f"The check of {name} did not end within {SECONDS} seconds."
     elif os.WIFSIGNALED(status):
         why = f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
@@ -167,24 +172,20 @@ def ended(work, name, status):
     remove(f"{work}/{name}")
 
 
-def stopped(number, _):
-    sys.exit(128 + number)
-
-
-def judge_all(work, names):
+def judge_all(work, names, task):
     """Leaves for each lesson NAME.json, what judge.py made of it, and NAME.sum, .seed and .status.
     A signal ends all of them."""
-    free, names, running = os.environ["CHECK_PLACES"].split(","), list(names), {}
+    free, names, running = list(task.cgroups), list(names), {}
     gc.disable()  # journals have many lines and no cycles
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, stopped)
+    compilers_headers(task.place.compiler)  # asked once, for all lessons
+    is_clang(task.place.compiler)
     try:
         while names or running:
             while names and free:
                 name, cgroup = names.pop(0), free.pop()
                 process = os.fork()
                 if process == 0:
-                    judge_one(work, name, cgroup)
+                    judge_one(work, name, cgroup, task)
                 running[process] = name, cgroup
             process, status = os.wait()
             name, cgroup = running.pop(process)

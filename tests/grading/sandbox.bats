@@ -6,17 +6,17 @@
 load ../suite
 
 setup_file() {
-    # shellcheck source=tests/grading/protect.sh
-    source tests/grading/protect.sh
     mkdir -p build/check
     # Few processes for a fork bomb: 64 that spin would leave the other tests no processor.
-    export WORK OWN_SANDBOX CHECK_SECONDS=1 CHECK_PROCESSES=12
+    export WORK OWN_SANDBOX PLACE CHECK_SECONDS=1 CHECK_PROCESSES=12
+    local allowed
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
-    protect "$WORK"
-    # shellcheck disable=SC2154   # protect sets it
-    OWN_SANDBOX=$sandbox
-    [ -z "$not_protected" ] || miss "$not_protected"
+    allowed=$(python3 -B tests/grading/protect.py try "$WORK")
+    # These programs do what no lesson needs.
+    PLACE=$(jq -c '.place.seal = false | .place' <<<"$allowed")
+    OWN_SANDBOX=$(jq -r .sandbox <<<"$allowed")
+    [ "$(jq -r .not_protected <<<"$allowed")" = "" ] || miss "$allowed"
     know_machine
 }
 
@@ -24,8 +24,6 @@ teardown_file() { rm -rf "$WORK"; }
 
 # Each test has a folder of its own there, as each lesson of a grading has, for its user.
 setup() {
-    # shellcheck source=tests/grading/protect.sh
-    source tests/grading/protect.sh
     ALL=$WORK
     WORK+=/$BATS_TEST_NUMBER
     mkdir "$WORK"
@@ -36,11 +34,33 @@ need_sandbox() {
 neither root nor an ordinary user can make namespaces"
 }
 
-# The user and the cgroup of one lesson, as lessons.py gives them; end_lesson ends the cgroup.
+# Sets $own to PLACE with the user and the cgroup of one lesson, as lessons.py gives them, and with
+# MEMORY bytes; end_lesson ends the cgroup.
 protect_lesson() {
-    [ -z "$PROTECT_CGROUP" ] || own_cgroup "$PROTECT_CGROUP"
-    [ -z "$PROTECT_USER" ] || export CHECK_USER=$((61200 + BASHPID % 800))
+    local number=$BASHPID
+    own=$(python3 -B - "$PLACE" "${MEMORY:-2147483648}" "$number" <<'PYTHON'
+import json, sys
+sys.path.insert(0, "tests/grading")
+import protect
+place = json.loads(sys.argv[1])
+protect.MEMORY = int(sys.argv[2])
+if place["users"]:
+    place["user"] = 61200 + int(sys.argv[3]) % 800
+if place["groups"]:
+    place["cgroup"], place["events"] = protect.own_cgroup(place["groups"])
+print(json.dumps(place))
+PYTHON
+    )
+    CHECK_PLACE=$WORK/place.json
+    export CHECK_PLACE
+    echo "$own" >"$CHECK_PLACE"
+    cgroup=$(jq -r .cgroup <<<"$own")
 }
+end_lesson() {
+    [ -z "$cgroup" ] || within_reason rmdir "$cgroup"
+    jq '.cgroup = ""' <<<"$own" >"$CHECK_PLACE"
+}
+compile() { python3 -B tests/grading/compiler.py "$@"; }
 
 # attack NAME [ARGUMENT...]: compiles attacks/hostile/NAME.c or $WORK/NAME.c and runs it as a grader
 # does, in $FOLDER. Sets status and ended.
@@ -50,22 +70,19 @@ attack() {
     FOLDER=$WORK/$1.run
     mkdir "$FOLDER"
     protect_lesson
-    tests/grading/program.sh "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
-    CHECK_UNGRADED=$ROOT/$FOLDER.ungraded CHECK_NAME=$(first) \
-        on_one_core tests/grading/run.sh "$FOLDER" LD_LIBRARY_PATH="$ROOT/build/simulator" \
+    compile "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
+    RUN_BY="taskset -c $(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)" \
+        run_program "{\"place\": $own, \"lesson\": \"$(first)\"}" "$FOLDER" \
+        LD_LIBRARY_PATH="$ROOT/build/simulator" \
         SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
     end_lesson
-    read -r status <"$FOLDER/status"
-    ended=
-    [ ! -e "$FOLDER/ended" ] || read -r ended <"$FOLDER/ended"
 }
 
 # No process of a program of this test is left. A cgroup with one could not be removed.
 nothing_left() {
     run grep -ls "sandbox[.]${WORK##*sandbox.}/" /proc/[0-9]*/cmdline
     assert_output ""
-    [ -z "$PROTECT_CGROUP" ] || assert_equal \
-        "$(find "$PROTECT_CGROUP" -maxdepth 1 -name "workbook.$BASHPID")" ""
+    assert_not_exist "${cgroup:-/nowhere}"
 }
 
 # A copy of the workbook that an ordinary user may read and write.
@@ -120,11 +137,12 @@ END
         # The folders above the workbook are there, with nothing else in them.
         [[ $ROOT == "$folder"/* ]] || others+=("$folder")
     done
-    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons/06_trim.c,tests/lessons} \
+    attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons/*.?,tests/lessons} \
         "$ROOT/tests/grading" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd "${others[@]}" \
         /usr/bin/gcc /usr/include /dev/zero /dev/tty "$BATS_FILE_TMPDIR" "$ROOT/$WORK/look"
     # Where root made the sandbox its first process shows nothing at all.
     assert_equal "$(grep -v "^PATH=" "$FOLDER/stdout")" "processes: 2"$'\n'"seen: $ROOT/$WORK/look"
+    # shellcheck disable=SC2154   # run_program sets it
     assert_equal "$status $ended" "0 "
 }
 
@@ -137,14 +155,15 @@ END
     for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
         "$ROOT/tests/lessons/$name/check.py" "$ROOT/docs/index.rst" /etc/passwd; do
         echo "#include \"$file\"" >"$WORK/steal.c"
-        run tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
+        run compile "$WORK/steal.c" "$WORK/steal"
         assert_equal "$status" 1
         assert_output --partial "No such file"
     done
     # Without the sandbox who owns the workbook sees it: the test would notice. The user of the
     # programs may not even reach the headers, where those are in root's own folder.
     echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
-    CHECK_SANDBOX='' CHECK_USER='' tests/grading/program.sh "$WORK/steal.c" "$WORK/steal"
+    jq '.sandbox = "" | .user = 0' <<<"$own" >"$CHECK_PLACE"
+    compile "$WORK/steal.c" "$WORK/steal"
     end_lesson
 }
 
@@ -189,14 +208,14 @@ time.sleep(3600)' >"$WORK/port" &
     # Where no user can make namespaces, root makes them.
     if [ "$(id -u)" = 0 ] && bwrap --unshare-pid --dev-bind / / true; then
         cp "$WORK/shut.c" "$WORK/shut_again.c"
-        CHECK_SANDBOX=root attack shut_again
+        PLACE=$(jq -c '.sandbox = "root"' <<<"$PLACE") attack shut_again
         assert_equal "$status $ended" "0 "
     fi
     attack odd_files
-    assert_equal "$(ls -A "$FOLDER")" $'status\nstderr\nstdout'
+    assert_equal "$(ls -A "$FOLDER")" $'stderr\nstdout'
     assert_equal "$status $ended" "0 "
     attack fill_tmp
-    assert_equal "$(ls "$FOLDER")" $'journal.jsonl\nstatus\nstderr\nstdout'
+    assert_equal "$(ls "$FOLDER")" $'journal.jsonl\nstderr\nstdout'
     run find /tmp /dev/shm -maxdepth 1 -name filler
     assert_output ""
     attack journal_pipe
@@ -226,14 +245,12 @@ time.sleep(3600)' >"$WORK/port" &
         assert_equal "$name: $ended" "$name: time"
     done
     nothing_left
-    [ -n "$PROTECT_CGROUP" ] || skip "memory: this machine allows this user no cgroup"
+    [ -n "$cgroup" ] || skip "memory: this machine allows this user no cgroup"
     export CHECK_SECONDS=10   # memory is what ends them
     attack touch_3_gib
     assert_equal "$ended" memory
     # The limit is seen above; with less of it what belongs to no process is counted as soon.
-    # shellcheck disable=SC2034  # protect_lesson reads it
-    memory=268435456
-    attack touch_3_gib_shared
+    MEMORY=268435456 attack touch_3_gib_shared
     assert_equal "$ended" memory
 }
 
@@ -247,13 +264,13 @@ time.sleep(3600)' >"$WORK/port" &
     assert [ $((SECONDS - before)) -ge 32 ]   # twice four times these seconds
     export CHECK_SECONDS=1
     for name in large_array macro_chain; do
-        run tests/grading/program.sh "tests/grading/attacks/hostile/$name.c" "$WORK/$name"
+        run compile "tests/grading/attacks/hostile/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
     done
     # Nor is it the student's to know what a crash of the compiler means.
     export CHECK_SECONDS=20
     python3 -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
-    run tests/grading/program.sh "$WORK/deep.c" "$WORK/deep"
+    run compile "$WORK/deep.c" "$WORK/deep"
     assert_equal "$status" 124
     assert_output --partial "internal compiler error"
 }
@@ -315,7 +332,7 @@ END
 @test "what bubblewrap reports is read whole, however slowly it comes" {
     need_sandbox
     mkdir "$WORK/bin"
-    # Its lines for run.sh, in pieces. A read that waits for their end gives up in between.
+    # Its lines for run.py, in pieces. A read that waits for their end gives up in between.
     cat >"$WORK/bin/bwrap" <<END
 #!/bin/bash
 for ((i = 1; i <= \$#; i++)); do [ "\${!i}" != --json-status-fd ] || break; done
@@ -330,19 +347,19 @@ END
     # And where the sandbox says nothing at all, the sentence says so.
     printf '#!/bin/bash\nexit 1\n' >"$WORK/bin/bwrap"
     cp tests/grading/attacks/hostile/odd_files.c "$WORK/again.c"
-    tests/grading/program.sh "$WORK/again.c" "$WORK/again"
-    rm -rf "$WORK/again.run" && mkdir "$WORK/again.run"
-    PATH=$ROOT/$WORK/bin:$PATH CHECK_UNGRADED=$ROOT/$WORK/ungraded \
-        tests/grading/run.sh "$WORK/again.run" -- "$ROOT/$WORK/again"
-    assert_equal "$(<"$WORK/again.run/ended")" machine
-    assert_equal "$(<"$WORK/ungraded")" "The sandbox could not be made, and nothing said why: was \
+    compile "$WORK/again.c" "$WORK/again"
+    mkdir "$WORK/again.run"
+    PATH=$ROOT/$WORK/bin:$PATH run_program "{\"place\": $(<"$CHECK_PLACE")}" "$WORK/again.run" -- \
+        "$ROOT/$WORK/again"
+    assert_equal "$status" 75
+    assert_equal "$ended" "The sandbox could not be made, and nothing said why: was \
 the machine very busy, or a process of it killed? Grade again."
 }
 
 @test "no file makes its own lesson ungraded, by its size, its journal or its words" {
     local lesson lessons name names student=$BATS_TEST_TMPDIR/student out=$BATS_TEST_TMPDIR/out
-    local -A sentence=([big_text]="more than 4 MiB" [sections]="more than 4 MiB"
-        [long_symbol]="more than 4 MiB" [fake_end]="/as: out of memory:1:"
+    local -A sentence=([big_text]="It has assembly (asm)" [sections]="It has assembly (asm)"
+        [long_symbol]="It has assembly (asm)" [fake_end]="/as: out of memory:1:"
         [long_journal]="The most frequent is cudaMemGetInfo, ")
     mkdir "$student"
     # Each as another lesson of one student, and one twice.
@@ -358,7 +375,8 @@ the machine very busy, or a process of it killed? Grade again."
     for lesson in "${!lessons[@]}"; do
         name=${names[lesson]}
         run jq -r ".lessons[$lesson] | \"\(.status) \(.points) \(.sentence)\"" "$out/grade.json"
-        [[ $output == "graded 0 "*"${sentence[$name]}"* ]] || complain "$name: $output"
+        [[ $output != ungraded* && $output == *" 0 "*"${sentence[$name]}"* ]] ||
+            complain "$name: $output"
     done
     # A journal that was cut is counted the same each time.
     run jq -r '[.lessons[].sentence | select(contains("The most frequent is"))]
@@ -372,7 +390,7 @@ the machine very busy, or a process of it killed? Grade again."
     lesson=$(first)
     grading_copy "$copy"
     cd "$copy" || return 1
-    sed -i '0,/^def test_/s/^def test_/import os; os.kill(os.getpid(), 9)\n&/' \
+    sed -i '0,/^from check /s/^from check /import os; os.kill(os.getpid(), 9)\n&/' \
         "tests/lessons/$lesson/check.py"
     run as_typed ONLY="$lesson" tests/grading/grade.sh
     assert_equal "$status" 2

@@ -33,9 +33,8 @@ run_for_a_second() {
     printf '%s\n' '#include <time.h>' '#include <unistd.h>' "int main(void) { $1 }" >slow.c
     gcc -o slow slow.c
     rm -rf run && mkdir run
-    (cd "$ROOT" && CHECK_SECONDS=1 "${@:2}" tests/grading/run.sh "$BATS_TEST_TMPDIR/run" -- \
-        "$BATS_TEST_TMPDIR/slow")
-    ended="$(<run/status) $(cat run/ended 2>/dev/null || true)"
+    CHECK_SECONDS=1 RUN_BY="${*:2}" run_program '{}' run -- "$BATS_TEST_TMPDIR/slow"
+    ended="$status $ended"
 }
 
 @test "a program that sleeps, or starts others without end, is stopped" {
@@ -96,7 +95,7 @@ prints() { # prints NAME STATEMENTS [LINE]
 }
 
 # A check refuses a program that uses what its lesson does not need, and never runs it. Lessons of
-# two processes need fork and read, so the programs of these tests go to run.sh itself.
+# two processes need fork and read, so the programs of these tests go to run.py itself.
 @test "what a program starts, and keeps its output open, ends with it" {
     run_for_a_second 'if (fork() == 0) for (;;) pause(); return 0;'
     assert_equal "$ended" "0 "

@@ -10,21 +10,18 @@ setup_file() {
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# sealed PROGRAM [ARGUMENT...]: runs it by run.sh, sealed (CHECK_SEAL), in the folder run, with the
-# settings SIM_ENV
+# sealed PROGRAM [ARGUMENT...]: runs it as a check does, sealed (SEAL, which may be "exec"), in the
+# folder run, with the settings SIM_ENV
 sealed() {
     rm -rf run && mkdir run
-    # shellcheck disable=SC2086  # words
-    CHECK_SEAL=${CHECK_SEAL:-1} ${RUN_BY:-} "$BASH" "$ROOT/tests/grading/run.sh" run \
-        LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$PWD/run/journal.jsonl" \
-        "${SIM_ENV[@]}" -- "$ROOT/build/simulator/$1" "${@:2}"
-    status=$(<run/status) ended=''
-    [ ! -s run/ended ] || ended=$(<run/ended)
+    run_program "{\"place\": {\"seal\": true}, \"exec\": $([ "${SEAL:-}" = exec ] && echo true ||
+        echo false)}" run LD_LIBRARY_PATH="$ROOT/build/simulator" \
+        SIM_JOURNAL="$PWD/run/journal.jsonl" "${SIM_ENV[@]}" -- "$ROOT/build/simulator/$1" "${@:2}"
 }
 case_of() { sealed simulator/tests/unit/sealed "$@"; }
 
 @test "a graded run can write to nothing, start nothing and look into nothing" {
-    local CHECK_SEAL what words before
+    local SEAL what words before
     local -A sentence=([create]="opens a file for writing" [fopen]="opens a file for writing"
         [open-both-ways]="opens a file for writing" [truncate]="opens a file for writing"
         [exec]="starts another program" [unlink]="removes a file" [rename]="renames a file"
@@ -41,9 +38,9 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
         [map-paths]="changes the simulated device")
     [ "$(uname -m)" != x86_64 ] || sentence+=([32-bit]="by itself"
         [x32]="that no lesson needs" [instruction]="makes a system call by itself")
-    for CHECK_SEAL in 1 exec; do
+    for SEAL in 1 exec; do
         # What comes by exec puts a filter of its own on top.
-        [ "$CHECK_SEAL" = 1 ] || unset "sentence["{filter,open-paths,open-library,empty}"]" \
+        [ "$SEAL" = 1 ] || unset "sentence["{filter,open-paths,open-library,empty}"]" \
             "sentence["{map-over,map-over-from-below,unmap,unmap-first,move-away,move-over}"]"
         for what in "${!sentence[@]}"; do
             for before in "" call; do
@@ -51,14 +48,14 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
                 words=$(<run/stderr)
                 [[ $status = 1 && $words == *"${sentence[$what]}"*"may not while it is graded"* &&
                     ! -e run/made && ! -s run/stdout ]] ||
-                    complain "$CHECK_SEAL $what${before:+ behind a call}: status $status, $words"
+                    complain "$SEAL $what${before:+ behind a call}: status $status, $words"
             done
         done
         case_of system
-        [ "$status" = 1 ] || complain "$CHECK_SEAL system: status $status"
+        [ "$status" = 1 ] || complain "$SEAL system: status $status"
         # The one place of paths that may be opened for writing is read-only.
         case_of own-path
-        [[ $status = 139 && ! -e run/made ]] || complain "$CHECK_SEAL own-path: status $status"
+        [[ $status = 139 && ! -e run/made ]] || complain "$SEAL own-path: status $status"
     done
     finish
 }
@@ -92,11 +89,11 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
     case_of again
     [[ $status = 1 && $(<run/stderr) == *"starts another program"* ]] ||
         complain "It may not: status $status $(cat run/stdout run/stderr)"
-    CHECK_SEAL="exec" case_of again
+    SEAL="exec" case_of again
     [[ $status$ended = 0 && $(<run/stdout) = "2 devices" && -s run/journal.jsonl ]] ||
         complain "It may: status $status $ended $(cat run/stdout run/stderr)"
     # Where each process has its libraries at the same addresses, too.
-    CHECK_SEAL="exec" RUN_BY="setarch -R" case_of again
+    SEAL="exec" RUN_BY="setarch -R" case_of again
     [[ $status$ended = 0 && $(<run/stdout) = "2 devices" ]] ||
         complain "Without randomized addresses: status $status $(cat run/stdout run/stderr)"
     finish
@@ -116,10 +113,10 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
         'ln -s /dev/zero run/journal.jsonl'; do
         rm -rf run && mkdir run
         eval "$made"
-        CHECK_SEAL=1 bounded "$BASH" "$ROOT/tests/grading/run.sh" run \
+        RUN_BY=bounded run_program '{"place": {"seal": true}}' run \
             LD_LIBRARY_PATH="$ROOT/build/simulator" SIM_JOURNAL="$PWD/run/journal.jsonl" \
             -- "$ROOT/build/simulator/simulator/tests/unit/sealed" nothing
-        [ -s run/ended ] || complain "$made: the run counts."
+        [ -n "$ended" ] || complain "$made: the run counts."
     done
     finish
 }
@@ -132,17 +129,25 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
     assert_line --index 0 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
     assert_line --index 1 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
     # Of a process that was started with others, or that says so in its receipt alone.
-    local seal seal_secrets=()
-    # shellcheck source=tests/grading/seal.sh
-    source "$ROOT/tests/grading/seal.sh"
     holds() { # holds SETTINGS OF THE JOURNAL, OF THE RECEIPT
-        rm -rf forged && mkdir forged && cd forged || return
-        seal_run ../receipts
-        printf '{"n":0,"did":"start"%s}\n' "${1:+,\"settings\":\"$1\"}" >journal.jsonl
-        echo "0 $(cksum <journal.jsonl) ${seal_secrets[0]} $2" >"/proc/self/fd/$seal"
-        seal_holds "${given[@]}"
-        local held=$?
-        cd .. && return $held
+        rm -rf forged && mkdir forged
+        python3 -B - "$ROOT/tests/grading" "$1" "$2" "${given[@]}" <<'PYTHON'
+import os
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from seal import Seal, cksum
+
+journal, receipt, *given = sys.argv[2:]
+seal = Seal("receipts", hidden=False)
+settings = f',"settings":"{journal}"' if journal else ""
+data = f'{{"n":0,"did":"start"{settings}}}\n'.encode()
+open("forged/journal.jsonl", "wb").write(data)
+line = f"0 {cksum(data)} {len(data)} {seal.secrets[0]} {receipt}\n"
+os.pwrite(seal.descriptor, line.encode(), 0)
+os.truncate(seal.descriptor, len(line))
+sys.exit(not seal.holds("forged", dict(pair.split("=", 1) for pair in given)))
+PYTHON
     }
     given=(LD_LIBRARY_PATH=x SIM_JOURNAL=y SIM_CHECK=on SIM_MEMORY=8G)
     holds "SIM_MEMORY=8G SIM_CHECK=on" "SIM_CHECK=on SIM_MEMORY=8G" || complain "They agree."
@@ -159,7 +164,7 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
 
 @test "a graded run's settings are in a page that /proc/self/mem cannot write, either" {
     # Where a program may start itself again it can open the page of paths, and so this file.
-    CHECK_SEAL="exec" case_of write-settings
+    SEAL="exec" case_of write-settings
     [[ $status$ended = 0 && $(<run/stdout) = "as they were" ]] ||
         complain "status $status $ended: $(cat run/stdout run/stderr)"
     finish

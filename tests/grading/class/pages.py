@@ -328,7 +328,7 @@ def statistics(students, lessons):
                 ],
                 "status": {
                     status: count
-                    for status in ("graded", "missing", "refused", "ungraded")
+                    for status in ("graded", "missing", "refused", "uncompiled", "ungraded")
                     if (count := sum(line["status"] == status for line in lines))
                 },
                 "tests": [{"name": name, **counts} for name, counts in tests.items()],
@@ -356,11 +356,12 @@ def table_of_students(students, with_course):
 
 
 def table_of_lessons(found):
-    rows = [["lesson", "mean", "median", "of", "all points", "none", "missing", "refused"]]
+    without = ("missing", "refused", "uncompiled")
+    rows = [["lesson", "mean", "median", "of", "all points", "none", *without]]
     for line in found:
         name = (line["lesson"], "#" + line["lesson"])
         points = line["distribution"]
-        status = [line["status"].get(word, 0) for word in ("missing", "refused")]
+        status = [line["status"].get(word, 0) for word in without]
         figures = [line["mean"], line["median"], line["possible"]]
         rows.append([name, *figures, points[-1], points[0], *status])
     return rows

@@ -88,7 +88,8 @@ def why_zero(lesson):
     reason = (lesson["sentence"] or "").split(" Happened: ")[-1]
     if len(reason) > 100:
         reason = reason[:100].rsplit(" ", 1)[0] + "..."
-    return ("" if lesson["status"] == "graded" else lesson["status"] + ": ") + reason
+    plain = lesson["status"] in ("graded", "uncompiled")
+    return reason if plain else f"{lesson['status']}: {reason}"
 
 
 def points_of(lesson, waiting):

@@ -197,7 +197,7 @@ def test_no_wait(check):
 
 def test_wait(check):
     check.after(test_allocated)
-    if check.has_met(test_used) and stands_still(check.run()):
+    if test_used in check.met and stands_still(check.run()):
         check.after(test_no_wait)  # the same wait is not reported twice
         never_returns(check.run())
     goes_on(check)
@@ -237,7 +237,7 @@ def why_no_wait(journal):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())
     mib = check.draw("mib", 2, 7)
     run = check.run(mib, SIM_IDLE="off")

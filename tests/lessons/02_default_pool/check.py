@@ -143,5 +143,5 @@ def test_predictions(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(32, 33)

@@ -130,7 +130,7 @@ def test_live(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(100)
     journal = check.run().journal
     current = journal.ok("cudaDeviceGetMemPool", "cudaMemGetMemPool")

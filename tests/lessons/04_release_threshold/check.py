@@ -23,7 +23,7 @@ def rows(journal):
 
 def returned(journal, pool, free, until):
     """MiB that the pool reserves after the row's synchronization."""
-    given = journal.where(why="synchronization", pool=pool).before(until).last
+    given = journal.where(why="synchronization", pool=pool).part(None, until).last
     return (given or free)["reserved"] // MIB
 
 
@@ -143,7 +143,7 @@ def test_streams(check):
     journal = check.run().journal
     synchronizations = journal.ok("cudaStreamSynchronize")
     said = [
-        [NAMES[x["stream"] == free["stream"]] for x in synchronizations.between(free, until)]
+        [NAMES[x["stream"] == free["stream"]] for x in synchronizations.part(free, until)]
         for _, free, until in rows(journal)
     ]
     if len(said) >= 6 and said != [list(NAMES)] * 6:
@@ -185,6 +185,6 @@ def test_predictions(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(300)
     check.expect_clean(drawn_run(check)[0])

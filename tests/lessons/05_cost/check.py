@@ -29,7 +29,7 @@ def test_keeps(check):
 @met_by_starter
 def test_loops(check):
     journal = check.run().journal
-    loops = journal.before(journal.ok("cudaMallocHost").first)
+    loops = journal.part(None, journal.ok("cudaMallocHost").first)
     pairs = [len(loops.ok(name)) for name in ("cudaMallocAsync", "cudaFreeAsync", "cudaFree")]
     if pairs != [9 * 501, 9 * 501, 3 * 501]:
         miss("""print_costs makes 501 pairs of each size in each of its four ways, as in the
@@ -179,5 +179,5 @@ def test_answers(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())

@@ -137,7 +137,7 @@ def keeps_what_is_needed(check, journal, segment):
 def test_end(check):
     journal = drawn(check).journal
     freed = two_phases(journal)[3]
-    done, pool = journal.between(freed, allocations(journal).after(freed).first), freed["pool"]
+    done, pool = journal.part(freed, allocations(journal).after(freed).first), freed["pool"]
     if not done.where(pool=pool, did="release", why="trim", reserved=0):
         miss(f"""after phase 2 a trim of the same pool returns everything. The last free must not be
             pending then: the copy came before it, so nothing has waited for it yet.
@@ -170,6 +170,6 @@ def test_phase_3(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())
     check.expect_clean(drawn(check))

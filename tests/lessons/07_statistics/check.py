@@ -80,8 +80,8 @@ def expect_measured(run, size, more):
         figures, phase = journal.where(pool=pool, attribute=HIGH), calls[3 * i : 3 * i + 3]
         before = calls.before(phase.first).last
         after = calls.after(phase.last).first
-        sets = figures.ok("cudaMemPoolSetAttribute").between(before, phase.first)
-        reads = figures.ok("cudaMemPoolGetAttribute").between(phase.last, after)
+        sets = figures.ok("cudaMemPoolSetAttribute").part(before, phase.first)
+        reads = figures.ok("cudaMemPoolGetAttribute").part(phase.last, after)
         if not sets or not reads:
             miss("""what the phase needed is measured: the watermark of the pool is reset before the
                 phase and read after it.
@@ -111,7 +111,7 @@ def test_before(check):
 def test_live(check):
     live, before, size, more, run = ask_need(check)
     expect_need(run, live, 0, size, more)
-    if check.has_met(test_before):
+    if test_before in check.met:
         expect_need(run, live, before, size, more)
 
 
@@ -175,5 +175,5 @@ def test_piece(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())

@@ -43,7 +43,7 @@ def who(journal, stream):
 def history(journal):
     fill = use(journal, "launch_fill", data_of(journal))
     said = []
-    for x in ([fill] if fill else []) + journal.after(fill):
+    for x in ([fill] if fill else []) + journal.part(fill, None):
         if "did" not in x and SHOWN.search(x["call"]):
             event = f" of event {x['event']}" if "event" in x else ""
             stream = f" ({who(journal, x['stream'])})" if "stream" in x else ""
@@ -170,8 +170,8 @@ def test_plain_free(check):
 def host_waits(journal):
     """The calls from the fill of data to the clean-up in which the host waits. A synchronization
     that finds all its work done already counts too, unless nothing is waited for behind it."""
-    later = journal.after(use(journal, "launch_fill", data_of(journal)))
-    later = later.before(journal.ok("cudaFreeHost").last)
+    fill = use(journal, "launch_fill", data_of(journal))
+    later = journal.part(fill, journal.ok("cudaFreeHost").last)
     if not later.waits:
         return later.waits
     last = later.waits.last
@@ -205,7 +205,7 @@ def test_events(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())
     for schedule in ("late", "instant"):
         check.expect_right(check.run(SIM_SCHEDULE=schedule, SIM_IDLE="off"))

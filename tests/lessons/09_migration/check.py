@@ -33,7 +33,7 @@ def frames(mib, journal):
     ends = journal.that(is_library)
     sizes = [mib * MIB] * FRAMES + [(mib + 1) // 2 * MIB] * FRAMES
     for frame, (size, begin, end) in enumerate(zip(sizes, [None, *ends], ends)):
-        yield frame % FRAMES + 1, size, journal.between(begin, end)
+        yield frame % FRAMES + 1, size, journal.part(begin, end)
 
 
 def is_library(line):
@@ -298,10 +298,11 @@ def test_trim(check):
     second = own.allocations[2 * FRAMES :].first or own.first
     asked = own.ok("cudaMemPoolGetAttribute").where(attribute="cudaMemPoolAttrReservedMemCurrent")
     for phase, until in ((1, second), (2, None)):
-        left = own.before(until).that(lambda x: "call" in x and "reserved" in x).column("reserved")
+        done = own.part(None, until)
+        left = done.that(lambda x: "call" in x and "reserved" in x).column("reserved")
         if asked and left[-1:] == [0]:
             continue
-        trim = own.before(until).ok("cudaMemPoolTrimTo").last
+        trim = done.ok("cudaMemPoolTrimTo").last
         happened = f"after phase {phase} it still had {left[-1] // MIB} MiB." if left else ""
         if trim and trim["keep"]:
             happened += f" The trim was told to keep {trim['keep']} bytes."
@@ -312,7 +313,7 @@ def test_trim(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(44)
     for schedule in SCHEDULES[1:]:
         run = check.run(3, SIM_SCHEDULE=schedule)

@@ -59,7 +59,7 @@ def asked(check):
 def every(check):
     """The lesson's own pipeline, and those that the check runs, if they can be judged."""
     yield own_pipeline(check)
-    if check.has_met(test_rounds):
+    if test_rounds in check.met:
         yield from (line for *_, line in asked(check)[1])
 
 
@@ -197,7 +197,7 @@ def test_host(check):
             miss("""a pipeline that allocates from its pool.
                 Happened: the last pool that was created gave no memory.""")
         destroyed = line.journal.ok("cudaMemPoolDestroy").where(pool=line.pool).first
-        during = line.journal.between(line.made.first, destroyed)
+        during = line.journal.part(line.made.first, destroyed)
         waits = during.that(lambda x: x.get("acquired") or x.get("call") in SYNCHRONIZE)
         # The last one is behind the pipeline, and its caller's.
         if waits.after(line.made.last):

@@ -81,7 +81,7 @@ class Taken:
         journal, names = self.run.journal, ("the shared pool", "the spare pool")
         self.names = dict(zip(journal.pools[:2], names))
         begin, end = (journal.calls("launch_fill").where(value=x).first for x in (30, 40))
-        self.calls = journal.between(begin, end)
+        self.calls = journal.part(begin, end)
         fill = journal.ok("launch_fill").where(value=20).first
         self.made = self.calls.of(fill).where(result=SUCCESS).first
         self.of = self.names.get(self.made.get("pool"), "another pool") if self.made else None

@@ -191,7 +191,7 @@ def test_reach(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(run_lesson(check))
 
 

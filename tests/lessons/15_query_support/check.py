@@ -202,7 +202,7 @@ def test_pools(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run())
     for memory_of, name, value in (
         ("cudaMalloc", "SIM_DRIVER_VERSION", 11010),

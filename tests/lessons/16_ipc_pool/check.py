@@ -152,7 +152,7 @@ def test_own(check):
     data, whole = imported["allocation"], imported["bytes"]
     copies = journal.copies.where(kind="DeviceToDevice", source_allocation=data)
     free = journal.frees.where(allocation=data).first
-    copied = sum(copies.before(free).column("bytes"))
+    copied = sum(copies.part(None, free).column("bytes"))
     if not free or copied < whole:
         miss(f"""the importer copies the data, all of it, into memory of its own before it frees its
             import.
@@ -205,7 +205,7 @@ def test_owner(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run_both())
     check.expect_right(check.run_both(check.draw("one segment", 1, 9)), "24")
 

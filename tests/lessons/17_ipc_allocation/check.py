@@ -51,7 +51,7 @@ class Process:
 
     def expect_no_wait(self, until, sentence):
         """No call before `until` taught its host that work is over."""
-        found = self.journal.before(until).waits.first
+        found = self.journal.part(None, until).waits.first
         if found:
             miss(f"{sentence} Happened: its host waited in {found['call']}. {self.history}")
 
@@ -181,7 +181,7 @@ def test_message(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.expect_right(check.run_both())  # the program prints no size
     check.expect_right(check.run_both(SIM_SCHEDULE="late"))
     check.expect_right(check.run_both(check.draw("size", 2, 7), SIM_SCHEDULE="random:1"))

@@ -148,8 +148,8 @@ def test_end(check):
             Happened: nothing made the host wait for the last copy of stream
             {" and of stream ".join(streams)}{"; a query did not succeed" * bool(asked)}.""")
     end = run.journal.after(work(run, 0).last)
-    end = end.before(end.calls("cudaStreamCreateWithFlags").first)
-    end = end.before(end.calls("cudaDeviceSynchronize").last)  # that is the check's own
+    end = end.part(None, end.calls("cudaStreamCreateWithFlags").first)
+    end = end.part(None, end.calls("cudaDeviceSynchronize").last)  # that is the check's own
     if end.waits and not end.certain:
         miss(f"""when process returns, the host has waited for the last copy of each of the two
             streams. A free of other memory may wait, and NVIDIA does not promise it.
@@ -201,7 +201,7 @@ def test_never(check):
 
 
 def test_prints(check):
-    check.after_the_rest()
+    check.after()
     run = check.run()
     check.expect_right(run)
     if '\n~ device "Simulated' not in run.output or 'figures are "modeled"\n' not in run.output:

@@ -187,7 +187,7 @@ def test_others(check):
     if adds != [(2, count), (2, half)]:
         miss(f"""work_together uses the count that it is given: the device adds 2 to so many ints.
             Happened: with {count} and {half} ints the device added {shown}.""")
-    if check.has_met(test_allocated) and touched(run.journal, "before allocation"):
+    if test_allocated in check.met and touched(run.journal, "before allocation"):
         miss(f"""the host waits for the allocation, also where its stream has something to do before
             it. {WAITS}
             Happened: the host touched the memory before the stream had come to the allocation.""")
@@ -200,5 +200,5 @@ def test_others(check):
 
 
 def test_prints(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(96)

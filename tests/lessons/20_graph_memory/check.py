@@ -151,12 +151,12 @@ def test_once(check):
 
 
 def test_prints(check):
-    check.after_the_rest()
+    check.after()
     check.expect_recorded(100)
 
 
 def test_sizes(check):
-    check.after_the_rest()
+    check.after()
     for name, least, most in (("small", 1, 31), ("middle", 32, 128), ("large", 129, 2000)):
         mib = check.draw(name, least, most)
         run = check.run(mib)

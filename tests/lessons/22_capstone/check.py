@@ -169,7 +169,7 @@ def test_hand_over(check):
     taken = held and journal.after(held).ok("launch_fill").first
     if not taken:
         miss("the harness holds a stream, and another takes a part. Happened: it did not.")
-    asked = journal.between(held, taken).queries
+    asked = journal.part(held, taken).queries
     if len(asked) > STREAMS:
         miss(f"""{GOES_ON}
             Happened: before streams[{other}] had a part the cache called {asked[0]["call"]}
@@ -329,7 +329,7 @@ def test_few_calls(check):
     check.after(test_places)
     figures, _ = replay(check, "resnet50-train")
     expect_few_pieces(figures)
-    if check.has_met(test_hand_over):
+    if test_hand_over in check.met:
         expect_no_host_wait(figures)
     if figures.records > figures.pairs // 10:
         miss(f"""one stream needs no events. An event at each return costs more time than the rest

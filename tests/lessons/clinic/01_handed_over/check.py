@@ -21,5 +21,5 @@ def test_dropped(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.prints_what_is_right()

@@ -17,5 +17,5 @@ def test_one_buffer(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.prints_what_is_right()

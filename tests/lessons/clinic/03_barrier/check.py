@@ -28,5 +28,5 @@ def test_host_goes_on(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.prints_what_is_right()

@@ -25,5 +25,5 @@ def test_twelve(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.prints_what_is_right()

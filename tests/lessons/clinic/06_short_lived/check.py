@@ -23,5 +23,5 @@ def test_destroyed(check):
 
 
 def test_output(check):
-    check.after_the_rest()
+    check.after()
     check.prints_what_is_right()

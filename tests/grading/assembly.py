@@ -1,0 +1,42 @@
+"""Is this text of a compiler assembly that it made of C alone?
+
+A student's file reaches the assembler as text: by asm, but also by the names that attributes,
+asm("name") and #ident give, which may have a line end in them. An assembler reads other files
+(.include, .incbin), and quotes them in its errors. So the text is read here before any assembler
+sees it: each line must be one label, one directive that a compiler writes, or one instruction.
+Macros are no such directive, so an instruction is one.
+"""
+
+import re
+
+DIRECTIVES = """file loc text data bss section pushsection popsection previous globl global local
+    weak hidden protected internal type size comm lcomm set equ equiv zero skip space ascii asciz
+    string byte short hword value word long int quad octa xword dword 2byte 4byte 8byte single float
+    double uleb128 sleb128 align balign p2align ident addrsig addrsig_sym arch cpu fpu arm
+    tlsdescadd tlsdesccall tlsdescldr variant_pcs base64 nops subsection"""
+
+# What follows a word: no second statement behind ";", and quotation marks in pairs.
+REST = r'(?:[ \t](?:[^";\\\n]|"(?:[^"\\\n]|\\.)*")*)?'
+# The comments with which gcc and clang say that what follows is the file's own assembly.
+COMMENT = r"(?:#|//)(?!\s*(?:NO_)?APP)(?!.*inline assembly).*"
+LINE = re.compile(
+    rf"[ \t]*(?:{COMMENT})?\n"
+    rf"|[A-Za-z_.$][A-Za-z0-9_.$]*:(?:[ \t]*{COMMENT})?\n"
+    rf"|[ \t]+\.(?:{'|'.join(DIRECTIVES.split())}|cfi_[a-z_]+){REST}\n"
+    r"|[A-Za-z_.$][A-Za-z0-9_.$]* *= *[A-Za-z0-9_.$+-]+\n"
+    rf"|[ \t]+(?:(?:rep[a-z]*|lock);?[ \t]+)?(?!syscall|sysenter|svc|int\b)[a-z][a-z0-9_.]*{REST}\n"
+)
+CONTROL = re.compile("[^\t\n -~\x80-\U0010ffff]")
+
+
+def foreign_line(text):
+    """The first line that no compiler makes of C, or None."""
+    if CONTROL.search(text):
+        return CONTROL.search(text)[0]
+    text, at = text if text.endswith("\n") else text + "\n", 0
+    while at < len(text):
+        line = LINE.match(text, at)
+        if not line:
+            return text[at : text.index("\n", at)]
+        at = line.end()
+    return None

@@ -1,0 +1,405 @@
+"""Compiles a student's file for a check, and refuses what no lesson needs.
+
+The compiler, the assembler and the linker read a file that is not trusted to behave, with tools
+that were not made for that. Each gets 10 seconds of a processor (twice CHECK_SECONDS), 2 GiB and
+files of 128 MiB. For a grader they run as a user who is no person and, where there can be one, in a
+sandbox that shows of the workbook the headers in lessons/, the simulated device and the file.
+
+Nothing of another file may come back in what the student reads, with a sandbox or without one. So
+the compiler makes text of assembly, which assembly.py reads before an assembler does. -H makes it
+list the headers that it reads, and it quotes no lines: gcc takes them from the file that #line
+names. The lines that a student sees beside an error come from the student's own file, here.
+"""
+
+import contextlib
+import mmap
+import os
+import re
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import object_file
+from assembly import foreign_line
+from place import (
+    IN_SANDBOX,
+    MEMORY,
+    PATIENCE,
+    ROOT,
+    Machine,
+    from_file,
+    is_clang,
+    plain,
+    sandbox_failed,
+    without_flags,
+)
+
+SHOWN = 1000000  # bytes of what the tools print
+NO_ASSEMBLY = "It has assembly (asm), which no lesson needs."
+NO_EMBED = "It has #embed, which no lesson needs."
+
+# #embed puts the bytes of any file into a program. Its letters may have line ends between them.
+SPLICE = rb"(?:(?:\\|\?\?/)[ \t]*\r?\n)"
+EMBED = re.compile(
+    rb"(?:#|%%:|\?\?=)(?:\s|%b|/\*.*?\*/)*%b"
+    % (SPLICE, (SPLICE + b"*").join(b"e m b e d".split())),
+    re.S,
+)
+
+# What the tools say of their own end differs from one time to the next. It is their last words, and
+# names no place in a file; in other lines it could be the student's, who names files by #line.
+STOPPED = re.compile(
+    r"(?:(?:[^ ]*[/-])?(?:gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*(?:signal terminated program"
+    r"|terminated with signal|out of memory|memory exhausted)|virtual memory)"
+)
+NOT_LAST = re.compile(r"compilation terminated|Please |See <|\.+ ")
+
+# The assembler, what looks into its object, and the linker. Only main stays visible, so that no
+# library calls a function of the program. The exit status says which of them failed.
+LINK = """
+base=$1 text=$2 most=$3 compiler=("${@:5:$4}") linker=("${@:5+$4}")
+"${compiler[@]}" -c "$text" -o "$base.o" || exit 3
+[ "$(stat -c %s "$base.o")" -le "$most" ] || exit 4
+readelf --wide --section-headers --symbols --relocs "$base.o" >"$base.report" || exit 5
+objcopy --keep-global-symbol=main "$base.o" || exit 5
+"${linker[@]}" || exit 6
+"""
+NO_OBJECT, TOO_LARGE, UNREADABLE, NOT_LINKED = 3, 4, 5, 6
+
+
+class Compiled:
+    """words: what the student reads about a file that does not become a program, else "". stopped:
+    a tool crashed, or was stopped. refused: the file has what no lesson needs."""
+
+    def __init__(self, words="", stopped=False, refused=False):
+        self.words, self.stopped, self.refused = words, stopped, refused
+
+
+def said_by(function, *words):
+    """What a function of tools/c_file.sh says about a file or folders: a sentence, or ""."""
+    script = f'source "{ROOT}/tools/c_file.sh"; {function} "$@"'
+    command = ["bash", "-c", script, function, *words]
+    said = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return said.stdout.decode(errors="replace").strip() if said.returncode else ""
+
+
+class Compilation:
+    """One C file, FILE, that becomes one program. own: other names that the file gives itself."""
+
+    def __init__(self, file, program, place, own=()):
+        self.file, self.program, self.place = str(file), Path(program), place
+        self.own = {self.file, *own}
+        self.said = Path(f"{program}.words")
+        self.out = Path(os.path.abspath(self.program.parent))
+        if place.user or place.sandbox:
+            self.out /= "compiled"
+            if not self.out.is_dir():
+                self.out.mkdir(mode=0o700)
+                if place.user:
+                    os.chown(self.out, place.user, place.user)
+        self.base = f"{self.out}/{self.program.name}"
+        self.library = str(ROOT / place.library)
+        self.assembly = []
+
+    # -- running a tool --
+
+    def tool(self, command):
+        """Runs a command under all limits; its exit status. What it prints is in self.said."""
+        place = self.place
+        limits = [f"--cpu={2 * place.seconds}", f"--as={MEMORY}", f"--fsize={1 << 27}", "--core=0"]
+        if place.user or place.sandbox:
+            limits.append(f"--nproc={place.processes}")
+        command = ["prlimit", *limits, *command]
+        if not place.sandbox:
+            return self.without_sandbox(command)
+        for _ in range(2):  # what goes wrong once, on a busy machine, is done again
+            status, begun = self.in_sandbox(command)
+            if begun or status == 137:
+                return status
+        raise Machine(sandbox_failed(self.text().split("\n")[0]))
+
+    def without_sandbox(self, command):
+        place = self.place
+        before = ["timeout", "--signal=KILL", str(PATIENCE)]
+        if place.cgroup:
+            join = 'echo $$ >"$0/cgroup.procs"; exec "$@"'
+            before = ["bash", "-c", join, place.cgroup, *before]
+        if place.user:
+            before += [*place.as_user, "env", "-i", f"PATH={os.environ['PATH']}"]
+            before += [f"TMPDIR={self.out}", "LC_ALL=C.UTF-8"]
+        return self.start([*before, *command], dict(os.environ, LC_ALL="C.UTF-8"))
+
+    def in_sandbox(self, command):
+        """Its status, and whether it has begun and ended there."""
+        seen = [*(ROOT / "lessons").glob("*.h"), ROOT / "simulator/user_kernels.h", self.library]
+        words = []
+        for path in (*seen, ROOT / self.file, *self.assembly):
+            words += ["--ro-bind", str(path), str(path)]
+        words += ["--ro-bind", self.place.headers, f"{ROOT}/build/cuda/include"]
+        words += ["--bind", str(self.out), str(self.out), "--chdir", str(ROOT)]
+        words += ["--setenv", "PATH", os.environ["PATH"], "--setenv", "LC_ALL", "C.UTF-8"]
+        script = f"""{IN_SANDBOX}
+            sandbox compile --json-status-fd "$report" "$@"
+            exec -c timeout --signal=KILL {2 * PATIENCE} "${{box[@]}}" """
+        reading, writing = os.pipe()
+        with os.fdopen(reading, "rb") as report:
+            try:
+                status = self.start(
+                    ["bash", "-c", script, "compile", *words, "--", *command],
+                    self.place.settings(report=writing),
+                    (writing,),
+                )
+            finally:
+                os.close(writing)
+            return status, b'"exit-code"' in report.read()
+
+    def start(self, command, environment, descriptors=()):
+        with self.said.open("wb") as said:
+            status = subprocess.run(
+                command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                pass_fds=descriptors,
+            ).returncode
+        return 128 - status if status < 0 else status
+
+    def text(self):
+        with self.said.open("rb") as said:
+            return said.read(SHOWN).decode(errors="replace").rstrip("\n")
+
+    def made(self, suffix):
+        """The bytes of a file that a tool has made, which is no link."""
+        opened = os.open(self.base + suffix, os.O_RDONLY | os.O_NOFOLLOW)
+        with os.fdopen(opened, "rb") as file:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                raise FileNotFoundError(self.base + suffix)
+            return file.read()
+
+    # -- what the compiler has read --
+
+    def foreign(self, names):
+        """The first of these files that is neither the student's nor a header of a lesson's, CUDA's
+        or the system's, nor the compiler's own, of which some are in include-fixed."""
+        own = [ROOT / "lessons", ROOT / "simulator/user_kernels.h", ROOT / "build/cuda/include"]
+        own += ["/usr/include", "/usr/local/include", *compilers_headers(self.place.compiler)]
+        own = [f"{ROOT}/build/cuda/include", *map(os.path.realpath, own)]
+        files = {os.path.realpath(ROOT / name) for name in self.own}
+        for name in names:
+            path = os.path.realpath(ROOT / name)
+            known = (
+                name in self.own
+                or path in files
+                or any(path == x or path.startswith(f"{x}/") for x in own)
+            )
+            if not known or name.startswith(("/proc/", "/dev/")):
+                return os.path.basename(name)
+        return None
+
+    def listed_headers(self):
+        if not self.said.stat().st_size:
+            return []
+        with self.said.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as said:
+            found = dict.fromkeys(re.findall(rb"(?m)^\.+ (.*)$", said))
+        return [os.fsdecode(name) for name in found]
+
+    def messages(self):
+        """What the compiler said of errors, each with the line of the student's own file."""
+        lines, sources = [], {}
+        for line in self.text().split("\n"):
+            if line == "Multiple include guards may be useful for:":
+                break
+            if re.match(r"\.+ ", line):
+                continue
+            lines.append(line)
+            place = re.match(r"(.*?):(\d+):(\d+): (fatal )?(error|warning): ", line)
+            if place and place[1] in self.own and not is_clang(self.place.compiler):
+                source, path = sources.get(place[1]), ROOT / place[1]
+                if source is None:  # the check's own ask.h is no file of that name
+                    text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+                    source = sources[place[1]] = text.split("\n")
+                number, column = int(place[2]), int(place[3])
+                if 0 < number <= len(source):
+                    lines.append(f"{number:5} | {source[number - 1].expandtabs(8)[:200]}")
+                    lines.append(f"      | {' ' * min(column - 1, 200)}^")
+        return "\n".join(lines)
+
+    # -- what comes of it --
+
+    def not_compiled(self, status, words):
+        last = f"{self.file} does not compile. Begin with the first error above."
+        return self.failed(status, f"{words}\n{last}".strip("\n"))
+
+    def failed(self, status, words):
+        last = [x for x in self.text().split("\n") if x and not NOT_LAST.match(x)][-1:]
+        crashed = any(STOPPED.match(x) and not re.search(r":\d+: ", x) for x in last)
+        return Compiled(words, stopped=crashed or status == 137)
+
+    def of_a_lesson(self, lesson, imports):
+        if EMBED.search((ROOT / self.file).read_bytes()):
+            return Compiled(NO_EMBED, refused=True)
+        words = self.place.compiler
+        own = ["-fno-integrated-as"] if is_clang(words) else ["-fno-diagnostics-show-caret"]
+        status = self.tool(
+            [*words, *own, "-fvisibility=hidden", "-H", "-S", self.file, "-o", f"{self.base}.s"]
+        )
+        foreign = self.foreign(self.listed_headers())
+        if foreign:
+            return Compiled(
+                f"It includes {foreign}, which no lesson needs: a lesson includes the headers of "
+                "lessons/, of CUDA and of the C library.",
+                refused=True,
+            )
+        if status:
+            return self.not_compiled(status, self.messages())
+        assembly = self.made(".s")
+        if foreign_line(assembly.decode("latin-1")) is not None:
+            return Compiled(NO_ASSEMBLY, refused=True)
+        foreign = self.foreign(files_of(assembly))
+        if foreign:
+            return Compiled(f"It names {foreign} by #line, which no lesson needs.", refused=True)
+        # The assembler gets what was read here, and no process of the student's can change it.
+        self.assembly = [f"{os.path.abspath(self.program)}.s"]
+        if self.assembly != [f"{self.base}.s"]:
+            Path(self.assembly[0]).write_bytes(assembly)
+        return self.linked(lesson, imports)
+
+    def linked(self, lesson, imports):
+        compiler = without_flags(self.place.compiler)
+        # The object has no code of gcc's own form, which its plugin would look for.
+        plugin = [] if is_clang(compiler) else ["-fno-use-linker-plugin"]
+        linker = [
+            *self.place.compiler,
+            *plugin,
+            f"{self.base}.o",
+            "-o",
+            self.base,
+            self.library,
+            "-lm",
+            "-pthread",
+        ]
+        words = [self.base, *self.assembly, str(object_file.BYTES), str(len(compiler))]
+        status = self.tool(["bash", "-c", LINK, "link", *words, *compiler, *linker])
+        if status == NO_OBJECT:
+            return self.failed(
+                status,
+                f"{self.file} does not compile: the assembler does not take what the compiler "
+                "made of it. Is a name in an attribute, or behind asm, none of C's?",
+            )
+        if status == TOO_LARGE:
+            return Compiled(object_file.TOO_LARGE, refused=True)
+        if status not in (0, NOT_LINKED):
+            return self.failed(status, "The object file cannot be read.")
+        try:
+            report = self.made(".report").decode(errors="replace")
+            found = object_file.sentences(report, lesson[:2], imports)
+        except object_file.Refused as why:
+            found = [str(why)]
+        if found:
+            return Compiled("\n".join(found), refused=True)
+        return self.not_linked(status) if status else self.kept()
+
+    def not_linked(self, status):
+        return self.failed(
+            status,
+            f"{self.text()}\n{self.file} does not compile: it lacks what the lines above refer to.",
+        )
+
+    def kept(self):
+        if self.out != Path(os.path.abspath(self.program.parent)):
+            self.program.write_bytes(self.made(""))
+            self.program.chmod(0o755)
+        for path in (*self.assembly, f"{self.base}.s", f"{self.base}.report"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        return Compiled()
+
+    def of_anything(self):
+        """Nothing is refused, as in the clinic, or for a sanitizer."""
+        words = [*self.place.compiler, "-fvisibility=hidden", self.file, "-o", self.base]
+        status = self.tool([*words, self.library, "-lm", "-pthread"])
+        return self.not_compiled(status, self.text()) if status else self.kept()
+
+
+def files_of(assembly):
+    """The files that assembly says its lines are from: where a report of the device looks for the
+    words of a line."""
+    for line in re.findall(rb'(?m)^[ \t]*\.file[ \t]+\d+[ \t]+(".*)$', assembly):
+        words = re.findall(rb'"((?:[^"\\]|\\.)*)"', line)[:2]
+        octal = rb"\\([0-7]{3}|.)"
+        plain = [
+            re.sub(octal, lambda m: bytes([int(m[1], 8)]) if m[1][1:] else m[1], word)
+            for word in words
+        ]
+        yield os.fsdecode(b"/".join(plain))
+
+
+HEADERS = {}
+
+
+def compilers_headers(compiler):
+    key = tuple(without_flags(compiler))
+    if key not in HEADERS:
+        command = [*key, "-print-file-name=include"]
+        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        HEADERS[key] = said.stdout.strip()
+    return HEADERS[key], f"{HEADERS[key]}-fixed"
+
+
+def is_machine_slow(lesson, program, place):
+    """A tool was stopped for its time. Is this machine as slow with the lesson's solution?"""
+    begun = time.monotonic()
+    for file in (f"solutions/{lesson}.c", f"lessons/{lesson}.c"):
+        if (ROOT / file).exists():
+            Compilation(file, f"{program}.solution", place).of_a_lesson(lesson, [])
+            break
+    return time.monotonic() - begun >= PATIENCE / 4
+
+
+def compiled(file, program, place, lesson="", imports=(), own=()):
+    """Makes a program of a C file. With a lesson's name nothing may be in it that the lesson does
+    not need."""
+    path = ROOT / file
+    if not path.is_file() or b"\0" in path.read_bytes():
+        return Compiled(said_by("expect_c_file", str(file)))
+    job, begun = Compilation(file, program, place, own), time.monotonic()
+    try:
+        found = job.of_a_lesson(lesson, imports) if lesson else job.of_anything()
+    except OSError as why:
+        found = Compiled(str(why))
+    if not found.words or found.refused:
+        return found
+    folders = [str(job.program.parent)]
+    if not place.sandbox:
+        folders.append(os.environ.get("TMPDIR") or "/tmp")
+    full = said_by("expect_room", *folders)
+    if full and place.grading:
+        raise Machine(full)
+    if full:
+        return Compiled(full)
+    patience = PATIENCE * (2 if place.sandbox else 1)
+    late = found.stopped and time.monotonic() - begun >= patience
+    if late and place.grading and is_machine_slow(lesson, program, place):
+        raise Machine("The compiler did not end: this machine was too busy.")
+    return found
+
+
+def main(file, program, lesson="", *imports):
+    """compiler.py FILE PROGRAM [NN_name [FUNCTION...]]: for tests. CHECK_PLACE is a file with the
+    place, as protect.py writes it."""
+    given = os.environ.get("CHECK_PLACE")
+    place = from_file(given) if given else plain()
+    found = compiled(file, program, place, lesson, imports)
+    print(found.words, end="\n" * bool(found.words))
+    return 124 if found.stopped else int(bool(found.words))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except Machine as why:
+        sys.exit(f"Not judged: {why}")

@@ -1,0 +1,291 @@
+"""The forms of a grade: grade.json, JUnit, Gradescope, PrairieLearn, a table. See grade.py."""
+
+import json
+import os
+import re
+import textwrap
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import report
+from manifest import ROOT, Wrong, lessons, manifest
+from report import clean
+
+LONGEST = 400
+NEWLINE, TAB = "\n", "\t"
+
+
+# ---- text ----
+
+
+def lasting(line, work):
+    """A line without what differs from one grading to the next: folders, the compiler's own files,
+    and addresses."""
+    for folder in (work, os.path.relpath(work, ROOT), ROOT):
+        line = line.replace(f"{folder}/", "")
+    line = re.sub(r" FILE=lessons/\S+", "", line)
+    line = re.sub(r"/tmp/cc[A-Za-z0-9]{6}", "/tmp/cc", line)
+    return clean(re.sub(r"\b0x[0-9a-f]{9,}", "0x...", line))
+
+
+def counted(tests):
+    """Numbers of processes differ from one grading to the next: they are counted in their order."""
+    numbers = []
+
+    def count(found):
+        if found[1] not in numbers:
+            numbers.append(found[1])
+        return f"process {numbers.index(found[1]) + 1}"
+
+    for test in tests:
+        test["lines"] = [re.sub(r"\bprocess (\d+)", count, line) for line in test["lines"]]
+    return tests
+
+
+def sentence(lines):
+    """The lines of a miss as one sentence: what was expected and what happened. Of a compiler's
+    words, the first error."""
+    if any("does not compile" in line for line in lines):
+        errors = [x for x in lines if re.search(r": (fatal )?[eE]rror: |undefined reference to", x)]
+        text = (errors or [line for line in lines if line] or [""])[0]
+    else:
+        stop = r"(On stderr it printed|The whole expected output|See it yourself|Its picture):"
+        said = []
+        for line in lines:
+            if re.match(stop, line):
+                break
+            said.append(line)
+        text = " ".join(said)
+    return text if len(text) <= LONGEST else re.sub(r" \S*$", "...", text[: LONGEST - 3])
+
+
+# ---- one lesson ----
+
+
+def test_of(rule, work):
+    """A rule as a grade has it. The seed is no student's business, and a page and a hint are found
+    without the grade."""
+    shown = [
+        (label, text)
+        for label, text in rule.get("see", [])
+        if label in ("See it yourself", "Its picture") and "SEED=" not in text
+    ]
+    lines = report.lines_of({**rule, "see": shown})
+    return {
+        "name": rule["name"],
+        "result": rule["result"],
+        "lines": [lasting(line, work) for line in lines[:60]],
+    }
+
+
+def possible(name):
+    try:
+        return manifest(name)["rules"] - manifest(name)["given"]
+    except Wrong:
+        return 0
+
+
+def words_of(printed, work):
+    """What a check printed that judged nothing, in a sentence. Of Python's words, the last line."""
+    lines = printed.split("\n")
+    if "Traceback (most recent call last):" in lines:
+        lines = [line for line in lines if line][-1:]
+    words = " ".join(" ".join(lines).split())
+    return lasting(words[:300], work) or "it printed nothing."
+
+
+def graded(name, work):
+    """One lesson of a grade."""
+    base = Path(work) / name
+    read = {
+        suffix: path.read_text(errors="replace")
+        if (path := Path(f"{base}.{suffix}")).exists()
+        else ""
+        for suffix in ("json", "sum", "status", "seed")
+    }
+    try:
+        found = json.loads(read["json"])
+    except ValueError:
+        found = {
+            "rules": [],
+            "points": 0,
+            "possible": possible(name),
+            "wrong": f"The check of {name} failed: {words_of(read['json'], work)}",
+        }
+    tests = counted([test_of(rule, work) for rule in found["rules"]])
+    line = {
+        "lesson": name,
+        "points": 0,
+        "possible": found["possible"],
+        "status": "graded",
+        "sentence": None,
+        "file": read["sum"].strip() or None,
+        "seed": int(read["seed"] or 0) or None,
+        "waiting": 0,
+        "given": found.get("given", 0),
+        "tests": tests,
+    }
+    if read["status"]:
+        status, _, why = read["status"].strip().partition(" ")
+        line.update(status=status, sentence=clean(why))
+    elif found.get("wrong"):
+        line.update(status="ungraded", sentence=clean(found["wrong"]))
+    elif not tests:
+        line.update(status="ungraded", sentence=f"The check of {name} judged nothing.")
+    else:
+        waits = sum(test["result"] == "skipped" for test in tests)
+        missed = [sentence(t["lines"]) for t in tests if t["result"] == "failed"]
+        line.update(points=found["points"], waiting=waits, sentence=(missed or [None])[0])
+        line["status"] = found["status"]
+    return line
+
+
+# ---- the forms of a grade ----
+
+
+def table(grade, width):
+    """A row for each lesson, and beside it what is to be done first: what was expected."""
+    named = max([len(line["lesson"]) for line in grade["lessons"]] + [10])
+    for line in grade["lessons"]:
+        row = f"{line['lesson']:{named}}{line['points']:5g} of{line['possible']:4g}"
+        if line["sentence"] is None:
+            yield row
+            continue
+        text = re.sub(r"[\n\t]", " ", line["sentence"].split(" Happened: ")[0])
+        first, *others = textwrap.wrap(
+            text, max(width - 3 - len(row), 30), break_long_words=False, break_on_hyphens=False
+        ) or [""]
+        yield f"{row}   {first}"
+        yield from (f"{'':{len(row) + 3}}{other}" for other in others)
+    row = f"{'points':{named}}{grade['points']:5g} of{grade['possible']:4g}"
+    everything = len(lessons())
+    if len(grade["lessons"]) != everything:
+        row += f"   for {len(grade['lessons'])} of the {everything} lessons"
+    yield row
+
+
+def waiting_sentence(line):
+    """Where points went that no miss names."""
+    if not line["waiting"]:
+        return []
+    rules = "1 rule" if line["waiting"] == 1 else f"{line['waiting']} rules"
+    return [f"{rules} not judged until this is repaired."]
+
+
+def story(line):
+    """The whole report of one lesson, as text."""
+    words = {"failed": "MISS  ", "skipped": "wait  "}
+    lines = [line["sentence"]] if line["sentence"] else []
+    for test in line["tests"]:
+        lines.append(words.get(test["result"], "ok    ") + test["name"])
+        if test["result"] == "failed":
+            lines += [f"        {text}" for text in test["lines"]]
+    return "\n".join(lines + waiting_sentence(line))
+
+
+def ungraded(grade):
+    return [line["sentence"] for line in grade["lessons"] if line["status"] == "ungraded"]
+
+
+def message(grade):
+    return (
+        f"{grade['points']:g} of {grade['possible']:g} points. "
+        f"Workbook {grade['workbook']['commit']}."
+    )
+
+
+def gradescope(grade):
+    return {
+        "score": grade["points"],
+        "visibility": "visible",
+        "output": message(grade),
+        "tests": [
+            {
+                "name": line["lesson"],
+                "score": line["points"],
+                "max_score": line["possible"],
+                "status": "passed" if line["points"] == line["possible"] else "failed",
+                "visibility": "visible",
+                "output": story(line),
+            }
+            for line in grade["lessons"]
+        ],
+    }
+
+
+def is_no_program(line):
+    """A file that is no program yet costs no attempt."""
+    return line["status"] in ("missing", "refused", "uncompiled")
+
+
+def prairielearn(grade):
+    if ungraded(grade):
+        return {"gradable": False, "format_errors": ungraded(grade)}
+    if grade["lessons"] and all(map(is_no_program, grade["lessons"])):
+        return {"gradable": False, "format_errors": [x["sentence"] for x in grade["lessons"]]}
+    score = grade["points"] / grade["possible"] if grade["possible"] else 0
+    return {
+        "gradable": True,
+        "score": score,
+        "message": message(grade),
+        "tests": [
+            {
+                "name": line["lesson"],
+                "points": line["points"],
+                "max_points": line["possible"],
+                "message": line["sentence"] or "",
+                "output": story(line),
+            }
+            for line in grade["lessons"]
+        ],
+    }
+
+
+def attributes(**given):
+    return "".join(
+        f" {key}={quoteattr(str(value).replace(NEWLINE, ' ').replace(TAB, ' '))}"
+        for key, value in given.items()
+    )
+
+
+def test_case(lesson, test):
+    begin = f"    <testcase{attributes(classname=lesson, name=test['name'])}"
+    if test["result"] == "passed":
+        return f"{begin}/>"
+    if test["result"] == "skipped":
+        return f"{begin}><skipped{attributes(message=test['lines'][0])}/></testcase>"
+    tag = "error" if test["result"] == "error" else "failure"
+    text = "\n".join(test["lines"])
+    for plain, coded in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
+        text = text.replace(plain, coded)
+    return f"{begin}><{tag}{attributes(message=sentence(test['lines']))}>{text}</{tag}></testcase>"
+
+
+def test_cases(line):
+    """A lesson of which no rule was judged is one test case with an error."""
+    return line["tests"] or [
+        {"name": "the check runs", "result": "error", "lines": [line["sentence"] or ""]}
+    ]
+
+
+def counts(tests):
+    results = [test["result"] for test in tests]
+    return {
+        "tests": len(results),
+        "failures": results.count("failed"),
+        "errors": results.count("error"),
+        "skipped": results.count("skipped"),
+    }
+
+
+def junit(grade):
+    everything = counts([test for line in grade["lessons"] for test in test_cases(line)])
+    del everything["skipped"]
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f"<testsuites{attributes(name='workbook', **everything)}>"
+    for line in grade["lessons"]:
+        tests = test_cases(line)
+        yield f"  <testsuite{attributes(name=line['lesson'], **counts(tests))}>"
+        yield from (test_case(line["lesson"], test) for test in tests)
+        yield "  </testsuite>"
+    yield "</testsuites>"

@@ -1,0 +1,135 @@
+"""Where a student's compiler and programs run: limits, a user, a sandbox and a cgroup.
+
+A Place is data, which protect.py finds out once for a grading and keeps as JSON:
+
+    compiler    the words of the compiler's command, with its flags
+    library     the simulated device that programs are linked with and load
+    headers     the folder of the toolkit's headers
+    grading     true: there are limits for all that a program starts, each run says whether the disk
+                is full, and what this machine is too busy for is no fault of the program's
+    sandbox     how tests/grading/sandbox.sh makes one: user, number, root, or "" for none
+    seen        the folder with what a program sees in a sandbox
+    user        for root: the number of the user who compiles and runs, who is no person, or 0
+    users       true: each lesson has a user of its own
+    cgroup      a folder that limits the memory of what runs, or ""; groups: where one can be made
+    events      the name of its file that counts what the kernel ended for it
+    scope       bytes, where systemd makes a cgroup for each run, or 0
+    seal        true: a program can do nothing that no lesson needs (seal.py)
+
+A person may set CHECK_SECONDS (5), CHECK_PROCESSES (64) and CHECK_KILOBYTES (65536): the processor
+time of a run, its processes and threads, and the length of its files together.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = "build/simulator/libcudart.so.13"
+MEMORY = 1 << 31  # of programs and of the compiler
+PATIENCE = 30  # seconds that a tool may take; in a sandbox twice as many
+
+# sandbox.sh is Bash. Its settings come in the environment, which what it starts does not get.
+IN_SANDBOX = """
+[ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
+source "$root/tests/grading/sandbox.sh"
+"""
+
+
+class Machine(Exception):
+    """This machine cannot judge the file; the text says why. It costs no points."""
+
+
+class Place:
+    def __init__(self, **words):
+        self.compiler, self.library, self.headers = [], LIBRARY, ""
+        self.grading, self.sandbox, self.seen = False, "", ""
+        self.user, self.users, self.cgroup, self.groups = 0, False, "", ""
+        self.events, self.scope, self.seal = "", 0, False
+        self.__dict__.update(words)
+
+    seconds = property(lambda self: int(os.environ.get("CHECK_SECONDS") or 5))
+    processes = property(lambda self: int(os.environ.get("CHECK_PROCESSES") or 64))
+    kilobytes = property(lambda self: int(os.environ.get("CHECK_KILOBYTES") or 65536))
+    journal_kilobytes = 16384  # the largest of a solution has a third of that
+
+    def as_json(self):
+        return json.dumps(vars(self))
+
+    def changed(self, **words):
+        return Place(**{**vars(self), **words})
+
+    @property
+    def as_user(self):
+        """The words before a command that is to run as the user who is no person."""
+        number = f"--reuid={self.user}", f"--regid={self.user}"
+        return ["setpriv", *number, "--clear-groups", "--no-new-privs"] if self.user else []
+
+    def settings(self, **more):
+        """The environment of a Bash that sources sandbox.sh."""
+        own = {
+            "root": str(ROOT),
+            "cgroup": self.cgroup,
+            "CHECK_SANDBOX": self.sandbox,
+            "CHECK_SEEN": self.seen,
+            "CHECK_USER": str(self.user or ""),
+            "LC_ALL": "C",  # Bash begins sooner
+        }
+        return {**os.environ, **own, **{name: str(value) for name, value in more.items()}}
+
+
+def plain(sanitize=""):
+    """The place of a student's own check: limits, and nothing that keeps one from another."""
+    kind = "".join(f"-{word}" for word in sanitize.split(",") if word)
+    library = f"build/simulator{kind}/libcudart.so.13"
+    seal = bool(os.environ.get("CHECK_SEAL"))  # for tests
+    return Place(compiler=ask_make(sanitize), library=library, seal=seal)
+
+
+def from_file(path):
+    return Place(**json.loads(Path(path).read_text()))
+
+
+def ask_make(sanitize=""):
+    """How make compiles a program for a check. CHECK_COMPILER has it, a word on each line, where
+    many files are checked one after the other."""
+    given = os.environ.get("CHECK_COMPILER")
+    if given and not sanitize:
+        return given.split("\n")
+    command = ["make", "-s", "grader", "BACKEND=", f"SANITIZE={sanitize}"]
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    said = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    lines = said.stdout.splitlines()
+    return [line[9:] for line in lines if line.startswith("compiler ")]
+
+
+def without_flags(compiler):
+    """The words of the compiler's command up to its first flag."""
+    flags = (number for number, word in enumerate(compiler) if word.startswith("-"))
+    return compiler[: next(flags, len(compiler))]
+
+
+KNOWN = {}
+
+
+def is_clang(compiler):
+    """clang reads the assembly of a file itself, unless it is told that an assembler will."""
+    key = tuple(without_flags(compiler))
+    if key not in KNOWN:
+        command = [*key, "-dM", "-E", "-x", "c", "/dev/null"]
+        try:
+            said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            KNOWN[key] = b"__clang__" in said.stdout
+        except OSError:
+            KNOWN[key] = False
+    return KNOWN[key]
+
+
+def sandbox_failed(words):
+    """A sentence about a sandbox that could not be made: the last function of sandbox.sh."""
+    script = f'source "{ROOT}/tests/grading/sandbox.sh"; sandbox_failed "$1"'
+    said = subprocess.run(["bash", "-c", script, "sandbox", words], stdout=subprocess.PIPE)
+    return said.stdout.decode(errors="replace").strip()

@@ -1,0 +1,463 @@
+"""Runs one program of a student, as a description says, which is JSON or a dictionary:
+
+    folder       its working directory, which receives stdout, stderr and its journals
+    program, arguments, environment     what runs; there is no other environment
+    lesson       NN_name; file: the student's file, which reports quote
+    exec         true: it may start itself again, although it is sealed
+    place        a Place (place.py), which says what protects a grader
+
+    run.py DESCRIPTION.json     prints {"status": ..., "ended": ...}
+
+status is the exit status, 128 + N after signal N. ended says why it was stopped: "time" after
+CHECK_SECONDS of a processor, or when it has slept for so long; "flood" when its files have more
+than CHECK_KILOBYTES, or a journal more than 16 MiB, and what is longer is cut off there; "memory";
+"journal" when a journal is not the one that the simulated device wrote; or "". The program gets no
+input and no descriptor but 0, 1 and 2. Its session ends with it. Links, pipes and sockets that it
+left in the folder are removed: who reads its files reads files.
+
+In a grading it has four times as many seconds in all, CHECK_PROCESSES processes and threads, and no
+file of more than 1 GiB. In a sandbox all that it starts ends with it. It sees its libraries,
+itself, the student's file and an empty folder in the place of its own: the folder own beside that,
+which one run after the other has. What it leaves there is removed, but for the journals.
+
+A program that used little of its time slept, or the machine was busy. It runs again while no other
+run has the lock, and then the lesson's solution. If that is slow as well, the fault is the
+machine's: Machine is raised, as when a sandbox cannot be made or the disk is full.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from compiler import compiled
+from place import IN_SANDBOX, LIBRARY, ROOT, Machine, Place, sandbox_failed
+from seal import Seal
+
+LIMITS = """
+ulimit -c 0
+ulimit -S -t "$seconds"
+ulimit -H -t "$((seconds + 1))"
+[ -z "$limited" ] || ulimit -f 1048576
+"""
+# The number of the session is printed on the pipe, which nothing that runs in it holds open. The
+# limit ends it when the grader was ended before.
+ALONE = f"""[ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
+{LIMITS}
+eval 'setsid timeout --signal=KILL "$longest" "$@" '"$pipe>&- &"
+echo $! >&"$pipe"
+wait $! 2>/dev/null
+"""
+BOXED = f"""{IN_SANDBOX}{LIMITS}
+sandbox run "$@"
+[ -n "$scope" ] || exec -c "${{box[@]}}"
+exec systemd-run --user --scope --quiet --collect -p MemoryMax="$scope" -p MemorySwapMax=0 -- \\
+    env -i "${{box[@]}}"
+"""
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def stats(pattern):
+    """(the path, the words from its state on) of each process or task: proc(5)."""
+    for path in Path("/proc").glob(pattern):
+        with contextlib.suppress(OSError, IndexError):
+            yield path.parent, (path.read_text(errors="replace").rpartition(") ")[2].split())
+
+
+class Running:
+    """A program that runs: what it used, whether it waits, how it is stopped."""
+
+    def __init__(self, place):
+        self.place, self.first, self.boxed, self.worked = place, 0, False, 0
+
+    def hear(self, line):
+        """A line of the pipe: the session's number, or what bubblewrap reports, which is the first
+        process of the sandbox and, when the program has begun and ended there, an exit code."""
+        number = re.search(rb'^(\d+)$|"child-pid": (\d+)', line)
+        if number:
+            self.first = int(number[1] or number[2])
+        self.boxed = self.boxed or b'"exit-code": ' in line
+
+    def is_own(self, path, words):
+        if not self.place.sandbox:
+            return int(words[3]) == self.first  # its session
+        try:
+            return os.path.samefile(path / "ns/pid", f"/proc/{self.first}/ns/pid")
+        except OSError:
+            return False
+
+    def is_busy(self):
+        """Did the program, and what it started, use the processor for about as long as it may?"""
+        used = 0
+        for path, words in stats("[0-9]*/stat"):
+            if self.is_own(path, words):
+                used += sum(map(int, words[11:15]))
+        return used >= 0.95 * TICKS * self.place.seconds
+
+    def is_at_work(self):
+        """Does the program want a processor now, or has it, since the last look two seconds ago,
+        computed or waited for one for more than a tenth of the time? A busy machine makes a program
+        wait. One that sleeps goes on sleeping."""
+        last, self.worked = self.worked, 0
+        for path, words in stats("[0-9]*/task/[0-9]*/stat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                if int(words[3]) != self.first:
+                    continue
+                if words[0] in "RD":
+                    return True
+                ran, waited = (path / "schedstat").read_text().split()[:2]
+                self.worked += int(ran) + int(waited)
+        return self.worked - last > 200000000
+
+    def stop(self, process):
+        with contextlib.suppress(ProcessLookupError):
+            if not self.place.sandbox:
+                if self.first:
+                    os.killpg(self.first, signal.SIGKILL)
+                return
+        for number in filter(None, (self.first, process.pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+    def wait_for_sandbox(self):
+        """When the first process of a sandbox is dead, all in it are. It closes its files before.
+        Most are dead at one of the first looks."""
+        looks = 0
+        while self.first:
+            try:
+                words = Path(f"/proc/{self.first}/stat").read_text(errors="replace")
+            except OSError:
+                return
+            if words.rpartition(") ")[2][:1] in ("Z", "X", ""):
+                return
+            looks += 1
+            time.sleep(0.01 if looks > 20 else 0.0002)
+
+
+class Run:
+    def __init__(self, description):
+        self.given = description
+        self.place = Place(**description.get("place", {}))
+        place = self.place
+        self.here = os.path.abspath(description["folder"])
+        self.own = os.path.join(os.path.dirname(self.here), "own") if place.sandbox else self.here
+        self.command = [description["program"], *description.get("arguments", [])]
+        self.environment = dict(description.get("environment", {}))
+        self.wall = place.seconds * (4 if place.grading else 1)
+        self.longest = self.wall + 5 if place.grading else 120 * place.seconds
+        self.seal, self.status, self.ended = None, 0, ""
+
+    # -- one attempt --
+
+    def prepare(self):
+        user = self.place.user
+        if self.own == self.here:
+            if user:
+                os.chmod(self.here, 0o1777)
+        elif not os.path.isdir(self.own):
+            os.mkdir(self.own, 0o755)
+            if user:
+                os.chown(self.own, user, user)
+        elif self.place.sandbox == "root" or not os.access(self.own, os.W_OK | os.X_OK):
+            # A run before this one may have shut it for its own user. To root nothing looks shut,
+            # and a sandbox that root makes has given up the right to enter it.
+            os.chmod(self.own, 0o755)
+        if self.place.seal:
+            self.close()
+            self.seal = Seal(f"{self.here}.receipts", hidden=bool(self.place.sandbox))
+            exec_ = ":exec" if self.given.get("exec") else ""
+            self.environment["SIM_SEAL"] = f"{self.seal.descriptor}{exec_}"
+
+    def close(self):
+        if self.seal:
+            self.seal.close()
+        self.seal = None
+
+    def words(self, pipe):
+        """The command for Bash: its script, and what stands behind it."""
+        place, limits = self.place, []
+        base = {"PATH": "/usr/bin:/bin", "HOME": self.here, "LC_ALL": "C"}
+        environment = {**base, **self.environment}
+        # It counts for the user of a sandbox alone, and for a number that is no person's. So who
+        # has become that user sets it.
+        if place.grading and (place.sandbox or place.user):
+            limits = ["prlimit", f"--nproc={place.processes}"]
+        if not place.sandbox:
+            pairs = [f"{name}={value}" for name, value in environment.items()]
+            return ALONE, [*place.as_user, *limits, "env", "-i", *pairs, *self.command]
+        lesson = os.path.join(ROOT, self.given.get("file") or "none")
+        library, traces = f"{ROOT}/{LIBRARY}", f"{ROOT}/lessons/traces"
+        program, tests = self.command[0], os.path.join(os.path.dirname(self.here), "tests")
+        seen = ["--sync-fd", str(pipe), "--json-status-fd", str(pipe)]
+        seen += ["--ro-bind", library, library, "--ro-bind", program, program]
+        for path in (lesson, traces, tests):
+            seen += ["--ro-bind-try", path, path]
+        seen += ["--bind", self.own, self.here, "--chdir", self.here]
+        for name, value in environment.items():
+            seen += ["--setenv", name, value]
+        return BOXED, [*seen, "--", *limits, *self.command]
+
+    def begin(self, pipe):
+        place = self.place
+        script, words = self.words(pipe)
+        settings = place.settings(
+            seconds=place.seconds,
+            limited="1" if place.grading else "",
+            longest=self.longest,
+            pipe=pipe,
+            scope=place.scope or "",
+        )
+        sealed = (self.seal.descriptor,) if self.seal else ()
+        with open(f"{self.here}/stdout", "wb") as out, open(f"{self.here}/stderr", "wb") as errors:
+            return subprocess.Popen(
+                ["bash", "-c", script, "run", *words],
+                cwd=self.here,
+                env=settings,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                pass_fds=(pipe, *sealed),
+            )
+
+    def attempt(self):
+        """Sets status, and ended to nothing, flood, memory, time, or asleep: it used little of its
+        time; or to machine: the sandbox could not be made."""
+        self.prepare()
+        running, before = Running(self.place), self.killed()
+        self.ended, end = "", time.monotonic() + self.wall + 1
+        reading, writing = os.pipe()
+        try:
+            process = self.begin(writing)
+        finally:
+            os.close(writing)
+        try:
+            self.watch(process, running, reading, end)
+            status = process.wait()
+        finally:
+            os.close(reading)
+        self.status = 128 - status if status < 0 else status
+        self.settle(process, running, before)
+
+    def watch(self, process, running, reading, end):
+        part = b""
+        while True:
+            if select.select([reading], [], [], 0.2)[0]:
+                read = os.read(reading, 65536)
+                *lines, part = (part + read).split(b"\n")
+                for line in lines:
+                    running.hear(line)
+                if not read:  # what held it has ended
+                    return
+                continue
+            if self.is_flooded():
+                self.ended = "flood"
+            elif time.monotonic() < end:
+                continue
+            elif not self.place.grading and not running.is_busy() and running.is_at_work():
+                end = time.monotonic() + 2
+                continue
+            else:
+                asleep = self.place.grading and not running.is_busy()
+                self.ended = "asleep" if asleep else "time"
+            running.stop(process)
+            return
+
+    def settle(self, process, running, before):
+        if self.place.sandbox:
+            running.wait_for_sandbox()
+            if not self.ended and not running.boxed:
+                self.ended = "machine"
+        else:
+            # It had ended by itself when it should have been stopped.
+            if self.ended == "time" and self.status < 124:
+                self.ended = ""
+            running.stop(process)
+        if self.killed() != before:
+            self.ended = "memory"
+        elif self.status == 128 + signal.SIGXFSZ or self.was_flooded():
+            self.ended = "flood"
+        elif self.status == 128 + signal.SIGXCPU:
+            self.ended = "time"
+        elif self.place.scope and self.status == 137 and not self.ended:
+            self.ended = "memory"
+
+    def killed(self):
+        """How often the kernel has stopped a process of the cgroup for its memory."""
+        if not self.place.cgroup:
+            return ""
+        text = Path(self.place.events).read_text()
+        return re.search(r"^oom_kill (\d+)", text, re.M)[1] if "oom_kill " in text else ""
+
+    # -- its files --
+
+    def find(self, *words):
+        done = subprocess.run(
+            ["find", *words],
+            cwd=self.here,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+        )
+        return done.stdout.decode(errors="replace").splitlines()
+
+    def is_flooded(self):
+        """By all files, by one, or by one journal, which lies in the folder itself. The sizes of
+        files count, not their blocks: a file with holes has few."""
+        where = [self.own] if self.own == self.here else [self.own, "stdout", "stderr"]
+        place = self.place
+        words = f"""-type f -printf %s\\t ( -size +{place.kilobytes}k -printf file -o
+            -name journal.jsonl* -size +{place.journal_kilobytes}k -printf %d -o -true )
+            -printf \\n""".split()
+        total = 0
+        for line in self.find(*where, *words):
+            size, _, found = line.partition("\t")
+            if found in ("file", "1"):
+                return True
+            total += int(size)
+        return total > 1024 * place.kilobytes
+
+    def was_flooded(self):
+        """The same. Where all files are plain, which are those of most runs, nothing is started."""
+        try:
+            entries = [*os.scandir(self.own)]
+            entries += [x for x in os.scandir(self.here) if x.name in ("stdout", "stderr")]
+        except OSError:
+            return self.is_flooded()
+        if not all(x.is_file(follow_symlinks=False) for x in entries):
+            return self.is_flooded()
+        place, sizes = self.place, {x.path: x.stat(follow_symlinks=False).st_size for x in entries}
+        journals = [s for p, s in sizes.items() if os.path.basename(p).startswith("journal.jsonl")]
+        return (
+            sum(sizes.values()) > 1024 * place.kilobytes
+            or max(journals, default=0) > 1024 * place.journal_kilobytes
+        )
+
+    def clear(self):
+        subprocess.run(["chmod", "-R", "u+rwX", self.own], stderr=subprocess.DEVNULL, check=False)
+        if self.own != self.here:
+            self.find("stdout", "stderr", "-delete")
+        self.find(self.own, "-mindepth", "1", "-delete")
+
+    def take_journals(self):
+        """What a sandbox leaves: its journals come to the folder, the rest is removed."""
+        for entry in [*os.scandir(self.own)]:
+            plain = entry.is_file(follow_symlinks=False)
+            if plain and entry.name.startswith("journal.jsonl"):
+                if not os.access(entry.path, os.R_OK):
+                    os.chmod(entry.path, 0o600)
+                os.rename(entry.path, os.path.join(self.here, entry.name))
+        if any(os.scandir(self.own)):
+            subprocess.run(["chmod", "-R", "u+rwX", self.own], stderr=subprocess.DEVNULL)
+            self.find(self.own, "-mindepth", "1", "-delete")
+
+    def cut_off(self):
+        """By the time that a flood is seen it may be a hundred times as long. No reader needs the
+        rest: a byte more than the limit stays."""
+        for most, which in (
+            (self.place.kilobytes, []),
+            (self.place.journal_kilobytes, ["-maxdepth", "1", "-name", "journal.jsonl*"]),
+        ):
+            cut = ["-exec", "truncate", "-s", str(1024 * most + 1), "{}", "+"]
+            self.find(".", *which, "-type", "f", "-size", f"+{most}k", *cut)
+
+    def expect_room(self):
+        """A disk that is full has cut off what the program wrote: that is no fault of the
+        program's. In a grading a neighbor may fill it, so it is looked at after each run."""
+        room = os.path.join(self.here, ".room")
+        try:
+            with open(room, "wb") as file:
+                file.write(bytes(1 << 20 if self.place.grading else 4096))
+        except OSError:
+            self.find(".", "-type", "f", "-delete")
+            raise Machine(
+                f"The disk is full: nothing more can be written to {self.here}. Make room there."
+            ) from None
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(room)
+
+    # -- the whole --
+
+    def is_machine_slow(self):
+        """Is the lesson's solution slow, too?"""
+        begun, name = time.monotonic(), self.given.get("lesson", "")
+        file = f"solutions/{name}.c" if (ROOT / f"solutions/{name}.c").exists() else ""
+        file = file or f"lessons/{name}.c"
+        folder, plain = Path(self.here, "canary"), Place(compiler=self.place.compiler)
+        (folder / "run").mkdir(parents=True)
+        if not compiled(file, folder / "program", plain).words:
+            text = json.dumps({**self.given, "place": vars(self.place)})
+            again = Run(json.loads(text.replace(self.here, f"{folder}/run")))
+            again.command[0] = str(folder / "program")
+            again.attempt()
+            again.close()
+        subprocess.run(["rm", "-rf", str(folder)], check=False)
+        return time.monotonic() - begun >= self.wall / 4
+
+    def alone(self):
+        with open(ROOT / "build/check/alone", "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.clear()
+            self.attempt()
+            if self.ended != "asleep":
+                return
+            self.ended = "time"
+            if self.is_machine_slow():
+                raise Machine(
+                    "A run of its program did not end, and this machine was so busy that the "
+                    "solution was slow too."
+                )
+
+    def whole(self):
+        self.attempt()
+        if self.ended == "machine":
+            self.clear()
+            self.attempt()
+        if self.ended == "machine":
+            words = Path(self.here, "stderr").read_text(errors="replace")
+            raise Machine(sandbox_failed(words.split("\n")[0]))
+        if self.ended == "asleep":
+            self.alone()
+        if self.own != self.here:
+            self.take_journals()
+        sealed = self.seal and not self.ended and self.status < 128
+        if sealed and not self.seal.holds(self.here, self.environment):
+            self.ended = "journal"
+        if self.own == self.here:
+            # A folder with plain files alone, which most runs leave, needs no search.
+            if not all(x.is_file(follow_symlinks=False) for x in os.scandir(self.here)):
+                self.find(".", "!", "-type", "f", "!", "-type", "d", "-delete")
+            if self.place.user:  # a later run of the same user cannot change what this one left
+                os.chmod(self.here, 0o700)
+        if self.ended == "flood":
+            self.cut_off()
+        self.expect_room()
+        return self.status, self.ended
+
+
+def run(description):
+    """(its exit status, why it was stopped or ""). Raises Machine."""
+    job = Run(description)
+    try:
+        return job.whole()
+    finally:
+        job.close()
+
+
+def main(path):
+    status, ended = run(json.loads(Path(path).read_text()))
+    print(json.dumps({"status": status, "ended": ended}))
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except Machine as why:
+        sys.exit(str(why))

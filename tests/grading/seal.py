@@ -1,0 +1,98 @@
+"""The seal of a graded run (SIM_SEAL, docs/simulator_variables.rst).
+
+The program's process writes its journal itself. A receipt of each, with its checksum, a secret that
+the program does not have, and the settings (SIM_ variables) of the run, comes by a descriptor. The
+journal's first line has the settings, too.
+"""
+
+import os
+import secrets
+import stat
+import zlib
+
+REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+def cksum(data):
+    """What cksum of POSIX makes of bytes. Its CRC takes the bits of each byte, and is written, the
+    other way round than zlib's, and takes the length last."""
+    length = len(data)
+    tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
+    found = zlib.crc32(data.translate(REVERSED), 0xFFFFFFFF)
+    found = zlib.crc32(tail.translate(REVERSED), found) ^ 0xFFFFFFFF
+    return int(f"{found:032b}"[::-1], 2) ^ 0xFFFFFFFF
+
+
+class Seal:
+    """descriptor: of a file that a program gets open, and cannot open by its name."""
+
+    def __init__(self, path, hidden):
+        self.secrets = [secrets.token_hex(8) for _ in range(8)]
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.write(self.descriptor, "".join(f"{each}\n" for each in self.secrets).encode())
+        os.lseek(self.descriptor, 0, os.SEEK_SET)
+        if not hidden:  # in a sandbox no program sees it
+            os.unlink(path)
+
+    def close(self):
+        os.close(self.descriptor)
+
+    def receipts(self, wanted):
+        """{name of a journal: its checksum and length}, or None when one is false. Where exec stays
+        open, the secrets come first, each alone in its line. The receipts come in the order in
+        which the processes ended."""
+        size = os.fstat(self.descriptor).st_size
+        found = {}
+        for line in os.pread(self.descriptor, size, 0).decode(errors="replace").splitlines():
+            words = line.split()
+            if len(words) < 2:
+                continue
+            number, crc, length, secret, *settings = [*words, "", "", ""][: max(4, len(words))]
+            if number not in tuple("01234567") or secret != self.secrets[int(number)]:
+                return None
+            name = "journal.jsonl" + (f".{number}" if number != "0" else "")
+            if not are_settings(settings, wanted) or name in found:
+                return None
+            found[name] = crc, length
+        return found
+
+    def holds(self, folder, environment):
+        """Are the files journal.jsonl* of this folder what the simulated device wrote, in this
+        environment? Not so when one was changed, is no plain file, has no receipt or other
+        settings, or when a receipt has no journal."""
+        wanted = {
+            name: value
+            for name, value in environment.items()
+            if name.startswith("SIM_") and value and name not in ("SIM_JOURNAL", "SIM_SEAL")
+        }
+        receipts = self.receipts(wanted)
+        if receipts is None:
+            return False
+        with os.scandir(folder) as entries:
+            names = [x.name for x in entries if x.name.startswith("journal.jsonl")]
+        for name in names:
+            path = os.path.join(folder, name)
+            found = os.lstat(path)
+            if not stat.S_ISREG(found.st_mode):
+                return False
+            if not found.st_size:  # of a process that did not end by itself
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+            if receipts.pop(name, None) != (str(cksum(data)), str(len(data))):
+                return False
+            if not has_settings(data, wanted):
+                return False
+        return not receipts
+
+
+def are_settings(words, wanted):
+    """Are these, NAME=VALUE each, the settings of the run?"""
+    found = dict(word.partition("=")[::2] for word in words)
+    return len(words) == len(wanted) and found == wanted
+
+
+def has_settings(data, wanted):
+    line = data[: data.find(b"\n")].decode(errors="replace")
+    begin, word, rest = line.partition('"settings":"')
+    return are_settings(rest.partition('"')[0].split() if word else [], wanted)
