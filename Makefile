@@ -71,6 +71,18 @@ CASE_NUMBERS := $(foreach name,$(CASES),$(sort $(call number,$(name)) $(call sho
 RUNNING := run $(NUMBERS) $(NUMBERS:%=solution-%)
 RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 
+# FIEL=my.c in place of FILE=my.c would otherwise change nothing, without a word.
+KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
+KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND PROGRAM CC CXX RELEASE SANITIZE
+KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER
+GIVEN := $(filter-out $(KNOWN),$(foreach word,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(word)))))
+ifneq ($(and $(GIVEN),$(filter 0,$(MAKELEVEL))),)
+RESEMBLING := $(shell python3 -B tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
+ifneq ($(RESEMBLING),)
+$(error $(RESEMBLING))
+endif
+endif
+
 # BACKEND=simulator or gpu; the default is a GPU if there is one. A command that runs programs says
 # in its first line which it chose, and why.
 ifneq ($(filter $(RUNNING),$(MAKECMDGOALS))$(BACKEND),)
@@ -286,4 +298,4 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@bash tools/unknown.sh $@ "$(LESSONS)" "$(CASES)"
+	@python3 -B tools/unknown.py goal $@ "$(LESSONS)" "$(CASES)"

@@ -283,7 +283,7 @@ LINES
     for goal in clinic-99 check-clinic-99 repaired-99; do
         run as_typed make "$goal"
         assert_failure
-        assert_line "make $goal: there is no such case."
+        assert_line "make $goal: there is no case 99 in the clinic. There are:"
         assert_line "    03_barrier"
         refute_output --partial 08_stream_order
     done

@@ -68,12 +68,37 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 }
 
 @test "a lesson that does not exist: the list of lessons" {
-    for goal in 99 check-99 solution-99 hint-99 nonsense; do
+    for goal in 99 check-99 solution-99 hint99 Check-023; do
         run as_typed make "$goal"
         assert_failure
-        assert_line --partial "make $goal: there is no such command"
-        for lesson in $(lessons); do assert_line --partial "$lesson"; done
+        assert_line --partial "make $goal: there is no lesson "
+        for lesson in $(lessons); do assert_line "    $lesson"; done
     done
+}
+
+@test "a command that make does not know: the nearest ones that it knows" {
+    local words
+    for words in chek-01:check-01 mien:mine bok:book Solution-3:solution-03 clinc-2:clinic-02 \
+        gradeclass:grade-class check:check-01; do
+        run as_typed make "${words%%:*}"
+        assert_failure
+        assert_line --regexp "there is no such command or file. Nearest:.* make ${words#*:}[.,]"
+        refute_line --partial 08_stream_order
+    done
+    run as_typed make nothing-of-the-kind
+    assert_line "make nothing-of-the-kind: there is no such command or file."
+}
+
+@test "a variable that resembles a known one is refused, and any other is left alone" {
+    local words
+    for words in FIEL=my.c:FILE STUDNET=ada:STUDENT file=my.c:FILE HINT=0:HINTS; do
+        run as_typed make list "${words%%:*}"
+        assert_failure
+        assert_line --partial "${words%%=*}= is not a word that make knows here. Nearest: ${words#*:}"
+        refute_line --partial 08_stream_order
+    done
+    run as_typed make list WIDTH=80 CC=gcc PROGRAM="a b"
+    assert_success
 }
 
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
@@ -443,7 +468,7 @@ END
     assert_output --partial "FILE=$ROOT/lessons/none.c: there is no such C file"
     run as_typed make -C lessons no-such
     assert_failure
-    assert_line "make no-such: there is no such command or file. make help lists the commands."
+    assert_line "make no-such: there is no such command or file."
 }
 
 @test "the first build says what it does, the next one nothing" {
