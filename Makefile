@@ -71,6 +71,16 @@ CASE_NUMBERS := $(foreach name,$(CASES),$(sort $(call number,$(name)) $(call sho
 RUNNING := run $(NUMBERS) $(NUMBERS:%=solution-%)
 RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 
+# A student's copy (make handout) has no solutions, and no command that needs them.
+ifeq ($(wildcard solutions),)
+ABSENT := $(firstword $(filter run solution-% repaired-% book docs pages epub pdf test test-all \
+	handout gradescope release new-lesson mutant starters gpu,$(MAKECMDGOALS)))
+ifneq ($(ABSENT),)
+$(error make $(ABSENT): this copy of the workbook has no solutions and no repaired programs, and \
+	its book is already built (book/index.html). make help lists the commands that it has)
+endif
+endif
+
 # FIEL=my.c in place of FILE=my.c would otherwise change nothing, without a word.
 KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
 KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND PROGRAM CC CXX RELEASE SANITIZE
@@ -265,6 +275,18 @@ epub: pages
 	@$(EPUB)
 pdf: pages
 	@$(PDF)
+
+# What leaves this workbook. The book of a student's copy is built apart, without solutions.
+.PHONY: handout gradescope
+handout: pages-for-students
+	@python3 -B tools/packages.py handout build/docs/handout "$(or $(OUT),build/handout)"
+gradescope: $(LESSONS:%=build/starters/%.c)
+	@python3 -B tools/packages.py gradescope "$(or $(OUT),build/gradescope.zip)"
+.PHONY: pages-for-students
+pages-for-students: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
+	@echo "Building the students' book, which shows no solution: some minutes."
+	@$(BOOK_LOCK) BOOK_HANDOUT=1 $(SPHINX) -d build/docs/handout-doctrees -E docs \
+		build/docs/handout
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)

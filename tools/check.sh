@@ -34,5 +34,6 @@ flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$nam
 rm -f "$tries"
 progress passed
 [[ $name != clinic/* ]] ||
-    echo "Case $number is repaired. make repaired-$number runs the book's repair."
+    echo "Case $number is repaired.$([ ! -d solutions ] ||
+        echo " make repaired-$number runs the book's repair.")"
 rm -f "build/hints/$name"

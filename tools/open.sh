@@ -9,7 +9,9 @@ set -u
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '[^-;][^;]*' "$@"
 cd "${0%/*}/.." || exit 1
-case $1 in */*) page=$PWD/$1 ;; *) page=$PWD/build/docs/html/$1.html ;; esac
+book=build/docs/html
+[ ! -d book ] || book=book   # a student's copy has it built
+case $1 in */*) page=$PWD/$1 ;; *) page=$PWD/$book/$1.html ;; esac
 [ -e "$page" ] || { echo "The book is not built. make book builds and opens it."; exit 1; }
 echo "Open: $page"
 if [ -z "${OPEN+set}" ]; then

@@ -6,7 +6,8 @@
 #   progress.sh grade FILE         notes the points of every lesson of a grade.json
 #   progress.sh write FILE         writes all that was noted as a script, which the page loads
 #
-# After each note the script of the book in build/docs/html is written, if the book is there.
+# After each note the script of the book is written, if the book is there: in build/docs/html, or in
+# book, where a student's copy has it.
 #
 # One file for each lesson, build/progress/NAME, so that checks at the same time do not disturb each
 # other. WORKBOOK_PROGRESS=none notes nothing: so the tests leave a reader's progress alone.
@@ -43,6 +44,7 @@ write() { # write FILE
 }
 
 book=build/docs/html/_static
+[ ! -d book ] || book=book/_static
 case ${1:-} in
 write) write "$2"; exit ;;
 grade)

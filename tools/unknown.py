@@ -1,7 +1,7 @@
 """What make prints for a word that it does not know, with the nearest known ones.
 
     unknown.py goal GOAL "NN_LESSON..." "NN_CASE..."
-    unknown.py variables "NAME..." "KNOWN..."    a line for the first NAME= that resembles a known one
+    unknown.py variables "NAME..." "KNOWN..."    a line for a NAME= that resembles a known one
 
 The known commands are those in the lines of `make help`: the Makefile's lines that begin with ##.
 """

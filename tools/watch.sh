@@ -105,9 +105,9 @@ show() { # show NAME: the report of the last check of that lesson
 passed() { printf '%s passes. (%d of %d)\n' "$1" "${#passes[@]}" "${#lessons[@]}"; }
 
 next() { # next NAME: that lesson is at work now
-    local page=build/docs/html/$1.html
+    local page=docs/$1.rst built
     current=$1
-    [ -e "$page" ] || page=docs/$1.rst
+    for built in {book,build/docs/html}/"$1.html"; do [ ! -e "$built" ] || page=$built; done
     printf '\nNext: lessons/%s.c   page: %s   run: make %s   (%d of %d pass)\n' \
         "$1" "$page" "${1%%_*}" "${#passes[@]}" "${#lessons[@]}"
 }
@@ -128,7 +128,7 @@ go_on() {
     done
     printf '\nEvery lesson passes.\n'
     printf 'Next: the clinic, eleven broken programs that follow real bug reports. Begin with '
-    printf 'make clinic-01.\nIts pages: docs/clinic, or "Clinic" in the book (make book).\n'
+    printf 'make clinic-01.\nIts pages: docs/clinic, or "Clinic" in the book.\n'
     exit 0
 }
 

@@ -143,7 +143,8 @@ def shown_errors(errors):
 def see(check, run):
     """Where to look, as (label, text)."""
     lesson = "/" not in check.name
-    page = ROOT / "build/docs/html" / f"{check.name}.html"
+    book = ROOT / ("book" if (ROOT / "book").is_dir() else "build/docs/html")
+    page = book / f"{check.name}.html"
     built = page.exists()
     lines = [("See it yourself", run.command)]
     if lesson and re.match(r"(SIM_\S+ )*make \d", run.command):

@@ -1,9 +1,6 @@
 #!/usr/bin/env bash
-# Gradescope runs this once, as root, to make the image. The zip file that you upload has this file,
-# run_autograder, and the workbook in the folder workbook:
-#
-#   cp docs/course/gradescope/* /tmp/autograder && cp -r . /tmp/autograder/workbook
-#   cd /tmp/autograder && rm -rf workbook/build && zip -r ../autograder.zip .
+# Gradescope runs this once, as root, to make the image. `make gradescope OUT=autograder.zip` makes
+# the zip file that you upload: this file, run_autograder, and in the folder workbook what grades.
 if [ $# != 0 ]; then
     echo "setup.sh takes no words." >&2
     exit 2
@@ -11,8 +8,7 @@ fi
 set -e
 apt-get update
 apt-get install -y --no-install-recommends ca-certificates make
-# Installs what else is missing, and builds the simulated device. Then no one but root can enter the
-# workbook, and there are no solutions to be found.
+# Installs what else is missing, and builds the simulated device. Then only root can enter the
+# workbook, which has no solutions.
 make -C /autograder/source/workbook grade ONLY=01 OUT=/tmp/first
-rm -rf /autograder/source/workbook/solutions /autograder/source/workbook/.git
 chmod 700 /autograder/source/workbook

@@ -29,7 +29,7 @@ from . import simulated_device
 from .manifest import lessons, manifest
 from .page import in_html
 from .rungs import RUNGS, TABLE
-from .runs import sources_of_text, text_of, variant
+from .runs import HANDOUT, sources_of_text, text_of, variant
 from .sources import LISTED_TOO
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -67,6 +67,8 @@ class PoolBench(SphinxDirective):
         for file in SCRIPTS.glob("*.txt"):
             self.env.note_dependency(str(file))
         self.env.note_dependency(str(ROOT / TABLE))
+        if HANDOUT:  # its module holds the solutions
+            return self.parse_content_to_nodes()
         rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
         scripts = escape(json.dumps(ready_scripts()))
         otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
@@ -188,6 +190,8 @@ def form(lesson):
 class RunHere(SphinxDirective):
     def run(self):
         lesson = self.env.docname
+        if HANDOUT:
+            return []
         if not simulated_device.has(f"solutions/{lesson}"):
             raise self.error(f"docs/live/live.wasm has no program of {lesson}: make live")
         for program in mutants_of(lesson):
@@ -225,7 +229,7 @@ def add_scripts(app, pagename, templatename, context, doctree):
 
 def write_scripts(app):
     """Before the pages, whose addresses of scripts have their checksums."""
-    if app.builder.name != "html":
+    if app.builder.name != "html" or HANDOUT:
         return
     folder = Path(app.outdir) / "_static"
     (folder / "sources").mkdir(parents=True, exist_ok=True)

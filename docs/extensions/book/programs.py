@@ -49,6 +49,7 @@ from sphinx.util import parselinenos
 from .page import BookDirective, block, indent
 from .runs import (
     ENVIRONMENT,
+    HANDOUT,
     LIBRARY,
     ROOT,
     BookError,
@@ -61,6 +62,7 @@ from .runs import (
     recording_of,
     run_program,
     sources_of,
+    withheld,
 )
 
 
@@ -182,6 +184,8 @@ class Snippet(BookDirective):
 
 class Excerpt(LiteralInclude):
     def run(self):
+        if withheld(self.arguments[0]):
+            return []
         lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
         if lesson:
             name = lesson[1]
@@ -220,11 +224,24 @@ class JournalRun(BookDirective):
         )
 
 
+class withheld_difference(nodes.General, nodes.Element):
+    """Stands for a difference in a student's copy, until its fold disappears with it."""
+
+
+def drop_withheld(app, doctree):
+    for node in list(doctree.findall(withheld_difference)):
+        while node.parent is not doctree and node.get("design_component") != "dropdown":
+            node = node.parent
+        node.parent.remove(node)
+
+
 class SolutionDifference(LiteralInclude):
     """literalinclude with :diff:, whose first two lines name the files from the top."""
 
     def run(self):
         name = self.arguments[0]
+        if HANDOUT:
+            return [withheld_difference()]
         before, after = f"lessons/{name}.c", f"solutions/{name}.c"
         if name.startswith("repairs/"):
             variants, before = sources_of(name)
@@ -377,4 +394,5 @@ class RecordedTables(BookDirective):
 def setup(app):
     if not (ROOT / LIBRARY).exists():
         raise BookError(f"{LIBRARY} is not there. Type: make docs")
+    app.connect("doctree-read", drop_withheld)
     app.connect("env-before-read-docs", compile_named)

@@ -53,6 +53,15 @@ TO_COMPILE = []  # the files that compile_named builds
 COMPILED = set()  # the programs that it has built
 
 
+# The book of a student's copy (make handout) has no solution, nor what is made of one.
+HANDOUT = "BOOK_HANDOUT" in os.environ
+
+
+def withheld(program):
+    """Whether the book that is being built does not show this program or file."""
+    return HANDOUT and re.search(r"\b(solutions|mutants|repairs)/|/variants\.txt", program)
+
+
 def script_of(file):
     """A Python file of the tests as a module, which is in no package."""
     spec = spec_from_file_location(f"workbook_{Path(file).stem}", ROOT / file)

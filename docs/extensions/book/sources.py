@@ -32,7 +32,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from .page import BookDirective
-from .runs import ROOT, BookError, sources_of_text, text_of
+from .runs import ROOT, BookError, sources_of_text, text_of, withheld
 
 # Every program that a page may name, but for the mutants, and every recording.
 LISTED = (
@@ -63,7 +63,7 @@ def named_mutants():
 def listed():
     """The files that have a listing."""
     files = {file.relative_to(ROOT).as_posix() for each in LISTED for file in ROOT.glob(each)}
-    return files | named_mutants() | LISTED_TOO
+    return {file for file in files | named_mutants() | LISTED_TOO if not withheld(file)}
 
 
 def listing(file):

@@ -34,7 +34,7 @@ from .predict import parse_run
 from .printed import piece_of
 from .run_steps import SCRIPT, read
 from .rungs import TABLE
-from .runs import BookError, run_program
+from .runs import BookError, run_program, withheld
 
 MODULES = (asked, run_steps, chosen, rungs)
 
@@ -175,9 +175,12 @@ class Stepper(BookDirective):
             if not runs:
                 has = ["rows"] if data["rows"] else []
                 has += ["report"] if any("report" in step for step in data["steps"]) else []
-            runs.append([label, *self.keep(data)])
-            asked["script"] = runs[-1][1]
+            shown = not withheld(asked["run"][0])
+            runs += [[label, *self.keep(data)]] if shown else []
+            asked["script"] = runs[-1][1] if shown else f"withheld: {words}"
             self.env.temp_data.setdefault("stepper runs", []).append(asked)
+        if not runs:
+            return []
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
         about = f'data-part="{escape(part)}" data-has="{" ".join(has)}"'
         about += f' data-runs="{escape(json.dumps(runs))}"'

@@ -77,7 +77,7 @@ static int asked_send(size_t count)
 static void asked_send_right(const struct parcel *parcel)
 {
     union control_message control;
-    struct iovec part = {(void *)parcel, sizeof *parcel};
+    struct iovec sent = {(void *)parcel, sizeof *parcel};
     struct msghdr message;
     memset(&control, 0, sizeof control);
     memset(&message, 0, sizeof message);
@@ -85,7 +85,7 @@ static void asked_send_right(const struct parcel *parcel)
     control.head.cmsg_type = SCM_RIGHTS;
     control.head.cmsg_len = sizeof(struct cmsghdr) + sizeof(int);
     memcpy(&control.head + 1, &parcel->descriptor, sizeof(int));
-    message.msg_iov = &part;
+    message.msg_iov = &sent;
     message.msg_iovlen = 1;
     message.msg_control = &control;
     message.msg_controllen = sizeof control;

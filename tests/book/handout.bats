@@ -1,0 +1,192 @@
+#!/usr/bin/env bats
+# What students get (make handout) and what a grading server gets (make gradescope): that they work,
+# and that nothing in them has a line of a solution.
+
+# bats file_tags=long
+load ../suite
+
+setup_file() {
+    export COPY=$BATS_FILE_TMPDIR/copy
+    as_typed make handout OUT="$COPY" >"$BATS_FILE_TMPDIR/made" 2>&1 || {
+        cat "$BATS_FILE_TMPDIR/made" >&3
+        return 1
+    }
+    cp -a "$COPY" "$BATS_FILE_TMPDIR/fresh" # before commands build anything in it
+    mkdir "$COPY/build"
+    copy_built "$COPY"
+}
+
+setup() { cd "$COPY" || return 1; }
+
+# secret_programs: the programs that students may not see
+secret_programs() {
+    (
+        cd "$ROOT" || return 1
+        basename -as _wrong.c docs/clinic/*_wrong.c | sed 's|.*|build/repairs/&.c|' |
+            xargs make -s BACKEND=simulator
+        ls "$ROOT"/solutions/*.c "$ROOT"/build/repairs/*.c
+    )
+}
+
+# search FOLDER: lines of solutions in it
+search() {
+    local programs
+    mapfile -t programs < <(secret_programs)
+    [ "${#programs[@]}" -ge 33 ] || complain "Only ${#programs[@]} programs are secret."
+    run python3 -B "$ROOT/tests/book/leaks.py" "$1" "${programs[@]}"
+}
+
+@test "no file of a student's copy has a line that only a solution or a repair has" {
+    search "$BATS_FILE_TMPDIR/fresh"
+    assert_success
+    assert_line --regexp '^[5-9][0-9]{2} files, [2-9][0-9]{2} lines, 0 found$'
+    run find "$BATS_FILE_TMPDIR/fresh" -name .git -o -name solutions -o -name '*_right.c' -o \
+        -name '*.patch' -o -name variants.txt -o -name mutants -o -name '*.wasm'
+    assert_output ""
+}
+
+@test "the search finds a solution's line in each kind of file" {
+    local place=$BATS_TEST_TMPDIR/place line kind
+    line=$(grep -m 1 -oE 'CHECK\(launch_fill\(.*' "$ROOT/solutions/01_first_allocation.c")
+    python3 -B - "$place" "$ROOT/solutions/08_stream_order.c" <<'PY'
+import base64, bz2, gzip, html, json, lzma, sys, zipfile, zlib
+from pathlib import Path
+place, text = Path(sys.argv[1]), Path(sys.argv[2]).read_text()
+place.mkdir()
+def put(name, data):
+    (place / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+put("text.c", text)
+put("diff.txt", "".join(f"+{line}\n" for line in text.splitlines()))
+put("marked.html", "".join(
+    f'<a href="#">{number}</a><b>{html.escape(line[:9])}</b>{html.escape(line[9:])}\n'
+    for number, line in enumerate(text.splitlines())))
+put("attribute.html", f'<div data-runs="{html.escape(json.dumps([text]))}"></div>')
+put("script.js", f"window.runs = {json.dumps(text)};")
+put("journal.jsonl", json.dumps({"source": text}))
+put("archive.gz", gzip.compress(text.encode()))
+put("archive.bz2", bz2.compress(text.encode()))
+put("archive.xz", lzma.compress(text.encode()))
+put("inline.svg", b"<img src='data:text/plain;base64," + base64.b64encode(text.encode()) + b"'>")
+put("print.pdf", b"%PDF stream\n" + zlib.compress(text.encode()) + b"\nendstream")
+with zipfile.ZipFile(place / "book.epub", "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("page.xhtml", html.escape(text))
+PY
+    search "$place"
+    assert_failure
+    for kind in "$place"/*; do
+        assert_line --regexp "^${kind//./\\.}: .*cudaStreamWaitEvent"
+    done
+}
+
+@test "the students' book says what it teaches, and shows no solution, mistake or empty fold" {
+    run grep -rlE 'What the solution changes|>Our repair<' book
+    assert_output ""
+    run find book -path '*/solutions/*' -o -path '*/mutants/*' -o -path '*_right.*'
+    assert_output ""
+    assert_file_exists book/listings/lessons/08_stream_order.html
+    run grep -c 'class="stepper' book/08_stream_order.html
+    assert_output 1
+    assert_equal "$(grep -oE '"the starter"|&quot;the solution&quot;' book/08_stream_order.html |
+        grep -c solution)" 0
+    assert_equal "$(find book -name '08_stream_order.html' | wc -l)" 2
+}
+
+@test "a student's commands work in the copy" {
+    local command
+    run as_typed make 01 BACKEND=simulator
+    assert_failure
+    assert_line --partial "synchronized     42 in 0 of 2097152 elements"
+    run as_typed make check-01
+    assert_failure
+    assert_line --partial "The page: book/01_first_allocation.html"
+    run as_typed make hint-01
+    assert_line "Hint 1 of 3 for lesson 01:"
+    run as_typed make picture-01 OPEN= BACKEND=simulator
+    assert_success
+    assert_file_exists build/pictures/01_first_allocation.html
+    run as_typed make clinic-03 BACKEND=simulator
+    assert_line --partial "hazard: "
+    run as_typed make grade ONLY=1 OUT="$BATS_TEST_TMPDIR/grade"
+    assert_success
+    assert_line --regexp '^points +0 of +6 '
+    run as_typed timeout 20 make watch
+    assert_line --partial "page: book/01_first_allocation.html"
+    run as_typed make mine FILE=lessons/01_first_allocation.c
+    assert_line --partial "synchronized     42 in 0 of 2097152 elements"
+    cp "$ROOT/solutions/01_first_allocation.c" lessons
+    run as_typed make check-01
+    assert_success
+    cp "$BATS_FILE_TMPDIR/fresh/lessons/01_first_allocation.c" lessons
+}
+
+@test "a case of the clinic is judged in the copy, which has no repair to run" {
+    local repair
+    repair=$(secret_programs | grep -m 1 03_barrier)
+    run as_typed make check-clinic-03 FILE="$repair"
+    assert_success
+    assert_line "Case 03 is repaired."
+}
+
+@test "what the copy lacks is said in a sentence, and is not in its help" {
+    local goal
+    for goal in run solution-04 solution-4 repaired-03 book docs test; do
+        run as_typed make "$goal"
+        assert_failure 2
+        assert_line --partial "make $goal: this copy of the workbook has no solutions"
+        assert_equal "${#lines[@]}" 1
+    done
+    run as_typed make help
+    refute_output --regexp 'solution|repaired|make (run|book|test|gpu)|grade-class'
+    for goal in 01 check-01 hint-01 picture-01 watch clinic-03 mine grade; do
+        assert_output --regexp "make $goal "
+    done
+}
+
+@test "each command in the README of the copy is one that it has" {
+    local command commands
+    mapfile -t commands < <(grep -oE '`make [a-z0-9-]+|^\$ make [a-z0-9-]+' README.md |
+        sed 's/.*make //' | grep -vE '^(solution-04|repaired-03)$' | sort -u)
+    [ "${#commands[@]}" -ge 9 ]
+    for command in "${commands[@]}"; do
+        run as_typed make -n "$command" FILE=lessons/01_first_allocation.c
+        assert_success
+    done
+}
+
+@test "OUT: a zip file has the same files, and a folder with other files stays as it is" {
+    local zip=$BATS_TEST_TMPDIR/students.zip other=$BATS_TEST_TMPDIR/other
+    cd "$ROOT" || return 1
+    run as_typed python3 -B tools/packages.py handout build/docs/handout "$zip"
+    assert_success
+    (cd "$BATS_TEST_TMPDIR" && unzip -q "$zip")
+    run diff -r "$BATS_TEST_TMPDIR/students" "$BATS_FILE_TMPDIR/fresh"
+    assert_success
+    mkdir "$other"
+    echo mine >"$other/notes"
+    run as_typed python3 -B tools/packages.py handout build/docs/handout "$other"
+    assert_failure 1
+    assert_output --partial "OUT=$other: this folder has other files in it"
+    assert_equal "$(ls "$other")" notes
+}
+
+@test "a lesson that was edited here is handed out as it is delivered" {
+    run cmp "$BATS_FILE_TMPDIR/fresh/lessons/06_trim.c" "$ROOT/build/starters/06_trim.c"
+    assert_success
+}
+
+@test "make gradescope: the archive has its scripts and what grades, and no solution" {
+    local zip=$BATS_TEST_TMPDIR/autograder.zip
+    cd "$ROOT" || return 1
+    run as_typed make gradescope OUT="$zip"
+    assert_success
+    mkdir "$BATS_TEST_TMPDIR/source"
+    (cd "$BATS_TEST_TMPDIR/source" && unzip -q "$zip")
+    run ls "$BATS_TEST_TMPDIR/source"
+    assert_output "run_autograder"$'\n'"setup.sh"$'\n'"workbook"
+    assert [ -x "$BATS_TEST_TMPDIR/source/run_autograder" ]
+    search "$BATS_TEST_TMPDIR/source"
+    assert_success
+    run as_typed make gradescope OUT="$BATS_TEST_TMPDIR/folder"
+    assert_failure
+    assert_line --partial "Gradescope takes a zip file"
+}

@@ -1,0 +1,114 @@
+"""Searches what students get for lines that only a solution or a repaired program has.
+
+    leaks.py FOLDER-OR-FILE PROGRAM.c...      FILE: a program that students may not see
+
+Each file is read as it is, as HTML without its tags, and as JavaScript and JSON with their strings
+unescaped. Archives and compressed files are read, too, and what is in base64. A line is compared
+without its blanks. One that stands in a starter, a header, a page's source or a public program
+counts as public. Exit status: 0, or 1 with "FILE: LINE" for each that was found.
+"""
+
+import base64
+import bz2
+import gzip
+import html
+import io
+import lzma
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLIC = ("lessons/*.h", "lessons/*.cu", "build/starters/*.c", "simulator/*.h", "simulator/**/*.h")
+PUBLIC += ("docs/**/*.rst", "docs/programs/*.*", "docs/clinic/*_wrong.c", "docs/live/scripts/*")
+PUBLIC += ("simulator/[!t]*/**/*.c", "docs/extensions/**/*.c", "docs/_static/*.js")
+BLANKS = re.compile(r"[^\S\n]+")
+ESCAPES = {"n": "\n", "t": " ", "r": "", "/": "/", '"': '"', "'": "'", "\\": "\\", "b": "", "f": ""}
+
+
+def without_blanks(text):
+    return BLANKS.sub("", text)
+
+
+def secret_lines(programs):
+    """The lines, without blanks, of which each is in no public text."""
+    public = "\n".join(
+        without_blanks(file.read_text(encoding="utf-8"))
+        for pattern in PUBLIC
+        for file in ROOT.glob(pattern)
+    )
+    lines = {
+        without_blanks(line)
+        for program in programs
+        for line in Path(program).read_text(encoding="utf-8").splitlines()
+    }
+    return sorted(line for line in lines if len(line) > 5 and line not in public)
+
+
+def unescaped(text):
+    """The text with the escapes of JavaScript's and JSON's strings replaced."""
+
+    def character(found):
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) > 1 else ESCAPES.get(code, code)
+
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", character, text)
+
+
+def inside(data):
+    """What is packed in some bytes: the files of an archive, or what was compressed."""
+    if data[:4] == b"PK\3\4":
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        return [archive.read(name) for name in archive.namelist()]
+    for magic, unpack in (
+        (b"\x1f\x8b", gzip.decompress),
+        (b"BZh", bz2.decompress),
+        (b"\xfd7zXZ", lzma.decompress),
+    ):
+        if data.startswith(magic):
+            return [unpack(data)]
+    found = [base64.b64decode(text + b"==") for text in re.findall(rb"base64,([\w+/]{40,})", data)]
+    for place in re.finditer(rb"stream\r?\n(?=x[\x01\x5e\x9c\xda])", data):  # a PDF
+        found.append(zlib.decompressobj().decompress(data[place.end() :]))
+    return found
+
+
+def views(data):
+    """The texts that a reader, or a reader's script, finds in some bytes."""
+    text = data.decode("utf-8", "replace")
+    plain = html.unescape(text)
+    yield text
+    yield unescaped(text)
+    yield unescaped(plain)
+    yield html.unescape(re.sub(r"<[^<>]*>", "", text))
+    for part in inside(data):
+        yield from views(part)
+
+
+def main(where, *programs):
+    secrets = secret_lines(programs)
+    if not secrets:
+        sys.exit("leaks.py: no line of these programs is secret, so nothing can be found.")
+    where, count, found = Path(where), 0, []
+    with tempfile.TemporaryDirectory() as work:
+        wanted = Path(work, "wanted")
+        wanted.write_text("\n".join(secrets) + "\n", encoding="utf-8")
+        for file in sorted(where.rglob("*")) if where.is_dir() else [where]:
+            if not file.is_file():
+                continue
+            count += 1
+            text = without_blanks("\n".join(set(views(file.read_bytes()))))
+            done = subprocess.run(
+                ["grep", "-aFof", wanted], input=text.encode(), capture_output=True, check=False
+            )
+            found += sorted({f"{file}: {line}" for line in done.stdout.decode().splitlines()})
+    print("\n".join([*found, f"{count} files, {len(secrets)} lines, {len(found)} found"]))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,245 @@
+"""Makes what leaves this workbook, for students, for a grading server and for the public.
+
+    packages.py handout BOOK OUT       a student's copy, without solutions; BOOK is its built book,
+                                       OUT a folder or a .zip file
+    packages.py gradescope OUT.zip     the archive that Gradescope makes its image from
+    packages.py release DOCS HANDOUT-BOOK OUT
+                                       the book, a student's copy, and their checksums; DOCS has the
+                                       pages, the EPUB and the PDF
+
+The same files make the same bytes: names are sorted, and the only time is the last commit's.
+Exit status: 0, or 1 with a sentence on stderr.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NAME = "cuda-memory-pools"
+
+# What checks and grades a file. "*" stands for a part of a name, "?" for one character, and "/" at
+# the end of a pattern for all that is in the folder.
+GRADER = """
+    Makefile LICENSE compile_flags.txt .gitignore .gitattributes
+    lessons/Makefile lessons/*.h lessons/*.cu lessons/traces/
+    simulator/*.* simulator/api/ simulator/base/ simulator/check/ simulator/graph/ simulator/ipc/
+    simulator/mem/ simulator/os/ simulator/ptx/ simulator/run/ simulator/sched/
+    tests/build.mk tests/grading/check.py tests/grading/grade.py tests/grading/judge.py
+    tests/grading/lessons.py tests/grading/manifest.py tests/grading/report.py tests/grading/*sh
+    tests/grading/*.h tests/grading/busy.c tests/grading/imports.txt
+    tests/grading/machine.sed tests/grading/class/
+    tests/lessons/*/manifest.ini tests/lessons/*/check.py tests/lessons/*/rules.bats
+    tests/lessons/*/*.h tests/lessons/*/expected/ tests/lessons/clinic/*/manifest.ini
+    tests/lessons/clinic/*/check.py tests/lessons/clinic/*/rules.bats
+    docs/recorded/clinic.txt
+    tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
+    tools/unknown.py tools/line_end.txt tools/cuda-headers.txt tools/live_programs.sh
+"""
+# What a student has besides: hints, pictures, the clinic, programs of one's own.
+STUDENT = """
+    .clang-format .editorconfig
+    docs/??_*.rst docs/clinic/*.rst docs/clinic/*_wrong.c docs/extensions/ docs/_static/
+    docs/programs/brighten.cu
+    tools/hint.sh tools/watch.sh tools/open.sh tools/picture.sh tools/mine.sh tools/on_gpu.sh
+    tools/nvcc.txt
+"""
+# Commands that need what a student's copy lacks are not in its help.
+HELP_GROUPS = ("LESSONS", "CLINIC", "YOUR CODE", "TEACHING", "WORDS")
+LACKING = r"solution-|make run|repaired-|grade-class|CLASS=|new-lesson|make mutant"
+
+
+class Wrong(SystemExit):
+    pass
+
+
+def wrong(text):
+    raise Wrong(f"{text}")
+
+
+def files_here():
+    """Every file of the repository, by its path from the top; without git, all but build/."""
+    if (ROOT / ".git").exists():
+        done = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode == 0:
+            names = sorted(set(filter(None, done.stdout.split("\0"))))
+            return [name for name in names if (ROOT / name).is_file()]
+    names = (path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file())
+    return sorted(name for name in names if not name.startswith(("build/", ".git/")))
+
+
+def chosen(patterns):
+    """The files that a text of patterns names. One that names nothing is an error."""
+    here, found = files_here(), set()
+    for pattern in patterns.split():
+        names = re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+        names += "" if pattern.endswith("/") else "$"
+        some = {name for name in here if re.match(names, name)}
+        if not some:
+            wrong(f"tools/packages.py names {pattern}, and there is no such file.")
+        found |= some
+    return found
+
+
+def lessons():
+    return sorted(path.name for path in (ROOT / "tests/lessons").glob("[0-9]*_*"))
+
+
+def grader():
+    """{name: bytes} of what checks and grades."""
+    found = {name: (ROOT / name).read_bytes() for name in chosen(GRADER)}
+    for lesson in lessons():  # as it is delivered, whatever someone has made of it here
+        starter = ROOT / f"build/starters/{lesson}.c"
+        found[f"lessons/{lesson}.c"] = starter.read_bytes()
+    return found
+
+
+def student(book):
+    """{name: bytes} of a student's copy."""
+    found = grader() | {name: (ROOT / name).read_bytes() for name in chosen(STUDENT)}
+    found["Makefile"] = without_lacking(found["Makefile"].decode()).encode()
+    found["README.md"] = (ROOT / "docs/course/handout.md").read_bytes()
+    return found | {f"book/{name}": data for name, data in tree(book).items()}
+
+
+def without_lacking(makefile):
+    """The Makefile, whose help has only the commands that a student's copy has."""
+    kept, group = [], ""
+    for line in makefile.splitlines():
+        if line.startswith("##"):
+            group = line[3:16].strip() or group
+            line = re.sub(r"; make repaired-\d\d: .*", "", line)
+            if group not in HELP_GROUPS or re.search(LACKING, line):
+                continue
+        kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def tree(folder):
+    """{name: bytes} of a built book, without what Sphinx keeps for itself."""
+    folder = Path(folder)
+    if not (folder / "index.html").exists():
+        wrong(f"{folder} has no built book.")
+    names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return {
+        name: (folder / name).read_bytes()
+        for name in sorted(names)
+        if not name.startswith(("_sources/", ".doctrees/")) and name != ".buildinfo"
+    }
+
+
+# ---- writing ----
+
+
+def commit_time():
+    """The time of the last commit; of a copy without git, that of CHANGES.md."""
+    told = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if told.isdecimal():
+        return int(told)
+    done = subprocess.run(
+        ["git", "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode == 0 and done.stdout.strip().isdecimal():
+        return int(done.stdout)
+    return int((ROOT / "CHANGES.md").stat().st_mtime)
+
+
+def mode_of(name, data):
+    return 0o755 if data.startswith(b"#!") else 0o644
+
+
+def write_zip(files, out):
+    """A zip file with these files, sorted; its bytes depend on nothing else but the commit."""
+    moment = time.gmtime(max(commit_time(), 315532800))[:6]  # a zip file begins with 1980
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = out.with_name(f"{out.name}.{os.getpid()}")
+    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, moment)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (stat.S_IFREG | mode_of(name, files[name])) << 16
+            archive.writestr(entry, files[name])
+    new.replace(out)
+
+
+def write_folder(files, out):
+    """A folder with these files. One that was made so before is replaced; another one is not."""
+    mark = out / "README.md"
+    if out.is_dir() and any(out.iterdir()):
+        if not mark.exists() or mark.read_bytes() != files["README.md"]:
+            wrong(
+                f"OUT={out}: this folder has other files in it, which stay as they are. Name a new "
+                "folder, or a file that ends with .zip."
+            )
+    elif out.exists() and not out.is_dir():
+        wrong(f"OUT={out} is a file. Name a new folder, or a file that ends with .zip.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    for name, data in sorted(files.items()):
+        path = new / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        path.chmod(mode_of(name, data))
+        os.utime(path, (commit_time(), commit_time()))
+    new.chmod(0o755)
+    if out.exists():
+        shutil.rmtree(out)
+    new.rename(out)
+
+
+def write(files, out):
+    if out.suffix == ".zip":
+        write_zip({f"{out.stem}/{name}": data for name, data in files.items()}, out)
+    else:
+        write_folder(files, out)
+    print(f"{out}: {len(files)} files, {sum(map(len, files.values())) / 1e6:.1f} MB")
+
+
+def handout(book, out):
+    write(student(book), Path(out))
+
+
+def gradescope(out):
+    out = Path(out)
+    if out.suffix != ".zip":
+        wrong(f"OUT={out}: Gradescope takes a zip file, so give a name that ends with .zip.")
+    files = {f"workbook/{name}": data for name, data in grader().items()}
+    for name in ("setup.sh", "run_autograder"):
+        files[name] = (ROOT / "docs/course/gradescope" / name).read_bytes()
+    write_zip(files, out)
+    print(f"{out}: upload it as the assignment's autograder.")
+
+
+def checksums(folder):
+    """SHA256SUMS of every file in a folder, as sha256sum -c reads it."""
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return "".join(
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name.as_posix()}\n"
+        for name in names
+        if name.as_posix() != "SHA256SUMS"
+    )
+
+
+def main(what="", *words):
+    os.chdir(os.environ.get("CALLED_FROM") or ROOT)
+    commands = {"handout": handout, "gradescope": gradescope}
+    if what not in commands:
+        wrong("packages.py: the first word must be " + " or ".join(commands))
+    commands[what](*words)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
