@@ -152,6 +152,55 @@ C
     assert_output --partial "hazard: read not ordered after a write. total"
 }
 
+# bats test_tags=long
+@test "the job for a CI passes with the repaired program and fails with the broken one" {
+    local job=$ROOT/docs/programs/ci.yml form
+    git -C "$ROOT" rev-parse --git-dir >/dev/null 2>&1 || skip "the workbook is no git repository"
+    # The lines below "run: |", and the words of "env:".
+    awk '/^ *run: \|$/ { match($0, /^ */); deep = RLENGTH + 2; print "# step"; next }
+        deep && match($0, /^ */) && RLENGTH >= deep { print substr($0, deep + 1); next }
+        { deep = 0 }' "$job" >steps
+    assert_equal "$(grep -c '^# step' steps)" 2
+    assert_equal "$(sed -nE '/^env:/,/^jobs:/s/^  ([A-Z]+): .*/\1/p' "$job" | xargs)" \
+        "WORKBOOK PROGRAM"
+    for form in right wrong; do
+        mkdir -p "runner/$form/temp"
+        cp "$ROOT/docs/programs/your_program_$form.c" "runner/$form/your_program.c"
+        run as_typed WORKBOOK="file://$ROOT" PROGRAM=your_program.c \
+            RUNNER_TEMP="$BATS_FILE_TMPDIR/runner/$form/temp" \
+            bash -c "cd 'runner/$form' && bash -e ../../steps"
+        if [ $form = right ]; then
+            assert_success
+            assert_equal "$(grep -c '^the sum is ' <<<"$output")" 3
+        else
+            assert_failure
+            assert_line --partial "hazard: read not ordered after a write. total"
+        fi
+        rm -rf "runner/$form"
+    done
+}
+
+@test "make mine refuses a program with CUDA 12 or a static runtime as the page says" {
+    local library
+    for library in libcudart.so.12 libother.so.1; do
+        gcc -shared -x c -Wl,-soname,$library -o $library - \
+            <<<'int cudaFree(void *p) { return !p; }'
+        gcc -x c - -x none $library -o "with_$library" \
+            <<<'int cudaFree(void *); int main(void) { return cudaFree(0); }'
+        run as_typed make -C "$ROOT" mine FILE="$PWD/with_$library"
+        assert_failure
+        case $library in
+        *12) said="is linked with libcudart.so.12" ;;
+        *) said="does not load libcudart.so.13, so no simulated device can take its place" ;;
+        esac
+        output=$(tr '\n' ' ' <<<"$output")
+        assert_output --partial "make mine: $PWD/with_$library $said"
+        tr -s '\n ' ' ' <"$ROOT/docs/your_program.rst" | grep -qF "\`\`./your_program $said\`\`" ||
+            complain "The page does not say: $said"
+    done
+    finish
+}
+
 @test "the table's rows add up" {
     run awk '
         /^ *\* - / { name = $0; n = 0 }
