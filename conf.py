@@ -1,9 +1,10 @@
 # The book's settings. Its sources are in docs/, what it needs is in tools/requirements.txt, and
 # `make docs` builds it.
 #
-# A book that is published has two addresses, which the environment gives: BOOK_ADDRESS, where its
-# pages will be, and BOOK_REPOSITORY, where its sources are (BOOK_BRANCH, else main). Without them
-# the pages have no links to sources, no preview card and no list for search engines.
+# A book that is published has two addresses, which stand in CITATION.cff: url, where its pages will
+# be, and repository-code, where its sources are. BOOK_ADDRESS and BOOK_REPOSITORY in the
+# environment (with BOOK_BRANCH, else main) replace them. Without addresses the pages have no links
+# to sources, no preview card and no list for search engines.
 import gc
 import os
 import sys
@@ -17,17 +18,20 @@ gc.disable()
 sys.dont_write_bytecode = True  # nothing is made outside build/
 sys.path.insert(0, str(Path(__file__).parent / "docs/extensions"))
 
-address = os.environ.get("BOOK_ADDRESS", "")
-repository = os.environ.get("BOOK_REPOSITORY", "")
+from workbook.manifest import cited  # noqa: E402
+
+address = os.environ.get("BOOK_ADDRESS", cited("url"))
+repository = os.environ.get("BOOK_REPOSITORY", cited("repository-code"))
 for name, value in (("BOOK_ADDRESS", address), ("BOOK_REPOSITORY", repository)):
     if value and not value.startswith(("https://", "http://")):
         raise ConfigError(
-            f'{name} is "{value}"; it must begin with https:// or http://, or be unset.'
+            f'{name} is "{value}"; it must begin with https:// or http://, or be unset. '
+            "CITATION.cff has its value where the environment has none."
         )
 
 project = "CUDA memory pools"
 author = "the workbook's authors"
-version = "1"
+version = cited("version")
 language = "en"
 extensions = ["sphinx_copybutton", "sphinx_design"]
 extensions += ["book"]

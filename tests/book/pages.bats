@@ -22,6 +22,27 @@ load ../suite
         miss "Type: python3 tests/grading/manifest.py readme"
 }
 
+@test "README.md links to the addresses that CITATION.cff has" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    assert_equal "$(sed '1,/^<!-- the addresses/d; /^<!-- end of the addresses/,$d' README.md)" \
+        "$(python3 -B tests/grading/manifest.py addresses)"
+    mkdir -p "$copy/tests/grading"
+    cp -r tests/lessons "$copy/tests"
+    cp tests/grading/manifest.py "$copy/tests/grading"
+    cp README.md "$copy"
+    sed 's|^# url: .*|url: "https://book.example/pools" # the pages|
+        s|^# repository-code: .*|repository-code: https://github.com/a/b|' CITATION.cff \
+        >"$copy/CITATION.cff"
+    python3 -B "$copy/tests/grading/manifest.py" readme
+    grep -qxF '**[Read the book](https://book.example/pools) · '\
+'[Releases](https://github.com/a/b/releases)**' "$copy/README.md" || complain "$(head -20 \
+        "$copy/README.md")"
+    sed -i 's|<!-- the addresses.*||' "$copy/README.md"
+    run python3 -B "$copy/tests/grading/manifest.py" readme
+    assert_failure
+    assert_output --partial "README.md lacks <!-- the addresses"
+}
+
 @test "every place that names a lesson by its number has the right one" {
     run python3 -B tests/book/lesson_numbers.py
     assert_success

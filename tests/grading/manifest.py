@@ -19,7 +19,9 @@ meets (@met_by_starter), manifest() counts in check.py: the words rules and give
     manifest.py live             those that run in a page
     manifest.py runs             a line for each run on a GPU: a name, and its argument
     manifest.py table            the table of README.md
-    manifest.py readme           writes it there, between its two comments
+    manifest.py addresses        README's line of addresses, as CITATION.cff has them
+    manifest.py readme           writes both there, each between its two comments
+    manifest.py count WORK       writes rules and given, from what judge.py made of the starters
 """
 
 import configparser
@@ -30,7 +32,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
-BEGIN, END = "<!-- the lessons: manifest.py readme -->", "<!-- end of the lessons -->"
 KINDS = ("fill", "fix", "predict")
 NEEDED = ("title", "part")
 LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),)
@@ -107,14 +108,32 @@ def table():
     yield from (f"| {part} | {', '.join(links)} |" for part, links in parts.items())
 
 
+def cited(key):
+    """An address in CITATION.cff, the one file that has it; "" while it has none."""
+    file = ROOT / "CITATION.cff"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    found = re.search(rf"^{key}: *[\"']?([^\s\"'#]+)", text, re.M)
+    return found[1] if found else ""
+
+
+def addresses():
+    pages, repository = cited("url"), cited("repository-code").rstrip("/")
+    links = [f"[Read the book]({pages})"] if pages else []
+    links += [f"[Releases]({repository}/releases)"] if repository else []
+    if links:
+        yield "**" + " · ".join(links) + "**"
+
+
 def readme():
     file = ROOT / "README.md"
-    text = file.read_text(encoding="utf-8")
-    head, begin, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not begin or not end:
-        raise Wrong(f"README.md lacks {BEGIN} or {END}.")
-    new = "\n".join([head + begin, *table(), end + tail])
+    text = new = file.read_text(encoding="utf-8")
+    for name, lines in (("lessons", table()), ("addresses", addresses())):
+        begin, end = f"<!-- the {name}: manifest.py readme -->", f"<!-- end of the {name} -->"
+        head, found, rest = new.partition(begin)
+        _, also, tail = rest.partition(end)
+        if not found or not also:
+            raise Wrong(f"README.md lacks {begin} or {end}.")
+        new = "\n".join([head + begin, *lines, end + tail])
     if new != text:
         file.write_text(new, encoding="utf-8")
 
@@ -128,6 +147,7 @@ def main(what="list"):
         "live": lambda: [name for name in lessons() if manifest(name)["live"]],
         "runs": runs,
         "table": table,
+        "addresses": addresses,
     }
     if what not in answers:
         raise Wrong(f"manifest.py: expected one of {', '.join(answers)}, got {what}.")

@@ -3,4 +3,4 @@
 from .runs import script_of
 
 _read = script_of("tests/grading/manifest.py")
-lessons, manifest, room = _read.lessons, _read.manifest, _read.room
+lessons, manifest, room, cited = _read.lessons, _read.manifest, _read.room, _read.cited
