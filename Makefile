@@ -18,7 +18,10 @@
 ##              make grade-class   the same for each folder in CLASS=FOLDER, with one table
 ##              make new-lesson    the files of a new lesson: NAME=my_topic
 ##              make mutant        add a mistake to a lesson: LESSON=06 NAME=it FILE=my.c
-## UPKEEP       make test          the quick tests; make test-all: all of them
+##              make handout       the students' copy: OUT=FOLDER or OUT=FILE.zip
+##              make gradescope    the archive for Gradescope: OUT=FILE.zip
+## UPKEEP       make release       the book, the students' copy and checksums: OUT=FOLDER
+##              make test          the quick tests; make test-all: all of them
 ##              make simulator     the simulated device alone; make clean: remove build/
 ##              make bench         what a call costs; make scale: as a program grows
 ##              make gpu           record and compare on a GPU; make gpu lessons: one part
@@ -81,10 +84,10 @@ $(error make $(ABSENT): this copy of the workbook has no solutions and no repair
 endif
 endif
 
-# FIEL=my.c in place of FILE=my.c would otherwise change nothing, without a word.
+# FILES=my.c in place of FILE=my.c would otherwise change nothing, without a word.
 KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
 KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND PROGRAM CC CXX RELEASE SANITIZE
-KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER
+KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
 GIVEN := $(filter-out $(KNOWN),$(foreach word,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(word)))))
 ifneq ($(and $(GIVEN),$(filter 0,$(MAKELEVEL))),)
 RESEMBLING := $(shell python3 -B tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
@@ -175,8 +178,8 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 asks_for = $(filter $(1),$(MAKECMDGOALS))
 build/cuda/found: FORCE
 	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
-		$(if $(call asks_for,book docs epub pdf pages),pages) $(call asks_for,grade-class) \
-		$(call asks_for,grade) \
+		$(if $(call asks_for,book docs epub pdf pages handout release),pages) \
+		$(call asks_for,grade-class) $(call asks_for,grade) \
 		$(if $(call asks_for,check-% watch),check) build)
 build/gpu/nvcc: FORCE
 	@bash tools/setup.sh gpu
@@ -204,7 +207,9 @@ coverage: build/cuda/found
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
-	@$(ON_DEVICE)$$< $(ARGS)
+	@$(ON_DEVICE)$$< $(ARGS) || { status=$$$$?; \
+		$(if $(OWN),,echo "Lesson $(call number,$(2)) ended with status $$$$status." \
+		"make check-$(call number,$(2)) says what to repair first." >&2;) exit $$$$status; }
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
 	@$(ON_DEVICE)$$< $(ARGS)
 check-$(1): $(LIBRARY)
@@ -282,6 +287,17 @@ handout: pages-for-students
 	@python3 -B tools/packages.py handout build/docs/handout "$(or $(OUT),build/handout)"
 gradescope: $(LESSONS:%=build/starters/%.c)
 	@python3 -B tools/packages.py gradescope "$(or $(OUT),build/gradescope.zip)"
+.PHONY: release
+# The only time in it is the commit's, or without git that of CHANGES.md.
+ifneq ($(filter release,$(MAKECMDGOALS)),)
+export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
+	stat -c %Y CHANGES.md))
+export TAG
+endif
+release: pages pages-for-students
+	@$(EPUB)
+	@$(PDF)
+	@python3 -B tools/packages.py release build/docs "$(or $(OUT),build/release-files)"
 .PHONY: pages-for-students
 pages-for-students: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@echo "Building the students' book, which shows no solution: some minutes."

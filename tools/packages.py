@@ -3,15 +3,16 @@
     packages.py handout BOOK OUT       a student's copy, without solutions; BOOK is its built book,
                                        OUT a folder or a .zip file
     packages.py gradescope OUT.zip     the archive that Gradescope makes its image from
-    packages.py release DOCS HANDOUT-BOOK OUT
-                                       the book, a student's copy, and their checksums; DOCS has the
-                                       pages, the EPUB and the PDF
+    packages.py release DOCS OUT       the book, a student's copy, and their checksums; DOCS has the
+                                       pages, the EPUB, the PDF and the students' pages. TAG in the
+                                       environment is the release's tag, which must be the version
 
 The same files make the same bytes: names are sorted, and the only time is the last commit's.
 Exit status: 0, or 1 with a sentence on stderr.
 """
 
 import hashlib
+import io
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -134,16 +136,19 @@ def tree(folder):
     if not (folder / "index.html").exists():
         wrong(f"{folder} has no built book.")
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {
+    found = {
         name: (folder / name).read_bytes()
-        for name in sorted(names)
+        for name in names
         if not name.startswith(("_sources/", ".doctrees/")) and name != ".buildinfo"
     }
+    found["_static/passed.js"] = b"window.workbookProgress = {};\n"  # a new reader's
+    return found
 
 
 # ---- writing ----
 
 
+@cache
 def commit_time():
     """The time of the last commit; of a copy without git, that of CHANGES.md."""
     told = os.environ.get("SOURCE_DATE_EPOCH", "")
@@ -157,29 +162,32 @@ def commit_time():
     return int((ROOT / "CHANGES.md").stat().st_mtime)
 
 
-def mode_of(name, data):
+def mode_of(data):
     return 0o755 if data.startswith(b"#!") else 0o644
 
 
 def write_zip(files, out):
     """A zip file with these files, sorted; its bytes depend on nothing else but the commit."""
-    moment = time.gmtime(max(commit_time(), 315532800))[:6]  # a zip file begins with 1980
     out.parent.mkdir(parents=True, exist_ok=True)
     new = out.with_name(f"{out.name}.{os.getpid()}")
-    with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(new, "w") as archive:
         for name in sorted(files):
-            entry = zipfile.ZipInfo(name, moment)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (stat.S_IFREG | mode_of(name, files[name])) << 16
-            archive.writestr(entry, files[name])
+            put(archive, name, files[name])
     new.replace(out)
+
+
+def put(archive, name, data, how=zipfile.ZIP_DEFLATED):
+    entry = zipfile.ZipInfo(name, time.gmtime(max(commit_time(), 315532800))[:6])  # 1980 at least
+    entry.compress_type = how
+    entry.external_attr = (stat.S_IFREG | mode_of(data)) << 16
+    archive.writestr(entry, data, compresslevel=9)
 
 
 def write_folder(files, out):
     """A folder with these files. One that was made so before is replaced; another one is not."""
     mark = out / "README.md"
     if out.is_dir() and any(out.iterdir()):
-        if not mark.exists() or mark.read_bytes() != files["README.md"]:
+        if not mark.exists() or mark.read_bytes() != files.get("README.md"):
             wrong(
                 f"OUT={out}: this folder has other files in it, which stay as they are. Name a new "
                 "folder, or a file that ends with .zip."
@@ -192,7 +200,7 @@ def write_folder(files, out):
         path = new / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-        path.chmod(mode_of(name, data))
+        path.chmod(mode_of(data))
         os.utime(path, (commit_time(), commit_time()))
     new.chmod(0o755)
     if out.exists():
@@ -223,19 +231,69 @@ def gradescope(out):
     print(f"{out}: upload it as the assignment's autograder.")
 
 
-def checksums(folder):
-    """SHA256SUMS of every file in a folder, as sha256sum -c reads it."""
-    names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return "".join(
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name.as_posix()}\n"
-        for name in names
-        if name.as_posix() != "SHA256SUMS"
+# ---- a release ----
+
+
+def plain_epub(data):
+    """The EPUB with its files in the same order, and the commit's time in place of theirs."""
+    old, new = zipfile.ZipFile(io.BytesIO(data)), io.BytesIO()
+    names = sorted(old.namelist(), key=lambda name: (name != "mimetype", name))
+    with zipfile.ZipFile(new, "w") as archive:
+        for name in names:
+            how = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
+            put(archive, name, old.read(name), how)
+    return new.getvalue()
+
+
+def plain_pdf(data):
+    """The PDF with the commit's time in place of that of its printing, which is as long."""
+    moment = time.strftime("%Y%m%d%H%M%S", time.gmtime(commit_time())).encode()
+    return re.sub(rb"(/(?:Creation|Mod)Date \(D:)\d{14}", rb"\g<1>" + moment, data)
+
+
+def text_of_release(version, tag):
+    """What CHANGES.md says of this version: its first part."""
+    heading, text = re.search(
+        r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", (ROOT / "CHANGES.md").read_text("utf-8"), re.M | re.S
+    ).groups()
+    if tag and tag != f"v{version}":
+        wrong(f"The tag is {tag}, and the version in CITATION.cff {version}: expected v{version}.")
+    if tag and heading.split()[0] != version:
+        wrong(f'CHANGES.md begins with "{heading}": expected "{version}", the version to release.')
+    return text.strip() + "\n"
+
+
+def release(docs, out):
+    docs, out = Path(docs), Path(out)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = re.search(r'^version: *"?([\w.]+)', citation, re.M)[1]
+    name = f"{NAME}-{version}"
+    text = text_of_release(version, os.environ.get("TAG", ""))
+    book = tree(docs / "html")
+    book[f"{NAME}.epub"] = plain_epub((docs / f"{NAME}.epub").read_bytes())
+    book[f"{NAME}.pdf"] = plain_pdf((docs / f"{NAME}.pdf").read_bytes())
+    if out.exists() and not (out / "SHA256SUMS").exists():
+        wrong(f"OUT={out}: this folder is no release, and stays as it is. Name a new one.")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    write_folder(book, out / "book")
+    for kind, files in (("book", book), ("students", student(docs / "handout"))):
+        named = {f"{name}-{kind}/{file}": data for file, data in files.items()}
+        write_zip(named, out / f"{name}-{kind}.zip")
+    (out / "release.md").write_text(text, encoding="utf-8")
+    files = sorted(file for file in out.iterdir() if file.is_file())
+    sums = "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files
     )
+    (out / "SHA256SUMS").write_text(sums)
+    for file in (*files, out / "SHA256SUMS"):
+        os.utime(file, (commit_time(), commit_time()))
+    print(f"{out}: the book as a folder, and\n{sums}", end="")
 
 
 def main(what="", *words):
-    os.chdir(os.environ.get("CALLED_FROM") or ROOT)
-    commands = {"handout": handout, "gradescope": gradescope}
+    os.chdir(ROOT)
+    commands = {"handout": handout, "gradescope": gradescope, "release": release}
     if what not in commands:
         wrong("packages.py: the first word must be " + " or ".join(commands))
     commands[what](*words)

@@ -215,6 +215,43 @@ END
 
 @test "the workflows are valid ones" {
     run build/venv/bin/check-jsonschema --builtin-schema vendor.github-workflows \
-        .github/workflows/book.yml .github/workflows/test.yml
+        .github/workflows/{book,release,test}.yml docs/programs/ci.yml
     assert_success
+}
+
+@test "make release: the book, the students' copy and checksums, the same bytes each time" {
+    local first=$BATS_TEST_TMPDIR/first second=$BATS_TEST_TMPDIR/second name
+    run as_typed make release OUT="$first"
+    assert_success
+    name=cuda-memory-pools-$(sed -n 's/^version: "\(.*\)"/\1/p' CITATION.cff)
+    run ls "$first"
+    assert_output "SHA256SUMS"$'\n'"book"$'\n'"$name-book.zip"$'\n'"$name-students.zip"$'\n'\
+"release.md"
+    (cd "$first" && sha256sum --quiet --check SHA256SUMS) || complain "A checksum is wrong."
+    for file in index.html 22_capstone.html cuda-memory-pools.epub cuda-memory-pools.pdf; do
+        assert_file_exists "$first/book/$file"
+    done
+    assert_equal "$(head -n 1 "$first/release.md")" \
+        "$(sed -n '/^## /,$p' CHANGES.md | sed -n '3p')"
+    mkdir "$BATS_TEST_TMPDIR/unpacked"
+    (cd "$BATS_TEST_TMPDIR/unpacked" && unzip -q "$first/$name-book.zip" &&
+        unzip -q "$first/$name-students.zip")
+    diff -r "$first/book" "$BATS_TEST_TMPDIR/unpacked/$name-book" ||
+        complain "The archive of the book differs from the folder."
+    assert_file_exists "$BATS_TEST_TMPDIR/unpacked/$name-students/book/index.html"
+    # Nothing in it names the folder in which it was made.
+    run grep -rlaF "$ROOT" "$BATS_TEST_TMPDIR/unpacked"
+    assert_output ""
+    run as_typed make release OUT="$second"
+    assert_success
+    diff "$first/SHA256SUMS" "$second/SHA256SUMS" || miss "Another make has other bytes." \
+        "$(diff -rq "$first/book" "$second/book")"
+    run as_typed TAG=v0 python3 -B tools/packages.py release build/docs "$second"
+    assert_failure 1
+    assert_output --partial "The tag is v0, and the version in CITATION.cff"
+    mkdir "$BATS_TEST_TMPDIR/other"
+    run as_typed python3 -B tools/packages.py release build/docs "$BATS_TEST_TMPDIR/other"
+    assert_failure 1
+    assert_output --partial "this folder is no release, and stays as it is"
+    finish
 }

@@ -103,11 +103,14 @@ nothing_read() {
     assert_file_not_exists "$root/grade/grade.json"
 }
 
-@test "Gradescope: setup.sh and run_autograder" {
+@test "Gradescope: setup.sh and run_autograder of the archive that make gradescope makes" {
     local results=$root/autograder/results/results.json
-    a_workbook "$root/autograder/source/workbook"
-    cp docs/course/gradescope/{setup.sh,run_autograder} "$root/autograder/source"
-    cp docs/course/gradescope/run_autograder "$root/autograder"
+    as_typed make -s gradescope OUT="$BATS_TEST_TMPDIR/autograder.zip" BACKEND=simulator
+    mkdir -p "$root/autograder/source"
+    (cd "$root/autograder/source" && unzip -q "$BATS_TEST_TMPDIR/autograder.zip")
+    mkdir "$root/autograder/source/workbook/build"
+    copy_built "$root/autograder/source/workbook"
+    cp "$root/autograder/source/run_autograder" "$root/autograder"
     in_place "ONLY= bash /autograder/source/setup.sh"
     assert_success
     mkdir "$root/autograder/submission"
