@@ -269,7 +269,8 @@ PDF := $(BOOK_LOCK) PYTHONPATH=docs/extensions \
 .PHONY: pages book docs epub pdf
 pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
-	@$(BOOK_LOCK) $(SPHINX) -E docs build/docs/html
+	@$(BOOK_LOCK) $(if $(call asks_for,release),rm -rf build/docs/html &&) $(SPHINX) -E docs \
+		build/docs/html
 docs: pages
 	@OPEN= bash tools/open.sh index
 book: pages
@@ -301,8 +302,8 @@ release: pages pages-for-students
 .PHONY: pages-for-students
 pages-for-students: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@echo "Building the students' book, which shows no solution: some minutes."
-	@$(BOOK_LOCK) BOOK_HANDOUT=1 $(SPHINX) -d build/docs/handout-doctrees -E docs \
-		build/docs/handout
+	@$(BOOK_LOCK) rm -rf build/docs/handout && BOOK_HANDOUT=1 $(SPHINX) \
+		-d build/docs/handout-doctrees -E docs build/docs/handout
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
