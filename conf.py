@@ -18,7 +18,7 @@ gc.disable()
 sys.dont_write_bytecode = True  # nothing is made outside build/
 sys.path.insert(0, str(Path(__file__).parent / "docs/extensions"))
 
-from workbook.manifest import cited  # noqa: E402
+from book.manifest import cited  # noqa: E402
 
 address = os.environ.get("BOOK_ADDRESS", cited("url"))
 repository = os.environ.get("BOOK_REPOSITORY", cited("repository-code"))

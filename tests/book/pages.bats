@@ -34,9 +34,9 @@ load ../suite
         s|^# repository-code: .*|repository-code: https://github.com/a/b|' CITATION.cff \
         >"$copy/CITATION.cff"
     python3 -B "$copy/tests/grading/manifest.py" readme
-    grep -qxF '**[Read the book](https://book.example/pools) · '\
-'[Releases](https://github.com/a/b/releases)**' "$copy/README.md" || complain "$(head -20 \
-        "$copy/README.md")"
+    grep -qxF '[Read the book](https://book.example/pools) · '\
+'[Releases](https://github.com/a/b/releases) · `git clone https://github.com/a/b`' \
+        "$copy/README.md" || complain "$(head -20 "$copy/README.md")"
     sed -i 's|<!-- the addresses.*||' "$copy/README.md"
     run python3 -B "$copy/tests/grading/manifest.py" readme
     assert_failure

@@ -119,9 +119,10 @@ def cited(key):
 def addresses():
     pages, repository = cited("url"), cited("repository-code").rstrip("/")
     links = [f"[Read the book]({pages})"] if pages else []
-    links += [f"[Releases]({repository}/releases)"] if repository else []
+    if repository:
+        links += [f"[Releases]({repository}/releases)", f"`git clone {repository}`"]
     if links:
-        yield "**" + " · ".join(links) + "**"
+        yield " · ".join(links)
 
 
 def readme():

@@ -234,15 +234,38 @@ def run_in(folder, program, arguments, environment):
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within ten minutes.") from None
     files = sorted(folder.glob("journal.jsonl*"))
-    journals = [read_journal(file.read_text()) for file in files]
+    second = int(files[1].suffix[1:]) if len(files) > 1 else 0
+    errors, *texts = of_any_run([done.stderr, *(file.read_text() for file in files)], second)
+    journals = [read_journal(text) for text in texts]
     return Run(
         done.returncode,
         done.stdout,
-        done.stderr,
+        errors,
         *(journals + [[], []])[:2],
-        int(files[1].suffix[1:]) if len(files) > 1 else 0,
+        second,
         printed.read_bytes() if printed.exists() else b"",
     )
+
+
+PROCESS = re.compile(r'(\bprocess |"process":)(\d+)\b')
+ADDRESS = re.compile(r"\b0x[0-9a-f]{9,16}\b")
+
+
+def of_any_run(texts, second):
+    """The reports and journals of a run, with numbers in place of those that the system gave to its
+    processes and its memory, so that the book has the same bytes each time."""
+    found = {int(number) for text in texts for _, number in PROCESS.findall(text)} - {second}
+    process = {number: 1001 + 2 * place for place, number in enumerate(sorted(found))}
+    process[second] = 1002
+    known = dict.fromkeys(ADDRESS.findall(texts[0]))
+    address = {old: f"{0x7F0000000000 + (place << 25):#x}" for place, old in enumerate(known)}
+    return [
+        ADDRESS.sub(
+            lambda old: address.get(old[0], old[0]),
+            PROCESS.sub(lambda old: f"{old[1]}{process[int(old[2])]}", text),
+        )
+        for text in texts
+    ]
 
 
 def words(output):
