@@ -52,7 +52,7 @@ STUDENT = """
     docs/??_*.rst docs/clinic/*.rst docs/clinic/*_wrong.c docs/extensions/ docs/_static/
     docs/programs/brighten.cu
     tools/hint.sh tools/watch.sh tools/open.sh tools/picture.sh tools/mine.sh tools/on_gpu.sh
-    tools/nvcc.txt
+    tools/nvcc.txt tools/requirements.txt tools/variants.py
 """
 # Commands that need what a student's copy lacks are not in its help.
 HELP_GROUPS = ("LESSONS", "CLINIC", "YOUR CODE", "TEACHING", "WORDS")
