@@ -996,7 +996,7 @@ static bool finish_all(void)
     for (int d = 0; d < DEVICES; d++) {
         CHECK(cudaSetDevice(d));
         cudaError_t e = cudaDeviceSynchronize();
-        if (e == cudaErrorIllegalAddress)
+        if (e == cudaErrorIllegalAddress || e == cudaErrorLaunchFailure)
             return false;
         CHECK(e);
     }
@@ -1037,8 +1037,9 @@ static void compare(const struct program *p, int i, off_t before, int postponed)
     if (reported && !may_be_incorrect_later())
         end_run(FALSELY);
     early_report |= reported != NULL;
+    /* A use that was reported early, and is undecided, may have met memory that was gone. */
     if (outcome->answer && !query)
-        end_run(REFUSED);
+        end_run(early_report ? UNSURE : REFUSED);
 }
 
 /* Functions that began during a call that queues work without waiting began before that work, and
