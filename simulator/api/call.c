@@ -131,7 +131,14 @@ static cudaError_t begin_in_host_function(struct call *call)
     return cudaErrorNotPermitted;
 }
 
-/* Returns the error with which an unfinished capture forbids the call. */
+/* What a program writes as <<<...>>> is __cudaLaunchKernel in the code of nvcc 13, and
+ * cudaLaunchKernel in that of older ones. */
+static bool is_to_fail(enum call_id id)
+{
+    return id == fail.id || (id == CALL___cudaLaunchKernel && fail.id == CALL_cudaLaunchKernel);
+}
+
+/* Does a capture that is going on forbid the call? */
 static cudaError_t check_capture(unsigned flags)
 {
     if (flags & WAITS_DEVICE)
@@ -175,7 +182,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
         return refuse_at_end(calls[id].name);
     if (flags & POOL && !settings.pools)
         return cudaErrorNotSupported;
-    if (id == fail.id && ++fail.count == settings.fail_at)
+    if (is_to_fail(id) && ++fail.count == settings.fail_at)
         return cudaErrorMemoryAllocation;
     if (device_sticky_error)
         return flags & AFTER_FAULT ? cudaSuccess : device_sticky_error;

@@ -146,16 +146,37 @@ static const char *const special_names[] = {"%tid.x",
                                             "%lanemask_gt",
                                             "%dynamic_smem_size",
                                             "%total_smem_size",
-                                            "%clusterid.x",
-                                            "%nclusterid.x",
                                             "%gridid",
                                             "%envreg1",
                                             "%envreg2"};
+
+/* Of a launch without clusters, where each block is a cluster of its own (documented; assumed: such
+ * clusters are numbered as the blocks are): the register that says the same, or a constant. */
+static const struct {
+    const char *name, *same;
+    uint32_t value;
+} cluster_names[] = {
+    {"%clusterid.x", "%ctaid.x", 0},   {"%clusterid.y", "%ctaid.y", 0},
+    {"%clusterid.z", "%ctaid.z", 0},   {"%nclusterid.x", "%nctaid.x", 0},
+    {"%nclusterid.y", "%nctaid.y", 0}, {"%nclusterid.z", "%nctaid.z", 0},
+    {"%cluster_ctaid.x", NULL, 0},     {"%cluster_ctaid.y", NULL, 0},
+    {"%cluster_ctaid.z", NULL, 0},     {"%cluster_nctaid.x", NULL, 1},
+    {"%cluster_nctaid.y", NULL, 1},    {"%cluster_nctaid.z", NULL, 1},
+    {"%cluster_ctarank", NULL, 0},     {"%cluster_nctarank", NULL, 1},
+};
 
 static uint32_t special_register(struct decoder *d, struct word name)
 {
     struct code *c = d->code;
     uint16_t id = UINT16_MAX;
+    for (size_t n = 0; n < sizeof cluster_names / sizeof *cluster_names; n++) {
+        if (!word_is(name, cluster_names[n].name))
+            continue;
+        if (!cluster_names[n].same)
+            return decode_constant(d, cluster_names[n].value, 4, NULL);
+        name = (struct word){cluster_names[n].same, strlen(cluster_names[n].same)};
+        break;
+    }
     for (size_t n = 0; n < sizeof special_names / sizeof *special_names; n++)
         if (word_is(name, special_names[n]))
             id = (uint16_t)n;
@@ -531,6 +552,16 @@ static void open_scope(struct decoder *d)
     }
     d->scope++;
     d->frame_at[d->scope] = d->frame_at[d->scope - 1];
+    d->registers_at[d->scope] = d->register_count;
+    d->variables_at[d->scope] = d->variables.count;
+}
+
+/* Names that the scope has declared mean again what they meant before it. */
+static void close_scope(struct decoder *d)
+{
+    d->register_count = d->registers_at[d->scope];
+    d->variables.count = d->variables_at[d->scope];
+    d->scope--;
 }
 
 static void read_table(struct decoder *d, struct word name)
@@ -629,8 +660,9 @@ static void read_body(struct decoder *d)
             continue;
         }
         resolve_labels(d);
-        if (!d->scope--)
+        if (!d->scope)
             break;
+        close_scope(d);
         scan(&d->s);
     }
     end_function(d);

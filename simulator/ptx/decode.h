@@ -90,6 +90,8 @@ struct decoder {
     size_t written_count, written_capacity;
     /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
+    /* And how many registers and variables were declared: what a scope declares ends with it. */
+    size_t registers_at[64], variables_at[64];
     unsigned scope;
     /* Of the current statement. */
     struct statement statement;

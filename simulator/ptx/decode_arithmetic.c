@@ -189,6 +189,9 @@ static void decode_predicate(struct decoder *d)
                    : word_is(name, "or")  ? 3
                    : word_is(name, "xor") ? 4
                                           : 0;
+    if (st->operands[1].kind == OPERAND_SPECIAL
+        && word_is(st->operands[1].word, "%is_explicit_cluster"))
+        st->operands[1] = (struct operand){.kind = OPERAND_NUMBER};
     bool constant = st->operands[1].kind == OPERAND_NUMBER;
     uint32_t result = decode_value(d, &st->operands[0], 1);
     uint32_t a = constant ? result : decode_value(d, &st->operands[1], 1);

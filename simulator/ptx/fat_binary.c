@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "os/needs_lock.h"
@@ -21,7 +22,7 @@
 #define KIND_PTX        1
 #define FLAG_LZ4        0x2000u
 #define FLAG_ZSTD       0x8000u
-/* The simulated device's: 9.0. Code for a newer one is used only if there is no other. */
+/* Of the simulated device: 9.0. Documented: PTX runs on its architecture and on later ones. */
 #define ARCHITECTURE 90u
 
 /* As in fatbinary_section.h. In version 2, `prelinked` is a NULL-terminated list of containers. */
@@ -98,15 +99,16 @@ static const char *read_text(const struct entry *e, char *text)
     return NULL;
 }
 
-/* Returns whether `e` is the better of two entries. */
-static bool is_better(const struct entry *e, const struct entry *than)
+/* Only PTX for `architecture`, which is later than the device's. The sentence stays. */
+static const char *refuse_later(unsigned architecture)
 {
-    if (!than)
-        return true;
-    bool fits = e->architecture <= ARCHITECTURE;
-    if (fits != (than->architecture <= ARCHITECTURE))
-        return fits;
-    return fits == (e->architecture > than->architecture);
+    static const char format[] =
+        "its PTX is for compute_%u, and the simulated device is a GPU of compute capability %u.%u, "
+        "which runs no PTX of a later architecture than its own: compile with nvcc "
+        "-arch=compute_%u, or without -arch";
+    char *why = os_allocate(sizeof format + 20);
+    sprintf(why, format, architecture, ARCHITECTURE / 10, ARCHITECTURE % 10, ARCHITECTURE);
+    return why;
 }
 
 static const char *read_container(const char *data, void (*found)(void *, char *), void *context)
@@ -114,14 +116,18 @@ static const char *read_container(const char *data, void (*found)(void *, char *
     const struct container *c = (const struct container *)data;
     if (!c || c->magic != CONTAINER_MAGIC)
         return "its device code is of a form that is not known here";
-    const struct entry *best = NULL;
+    const struct entry *best = NULL, *later = NULL;
     const char *at = data + c->header_bytes, *end = at + c->bytes;
     while (at < end) {
         const struct entry *e = (const struct entry *)at;
-        if (e->kind == KIND_PTX && is_better(e, best))
+        if (e->kind == KIND_PTX && e->architecture > ARCHITECTURE)
+            later = e;
+        else if (e->kind == KIND_PTX && (!best || e->architecture > best->architecture))
             best = e;
         at += e->header_bytes + e->bytes;
     }
+    if (!best && later)
+        return refuse_later(later->architecture);
     if (!best)
         return "it has code for GPUs alone and no PTX: compile for an architecture and not for a "
                "code alone, for example nvcc -arch=compute_90, or without -arch";

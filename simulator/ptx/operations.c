@@ -226,8 +226,13 @@ static INLINE double greatest_f64(double x, double y)
         const uint32_t p = w->predicates[i->r[3]];                                    \
         EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R); SET(R, p >> l & 1 ? x : y);) \
     }
-/* Adds or subtracts in twice the bits; the next bit is the carry or borrow. */
-#define CARRY_BODY(R, expression)                                 \
+/* A sum in twice the bits; the bit above is the carry, or of a difference the borrow, which is kept
+ * where the instruction says .cc. */
+#define CARRY_BODY(R, keeps, more, expression)                    \
+    RESULT(R);                                                    \
+    OPERAND(a, 1, R);                                             \
+    OPERAND(b, 2, R);                                             \
+    OPERAND(c, more ? 3 : 2, R);                                  \
     uint32_t out = 0;                                             \
     for (unsigned l = 0; l < WARP_SIZE; l++) {                    \
         if (!lane_is_in(lanes, l))                                \
@@ -236,43 +241,18 @@ static INLINE double greatest_f64(double x, double y)
         (void)carry;                                              \
         VALUE(x, a, R);                                           \
         VALUE(y, b, R);                                           \
-        CARRY_Z(R)                                                \
+        VALUE(z, c, R);                                           \
+        (void)z;                                                  \
         const __typeof__(expression) wide = (expression);         \
         SET(R, wide);                                             \
         out |= (uint32_t)(wide >> 8 * sizeof(lane_##R) & 1) << l; \
     }                                                             \
-    w->carry = (w->carry & ~lanes) | out;
-#define CARRY(name, t, R, expression) \
-    RUN(name##_##t)                   \
-    {                                 \
-        RESULT(R);                    \
-        OPERAND(a, 1, R);             \
-        OPERAND(b, 2, R);             \
-        CARRY_BODY(R, expression)     \
-    }
-#define CARRY3(name, t, R, expression)                                \
-    RUN(name##_##t)                                                   \
-    {                                                                 \
-        RESULT(R);                                                    \
-        OPERAND(a, 1, R);                                             \
-        OPERAND(b, 2, R);                                             \
-        OPERAND(c, 3, R);                                             \
-        uint32_t out = 0;                                             \
-        for (unsigned l = 0; l < WARP_SIZE; l++) {                    \
-            if (!lane_is_in(lanes, l))                                \
-                continue;                                             \
-            const unsigned carry = w->carry >> l & 1;                 \
-            (void)carry;                                              \
-            VALUE(x, a, R);                                           \
-            VALUE(y, b, R);                                           \
-            VALUE(z, c, R);                                           \
-            const __typeof__(expression) wide = (expression);         \
-            SET(R, wide);                                             \
-            out |= (uint32_t)(wide >> 8 * sizeof(lane_##R) & 1) << l; \
-        }                                                             \
-        w->carry = (w->carry & ~lanes) | out;                         \
-    }
-#define CARRY_Z(R)
+    if (keeps)                                                    \
+        w->carry = (w->carry & ~lanes) | out;
+#define CARRY(name, t, R, keeps, expression) \
+    RUN(name##_##t) { CARRY_BODY(R, keeps, false, expression) }
+#define CARRY3(name, t, R, keeps, expression) \
+    RUN(name##_##t) { CARRY_BODY(R, keeps, true, expression) }
 #define CONVERT(to, R, t, A, expression) UNARY(cvt_##to, t, R, A, expression)
 #include "ptx/operations.def"
 
@@ -307,8 +287,9 @@ static INLINE double greatest_f64(double x, double y)
     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##A OPERANDS_##B OPERANDS_##C OPERANDS_##D},
 #define COMPARE(name, t, A, e) {"setp_" #name "." #t, name##_##t, "1" OPERANDS_##A OPERANDS_##A},
 #define TEST(name, t, A, e)    {"testp_" #name "." #t, testp_##name##_##t, "1" OPERANDS_##A},
-#define CARRY(name, t, R, e)   {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R},
-#define CARRY3(name, t, R, e) \
+#define CARRY(name, t, R, keeps, e) \
+    {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R},
+#define CARRY3(name, t, R, keeps, e) \
     {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R OPERANDS_##R},
 /* The last operand is a predicate. */
 #define SELECT(name, t, R) {#name "." #t, name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},

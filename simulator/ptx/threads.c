@@ -192,10 +192,8 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
     case 21: return ~((2u << l) - 1);
     case 22: return (uint32_t)s->shared_bytes;
     case 23: return (uint32_t)w->launch->shared_bytes;
-    case 25:
-        return 1; /* A cluster has one block. */
-    /* The upper and lower half of an address, for cooperative launches. */
-    case 27: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
+    /* The upper and the lower half of an address, for launches that may meet. */
+    case 25: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
     default: return 0;
     }
 }

@@ -83,7 +83,21 @@
     M("add.cc.u32 %r1, 0xFFFFFFFF, 1; addc.u32 %r0, 5, 6;" R, 12)                                  \
     M("sub.cc.u32 %r1, 0, 1; subc.u32 %r0, 5, 2;" R, 2)                                            \
     M("mad.lo.cc.u32 %r1, 0x10000, 0xFFFF, 0x10000; madc.hi.u32 %r0, 0x10000, 0xFFFF, 7;" R, 8)    \
+    M("add.cc.s32 %r1, -1, 1; addc.cc.s32 %r1, -1, 0; addc.s32 %r0, 5, 6;" R, 12)                  \
+    M("add.cc.u32 %r1, -1, 1; addc.u32 %r1, 5, 6; addc.u32 %r0, 0, 0;" R, 1)                       \
+    M("add.cc.u64 %d1, -1, 1; addc.cc.u64 %d1, -1, 0; addc.u64 %d0, 5, 6;", 12)                    \
+    M("add.cc.s64 %d1, -1, 1; addc.s64 %d0, 5, 6;", 12)                                            \
+    M("sub.cc.s32 %r1, 0, 1; subc.cc.s32 %r1, 0, 0; subc.s32 %r0, 5, 2;" R, 2)                     \
+    M("sub.cc.s64 %d1, 0, 1; subc.s64 %d1, 0, 0; subc.u64 %d0, 5, 2;", 2)                          \
+    M("mad.lo.cc.u32 %r1, -1, -1, -1; madc.lo.u32 %r0, 3, 5, 7;" R, 23)                            \
+    M("mad.lo.cc.u32 %r1, 1, -1, 1; madc.lo.cc.u32 %r1, 1, -1, 0; addc.u32 %r0, 0, 0;" R, 1)       \
+    M("mad.hi.cc.u32 %r1, -1, -1, 2; madc.hi.cc.u32 %r1, -1, -1, 1; addc.u32 %r0, 0, 0;" R, 1)     \
+    M("mad.hi.cc.s32 %r1, -1, 1, 1; madc.hi.cc.s32 %r0, -1, 1, 7; addc.u32 %r0, %r0, 0;" R, 8)     \
+    M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.u64 %d0, -1, 2, 7;", 9)                                \
+    M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.cc.s64 %d1, -1, 1, 0; addc.u64 %d0, 0, 0;", 1)         \
     M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
+    /* registers of an inner scope end with it */                                                  \
+    M("mov.b32 %r0, 3; { .reg .b32 %r<2>; mov.b32 %r0, 5; } add.u32 %r0, %r0, 1;" R, 4)            \
     /* conversions of floats to integers */                                                        \
     M("cvt.rzi.s8.f32 %r0, 0f43960000;" R, 127)                                                    \
     M("cvt.rzi.s8.f32 %r0, 0fC3960000;" R, MINUS(128))                                             \
@@ -160,7 +174,11 @@
     M("mov.u32 %r0, %lanemask_gt;" R, ~((2u << l) - 1))                                            \
     M("mov.u32 %r0, %dynamic_smem_size;" R, 16)                                                    \
     M("mov.u32 %r0, %total_smem_size;" R, 256 + 16)                                                \
-    M("mov.u32 %r0, %nclusterid.x;" R, 1)                                                          \
+    M("mov.u32 %r0, %nclusterid.x; mov.u32 %r1, %nctaid.x; sub.u32 %r0, %r0, %r1;" R, 0)           \
+    M("mov.u32 %r0, %clusterid.y; mov.u32 %r1, %cluster_ctarank; add.u32 %r0, %r0, %r1;" R, 0)     \
+    M("mov.u32 %r0, %cluster_nctarank; mov.u32 %r1, %cluster_nctaid.z; add.u32 %r0, %r0, %r1;" R,  \
+      2)                                                                                           \
+    M("mov.pred %p0, %is_explicit_cluster;" P, 0)                                                  \
     M("mov.u64 %d0, 5; mov.u64 %d0, %gridid;", 0)                                                  \
     M("mov.u32 %r0, WARP_SZ;" R, 32)                                                               \
     M("mov.u64 %d1, %clock64; mov.u64 %d2, %clock64; setp.gt.u64 %p0, %d2, %d1;" P, 1)             \

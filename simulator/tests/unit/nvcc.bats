@@ -266,6 +266,113 @@ C
 }
 
 # bats test_tags=long
+@test "double sine and cosine, __int128 and cooperative_groups::thread_group run" {
+    # The values are the C library's; a GPU's may differ in the last digit.
+    cat >program.cu <<'C'
+#include <cmath>
+#include <cooperative_groups.h>
+#include <cstdio>
+namespace groups = cooperative_groups;
+__global__ void values(double *out, double x, unsigned long long *wide, unsigned long long y)
+{
+    out[0] = sin(x);
+    out[1] = cos(x);
+    out[2] = tan(x);
+    sincos(x, &out[3], &out[4]);
+    out[5] = j0(x);
+    __int128 product = (__int128)(long long)y * (long long)-y - 5;
+    wide[0] = (unsigned long long)product;
+    wide[1] = (unsigned long long)(product >> 64);
+}
+__global__ void count(int *out)
+{
+    groups::thread_group all = groups::this_thread_block();
+    atomicAdd(out, (int)all.size() + (int)all.thread_rank());
+    all.sync();
+}
+int main()
+{
+    double *out, h[6], at[] = {0.1, 3.0, -77.25, 1e5, 1e9, 1e300};
+    unsigned long long *wide, w[2], y = 0xF123456789ABCDEFull;
+    int *sum, wrong = 0;
+    cudaMallocManaged(&sum, 4);
+    cudaMalloc(&out, sizeof h);
+    cudaMalloc(&wide, sizeof w);
+    for (double x : at) {
+        values<<<1, 1>>>(out, x, wide, y);
+        cudaMemcpy(h, out, sizeof h, cudaMemcpyDeviceToHost);
+        cudaMemcpy(w, wide, sizeof w, cudaMemcpyDeviceToHost);
+        double expected[] = {sin(x), cos(x), tan(x), sin(x), cos(x), j0(x)};
+        for (int n = 0; n < 6; n++)
+            wrong += !(fabs(h[n] - expected[n]) <= 1e-13 * (n == 2 ? fabs(expected[n]) : 1));
+        __int128 product = (__int128)(long long)y * (long long)-y - 5;
+        wrong += w[0] != (unsigned long long)product;
+        wrong += w[1] != (unsigned long long)(product >> 64);
+    }
+    *sum = 0;
+    count<<<1, 4>>>(sum);
+    cudaDeviceSynchronize();
+    printf("%d wrong, %d\n", wrong, *sum);
+    cudaFree(out);
+    cudaFree(wide);
+    cudaFree(sum);
+}
+C
+    local arch
+    for arch in 75 90; do
+        compiled program.cu -std=c++17 -arch=compute_$arch
+        ran
+        assert_success
+        assert_output "0 wrong, 22"
+    done
+}
+
+@test "PTX of a later architecture than the device's is refused, and an earlier one beside it runs" {
+    cat >program.cu <<'C'
+#include <cstdio>
+__global__ void later(int *a) { *a = 1; }
+int main()
+{
+    int *a;
+    cudaMalloc(&a, 4);
+    later<<<1, 1>>>(a);
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    cudaFree(a);
+}
+C
+    compiled program.cu -arch=compute_100
+    ran
+    gave_up "a launch of the kernel later was refused"
+    assert_line cudaErrorNoKernelImageForDevice
+    assert_output --partial "its PTX is for compute_100, and the simulated device is a GPU of \
+compute capability 9.0, which runs no PTX of a later architecture than its own"
+    compiled program.cu -gencode arch=compute_100,code=compute_100 \
+        -gencode arch=compute_80,code=compute_80
+    ran
+    assert_success
+    assert_output cudaSuccess
+}
+
+@test "SIM_FAIL=cudaLaunchKernel:2 makes the second <<<...>>> fail" {
+    cat >program.cu <<'C'
+#include <cstdio>
+__global__ void nothing() {}
+int main()
+{
+    for (int n = 0; n < 3; n++) {
+        nothing<<<1, 1>>>();
+        puts(cudaGetErrorName(cudaGetLastError()));
+    }
+}
+C
+    compiled program.cu
+    SIM_FAIL=cudaLaunchKernel:2 ran
+    assert_success
+    assert_output "cudaSuccess
+cudaErrorMemoryAllocation
+cudaSuccess"
+}
+
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
     local lesson solutions=(02_default_pool 03_custom_pool 04_release_threshold)
