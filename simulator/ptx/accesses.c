@@ -502,7 +502,19 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* Loads from a fixed place in the kernel's parameters: all threads read the same. */
+/* From the kernel's parameters, at a place that is known: all threads read the same. */
+void run_load_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    w->spins++;
+    run_load(w, i, lanes);
+}
+
+void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    (void)i, (void)lanes;
+    w->spins++;
+}
+
 HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const char *from = w->launch->shape->parameters + (size_t)i->immediate;
@@ -729,6 +741,7 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     struct addresses address;
     struct region region;
     w->launch->changes++;
+    w->spins++;
     addresses_of(w, i, 1, lanes, &address);
     const uint64_t *at = each_address(&address);
     if (find_region(w, i, &address, &region)) {

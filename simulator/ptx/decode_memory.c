@@ -148,7 +148,9 @@ static void decode_load(struct decoder *d)
     }
     set_parameter_space(d, &i, &o[1]);
     i.r[i.count] = read_address(d, &i, &o[1]);
-    finish(d, run_load, &i);
+    bool is_volatile = has_part(&d->statement, "volatile") || has_part(&d->statement, "relaxed")
+                    || has_part(&d->statement, "acquire");
+    finish(d, is_volatile ? run_load_volatile : run_load, &i);
 }
 
 static void decode_store(struct decoder *d)
@@ -286,6 +288,6 @@ bool decode_memory(struct decoder *d)
         }
     if (!is_without_effect(&d->statement))
         return false;
-    decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+    decode_add(d, run_fence, INSTRUCTION_PLAIN);
     return true;
 }

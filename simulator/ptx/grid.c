@@ -1,6 +1,6 @@
-/* Runs blocks, one after the other, or several at once in a cooperative launch or when a block has
- * run for long and may be waiting for another. In a block, a warp runs until it ends or waits at a
- * barrier.
+/* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
+ * block has run for long, or has done what one does that waits for another. In a block, a warp runs until it ends or
+ * waits at a barrier.
  *
  * Invariant: blocks.running of the slots run, and a slot's warps keep their registers for its next
  * block. */
@@ -21,12 +21,30 @@
 /* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
  * changing anything waits for the host. */
 #define INSTRUCTIONS_WAITING 400000000u
-/* The most blocks at once, except in a cooperative launch. */
-#define BLOCKS_MAX 64
-/* The stack of each thread, for calls. A GPU has 1 KiB; recursion can go deeper here (assumed). */
+/* So many blocks at once, where it is not a cooperative launch: as many as there are
+ * multiprocessors (assumed: blocks that wait for each other count on no more). */
+#define BLOCKS_MAX 132
+/* Microseconds of real time after which a launch is said to run still. */
+#define LONG_TIME 10000000
+/* For calls: of each thread. A GPU has 1 KiB for that; here recursion gets further (assumed). */
 #define STACK_BYTES (32 * KiB)
 
 /* ---- faults ---- */
+
+/* Where a thread of the warp is. */
+static struct launch_fault place_of(const struct warp *w, unsigned lane)
+{
+    const struct launch_shape *s = w->launch->shape;
+    uint32_t thread = w->index * WARP_SIZE + lane;
+    uint32_t pc = w->group_count ? w->groups[0].pc : 0;
+    return (struct launch_fault){
+        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
+                   thread / s->block.x / s->block.y},
+        .block = {w->block->x, w->block->y, w->block->z},
+        .code = w->frame ? w->frame->code : NULL,
+        .instruction = w->frame ? &w->frame->code->all[pc] : NULL,
+    };
+}
 
 void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t address, size_t bytes,
                 bool write)
@@ -34,20 +52,11 @@ void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t ad
     struct launch_fault *f = w->launch->fault;
     if (f->kind)
         return;
-    const struct launch_shape *s = w->launch->shape;
-    uint32_t thread = w->index * WARP_SIZE + lane;
-    uint32_t pc = w->group_count ? w->groups[0].pc : 0;
-    *f = (struct launch_fault){
-        .kind = kind,
-        .address = address,
-        .bytes = bytes,
-        .write = write,
-        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
-                   thread / s->block.x / s->block.y},
-        .block = {w->block->x, w->block->y, w->block->z},
-        .code = w->frame ? w->frame->code : NULL,
-        .instruction = w->frame ? &w->frame->code->all[pc] : NULL,
-    };
+    *f = place_of(w, lane);
+    f->kind = kind;
+    f->address = address;
+    f->bytes = bytes;
+    f->write = write;
 }
 
 /* ---- barriers ---- */
@@ -121,7 +130,8 @@ static void begin_warp(struct block *b, unsigned n)
     w->alive = threads >= WARP_SIZE ? ALL_LANES : (1u << threads) - 1;
     w->groups[0] = (struct group){.frame = w->entry, .lanes = w->alive};
     w->group_count = 1;
-    w->backward = 0;
+    w->spins = 0;
+    w->patience = 0;
 }
 
 static void begin_block(struct launch *launch, struct block *b)
@@ -175,14 +185,34 @@ static void fault_barrier(struct block *b)
         }
 }
 
-/* Runs the block for some turns. Returns whether it or the launch has ended. */
+/* Says once of a launch that it takes long, and where a thread of the block is. */
+static void check_time(struct launch *launch, const struct block *b)
+{
+    if (launch->said_long || os_clock_us() - launch->began < LONG_TIME)
+        return;
+    for (unsigned n = 0; n < b->warp_count && !launch->said_long; n++) {
+        struct warp *w = &b->warps[n];
+        if (!w->group_count)
+            continue;
+        w->frame = w->groups[0].frame;
+        struct launch_fault place = place_of(w, (unsigned)__builtin_ctz(w->groups[0].lanes));
+        launch->memory->still_runs(launch->memory->context, &place);
+        launch->said_long = true;
+    }
+}
+
+/* Runs the block for some turns, or until it may wait for others. Returns whether it has ended, or
+ * the launch has. */
 static bool run_block(struct block *b, unsigned turns)
 {
-    while (b->alive && turns-- && !b->launch->fault->kind)
+    b->launch->spun = false;
+    while (b->alive && turns-- && !b->launch->fault->kind && !b->launch->spun) {
         if (!run_turn(b) && b->alive) {
             fault_barrier(b);
             break;
         }
+        check_time(b->launch, b);
+    }
     b->runs = b->alive;
     return !b->alive || b->launch->fault->kind;
 }
@@ -255,6 +285,7 @@ bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
     launch.warps_of_block = (launch.threads_of_block + WARP_SIZE - 1) / WARP_SIZE;
     launch.blocks = (uint64_t)shape->grid.x * shape->grid.y * shape->grid.z;
     launch.random = shape->seed;
+    launch.began = os_clock_us();
     launch.workspace[0] = sizeof launch.workspace;
     fault->kind = FAULT_NONE;
     run_blocks(&launch);

@@ -45,11 +45,15 @@ struct window {
     bool write;
 };
 
-/* How a launch finds memory. */
+struct launch_fault;
+
+/* Where the launch's memory is, and whom it tells that it takes long. */
 struct launch_memory {
     /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
      * caller knows why. */
     struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
+    /* After ten seconds: where one of its threads is. */
+    void (*still_runs)(void *context, const struct launch_fault *place);
     void *context;
 };
 
@@ -70,7 +74,7 @@ enum fault_kind {
     FAULT_WAITS
 };
 
-/* What a thread did that no device survives. */
+/* What a thread did that no device survives; without a kind, where a thread is. */
 struct launch_fault {
     enum fault_kind kind;
     uint64_t address;

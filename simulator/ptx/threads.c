@@ -1,9 +1,10 @@
 /* The threads of a warp: which run next, branches, calls, and barriers.
  *
- * Threads at the same instruction of the same frame are a group and run it together. Of several
- * groups, the one in the innermost call runs first and, among those, the one that is furthest
- * behind, so groups meet again where their paths join. A group that often branches backward,
- * perhaps to wait for another, lets the other run.
+ * Threads at the same instruction of the same function are a group and run it together. Of several
+ * groups, the one in the innermost call goes first, then the one that is furthest behind: so groups
+ * meet again where their ways join. A group that has done much of what threads wait by (SPINS_MAX)
+ * may wait for another one: then that goes first for a while (documented: each thread makes
+ * progress, also while others of its warp wait for it).
  *
  * Invariants: each live thread is in one group. groups[0] is the group that runs. No two running
  * groups are at the same instruction of one frame. */
@@ -12,8 +13,11 @@
 #include "os/os.h"
 #include "ptx/warp.h"
 
-#define BACKWARD_MAX 512
-#define DEPTH_MAX    500
+/* Volatile loads, atomic operations and fences: a loop that waits has one in each turn. */
+#define SPINS_MAX 1000
+/* Instructions for a group that another one may wait for. */
+#define PATIENCE  10000
+#define DEPTH_MAX 500
 
 /* ---- groups ---- */
 
@@ -49,19 +53,15 @@ static void swap_groups(struct warp *w, unsigned n)
     w->groups[n] = first;
 }
 
-/* Puts the group that runs next first; with `other`, another than the present one, if there is one.
- * Returns false if none can run. */
-static bool choose(struct warp *w, bool other)
+/* Makes the group first that goes on. Returns false when none can. */
+static bool choose(struct warp *w)
 {
     unsigned best = WARP_SIZE;
-    w->backward = 0;
     merge(w);
-    for (unsigned n = other && w->group_count > 1; n < w->group_count; n++)
+    for (unsigned n = 0; n < w->group_count; n++)
         if (w->groups[n].state == GROUP_RUNS
             && (best == WARP_SIZE || goes_first(&w->groups[n], &w->groups[best])))
             best = n;
-    if (best == WARP_SIZE && other)
-        return choose(w, false);
     if (best == WARP_SIZE) {
         /* Groups that waited for threads that cannot come continue without them. */
         bool any = false;
@@ -71,10 +71,28 @@ static bool choose(struct warp *w, bool other)
                 w->groups[n].barrier = 1;
                 any = true;
             }
-        return any && choose(w, false);
+        return any && choose(w);
     }
     swap_groups(w, best);
     return true;
+}
+
+/* The first group may wait for another: of those that can run, the one goes on that was preferred
+ * longest ago. */
+static void prefer_another(struct warp *w)
+{
+    unsigned best = 0;
+    w->spins = 0;
+    merge(w);
+    for (unsigned n = 1; n < w->group_count; n++)
+        if (w->groups[n].state == GROUP_RUNS
+            && (!best || w->groups[n].preferred < w->groups[best].preferred))
+            best = n;
+    if (!best)
+        return;
+    swap_groups(w, best);
+    w->groups[0].preferred = ++w->preferences;
+    w->patience = PATIENCE;
 }
 
 /* Loads what the first group needs to run. */
@@ -100,8 +118,8 @@ static uint32_t next_meeting(const struct warp *w)
 static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 {
     w->groups[0].lanes &= ~lanes;
-    w->groups[w->group_count++] =
-        (struct group){.frame = w->groups[0].frame, .pc = pc, .lanes = lanes};
+    w->groups[w->group_count++] = (struct group){
+        .frame = w->groups[0].frame, .pc = pc, .lanes = lanes, .preferred = w->groups[0].preferred};
 }
 
 /* ---- frames ---- */
@@ -210,19 +228,12 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
 
 /* ---- branches ---- */
 
-static void go_to(struct warp *w, uint32_t target)
-{
-    if (target <= w->groups[0].pc)
-        w->backward++;
-    w->groups[0].pc = target;
-}
-
-/* These threads of the first group branch; the others continue with the next instruction. */
+/* These threads of the first group branch; the others go on. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
     uint32_t next = w->groups[0].pc + 1;
     if (taken == w->groups[0].lanes) {
-        go_to(w, target);
+        w->groups[0].pc = target;
         return;
     }
     if (taken)
@@ -248,7 +259,7 @@ static void branch_table(struct warp *w, const struct instruction *i, uint32_t l
         if (lanes)
             split(w, same, target);
         else
-            go_to(w, target);
+            w->groups[0].pc = target;
     }
 }
 
@@ -517,7 +528,13 @@ static bool go_on(struct warp *w)
         return false;
     if (w->group_count == 1 && w->groups[0].state == GROUP_RUNS)
         return true;
-    return choose(w, w->backward > BACKWARD_MAX);
+    if (w->patience) {
+        merge(w);
+        if (w->groups[0].state == GROUP_RUNS)
+            return true;
+        w->patience = 0;
+    }
+    return choose(w);
 }
 
 bool warp_run(struct warp *w, uint64_t budget)
@@ -526,7 +543,9 @@ bool warp_run(struct warp *w, uint64_t budget)
     bool can = go_on(w);
     while (can && ran < budget && !w->launch->fault->kind) {
         enter(w);
-        ran += 1 + run_plain(w);
+        uint64_t plain = 1 + run_plain(w);
+        ran += plain;
+        w->patience -= w->patience < plain ? w->patience : plain;
         struct group *g = &w->groups[0];
         const struct instruction *i = &w->frame->code->all[g->pc];
         if (w->launch->fault->kind)
@@ -536,6 +555,11 @@ bool warp_run(struct warp *w, uint64_t budget)
             if (i->guard)
                 active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
             run_control(w, i, active);
+        }
+        if (w->spins > SPINS_MAX) {
+            prefer_another(w);
+            w->launch->spun = true;
+            break;
         }
         can = go_on(w);
     }

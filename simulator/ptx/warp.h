@@ -37,6 +37,8 @@ struct group {
     enum group_state state;
     /* The barrier at which it waits. */
     unsigned barrier;
+    /* When it was preferred to one that may wait for it: the warp's count of that. */
+    uint32_t preferred;
 };
 
 struct warp {
@@ -54,9 +56,11 @@ struct warp {
     /* Every live thread is in one group. The first group runs. */
     struct group groups[WARP_SIZE];
     unsigned group_count;
-    /* Backward branches since another group was last chosen. */
-    unsigned backward;
-    /* For each thread. */
+    /* What a loop that waits does, since another group was last preferred; how often one was; and
+     * how many instructions that one may yet run before the group that is behind goes first. */
+    uint32_t spins, preferences;
+    uint64_t patience;
+    /* A thread each. */
     char *local;
     size_t local_bytes;
     /* For add.cc. */
@@ -100,9 +104,14 @@ struct launch {
     uint64_t clock;
     /* The number of stores and atomic operations. */
     uint64_t changes;
+    /* A warp has stopped because it may wait for others. */
+    bool spun;
     uint64_t random;
-    /* The target of GRID_WINDOW (the toolkit's cooperative_groups/details/driver_abi.h): its size,
-     * and the barrier's count. */
+    /* os_clock_us when it began; has it been said that it takes long? */
+    uint64_t began;
+    bool said_long;
+    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h):
+     * its size, and the barrier's count. */
     uint32_t workspace[2];
 };
 
@@ -196,7 +205,8 @@ extern const struct operation lop3_operation;
 
 instruction_run run_modified, run_move, run_pack, run_unpack, run_frame_address, run_clock;
 instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, run_isspacep;
-instruction_run run_load, run_store, run_load_parameter, run_atomic, run_copy, run_nothing;
+instruction_run run_load, run_load_volatile, run_fence, run_store, run_load_parameter, run_atomic,
+    run_copy, run_nothing;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
 instruction_run run_reduce, run_trap, run_printf, run_assertion;
 

@@ -432,13 +432,26 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     device_fault(e);
 }
 
-/* ---- queuing and running ---- */
+static void say_still_runs(void *context, const struct launch_fault *place)
+{
+    const struct running *r = context;
+    const uint32_t *t = place->thread, *b = place->block;
+    char line[300];
+    line_of(place->code, place->instruction, line, sizeof line);
+    diag("the kernel %s (stream %d) still runs after ten seconds. Thread (%u,%u,%u) of block "
+         "(%u,%u,%u) is%s. A loop that waits for what nothing changes never ends, on a GPU "
+         "neither; a kernel that has much to do takes far longer here: give it a smaller input.",
+         r->op->name, r->op->stream->id, t[0], t[1], t[2], b[0], b[1], b[2],
+         *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
+}
+
+/* ---- the work ---- */
 
 static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {find_memory, &r};
+    struct launch_memory memory = {find_memory, say_still_runs, &r};
     struct launch_fault fault;
     k->shape.parameters = k->parameters;
     k->shape.nanoseconds = virtual_now;

@@ -543,3 +543,91 @@ C
     faulty
     faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
 }
+
+# The program of the next two tests, in ./program.
+waiting() {
+    cat >program.cu <<'C'
+#include <cstdio>
+#include <cstring>
+__device__ unsigned arrived;
+__device__ int lock, other;
+__device__ volatile int *flags;
+__global__ void lanes(int *a)
+{
+    while (atomicCAS(&lock, 0, 1)) ;
+    *(volatile int *)a += 1;
+    __threadfence();
+    atomicExch(&lock, 0);
+}
+__global__ void two_locks(int *a)
+{
+    int *mine = threadIdx.x % 2 ? &lock : &other;
+    while (atomicCAS(mine, 0, 1)) ;
+    atomicAdd(a, 1);
+    __threadfence();
+    atomicExch(mine, 0);
+}
+__global__ void barrier(int *a)
+{
+    if (!threadIdx.x) {
+        atomicAdd(&arrived, 1u);
+        while (*(volatile unsigned *)&arrived < gridDim.x) ;
+    }
+    __syncthreads();
+    atomicAdd(a, 1);
+}
+__global__ void backward(int *a, volatile int *flag)
+{
+    if (blockIdx.x + 1 < gridDim.x) while (!flag[blockIdx.x + 1]) ;
+    atomicAdd(a, 1);
+    __threadfence();
+    flag[blockIdx.x] = 1;
+}
+__global__ void for_ever(int *a)
+{
+    for (;;) atomicAdd(a, 1);
+}
+int main(int argc, char **argv)
+{
+    int *a, *flag, h;
+    cudaMalloc(&a, 4);
+    cudaMalloc(&flag, 4 * 132);
+    cudaMemset(a, 0, 4);
+    cudaMemset(flag, 0, 4 * 132);
+    if (!strcmp(argv[1], "lanes")) lanes<<<2, 64>>>(a);
+    if (!strcmp(argv[1], "two_locks")) two_locks<<<2, 64>>>(a);
+    if (!strcmp(argv[1], "barrier")) barrier<<<128, 1>>>(a);
+    if (!strcmp(argv[1], "backward")) backward<<<128, 1>>>(a, flag);
+    if (!strcmp(argv[1], "for_ever")) for_ever<<<1, 1>>>(a);
+    cudaMemcpy(&h, a, 4, cudaMemcpyDeviceToHost);
+    printf("%d\n", h);
+    cudaFree(a);
+    cudaFree(flag);
+}
+C
+    compiled program.cu -lineinfo
+}
+
+@test "threads of a warp that wait for each other go on, and so do blocks of a launch, soon" {
+    waiting
+    local kernel schedule
+    export LD_LIBRARY_PATH=$ROOT/build/simulator
+    for kernel in lanes two_locks barrier backward; do
+        for schedule in measured random:3; do
+            # A block that waits for 127 others took some 0.3 s for each.
+            SIM_SCHEDULE=$schedule run bash -c 'ulimit -t 5; exec ./program "$1"' - $kernel
+            assert_success
+            assert_output 128
+        done
+    done
+}
+
+# bats test_tags=long
+@test "a kernel that never ends is named after ten seconds, with a line in it" {
+    waiting
+    LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 ./program for_ever
+    assert_equal "$status" 124
+    assert_equal "${#lines[@]}" 1
+    assert_output --regexp "the kernel for_ever \(stream 0\) still runs after ten seconds. Thread \
+\(0,0,0\) of block \(0,0,0\) is at program.cu:$(grep -n 'for (;;)' program.cu | cut -d: -f1)\."
+}
