@@ -345,5 +345,7 @@ cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,
         return e;
     struct callback *c = os_allocate(sizeof *c);
     *c = (struct callback){callback, stream, data};
-    return dispatch_host_function(call, run_callback, c, s);
+    e = dispatch_host_function(call, run_callback, c, s);
+    s->tail->named = (const void *)(uintptr_t)callback;
+    return e;
 }

@@ -768,5 +768,8 @@ cudaError_t command_host_function(const struct call *call, void (*function)(void
     op->call = call->origin.number;
     op->function = function;
     op->argument = argument;
+    op->named = (const void *)(uintptr_t)function;
+    op->queued_by = call->origin.call;
+    op->queued_at = call->origin.launch ? call->origin.launch_site : call->origin.site;
     return cudaSuccess;
 }

@@ -186,11 +186,15 @@ struct op {
                 bool pinned, accessible;
             } operands[2];
         };
-        /* OP_HOST: the function, and the progress of its thread. */
+        /* OP_HOST: the function, and how far its thread has come; for a sentence, the program's
+         * function, the call that queued it and where that stands. */
         struct {
             void (*function)(void *);
             void *argument;
             bool started, returned, was_blocked;
+            const void *named;
+            const char *queued_by;
+            void *queued_at;
         };
         /* OP_WAIT without a record: this stream must have done this work. */
         struct {

@@ -5,7 +5,7 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet
+    local programs=(behaviour per_thread facts host_rules traced functions_at_end functions_meet long_waits
         joined successor interrupted threads_end)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
@@ -402,6 +402,46 @@ END
 }
 
 # How long that takes depends on what else the machine does.
+# line_of WORDS: where they stand in long_waits.c
+line_of() {
+    local line
+    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")
+    echo "long_waits.c:${line%%:*}"
+}
+
+# function_at WORDS: the same of a function, whose code may begin at its brace
+function_at() {
+    local line
+    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")
+    echo "long_waits.c:(${line%%:*}|$((${line%%:*} + 1)))"
+}
+
+# bats test_tags=long
+@test "a wait that never ends says after ten seconds what it waits for, and where that stands" {
+    local case
+    for case in lock function gate; do
+        timeout 20 "$at/long_waits" $case >$case 2>&1 || echo "status $?" >>$case &
+    done
+    wait
+    for case in lock function gate; do
+        run cat $case
+        assert_line "status 124"
+        assert_equal "${#lines[@]}" 2
+    done
+    run cat lock
+    assert_output --regexp "cudaFree at .*$(line_of 'OK(cudaFree(memory))') has waited for stream 1 \
+for ten seconds. In stream 1 the host function at .*$(function_at 'static void locks'), queued by \
+cudaLaunchHostFunc at .*$(line_of 'a, locks'), has begun and not returned. If it waits for a lock"
+    run cat function
+    assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(b)') has waited .* In \
+stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because host \
+functions run one after another, and the host function at .*$(function_at 'static void waits'), .* has \
+begun and not returned."
+    run cat gate
+    assert_output --regexp "$(line_of 'Synchronize(a)') has waited for stream 1 for ten seconds. In \
+stream 1 a launch_hold waits for its gate"
+}
+
 @test "a host that waits for another thread to end does not idle" {
     SIM_SCHEDULE=late program joined
     printed cudaErrorNotReady
