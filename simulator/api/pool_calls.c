@@ -238,6 +238,8 @@ cudaError_t do_cudaMemPoolDestroy(struct call *call, cudaMemPool_t pool)
     if (p->imported)
         return pool_destroy_imported(p) ? cudaSuccess : cudaErrorInvalidValue;
     line_number(&call->line, "used", p->used);
+    if (pool_has_pending_frees(p))
+        checker_pool_destroyed(call, p->heap.base, p->heap.base + p->heap.limit);
     pool_destroy(p);
     return cudaSuccess;
 }

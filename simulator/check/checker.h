@@ -64,7 +64,9 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 bool checker_was_freed(const void *address);
 /* Judges postponed conflicts (check/conflict.h). Called if conflicts_postponed is set. */
 void checker_judge_postponed(void);
-/* Called when the program ends with this allocation live. */
+/* The pool of [from, to) is destroyed: has the host waited for all that was freed there? */
+void checker_pool_destroyed(const struct call *call, const char *from, const char *to);
+/* The program ends with this allocation alive. */
 void checker_leaked(struct shadow_ref ref);
 
 /* ---- use ---- */

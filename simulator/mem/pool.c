@@ -398,15 +398,21 @@ bool pool_destroy_imported(struct pool *p)
     return true;
 }
 
-/* Ends a destroyed pool if nothing in it is live or pending. */
-static void close_if_unused(struct pool *p)
+bool pool_has_pending_frees(const struct pool *p)
 {
-    if (p->heap.allocations.count)
-        return;
+    NEEDS_LOCK();
     for (const struct free_list *list = p->heap.stream_lists; list; list = list->next)
         if (list->ranges.root)
-            return;
-    /* An incorrect program's work may still use freed memory, so the addresses stay until then, as
+            return true;
+    return false;
+}
+
+/* Ends a destroyed pool of which nothing is live or pending. */
+static void close_if_unused(struct pool *p)
+{
+    if (p->heap.allocations.count || pool_has_pending_frees(p))
+        return;
+    /* An incorrect program's work may still use what was freed: its addresses stay until then, as
      * an imported pool's do. */
     if (p->heap.base && stream_using(p->heap.base, p->heap.base + p->heap.limit))
         return;

@@ -353,6 +353,51 @@ KINDS
     finish
 }
 
+@test "a pool destroyed before the host has waited for its frees: a line, and the status stays" {
+    cat >pools.c <<'C'
+#include <cuda_runtime_api.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    struct cudaMemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    cudaStream_t s;
+    cudaEvent_t e;
+    cudaStreamCreate(&s);
+    cudaEventCreate(&e);
+    for (int i = 0; i < 3; i++) {
+        cudaMemPool_t pool;
+        void *p;
+        cudaMemPoolCreate(&pool, &props);
+        cudaMallocFromPoolAsync(&p, 4096, pool, s);
+        cudaFreeAsync(p, s);
+        cudaEventRecord(e, s);
+        if (argc > 1) argv[1][0] == 'e' ? cudaEventSynchronize(e) : cudaDeviceSynchronize();
+        cudaMemPoolDestroy(pool);
+    }
+    cudaStreamDestroy(s);
+    return cudaEventDestroy(e);
+}
+C
+    build gcc pools.c -g
+    local schedule how
+    for schedule in measured instant late random:3; do
+        SIM_SCHEDULE=$schedule SIM_REPORT=said run ./program
+        assert_success
+        assert_equal "${#lines[@]}" 1
+        assert_output --partial "cudaMemPoolDestroy at pools.c:21 destroys a pool, and the host has \
+not waited for cudaFreeAsync (stream 1) at pools.c:18, which frees memory of it."
+        assert_equal "$(<said)" "$output"
+        for how in event device; do
+            SIM_SCHEDULE=$schedule run ./program $how
+            assert_success
+            assert_output ""
+        done
+    done
+}
+
 # ---- two devices ----
 
 @test "between two devices, a report names the device of each stream and which must be current" {
