@@ -4,9 +4,12 @@
  *    63 62  61     54 53                      28 27                     4 3  0
  *   [ 0  1 |  kind   |       generation         |          slot          | 0  ]
  *
- * When an object is gone, its slot is reused with the next generation. */
+ * A slot serves again when its object is gone, for one of the same kind, with the next generation.
+ * Under SIM_SCHEDULE=random it has the same one: real drivers give the handle of what was destroyed
+ * to what is made next. */
 #include "base/handle.h"
 
+#include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 
@@ -26,8 +29,8 @@ struct slot {
 static struct {
     struct slot *slots;
     uint32_t used, capacity;
-    /* The first free slot plus 1, or 0 if there is none. */
-    uint32_t first_free;
+    /* Of each kind, the first free slot, plus 1; 0: none. */
+    uint32_t first_free[HANDLE_KINDS];
 } table;
 
 static uintptr_t encode(enum handle_kind kind, uint32_t generation, uint32_t slot)
@@ -36,12 +39,14 @@ static uintptr_t encode(enum handle_kind kind, uint32_t generation, uint32_t slo
          | (uintptr_t)(generation & GENERATION_MASK) << 28 | (uintptr_t)slot << 4;
 }
 
-/* Returns an unused slot. */
-static uint32_t take_slot(void)
+/* Returns a slot that no object has. */
+static uint32_t take_slot(enum handle_kind kind)
 {
-    if (table.first_free) {
-        uint32_t slot = table.first_free - 1;
-        table.first_free = table.slots[slot].next_free;
+    if (table.first_free[kind]) {
+        uint32_t slot = table.first_free[kind] - 1;
+        table.first_free[kind] = table.slots[slot].next_free;
+        if (settings.schedule == SCHEDULE_RANDOM)
+            table.slots[slot].generation--;
         return slot;
     }
     if (table.used > SLOT_MASK)
@@ -57,7 +62,7 @@ static uint32_t take_slot(void)
 void *handle_new(enum handle_kind kind, void *object)
 {
     NEEDS_LOCK();
-    uint32_t slot = take_slot();
+    uint32_t slot = take_slot(kind);
     struct slot *s = &table.slots[slot];
     s->object = object;
     s->handle = encode(kind, s->generation, slot);
@@ -98,6 +103,6 @@ void handle_retire(enum handle_kind kind, const void *handle)
     s->object = NULL;
     s->handle = 0;
     s->generation++;
-    s->next_free = table.first_free;
-    table.first_free = slot + 1;
+    s->next_free = table.first_free[kind];
+    table.first_free[kind] = slot + 1;
 }

@@ -12,7 +12,8 @@ enum handle_kind {
     HANDLE_POOL,
     HANDLE_GRAPH,
     HANDLE_GRAPH_EXEC,
-    HANDLE_GRAPH_NODE
+    HANDLE_GRAPH_NODE,
+    HANDLE_KINDS
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };
 
@@ -23,7 +24,8 @@ void *handle_new(enum handle_kind kind, void *object);
 void *handle_object(enum handle_kind kind, const void *handle);
 /* Tells why handle_object returned NULL: the object was destroyed, or never existed. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
-/* Ends the handle, whose number is never given out again. Does nothing if it is not live. */
+/* The object is about to go: the handle's number is not given out again, but under
+ * SIM_SCHEDULE=random. Does nothing for a handle that is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);
 
 #endif

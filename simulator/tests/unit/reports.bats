@@ -398,6 +398,68 @@ not waited for cudaFreeAsync (stream 1) at pools.c:18, which frees memory of it.
     done
 }
 
+@test "SIM_SCHEDULE=random: a cache keyed by a stream's handle meets a handle that comes back" {
+    cat >keyed.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+static struct { cudaStream_t key; void *p; } cache;
+int main(void)
+{
+    void *host, *p;
+    int hits = 0;
+    cudaMallocHost(&host, 8 << 20);
+    for (int i = 0; i < 6; i++) {
+        cudaStream_t s;
+        cudaEvent_t e;
+        cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+        cudaEventCreate(&e);
+        if (cache.p && cache.key == s) {
+            p = cache.p;
+            hits++;
+        } else {
+            cudaFree(cache.p);
+            cudaMalloc(&p, 8 << 20);
+        }
+        cudaMemcpyAsync(p, host, 8 << 20, cudaMemcpyHostToDevice, s);
+        cache.key = s;
+        cache.p = p;
+        cudaEventDestroy(e);
+        cudaStreamDestroy(s);
+    }
+    cudaDeviceSynchronize();
+    cudaFree(cache.p);
+    cudaFreeHost(host);
+    printf("%d hits\n", hits);
+}
+C
+    build gcc keyed.c -g
+    run ./program
+    assert_success
+    assert_output "0 hits"
+    SIM_SCHEDULE=random:1 run ./program
+    assert_equal "$status" 3
+    assert_line "5 hits"
+    assert_output --partial "hazard: unordered writes. cudaMemcpyAsync (stream 2) and cudaMemcpyAsync"
+    # A handle that is destroyed, and not yet another one's, is known as such.
+    cat >gone.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    cudaStream_t s, t;
+    cudaStreamCreate(&s);
+    cudaStreamDestroy(s);
+    cudaStreamCreate(&t);
+    cudaStreamDestroy(t);
+    return cudaStreamSynchronize(s);
+}
+C
+    build gcc gone.c -g
+    SIM_SCHEDULE=random:1 run ./program
+    assert_equal "$status" 3
+    assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
+destroyed."
+}
+
 # ---- two devices ----
 
 @test "between two devices, a report names the device of each stream and which must be current" {
