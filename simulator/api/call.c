@@ -138,7 +138,7 @@ static bool is_to_fail(enum call_id id)
     return id == fail.id || (id == CALL___cudaLaunchKernel && fail.id == CALL_cudaLaunchKernel);
 }
 
-/* Does a capture that is going on forbid the call? */
+/* Returns the error with which an unfinished capture forbids the call. */
 static cudaError_t check_capture(unsigned flags)
 {
     if (flags & WAITS_DEVICE)

@@ -14,13 +14,18 @@
 
 /* ---- creating and destroying ---- */
 
+static int clamped_priority(int priority)
+{
+    return priority > 0 ? 0 : priority < -5 ? -5 : priority;
+}
+
 static cudaError_t create_stream(struct call *call, cudaStream_t *stream, unsigned flags,
                                  int priority)
 {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
     /* Measured (probe-answers.txt, "streams and events"): -99 becomes -5. */
-    int clamped = priority > 0 ? 0 : priority < -5 ? -5 : priority;
+    int clamped = clamped_priority(priority);
     struct stream *s =
         stream_new(flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_BLOCKING,
                    device_current(), clamped);
@@ -175,6 +180,112 @@ STREAM_PROPERTY(do_cudaStreamGetFlags, unsigned int,
 STREAM_PROPERTY(do_cudaStreamGetPriority, int, s->priority)
 STREAM_PROPERTY(do_cudaStreamGetId, unsigned long long, s->api_id)
 STREAM_PROPERTY(do_cudaStreamGetDevice, int, s->device)
+
+/* The attributes that are hints. */
+struct hints {
+    struct cudaAccessPolicyWindow window;
+    enum cudaSynchronizationPolicy policy;
+    cudaLaunchMemSyncDomainMap domains;
+    cudaLaunchMemSyncDomain domain;
+    unsigned nvlink;
+};
+static const struct hints no_hints = {.policy = cudaSyncPolicyAuto, .domains = {.remote = 1}};
+
+static const struct hints *hints_of(const struct stream *s)
+{
+    return s->hints ? s->hints : &no_hints;
+}
+
+static void set_hints(struct stream *s, struct hints hints)
+{
+    if (!s->hints)
+        s->hints = os_allocate(sizeof hints);
+    *(struct hints *)s->hints = hints;
+}
+
+/* Documented: which attributes a stream has, and the defaults of the memory synchronization domains.
+ * Assumed: the other defaults, the code of an attribute that it has not, and that a priority is
+ * clamped as by cudaStreamCreateWithPriority. */
+cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
+                                      cudaLaunchAttributeID attribute,
+                                      cudaLaunchAttributeValue *value)
+{
+    line_number(&call->line, "attribute", attribute);
+    if (!value)
+        return cudaErrorInvalidValue;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    const struct hints *h = hints_of(s);
+    switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow: value->accessPolicyWindow = h->window; break;
+    case cudaLaunchAttributeSynchronizationPolicy: value->syncPolicy = h->policy; break;
+    case cudaLaunchAttributePriority: value->priority = s->priority; break;
+    case cudaLaunchAttributeMemSyncDomainMap: value->memSyncDomainMap = h->domains; break;
+    case cudaLaunchAttributeMemSyncDomain: value->memSyncDomain = h->domain; break;
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+        value->nvlinkUtilCentricScheduling = h->nvlink;
+        break;
+    default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+/* Documented: hitRatio is from 0 to 1, and a window no larger than the device's attribute says. */
+static bool is_window(const struct cudaAccessPolicyWindow *w)
+{
+    int most = 0;
+    device_attribute(cudaDevAttrMaxAccessPolicyWindowSize, &most);
+    return w->hitRatio >= 0 && w->hitRatio <= 1 && w->num_bytes <= (size_t)most;
+}
+
+cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
+                                      cudaLaunchAttributeID attribute,
+                                      const cudaLaunchAttributeValue *value)
+{
+    line_number(&call->line, "attribute", attribute);
+    if (!value)
+        return cudaErrorInvalidValue;
+    struct stream *s = call_stream(call, stream);
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    struct hints h = *hints_of(s);
+    switch (attribute) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+        if (!is_window(&value->accessPolicyWindow))
+            return cudaErrorInvalidValue;
+        h.window = value->accessPolicyWindow;
+        break;
+    case cudaLaunchAttributeSynchronizationPolicy:
+        if (value->syncPolicy < cudaSyncPolicyAuto
+            || value->syncPolicy > cudaSyncPolicyBlockingSync)
+            return cudaErrorInvalidValue;
+        h.policy = value->syncPolicy;
+        break;
+    case cudaLaunchAttributePriority: s->priority = clamped_priority(value->priority); break;
+    case cudaLaunchAttributeMemSyncDomainMap: h.domains = value->memSyncDomainMap; break;
+    case cudaLaunchAttributeMemSyncDomain: h.domain = value->memSyncDomain; break;
+    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
+        h.nvlink = value->nvlinkUtilCentricScheduling;
+        break;
+    default: return cudaErrorInvalidValue;
+    }
+    set_hints(s, h);
+    return cudaSuccess;
+}
+
+/* Documented: both streams must be of the same context. Assumed: the code where they are not. */
+cudaError_t do_cudaStreamCopyAttributes(struct call *call, cudaStream_t to, cudaStream_t from)
+{
+    struct stream *t = call_stream(call, to), *f = call_stream(call, from);
+    if (!t || !f)
+        return cudaErrorInvalidResourceHandle;
+    if (t->device != f->device)
+        return cudaErrorInvalidValue;
+    set_hints(t, *hints_of(f));
+    t->priority = f->priority;
+    return cudaSuccess;
+}
 
 /* ---- events ---- */
 

@@ -66,7 +66,7 @@ bool checker_was_freed(const void *address);
 void checker_judge_postponed(void);
 /* The pool of [from, to) is destroyed: has the host waited for all that was freed there? */
 void checker_pool_destroyed(const struct call *call, const char *from, const char *to);
-/* The program ends with this allocation alive. */
+/* Called when the program ends with this allocation live. */
 void checker_leaked(struct shadow_ref ref);
 
 /* ---- use ---- */

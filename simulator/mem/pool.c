@@ -407,7 +407,7 @@ bool pool_has_pending_frees(const struct pool *p)
     return false;
 }
 
-/* Ends a destroyed pool of which nothing is live or pending. */
+/* Ends a destroyed pool if nothing in it is live or pending. */
 static void close_if_unused(struct pool *p)
 {
     if (p->heap.allocations.count || pool_has_pending_frees(p))

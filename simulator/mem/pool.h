@@ -98,8 +98,8 @@ struct pool *pool_create_for_graph(int device, struct graph_memory *owner);
 void pool_destroy(struct pool *p);
 /* Has a stream freed memory of the pool that is not known to be free for all? */
 bool pool_has_pending_frees(const struct pool *p);
-/* Destroys one import of an imported pool. Returns false, and nothing has happened, when
- * allocations of it are imported (measured: probe-ipc.txt, "pool_import_destroyed"). */
+/* Destroys one import of an imported pool. If allocations of it are imported, returns false and
+ * does nothing (measured: probe-ipc.txt, "pool_import_destroyed"). */
 bool pool_destroy_imported(struct pool *p);
 /* Ends a graph's pool, which has no live range and no mapped segment. */
 void pool_discard(struct pool *p);

@@ -502,7 +502,6 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-/* From the kernel's parameters, at a place that is known: all threads read the same. */
 void run_load_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->spins++;
@@ -515,6 +514,7 @@ void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->spins++;
 }
 
+/* Loads from a fixed place in the kernel's parameters: all threads read the same. */
 HOT void run_load_parameter(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const char *from = w->launch->shape->parameters + (size_t)i->immediate;

@@ -26,7 +26,7 @@
 #define BLOCKS_MAX 132
 /* Microseconds of real time after which a launch is said to run still. */
 #define LONG_TIME 10000000
-/* For calls: of each thread. A GPU has 1 KiB for that; here recursion gets further (assumed). */
+/* The stack of each thread, for calls. A GPU has 1 KiB; recursion can go deeper here (assumed). */
 #define STACK_BYTES (32 * KiB)
 
 /* ---- faults ---- */

@@ -228,7 +228,7 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
 
 /* ---- branches ---- */
 
-/* These threads of the first group branch; the others go on. */
+/* These threads of the first group branch; the others continue with the next instruction. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
     uint32_t next = w->groups[0].pc + 1;

@@ -60,7 +60,7 @@ struct warp {
      * how many instructions that one may yet run before the group that is behind goes first. */
     uint32_t spins, preferences;
     uint64_t patience;
-    /* A thread each. */
+    /* For each thread. */
     char *local;
     size_t local_bytes;
     /* For add.cc. */
@@ -110,8 +110,8 @@ struct launch {
     /* os_clock_us when it began; has it been said that it takes long? */
     uint64_t began;
     bool said_long;
-    /* What GRID_WINDOW is an address of (the toolkit's cooperative_groups/details/driver_abi.h):
-     * its size, and the barrier's count. */
+    /* The target of GRID_WINDOW (the toolkit's cooperative_groups/details/driver_abi.h): its size,
+     * and the barrier's count. */
     uint32_t workspace[2];
 };
 

@@ -445,7 +445,7 @@ static void say_still_runs(void *context, const struct launch_fault *place)
          *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
 }
 
-/* ---- the work ---- */
+/* ---- queuing and running ---- */
 
 static void effect_nvcc_kernel(struct op *op)
 {

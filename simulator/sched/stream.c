@@ -201,6 +201,8 @@ static struct stream *take_stream(enum stream_kind kind, int device, int priorit
     s->device = device;
     s->priority = priority;
     s->handle = NULL;
+    os_free(s->hints);
+    s->hints = NULL;
     s->destroyed = false;
     s->trunk = NULL;
     s->host_version = 0;

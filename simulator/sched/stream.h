@@ -38,7 +38,10 @@ struct stream {
     /* The result of cudaStreamGetId. */
     unsigned long long api_id;
     void *handle;
-    /* By the program. Its work still runs to the end. */
+    /* What cudaStreamSetAttribute has set, for api/stream_calls.c; NULL: nothing. Nothing here
+     * depends on it. */
+    void *hints;
+    /* By the program; its work still runs to the end. */
     bool destroyed;
 
     /* ---- the rule of the legacy stream, in stream.c ---- */

@@ -921,6 +921,61 @@ static int leaks(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+static int attributes(int argc, char **argv)
+{
+    cudaStream_t s, t;
+    cudaLaunchAttributeValue v;
+    struct cudaDeviceProp wanted;
+    int device = -1, priority;
+    (void)argc, (void)argv;
+    memset(&wanted, 0, sizeof wanted);
+    memset(&v, 0, sizeof v);
+    if (cudaChooseDevice(&device, &wanted) || device != 0
+        || cudaChooseDevice(NULL, &wanted) != cudaErrorInvalidValue)
+        return 1;
+    cudaStreamCreate(&s);
+    cudaStreamCreate(&t);
+    if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
+        || v.syncPolicy != cudaSyncPolicyAuto)
+        return 2;
+    v.syncPolicy = cudaSyncPolicyYield;
+    if (cudaStreamSetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v))
+        return 3;
+    v.priority = -99;
+    if (cudaStreamSetAttribute(s, cudaLaunchAttributePriority, &v)
+        || cudaStreamGetPriority(s, &priority) || priority != -5)
+        return 4;
+    if (cudaStreamCopyAttributes(t, s)
+        || cudaStreamGetAttribute(t, cudaLaunchAttributeSynchronizationPolicy, &v)
+        || v.syncPolicy != cudaSyncPolicyYield || cudaStreamGetPriority(t, &priority)
+        || priority != -5)
+        return 5;
+    memset(&v, 0, sizeof v);
+    v.accessPolicyWindow.hitRatio = 2;
+    if (cudaStreamSetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
+            != cudaErrorInvalidValue
+        || cudaStreamSetAttribute(s, cudaLaunchAttributeCooperative, &v) != cudaErrorInvalidValue
+        || cudaStreamGetAttribute(s, cudaLaunchAttributePriority, NULL) != cudaErrorInvalidValue)
+        return 6;
+    v.accessPolicyWindow.hitRatio = 0.5f;
+    v.accessPolicyWindow.num_bytes = 4096;
+    if (cudaStreamSetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
+        || cudaStreamSetAttribute(s, cudaLaunchAttributeMemSyncDomain, &v))
+        return 7;
+    memset(&v, 0, sizeof v);
+    if (cudaStreamGetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
+        || v.accessPolicyWindow.num_bytes != 4096)
+        return 8;
+    /* A new stream has none of a destroyed one's. */
+    cudaStreamDestroy(s);
+    cudaStreamDestroy(t);
+    cudaStreamCreate(&s);
+    if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
+        || v.syncPolicy != cudaSyncPolicyAuto)
+        return 9;
+    return cudaStreamDestroy(s);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -959,6 +1014,7 @@ int main(int argc, char **argv)
         {"no-mappings", no_mappings},
         {"no-memory", no_memory},
         {"leaks", leaks},
+        {"attributes", attributes},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)

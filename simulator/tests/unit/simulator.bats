@@ -5,7 +5,7 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread facts host_rules traced functions_at_end functions_meet long_waits
+    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet long_waits
         joined successor interrupted threads_end)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
@@ -110,6 +110,15 @@ END
     assert_output ""
     named=$(jq -r 'select(.did == "unsupported").call' journal | LC_ALL=C sort -u | wc -l)
     [ "$named" = "${#names[@]}" ] || miss "The journal does not name them all."
+}
+
+@test "a device is chosen, and a stream keeps the attributes that it has" {
+    local schedule
+    for schedule in measured random:1; do
+        SIM_SCHEDULE=$schedule program behaviour attributes
+        [ "$status $output$errors" = "0 " ] || complain "$schedule: status $status." "$errors"
+    done
+    finish
 }
 
 @test "cudaProfilerStart and cudaProfilerStop succeed, and print nothing" {
