@@ -23,10 +23,10 @@ says_too_late() {
 @test "a handler that is younger than the first call frees" {
     run bounded "$PROGRAMS/ending" registered_after
     [ "$status" = 0 ]
-    assert_output "atexit: cudaSuccess, cudaSuccess, last error cudaSuccess"
+    assert_line "atexit: cudaSuccess, cudaSuccess, last error cudaSuccess"
     run bounded "$PROGRAMS/ending" registered_after 5
     [ "$status" = 5 ]
-    assert_output "atexit: cudaSuccess, cudaSuccess, last error cudaSuccess"
+    assert_line "atexit: cudaSuccess, cudaSuccess, last error cudaSuccess"
 }
 @test "a process that frees nothing while it ends is reported for what it leaves" {
     run bounded "$PROGRAMS/ending" nothing_freed
