@@ -203,9 +203,9 @@ static void set_hints(struct stream *s, struct hints hints)
     *(struct hints *)s->hints = hints;
 }
 
-/* Documented: which attributes a stream has, and the defaults of the memory synchronization domains.
- * Assumed: the other defaults, the code of an attribute that it has not, and that a priority is
- * clamped as by cudaStreamCreateWithPriority. */
+/* Documented: which attributes a stream has, and the defaults of the memory synchronization
+ * domains. Assumed: the other defaults, the code of an attribute that it has not, and that a
+ * priority is clamped as by cudaStreamCreateWithPriority. */
 cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
                                       cudaLaunchAttributeID attribute,
                                       cudaLaunchAttributeValue *value)

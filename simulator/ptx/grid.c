@@ -1,6 +1,6 @@
 /* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
- * block has run for long, or has done what one does that waits for another. In a block, a warp runs until it ends or
- * waits at a barrier.
+ * block has run for long, or has done what one does that waits for another. In a block, a warp runs
+ * until it ends or waits at a barrier.
  *
  * Invariant: blocks.running of the slots run, and a slot's warps keep their registers for its next
  * block. */

@@ -18,12 +18,13 @@ load ../suite
     finish
 }
 
-@test "actions are named by hash, and only the job that publishes may write" {
+@test "actions are named by hash, and only the jobs that publish may write" {
     run grep -hnE '^ *-? *uses:' .github/workflows/*.yml
     assert_success
     refute_line --regexp 'uses: *[^ @]+@([^0-9a-f]|.{1,39}( |$))'
     run awk '/^  [a-z]+:$/ { job = $1 } /: write/ { print job, $0 }' .github/workflows/*.yml
-    assert_output "$(lines 'publish:       pages: write' 'publish:       id-token: write')"
+    assert_output "$(lines 'publish:       pages: write' 'publish:       id-token: write' \
+        'release:       contents: write # the release')"
 }
 
 # bats test_tags=long

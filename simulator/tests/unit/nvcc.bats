@@ -327,7 +327,7 @@ C
     done
 }
 
-@test "PTX of a later architecture than the device's is refused, and an earlier one beside it runs" {
+@test "PTX of a later architecture than the device's is refused; an earlier one beside it runs" {
     cat >program.cu <<'C'
 #include <cstdio>
 __global__ void later(int *a) { *a = 1; }

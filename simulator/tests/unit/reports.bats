@@ -387,8 +387,8 @@ C
         SIM_SCHEDULE=$schedule SIM_REPORT=said run ./program
         assert_success
         assert_equal "${#lines[@]}" 1
-        assert_output --partial "cudaMemPoolDestroy at pools.c:21 destroys a pool, and the host has \
-not waited for cudaFreeAsync (stream 1) at pools.c:18, which frees memory of it."
+        assert_output --partial "cudaMemPoolDestroy at pools.c:21 destroys a pool, and the host has\
+ not waited for cudaFreeAsync (stream 1) at pools.c:18, which frees memory of it."
         assert_equal "$(<said)" "$output"
         for how in event device; do
             SIM_SCHEDULE=$schedule run ./program $how
@@ -439,7 +439,8 @@ C
     SIM_SCHEDULE=random:1 run ./program
     assert_equal "$status" 3
     assert_line "5 hits"
-    assert_output --partial "hazard: unordered writes. cudaMemcpyAsync (stream 2) and cudaMemcpyAsync"
+    assert_output --partial \
+        "hazard: unordered writes. cudaMemcpyAsync (stream 2) and cudaMemcpyAsync"
     # A handle that is destroyed, and not yet another one's, is known as such.
     cat >gone.c <<'C'
 #include <cuda_runtime_api.h>

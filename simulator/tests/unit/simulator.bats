@@ -5,8 +5,8 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet long_waits
-        joined successor interrupted threads_end)
+    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet
+        long_waits joined successor interrupted threads_end)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -438,17 +438,18 @@ function_at() {
         assert_equal "${#lines[@]}" 2
     done
     run cat lock
-    assert_output --regexp "cudaFree at .*$(line_of 'OK(cudaFree(memory))') has waited for stream 1 \
-for ten seconds. In stream 1 the host function at .*$(function_at 'static void locks'), queued by \
-cudaLaunchHostFunc at .*$(line_of 'a, locks'), has begun and not returned. If it waits for a lock"
+    assert_output --regexp "cudaFree at .*$(line_of 'OK(cudaFree(memory))') has waited for stream \
+1 for ten seconds. In stream 1 the host function at .*$(function_at 'static void locks'), \
+queued by cudaLaunchHostFunc at .*$(line_of 'a, locks'), \
+has begun and not returned. If it waits for a lock"
     run cat function
-    assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(b)') has waited .* In \
-stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because host \
-functions run one after another, and the host function at .*$(function_at 'static void waits'), .* has \
-begun and not returned."
+    assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(b)') has waited .* \
+In stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because \
+host functions run one after another, and the host function at \
+.*$(function_at 'static void waits'), .* has begun and not returned."
     run cat gate
-    assert_output --regexp "$(line_of 'Synchronize(a)') has waited for stream 1 for ten seconds. In \
-stream 1 a launch_hold waits for its gate"
+    assert_output --regexp "$(line_of 'Synchronize(a)') has waited for stream 1 for ten seconds. \
+In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a host that waits for another thread to end does not idle" {
