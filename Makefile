@@ -22,7 +22,8 @@
 ##              make gradescope    the archive for Gradescope: OUT=FILE.zip
 ## UPKEEP       make release       the book, the students' copy and checksums: OUT=FOLDER
 ##              make test          the quick tests; make test-all: all of them
-##              make simulator     the simulated device alone; make clean: remove build/
+##              make test-simulator   those of the simulated device alone
+##              make simulator     build it alone; make clean: remove build/
 ##              make bench         what a call costs; make scale: as a program grows
 ##              make gpu           record and compare on a GPU; make gpu lessons: one part
 ##              make coverage      which lines the tests run; make headers: other CUDA headers
@@ -77,6 +78,7 @@ RUNNING += $(CASE_NUMBERS:%=clinic-%) $(CASE_NUMBERS:%=repaired-%)
 # A student's copy (make handout) has no solutions, and no command that needs them.
 ifeq ($(wildcard solutions),)
 ABSENT := $(firstword $(filter run solution-% repaired-% book docs pages epub pdf test test-all \
+	test-simulator \
 	handout gradescope release new-lesson mutant starters gpu,$(MAKECMDGOALS)))
 ifneq ($(ABSENT),)
 $(error make $(ABSENT): this copy of the workbook has no solutions and no repaired programs, and \
@@ -198,8 +200,8 @@ ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 run: $(SOLUTIONS:%=$(PROGRAMS)/%)
 	@bash tools/tour.sh $^
 
-.PHONY: test test-all coverage
-test test-all: $(LIBRARY)
+.PHONY: test test-all test-simulator coverage
+test test-all test-simulator: $(LIBRARY)
 	@bash tools/test.sh $@
 coverage: build/cuda/found
 	@bash tools/coverage.sh

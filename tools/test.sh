@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the test suite: test.sh test, or test.sh test-all with the tests that take long, which are
-# those with the tag "long". A test is reported as it ends, also into a file.
+# those with the tag "long"; or test.sh test-simulator, the quick tests of the simulated device. A
+# test is reported as it ends, also into a file.
 #
 # test notes in build/tested which files of tests had nothing to report, and of which sources.
 # test-all, of the same sources, runs only the long tests of these; but all of a file that reads
@@ -11,7 +12,7 @@
 set -o pipefail
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-takes 'test|test-all|file;[^-;][^;]*(;.*)?' "$@"
+takes 'test|test-all|test-simulator|file;[^-;][^;]*(;.*)?' "$@"
 
 # file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line. long:FILE: of its
 # long tests.
@@ -52,6 +53,8 @@ if [ "$1" = test ]; then
     filter=(--filter-tags '!long')
     rm -f build/tested
     sources=$(sources)
+elif [ "$1" = test-simulator ]; then
+    filter=(--filter-tags '!long')
 else
     [ -z "$(sources)" ] || [ "$(head -n 1 build/tested 2>/dev/null)" != "$(sources)" ] ||
         mapfile -t clean < <(tail -n +2 build/tested)
@@ -84,6 +87,7 @@ done
 
 kept=()
 for file in "${files[@]}"; do
+    [[ $1 != test-simulator || $file == simulator/* ]] || continue
     if [[ " ${clean[*]} " != *" $file "* ]] || grep -q TEST_LONG "$file"; then
         kept+=("$file")
     elif grep -qE '^# bats (file|test)_tags=.*long' "$file"; then

@@ -25,7 +25,7 @@ void *handle_object(enum handle_kind kind, const void *handle);
 /* Tells why handle_object returned NULL: the object was destroyed, or never existed. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
 /* The object is about to go: the handle's number is not given out again, but under
- * SIM_SCHEDULE=random. Does nothing for a handle that is not live. */
+ * SIM_SCHEDULE=random:SEED with an even seed. Does nothing for a handle that is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);
 
 #endif

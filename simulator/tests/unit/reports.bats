@@ -398,7 +398,7 @@ C
     done
 }
 
-@test "SIM_SCHEDULE=random: a cache keyed by a stream's handle meets a handle that comes back" {
+@test "SIM_SCHEDULE=random:2: a cache keyed by a stream's handle meets a handle that comes back" {
     cat >keyed.c <<'C'
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -437,6 +437,8 @@ C
     assert_success
     assert_output "0 hits"
     SIM_SCHEDULE=random:1 run ./program
+    assert_output "0 hits"
+    SIM_SCHEDULE=random:2 run ./program
     assert_equal "$status" 3
     assert_line "5 hits"
     assert_output --partial \
@@ -455,7 +457,7 @@ int main(void)
 }
 C
     build gcc gone.c -g
-    SIM_SCHEDULE=random:1 run ./program
+    SIM_SCHEDULE=random:2 run ./program
     assert_equal "$status" 3
     assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
 destroyed."
