@@ -258,21 +258,23 @@ mutant: $(LIBRARY)
 format:
 	@bash tools/format.sh
 
-SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees
+# A release is built anew in a folder of its own, so that no page of an earlier build goes along.
+BUILT := $(if $(call asks_for,release),build/release-docs,build/docs)
+SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d $(BUILT)/doctrees
 # A lock, because two makes must not write the book at the same time.
 BOOK_LOCK := exec 9>build/book.lock && { flock -n 9 || \
 	{ echo "Another make builds the book. This one waits for it." && flock 9; }; } &&
-EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs build/docs/epub && \
-	mv build/docs/epub/cuda-memory-pools.epub build/docs && \
-	echo "EPUB: build/docs/cuda-memory-pools.epub"
+EPUB := $(BOOK_LOCK) $(SPHINX) -b epub docs $(BUILT)/epub && \
+	mv $(BUILT)/epub/cuda-memory-pools.epub $(BUILT) && \
+	echo "EPUB: $(BUILT)/cuda-memory-pools.epub"
 PDF := $(BOOK_LOCK) PYTHONPATH=docs/extensions \
-	build/venv/bin/python3 -B -m book.pdf build/docs/html \
-	build/docs/cuda-memory-pools.pdf
+	build/venv/bin/python3 -B -m book.pdf $(BUILT)/html \
+	$(BUILT)/cuda-memory-pools.pdf
 .PHONY: pages book docs epub pdf
 pages: build/venv/docs $(LIBRARY)
 	@echo "Building the book: every program on its pages is compiled and run."
-	@$(BOOK_LOCK) $(if $(call asks_for,release),rm -rf build/docs/html &&) $(SPHINX) -E docs \
-		build/docs/html
+	@$(BOOK_LOCK) $(if $(call asks_for,release),rm -rf $(BUILT)/html &&) $(SPHINX) -E docs \
+		$(BUILT)/html
 docs: pages
 	@OPEN= bash tools/open.sh index
 book: pages
@@ -287,7 +289,7 @@ pdf: pages
 # What leaves this workbook. The book of a student's copy is built apart, without solutions.
 .PHONY: handout gradescope
 handout: pages-for-students
-	@python3 -B tools/packages.py handout build/docs/handout "$(or $(OUT),build/handout)"
+	@python3 -B tools/packages.py handout $(BUILT)/handout "$(or $(OUT),build/handout)"
 gradescope: $(LESSONS:%=build/starters/%.c)
 	@python3 -B tools/packages.py gradescope "$(or $(OUT),build/gradescope.zip)"
 .PHONY: release
@@ -300,12 +302,12 @@ endif
 release: pages pages-for-students
 	@$(EPUB)
 	@$(PDF)
-	@python3 -B tools/packages.py release build/docs "$(or $(OUT),build/release-files)"
+	@python3 -B tools/packages.py release $(BUILT) "$(or $(OUT),build/release-files)"
 .PHONY: pages-for-students
 pages-for-students: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@echo "Building the students' book, which shows no solution: some minutes."
-	@$(BOOK_LOCK) rm -rf build/docs/handout && BOOK_HANDOUT=1 $(SPHINX) \
-		-d build/docs/handout-doctrees -E docs build/docs/handout
+	@$(BOOK_LOCK) rm -rf $(BUILT)/handout && BOOK_HANDOUT=1 $(SPHINX) \
+		-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
