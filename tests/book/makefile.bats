@@ -302,7 +302,7 @@ This was the last hint."
 @test "a hint is the same with every awk that is here" {
     local awk copy=$BATS_TEST_TMPDIR/copy said
     mkdir -p "$copy/tools" "$copy/bin"
-    cp tools/hint.sh "$copy/tools"
+    cp tools/{hint,usage}.sh "$copy/tools"
     ln -s "$ROOT/docs" "$copy"
     for awk in mawk gawk original-awk busybox; do
         type -P $awk >/dev/null || continue
@@ -319,7 +319,7 @@ This was the last hint."
 @test "every hint of the book is plain text in 84 columns" {
     local lesson number count output copy=$BATS_TEST_TMPDIR/copy
     mkdir -p "$copy/tools"
-    cp tools/hint.sh "$copy/tools"
+    cp tools/{hint,usage}.sh "$copy/tools"
     ln -s "$ROOT/docs" "$copy"
     for lesson in $(lessons); do
         count=$(grep -c '^\.\. dropdown:: Hint ' "docs/$lesson.rst")
@@ -336,7 +336,7 @@ This was the last hint."
 @test "open.sh: names the page, opens it with OPEN or where a display is" {
     local copy=$BATS_TEST_TMPDIR/copy page
     mkdir -p "$copy/tools" "$copy/bin"
-    cp tools/open.sh "$copy/tools"
+    cp tools/{open,usage}.sh "$copy/tools"
     page=$copy/build/docs/html/index.html
     cd "$copy" || return 1
     run env -u DISPLAY tools/open.sh index
