@@ -64,7 +64,7 @@ load ../suite
     files=(docs/course/*.sh docs/course/*/*.sh docs/course/gradescope/run_autograder)
     for file in "${files[@]}"; do assert [ -x "$file" ]; done
     tool shellcheck
-    run "$program" "${files[@]}"
+    run "$program" -x "${files[@]}"
     assert_output ""
 }
 
