@@ -14,7 +14,7 @@ setup() {
     calls=$machine/calls
     mkdir -p "$bin" "$machine/root" "$machine/copy/tools"
     : >"$calls"
-    cp tools/{setup.sh,cuda-headers.txt,nvcc.txt,requirements.txt} "$machine/copy/tools"
+    cp tools/{setup.sh,usage.sh,cuda-headers.txt,nvcc.txt,requirements.txt} "$machine/copy/tools"
     for tool in "${TOOLS[@]}"; do ln -s "$(type -P "$tool")" "$bin/$tool"; done
     stub id 'echo "${STUB_USER:-1000}"'
 }
