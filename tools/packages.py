@@ -35,16 +35,14 @@ GRADER = """
     lessons/Makefile lessons/*.h lessons/*.cu lessons/traces/
     simulator/*.* simulator/api/ simulator/base/ simulator/check/ simulator/graph/ simulator/ipc/
     simulator/mem/ simulator/os/ simulator/ptx/ simulator/run/ simulator/sched/
-    tests/build.mk tests/grading/check.py tests/grading/grade.py tests/grading/judge.py
-    tests/grading/lessons.py tests/grading/manifest.py tests/grading/report.py tests/grading/*sh
-    tests/grading/*.h tests/grading/busy.c tests/grading/imports.txt
-    tests/grading/machine.sed tests/grading/class/
+    tests/build.mk tests/grading/*.py tests/grading/*sh tests/grading/*.h tests/grading/busy.c
+    tests/grading/imports.txt tests/grading/machine.sed tests/grading/class/
     tests/lessons/*/manifest.ini tests/lessons/*/check.py tests/lessons/*/rules.bats
     tests/lessons/*/*.h tests/lessons/*/expected/ tests/lessons/clinic/*/manifest.ini
     tests/lessons/clinic/*/check.py tests/lessons/clinic/*/rules.bats
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
-    tools/unknown.py tools/line_end.txt tools/cuda-headers.txt tools/live_programs.sh
+    tools/unknown.py tools/usage.sh tools/line_end.txt tools/cuda-headers.txt tools/live_programs.sh
 """
 # What a student has besides: hints, pictures, the clinic, programs of one's own.
 STUDENT = """

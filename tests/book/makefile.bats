@@ -656,7 +656,7 @@ END
 @test "make test reports a test as it ends, also into a file, and a failed one in one piece" {
     local copy=$BATS_TEST_TMPDIR/copy
     mkdir -p "$copy/tests/some"
-    cp -a tools "$copy/tests"
+    cp -a tools "$copy"
     cd "$copy" || return 1
     printf '%s\n' '@test "first" { true; }' \
         '@test "second" { for i in $(seq 6000); do [ ! -e end ] || break; sleep 0.1; done; }' \
@@ -684,7 +684,7 @@ a\t# words\na\tok 2 z\na\t\nb\t'
 @test "make test-all runs what make test has not passed on the same sources, and what is long" {
     local copy=$BATS_TEST_TMPDIR/copy
     mkdir -p "$copy/tests/some"
-    cp -a tools "$copy/tests"
+    cp -a tools "$copy"
     cd "$copy" || return 1
     # The set-up of test-all is not what this is about.
     printf '#!/bin/sh\n' | tee tools/setup.sh >./make
