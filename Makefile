@@ -286,10 +286,15 @@ epub: pages
 pdf: pages
 	@$(PDF)
 
-# What leaves this workbook. The book of a student's copy is built apart, without solutions.
+# What leaves this workbook. The book of a student's copy is built apart, without solutions, and is
+# copied under the same lock, because another make would begin by removing it.
+STUDENTS_BOOK := echo "Building the students' book, which shows no solution: some minutes." && \
+	$(BOOK_LOCK) rm -rf $(BUILT)/handout && BOOK_HANDOUT=1 $(SPHINX) \
+	-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
 .PHONY: handout gradescope
-handout: pages-for-students
-	@python3 -B tools/packages.py handout $(BUILT)/handout "$(or $(OUT),build/handout)"
+handout: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
+	@$(STUDENTS_BOOK) && \
+		python3 -B tools/packages.py handout $(BUILT)/handout "$(or $(OUT),build/handout)"
 gradescope: $(LESSONS:%=build/starters/%.c)
 	@python3 -B tools/packages.py gradescope "$(or $(OUT),build/gradescope.zip)"
 .PHONY: release
@@ -299,15 +304,11 @@ export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),$(
 	stat -c %Y CHANGES.md))
 export TAG
 endif
-release: pages pages-for-students
+release: pages $(LESSONS:%=build/starters/%.c)
+	@$(STUDENTS_BOOK)
 	@$(EPUB)
 	@$(PDF)
 	@python3 -B tools/packages.py release $(BUILT) "$(or $(OUT),build/release-files)"
-.PHONY: pages-for-students
-pages-for-students: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
-	@echo "Building the students' book, which shows no solution: some minutes."
-	@$(BOOK_LOCK) rm -rf $(BUILT)/handout && BOOK_HANDOUT=1 $(SPHINX) \
-		-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
