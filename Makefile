@@ -191,8 +191,9 @@ build/venv/docs: FORCE | build/cuda/found
 	@bash tools/setup.sh docs
 .PHONY: FORCE
 
-# If a program fails for lack of a usable GPU or driver, on_gpu.sh says so.
-ON_DEVICE := $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
+# If a program fails for lack of a usable GPU or driver, on_gpu.sh says so. Lessons and clinic cases
+# are run with reports of leaks, as their checks do.
+ON_DEVICE := SIM_CHECK=$${SIM_CHECK-leaks} $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
 
@@ -209,11 +210,11 @@ coverage: build/cuda/found
 define goals_of_a_lesson
 .PHONY: $(1) solution-$(1) check-$(1) hint-$(1) picture-$(1) trace-$(1)
 $(1): $(PROGRAMS)/$(or $(OWN),lessons/$(2))
-	@$(ON_DEVICE)$$< $(ARGS) || { status=$$$$?; \
+	@$$(ON_DEVICE)$$< $(ARGS) || { status=$$$$?; \
 		$(if $(OWN),,echo "Lesson $(call number,$(2)) ended with status $$$$status." \
 		"make check-$(call number,$(2)) says what to repair first." >&2;) exit $$$$status; }
 solution-$(1): $(PROGRAMS)/$(if $(MUTANT),mutants/$(2)/$(MUTANT),solutions/$(2))
-	@$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $(ARGS)
 check-$(1): $(LIBRARY)
 	@bash tools/check.sh $(2) "$(FILE)"
 hint-$(1):
@@ -227,11 +228,11 @@ $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call sh
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
-	@$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $(ARGS)
 check-clinic-$(1): $(LIBRARY)
 	@bash tools/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): $(PROGRAMS)/repairs/$(2)
-	@$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $(ARGS)
 endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))

@@ -62,7 +62,8 @@ compile() { # compile FILE OBJECT
     local debug=(-g -gdwarf-4)
     case $1 in
     *.cu)
-        "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4 -Isimulator -Ilessons \
+        "$(cat build/nvcc/nvcc)" -g -lineinfo -Xcompiler -gdwarf-4,-fno-omit-frame-pointer \
+            -Isimulator -Ilessons \
             -gencode arch=compute_90,code=compute_90 "${to_compile[@]}" -c "$1" -o "$2" ;;
     *.c)
         "${CC:-gcc}" "${debug[@]}" -fno-omit-frame-pointer -isystem build/cuda/include -Isimulator \
@@ -98,4 +99,5 @@ else
 fi
 [[ $program == */* ]] || program=./$program
 export LD_LIBRARY_PATH=$PWD/${library%/*}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export SIM_SUMMARY=${SIM_SUMMARY-on}
 exec "$program" "${arguments[@]}"

@@ -300,7 +300,7 @@
         view.list(numbered());
         const mine = (running = {});
         root.dataset.state = "runs";
-        const environment = { SIM_CHECK: "noleaks", SIM_SCHEDULE: schedules.value };
+        const environment = { SIM_CHECK: "on", SIM_SCHEDULE: schedules.value };
         try {
             const bench = (...words) => simulatedDevice.run("docs/live/bench", words, environment);
             const result = await bench("run", MOST_LINES, text);

@@ -29,6 +29,8 @@ static cudaError_t create_stream(struct call *call, cudaStream_t *stream, unsign
     struct stream *s =
         stream_new(flags & cudaStreamNonBlocking ? STREAM_NON_BLOCKING : STREAM_BLOCKING,
                    device_current(), clamped);
+    s->made_by = call->origin.call;
+    s->made_at = call->origin.site;
     line_number(&call->line, "stream", (uint64_t)s->id);
     line_text(&call->line, "kind", flags & cudaStreamNonBlocking ? "non-blocking" : "blocking");
     *stream = s->handle;

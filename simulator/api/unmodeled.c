@@ -3,6 +3,7 @@
  * libcudart.so.13 of CUDA 13.0 (api/libcudart-symbols.txt) without those in api/calls.def, and the
  * functions that CUDA 13.1 to 13.5 added (api/newer-symbols.txt). */
 #include "api/call.h"
+#include "base/summary.h"
 #include "os/os.h"
 #include "sched/virtual_time.h"
 
@@ -18,6 +19,8 @@ static int unmodeled(const char *name, void *address, void *const *frame, bool *
              "the book lists what is.",
              name);
     *reported = true;
+    if (!summary.unmodeled++)
+        summary.first_unmodeled = name;
     line_drop(&call.line);
     line_begin(&line, virtual_now, "did", "unsupported");
     line_text(&line, "call", name);

@@ -7,6 +7,7 @@
 
 #include "base/hazard_kinds.h"
 #include "base/settings.h"
+#include "base/summary.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 
@@ -85,6 +86,7 @@ void hazards_gave_up(const char *format, ...)
 {
     NEEDS_LOCK();
     va_list arguments;
+    summary.given_up++;
     if (hazards.given_up[0])
         return;
     va_start(arguments, format);

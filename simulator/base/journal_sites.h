@@ -9,7 +9,7 @@
 #include "base/journal.h"
 
 /* Room for the longest text, and for the name of a call with the text around it. */
-#define JOURNAL_SITE_MAX 640
+#define JOURNAL_SITE_MAX 1152
 #define JOURNAL_CALL_MAX 96
 
 /* The beginning of the text for a call that succeeded, as most do. */

@@ -87,13 +87,14 @@ static void read_kernels(void)
 static void read_check(void)
 {
     const char *text = os_environment("SIM_CHECK");
+    bool both = text && (!strcmp(text, "strict,leaks") || !strcmp(text, "leaks,strict"));
     settings.check = !text || strcmp(text, "off");
-    settings.strict = text && !strcmp(text, "strict");
-    settings.leaks = !text || !strcmp(text, "on") || settings.strict;
-    if (!settings.leaks && settings.check && strcmp(text, "noleaks"))
-        os_fatal("SIM_CHECK is \"%s\"; expected on, strict, noleaks or off: all is checked and "
-                 "reported, the same where asynchronous copies of ordinary memory order nothing, "
-                 "all but leaks at the program's end, or nothing.",
+    settings.strict = text && (both || !strcmp(text, "strict"));
+    settings.leaks = text && (both || !strcmp(text, "leaks"));
+    if (text && settings.check && !settings.strict && !settings.leaks && strcmp(text, "on"))
+        os_fatal("SIM_CHECK is \"%s\"; expected on, leaks, strict, leaks,strict or off: all but "
+                 "leaks is reported; what is alive at the program's end, too; asynchronous copies "
+                 "of ordinary memory order nothing; both; or nothing is.",
                  text);
 }
 
@@ -164,13 +165,13 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* The first four do not change what is simulated. */
+/* The first five do not change what is simulated. */
 static const char *const names[] = {
-    "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",     "SIM_CHECK_LAWS",     "SIM_CHECK",
-    "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",     "SIM_DRIVER_VERSION", "SIM_MEMORY",
-    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE", "SIM_SEGMENT",        "SIM_POOLS",
-    "SIM_KERNELS", "SIM_IDLE"};
-#define FIRST_SIMULATED 4
+    "SIM_JOURNAL", "SIM_REPORT",  "SIM_SEAL",         "SIM_CHECK_LAWS", "SIM_SUMMARY",
+    "SIM_CHECK",   "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",       "SIM_DRIVER_VERSION",
+    "SIM_MEMORY",  "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",   "SIM_SEGMENT",
+    "SIM_POOLS",   "SIM_KERNELS", "SIM_IDLE"};
+#define FIRST_SIMULATED 5
 
 /* Without this, a misspelled name would change nothing, and no one would notice. */
 static void refuse_unknown(void)
@@ -186,7 +187,7 @@ static void refuse_unknown(void)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
                      "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_CHECK, SIM_CHECK_LAWS, SIM_EXPLAIN, "
-                     "SIM_REPORT or "
+                     "SIM_REPORT, SIM_SUMMARY or "
                      "SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
@@ -229,6 +230,7 @@ void settings_read(void)
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
     read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
+    settings.summary = read_yes_or_no("SIM_SUMMARY", false, "off", "on");
     settings.journal = os_environment("SIM_JOURNAL");
     settings.report = os_environment("SIM_REPORT");
     read_schedule();

@@ -42,20 +42,21 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_CHECK_LAWS: 1 checks the invariants of memory after each call (api/laws.h). */
     bool check_laws;
     bool check; /* SIM_CHECK: off turns the checker off */
-    bool leaks; /* ... noleaks turns off only the reports of leaks at the end */
+    bool leaks; /* ... leaks: it also reports what was not freed at the end */
     /* ... strict: an asynchronous copy to or from ordinary memory orders nothing */
     bool strict;
     bool refuse_kernels; /* SIM_KERNELS: refuse runs no kernel built by nvcc; default run */
     bool any_status;     /* SIM_KERNELS=...:allow: a kernel that did not run changes no status */
+    bool summary;        /* SIM_SUMMARY: on prints what was checked and what not; default off */
     bool explain;        /* SIM_EXPLAIN: 1 adds the vector clocks to reports */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
     const char *report;  /* SIM_REPORT: a file that also gets the reports, or NULL */
     /* SIM_FAIL=CALL:N: the N-th CALL fails with cudaErrorMemoryAllocation. "" is none. */
     char fail_call[64];
     unsigned fail_at;
-    /* The variables that are set, for example "SIM_CHECK=noleaks SIM_DEVICES=4", for the journal's
-     * first line. It leaves out SIM_JOURNAL, SIM_REPORT, SIM_SEAL, and SIM_CHECK_LAWS, which do not
-     * change what is simulated. */
+    /* The variables that are set, for example "SIM_CHECK=strict SIM_DEVICES=4", for the journal's
+     * first line. It leaves out SIM_JOURNAL, SIM_REPORT, SIM_SEAL, SIM_CHECK_LAWS, and SIM_SUMMARY,
+     * which do not change what is simulated. */
     char given[512];
 };
 

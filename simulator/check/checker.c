@@ -66,7 +66,12 @@ uint32_t checker_newest_allocation(void)
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq)
 {
     NEEDS_LOCK();
-    struct origin origin = call->origin;
+    return checker_origin_of(call->origin, s, seq);
+}
+
+struct origin checker_origin_of(struct origin origin, const struct stream *s, uint64_t seq)
+{
+    NEEDS_LOCK();
     origin.seq = seq;
     if (!s) {
         origin.stream = -2;
@@ -776,6 +781,45 @@ static bool check_after_launch(const struct late_launch *l, struct shadow_ref re
     return any;
 }
 
+bool checker_found_gone(const struct late_launch *l, const void *address, size_t bytes, bool write,
+                        const char *inside)
+{
+    NEEDS_LOCK();
+    const struct late_freed *freed = late_freed_find(l, address);
+    const struct freed *old = freed_find(address, l->newest_allocation);
+    if (!settings.check || !old)
+        return false;
+    if (freed) {
+        size_t from = (size_t)((const char *)address - freed->ref.address);
+        struct access later = {.origin = l->origin,
+                               .from = from,
+                               .to = from + bytes,
+                               .write = write,
+                               .is_late = true,
+                               .number = l->number,
+                               .inside = inside};
+        if (check_after_launch(l, freed->ref, &later))
+            return true;
+    }
+    check_unallocated(&l->origin, l->newest_allocation, address, bytes, write,
+                      (struct shadow_ref){.shadow = NULL}, false, inside);
+    return true;
+}
+
+bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
+                     const char *inside, const char *error)
+{
+    NEEDS_LOCK();
+    if (!settings.check || report_covers(origin) || !report_begin(kind, origin, origin))
+        return false;
+    report_text("%s (%s) %s.", origin->call, report_stream(origin).text, what);
+    report_origin("used", origin);
+    note_inside(&(struct access){.inside = inside});
+    report_note("every further call returns %s.", error);
+    report_end(0);
+    return true;
+}
+
 /* Removes what the launch's access covers and comes after. */
 static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
                                const struct access *later)
@@ -950,6 +994,8 @@ void checker_leaked(struct shadow_ref ref)
 {
     NEEDS_LOCK();
     const struct origin *allocated_by = &ref.shadow->allocated_by;
+    if (settings.check && !settings.leaks)
+        report_left(ref.bytes, allocated_by);
     if (!settings.leaks || !report_begin(HAZARD_LEAK, allocated_by, allocated_by))
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);

@@ -29,6 +29,7 @@
 #ifndef SIM_CHECK_CHECKER_H
 #define SIM_CHECK_CHECKER_H
 
+#include "base/hazard_kinds.h"
 #include "check/late_launch.h"
 #include "check/shadow.h"
 #include "sched/stream.h"
@@ -38,6 +39,8 @@ uint32_t checker_newest_allocation(void);
 /* Returns the call as the origin of operation `seq` of stream `s` or, if `s` is NULL, of what the
  * host does. */
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq);
+/* The same; of `origin` only what the call itself is has been set. */
+struct origin checker_origin_of(struct origin origin, const struct stream *s, uint64_t seq);
 
 /* ---- allocation and free ---- */
 
@@ -96,6 +99,15 @@ void checker_found_unallocated(const struct late_launch *l, const void *address,
 void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
                            size_t bytes, bool write, const char *inside);
 void checker_launch_ended(struct late_launch *l);
+/* The launch touches memory that is not there any more. Returns whether the allocation and its free
+ * are known: then that is reported, or postponed. */
+bool checker_found_gone(const struct late_launch *l, const void *address, size_t bytes, bool write,
+                        const char *inside);
+/* Work of this origin did what no device survives. `what`: "wrote 4 bytes at ..."; `error`: what
+ * calls return from now on. Returns false when nothing is reported, because nothing is checked or a
+ * report is about that work already. */
+bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
+                     const char *inside, const char *error);
 /* Called when copy `seq` of stream `s` has read bytes [from, to) during its call and no longer
  * needs them (assumed: still in the stream's order). */
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,

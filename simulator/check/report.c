@@ -38,7 +38,11 @@ struct location {
 struct reported {
     enum hazard kind;
     const char *earlier_call, *later_call;
-    char earlier[256], later[256];
+    char earlier[512], later[512];
+    struct epoch {
+        uint32_t slot;
+        uint64_t seq;
+    } at_earlier, at_later;
     unsigned repeats;
 };
 
@@ -74,7 +78,7 @@ static struct {
         struct reported *as;
     } seen[SEEN_MAX];
     unsigned seen_count;
-    struct named named[4];
+    struct named named[6];
     unsigned named_count;
     struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
@@ -83,9 +87,29 @@ static struct {
         unsigned count;
         struct origin earlier, later;
     } unseen;
+    /* How many allocations report_left was given, their bytes, and the first. */
+    struct {
+        unsigned count;
+        size_t bytes;
+        struct origin allocated_by;
+    } left;
 } report;
 
 unsigned report_count(void) { return report.count; }
+
+bool report_covers(const struct origin *origin)
+{
+    NEEDS_LOCK();
+    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
+        const struct reported *r = &report.reported[i];
+        /* Of one stream's accesses the newest is reported. */
+        if ((r->at_earlier.slot == origin->slot && r->at_earlier.seq >= origin->seq
+             && !strcmp(r->earlier_call, origin->call))
+            || (r->at_later.slot == origin->slot && r->at_later.seq == origin->seq))
+            return true;
+    }
+    return false;
+}
 
 static void append_arguments(const char *format, va_list arguments)
 {
@@ -184,44 +208,67 @@ static const char *launch_line(const struct origin *origin)
 
 /* ---- names of streams in the program ---- */
 
-/* Returns the name of the stream in the source of the call, or "" if it is uncertain. */
-static const char *variable_in_source(const struct origin *origin)
+/* Returns how the source of a call names its stream; empty: that is not sure. */
+static const char *variable_at(struct call_place place)
 {
     char source[1024];
-    struct call_place place = origin->launch ? launch_place_of(origin) : place_of(origin);
     struct location *l = location_of(&place);
-    if (origin->stream <= 0)
-        return "";
-    if (!l->was_read && os_source_read(&l->source, source, sizeof source))
+    /* A parameter of the function that was called from there may be any stream. */
+    if (!l->was_read && !l->source.is_called_from
+        && os_source_read(&l->source, source, sizeof source))
         stream_variable_find(source, place.call, l->variable, sizeof l->variable);
     l->was_read = true;
     return l->variable;
 }
 
-/* Does the same for the present report, in which no two streams may have the same name, because a
- * function's parameter may stand for many streams. */
+static const char *variable_in_source(const struct origin *origin)
+{
+    if (origin->stream <= 0)
+        return "";
+    return variable_at(origin->launch ? launch_place_of(origin) : place_of(origin));
+}
+
+/* The same at the call that created the stream. */
+static const char *variable_when_created(const struct origin *origin)
+{
+    const struct stream *s = origin->stream > 0 ? stream_of_slot(origin->slot) : NULL;
+    if (!s || s->id != origin->stream || !s->made_by)
+        return "";
+    return variable_at((struct call_place){s->made_by, s->made_at});
+}
+
+/* Is it free to be the stream's name in this report, or its name already? Two streams never have
+ * one name: a parameter of a function may be many streams. */
+static bool take_name(const char *variable, int stream)
+{
+    for (unsigned i = 0; i < report.named_count; i++)
+        if (!strcmp(report.named[i].variable, variable))
+            return report.named[i].stream == stream;
+    if (!*variable || report.named_count == sizeof report.named / sizeof *report.named)
+        return false;
+    struct named *added = &report.named[report.named_count++];
+    snprintf(added->variable, sizeof added->variable, "%s", variable);
+    added->stream = stream;
+    return true;
+}
+
+/* Returns how the present report names the stream; empty: by its number alone. */
 static const char *variable_of(const struct origin *origin)
 {
     const char *variable = variable_in_source(origin);
-    if (!*variable)
+    if (*variable && take_name(variable, origin->stream))
         return variable;
-    for (unsigned i = 0; i < report.named_count; i++)
-        if (!strcmp(report.named[i].variable, variable))
-            return report.named[i].stream == origin->stream ? variable : "";
-    if (report.named_count == sizeof report.named / sizeof *report.named)
-        return "";
-    struct named *added = &report.named[report.named_count++];
-    memcpy(added->variable, variable, sizeof added->variable);
-    added->stream = origin->stream;
-    return variable;
+    variable = variable_when_created(origin);
+    return *variable && take_name(variable, origin->stream) ? variable : "";
 }
 
+/* A name that two streams have is the name of neither. */
 static void name_streams(const struct origin *earlier, const struct origin *later)
 {
+    const char *first = variable_in_source(earlier), *second = variable_in_source(later);
     report.named_count = 0;
-    if (*variable_of(earlier) && !*variable_of(later)
-        && !strcmp(variable_in_source(later), report.named[0].variable))
-        report.named[0].stream = 0;
+    if (*first && earlier->stream != later->stream && !strcmp(first, second))
+        take_name(first, 0);
 }
 
 /* ---- parts of a report ---- */
@@ -271,12 +318,21 @@ static struct reported *find_reported(const struct reported *wanted)
     return NULL;
 }
 
+/* The same hazard, found again for other work of the same calls. */
+static void count_again(struct reported *r, const struct origin *earlier,
+                        const struct origin *later)
+{
+    r->repeats++;
+    r->at_earlier = (struct epoch){earlier->slot, earlier->seq};
+    r->at_later = (struct epoch){later->slot, later->seq};
+}
+
 bool report_begin(enum hazard kind, const struct origin *earlier, const struct origin *later)
 {
     NEEDS_LOCK();
     struct reported *same = find_seen(kind, earlier, later);
     if (same) {
-        same->repeats++;
+        count_again(same, earlier, later);
         return false;
     }
     if (report.count >= REPORTS_MAX) {
@@ -287,13 +343,16 @@ bool report_begin(enum hazard kind, const struct origin *earlier, const struct o
     const struct call_place places[] = {place_of(earlier), place_of(later),
                                         launch_place_of(earlier), launch_place_of(later)};
     find_locations(places, earlier->launch || later->launch ? 4 : 2);
-    struct reported wanted = {
-        .kind = kind, .earlier_call = earlier->call, .later_call = later->call};
+    struct reported wanted = {.kind = kind,
+                              .earlier_call = earlier->call,
+                              .later_call = later->call,
+                              .at_earlier = {earlier->slot, earlier->seq},
+                              .at_later = {later->slot, later->seq}};
     snprintf(wanted.earlier, sizeof wanted.earlier, "%s", source_line(earlier));
     snprintf(wanted.later, sizeof wanted.later, "%s", source_line(later));
     same = find_reported(&wanted);
     if (same) {
-        same->repeats++;
+        count_again(same, earlier, later);
         add_seen(kind, earlier, later, same);
         return false;
     }
@@ -311,6 +370,12 @@ bool report_begin(enum hazard kind, const struct origin *earlier, const struct o
         earlier->stream != -2 && later->stream != -2 && earlier->device != later->device;
     name_streams(earlier, later);
     append("hazard: %s. ", hazard_name(kind));
+    /* Documented: CUDA Runtime API, "API synchronization behavior"; measured: probe-uploads.txt.
+     * Few know it, and without it the report reads like a mistake of the checker. */
+    if (earlier->returns_early && earlier != later)
+        append("%s may return before its bytes have arrived: it waits until a pageable source has "
+               "been staged, and for a copy from device to device not at all. ",
+               earlier->call);
     return true;
 }
 
@@ -321,6 +386,24 @@ void report_unseen(const struct origin *earlier, const struct origin *later)
         return;
     report.unseen.earlier = *earlier;
     report.unseen.later = *later;
+}
+
+void report_left(size_t bytes, const struct origin *allocated_by)
+{
+    NEEDS_LOCK();
+    report.left.bytes += bytes;
+    if (!report.left.count++)
+        report.left.allocated_by = *allocated_by;
+}
+
+static void print_left(void)
+{
+    const struct origin *first = &report.left.allocated_by;
+    bool one = report.left.count == 1;
+    diag("note: %u allocation%s (%zu bytes) had not been freed when the program ended%s %s at %s. "
+         "The system takes the memory back. SIM_CHECK=leaks reports a leak as a hazard.",
+         report.left.count, one ? "" : "s", report.left.bytes,
+         one ? ":" : "; the first was made by", first->call, source_line(first));
 }
 
 /* Prints a sentence about the first of those pairs. */
@@ -341,6 +424,8 @@ void report_at_end(void)
     NEEDS_LOCK();
     if (report.unseen.count)
         print_unseen();
+    if (report.left.count)
+        print_left();
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
@@ -579,10 +664,6 @@ static void missing_stream_wait(const struct origin *earlier, const struct origi
             || stream_of_slot(earlier->slot)->kind == STREAM_NON_BLOCKING))
         report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait "
                     "for each other.");
-    /* Documented: CUDA Runtime API, "API synchronization behavior"; measured: probe-uploads.txt. */
-    if (earlier->returns_early)
-        report_note("from pageable memory, cudaMemcpy may return before the bytes have arrived; "
-                    "from device to device, it does not wait at all.");
 }
 
 /* ---- SIM_EXPLAIN=1 ---- */

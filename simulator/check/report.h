@@ -43,11 +43,15 @@ struct phrase report_stream(const struct origin *origin);
  * while nothing shows that the host looked at what it did. */
 void report_unseen(const struct origin *earlier, const struct origin *later);
 
-/* Called at the end of the program: prints how often each hazard was found again, and what only
- * host functions have ordered. */
+/* An allocation is alive at the end, and SIM_CHECK=leaks does not ask for a report of it. */
+void report_left(size_t bytes, const struct origin *allocated_by);
+/* Called at the end of the program: prints how often each hazard was found again, what only host
+ * functions have ordered, and what was not freed. */
 void report_at_end(void);
 
-/* Returns the number of reports so far. */
+/* Is a report about this operation of a stream, or about a later one of the same call? */
+bool report_covers(const struct origin *origin);
+/* Returns how many reports there were so far. */
 unsigned report_count(void);
 
 #endif

@@ -218,11 +218,13 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     }
     if (!run_task(&call, &p->task, s))
         return;
-    /* A GPU faults when the node runs, but the reason is known now (assumed: it always faults). */
-    diag("illegal address: a node of a graph (%s) touches memory that is not there, or not all of "
-         "it, when the graph is launched.",
-         p->task.call);
-    device_fault(cudaErrorIllegalAddress);
+    /* A GPU faults when the node runs. What it would find is known now (assumed: it is always a
+     * fault). */
+    struct op at_launch = {.stream = s, .seq = s->last_seq + 1};
+    command_made_by(&at_launch, &call);
+    command_fault(&at_launch, cudaErrorIllegalAddress,
+                  "touches memory that is not there, or not all of it, when the graph is launched",
+                  NULL, true);
 }
 
 /* ---- launch ---- */

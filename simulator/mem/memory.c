@@ -3,6 +3,7 @@
  * granule, larger ones take whole granules, and a granule is released with its last allocation. */
 #include "mem/memory.h"
 
+#include "base/summary.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
@@ -25,6 +26,7 @@ static struct {
 uint32_t memory_new_id(void)
 {
     NEEDS_LOCK();
+    summary.allocations++;
     return ++memory.last_id;
 }
 

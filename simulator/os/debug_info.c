@@ -21,11 +21,11 @@
 
 /* ---- sites with callers ---- */
 
-#define CALLERS_MAX 4
-/* How far above a frame its caller's frame may begin (assumed: functions that only pass a call on
- * have small frames). The limit keeps all reads inside the thread's stack. */
-#define FRAME_MAX 1024
-#define SITES_MAX 4096 /* Assumed: a program compiled without -O has fewer calls. */
+#define CALLERS_MAX 12 /* Assumed: enough to come out of a library of templates, such as CUB. */
+/* How far above a frame that of its caller may begin: a function that only passes a call on has a
+ * small one (assumed). So nothing is read but the thread's stack. */
+#define FRAME_MAX 4096
+#define SITES_MAX 4096 /* Assumed: a program that is compiled without -O has fewer calls. */
 
 /* The return address of a call and those of its callers, the nearest first, or NULL if unknown.
  * Without frame pointers, the callers may be addresses that are no callers at all. */
@@ -56,7 +56,7 @@ static bool is_same(const struct site *a, const struct site *b)
 static void *table_entry(const struct site *site)
 {
     uintptr_t hash = (uintptr_t)site->address;
-    for (size_t i = 0; i < CALLERS_MAX; i++)
+    for (size_t i = 0; i < CALLERS_MAX && site->callers[i]; i++)
         hash = hash * 31 + (uintptr_t)site->callers[i];
     struct site *first = &sites[(hash ^ hash >> 12) % SITES_MAX];
     for (struct site *s = first; s < first + SITE_PROBES; s++) {
@@ -181,8 +181,26 @@ static bool is_in_header(const char *place)
     return false;
 }
 
-/* Returns whether `function` is prefix and call together. A mangled C++ symbol has the length of
- * the name before the name. */
+/* Is the file, with or without a line, a header, the program's own or a library's? */
+static bool is_header(const char *place)
+{
+    static const char *const endings[] = {"h",   "hh",  "hpp", "hxx", "h++",
+                                          "cuh", "inl", "ipp", "tpp", "tcc"};
+    const char *slash = strrchr(place, '/'), *name = slash ? slash + 1 : place;
+    const char *dot = strrchr(name, '.');
+    if (!dot)
+        return true; /* <vector> */
+    size_t length = strcspn(dot + 1, ":");
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (strlen(endings[i]) == length && !strncmp(dot + 1, endings[i], length))
+            return true;
+    return false;
+}
+
+/* Is it a member of a class, or of a namespace? Several lines of the program may call one. */
+static bool is_member(const char *function) { return !strncmp(function, "_ZN", 3); }
+
+/* Is that the function's name? In C++ its symbol has the length of the name before it. */
 static bool is_named(const char *function, const char *prefix, const char *call)
 {
     char name[128], in_symbol[144];
@@ -197,30 +215,47 @@ static bool passes_on(const char *function, const char *place, const char *call)
         || is_named(function, "launch_", call);
 }
 
-/* Shortens the place so that an editor can open it from here: to the path below the current
- * directory, the relative path that the compiler was given (-fdebug-prefix-map), or else the last
- * folder and the file. Returns false if the answer names no place. */
-static bool shorten(char *line, char *text, size_t size)
+/* The path itself where it is below the current directory, without that; where it is relative, as
+ * the compiler was given it (-fdebug-prefix-map); and where the file is there. Of a header
+ * elsewhere, and of what is not there, the last folder and the file. */
+void os_source_path(const char *path, char *text, size_t size)
 {
-    char *more = strstr(line, " (discriminator "), here[1024];
-    if (more)
-        *more = '\0';
-    if (!*line || *line == '?' || strstr(line, ":?") || !strcmp(line, ":0"))
-        return false;
+    char here[1024];
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    char *start = line, *slash = strrchr(line, '/');
+    const char *start = path;
     while (!strncmp(start, "./", 2))
         start += 2;
-    if (length > 1 && !strncmp(line, here, length) && line[length] == '/')
-        start = line + length + 1;
-    else if (*line == '/') {
-        *slash = '\0';
-        char *folder = strrchr(line, '/');
-        *slash = '/';
-        if (folder)
-            start = folder + 1;
+    if (length > 1 && !strncmp(path, here, length) && path[length] == '/')
+        start = path + length + 1;
+    else if (*path == '/' && (is_header(path) || access(path, R_OK))) {
+        const char *at = strrchr(path, '/');
+        while (at > path && at[-1] != '/')
+            at--;
+        start = at > path + 1 ? at : path;
     }
     snprintf(text, size, "%s", start);
+}
+
+/* Writes the file and the line so that an editor opens it from here. Returns false when the answer
+ * names no place. */
+static bool shorten(char *line, char *text, size_t size)
+{
+    char *more = strstr(line, " (discriminator "), *colon;
+    if (more)
+        *more = '\0';
+    /* nvcc's own intermediate file is not there any more. */
+    if (!*line || *line == '?' || strstr(line, ".cudafe1.") || strstr(line, ":?")
+        || !strcmp(line, ":0"))
+        return false;
+    colon = strrchr(line, ':');
+    if (colon)
+        *colon = '\0';
+    os_source_path(line, text, size);
+    size_t length = strlen(text);
+    if (colon) {
+        *colon = ':';
+        snprintf(text + length, size - length, "%s", colon);
+    }
     return true;
 }
 
@@ -249,25 +284,49 @@ static const char *path_of(const Dl_info *found, char *self, size_t size)
 
 static bool is_address(const char *line) { return line && !strncmp(line, "0x", 2); }
 
-/* Reads the frames of one address from addr2line's answer. The location gets the first frame that
- * does more than pass the call on; until one is found, it has the first of all. Returns whether it
- * was found. */
-static bool take_frames(char **next, struct os_source_loc *loc, bool has_place)
+/* What is looked for among the frames of a location, the innermost first. */
+enum wanted {
+    /* One that does more than to pass the call on; until there is one, the location has the first
+     * of all. */
+    WANTED_PLACE,
+    /* The location is in a header, or in a member of a class: one that is in neither of the
+     * program's headers nor of a library's. */
+    WANTED_CALLER,
+    WANTED_NOTHING
+};
+
+static enum wanted take_place(const char *function, const char *place, const char *text,
+                              struct os_source_loc *loc)
+{
+    bool passes = passes_on(function, place, loc->call);
+    if (passes && loc->text[0])
+        return WANTED_PLACE;
+    snprintf(loc->text, sizeof loc->text, "%s", text);
+    keep_place(place, loc);
+    if (passes)
+        return WANTED_PLACE;
+    return is_header(place) || is_member(function) ? WANTED_CALLER : WANTED_NOTHING;
+}
+
+/* Takes the frames of one address from addr2line's answer. Returns what is still wanted. */
+static enum wanted take_frames(char **next, struct os_source_loc *loc, enum wanted wanted)
 {
     if (is_address(*next))
         strsep(next, "\n");
     while (*next && **next && !is_address(*next)) {
-        char *function = strsep(next, "\n"), *place = strsep(next, "\n"), text[sizeof loc->text];
-        if (has_place || !place)
+        char *function = strsep(next, "\n"), *place = strsep(next, "\n"), text[256];
+        if (wanted == WANTED_NOTHING || !place || !shorten(place, text, sizeof text))
             continue;
-        bool passes = passes_on(function, place, loc->call);
-        if ((passes && loc->text[0]) || !shorten(place, text, sizeof text))
-            continue;
-        memcpy(loc->text, text, sizeof text);
-        keep_place(place, loc);
-        has_place = !passes;
+        if (wanted == WANTED_PLACE) {
+            wanted = take_place(function, place, text, loc);
+        } else if (!is_header(place)) {
+            size_t length = strlen(loc->text);
+            snprintf(loc->text + length, sizeof loc->text - length, ", called from %s", text);
+            loc->is_called_from = true;
+            wanted = WANTED_NOTHING;
+        }
     }
-    return has_place;
+    return wanted;
 }
 
 /* Stores those addresses of a site that are in the file at `base` in `offsets`. Returns their
@@ -289,7 +348,7 @@ static size_t offsets_of(const struct site *site, const void *base, uintptr_t st
 /* Writes the text of locations in one file, which dladdr found. Needs the lock. */
 static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
 {
-    static char answer[1 << 18];
+    static char answer[1 << 20];
     static uintptr_t offsets[ADDRESSES_MAX];
     const ElfW(Ehdr) *header = found->dli_fbase;
     uintptr_t start = header->e_type == ET_EXEC ? 0 : (uintptr_t)header;
@@ -305,10 +364,10 @@ static void look_up(const Dl_info *found, struct os_source_loc **locs, size_t n)
         answer[0] = '\0';
     char *next = answer;
     for (size_t i = 0; i < n; i++) {
-        bool has_place = take_frames(&next, locs[i], false);
-        locs[i]->depends_on_callers = locs[i]->text[0] && !has_place;
+        enum wanted wanted = take_frames(&next, locs[i], WANTED_PLACE);
+        locs[i]->depends_on_callers = locs[i]->text[0] && wanted != WANTED_NOTHING;
         for (size_t k = 1; k < counts[i]; k++)
-            has_place = take_frames(&next, locs[i], has_place);
+            wanted = take_frames(&next, locs[i], wanted);
         if (!locs[i]->text[0])
             snprintf(locs[i]->text, sizeof locs[i]->text, "%.180s+%#lx", last ? last + 1 : from,
                      (unsigned long)((uintptr_t)site_of(locs[i]->site).address - 1 - start));

@@ -184,19 +184,25 @@ void os_expect_faults(void);
 struct os_source_loc {
     void *site;
     const char *call;
-    char text[256];
-    /* The file in the debug information, and the line. Empty if unknown. */
+    char text[512];
+    /* The file as the debug information has it, and the line; empty: not known. */
     char file[512];
     unsigned line;
     /* Another site with the same address but other callers may have another place. */
     bool depends_on_callers;
+    /* The place is in a header or in a member of a class, and the text also says from where that
+     * was called. */
+    bool is_called_from;
 };
 /* Returns whether two sites have the same address, whatever their callers are. */
 bool os_call_sites_same_address(void *a, void *b);
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations that have none yet. Needs the lock. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
-/* Reads the source from this location's line on, at most size - 1 characters and a NUL. Returns
- * false if it cannot be read or is newer than the program, since it may have changed. */
+/* Writes a source's path as reports have it: it can be opened from the current directory. Of a
+ * header elsewhere, it is the last folder and the file. */
+void os_source_path(const char *path, char *text, size_t size);
+/* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
+ * Returns false when it cannot be read, or is newer than the program: it may have changed. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- libraries of the system ---- */

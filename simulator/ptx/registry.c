@@ -25,8 +25,25 @@ static size_t bucket_of(const void *host)
 
 /* ---- names ---- */
 
-/* Appends the identifier after its length, as C++ compilers write names. Returns what follows, or
- * NULL if there is none. */
+/* Is it a namespace that says nothing: the compiler's name of one without a name, or of a library
+ * its version (cub::CUB_300001_SM_900, cuda::__4) and its inside (cub::detail)? */
+static bool says_nothing(const char *name, const char *part, size_t length)
+{
+    static const char *const libraries[] = {"cub", "thrust", "cuda"};
+    if (!strncmp(part, "_GLOBAL__N__", 12) || !strncmp(part, "_INTERNAL_", 10))
+        return true;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        size_t n = strlen(libraries[i]);
+        if (strncmp(name, libraries[i], n) || (name[n] && name[n] != ':'))
+            continue;
+        return !strncmp(part, "CUB_", 4) || !strncmp(part, "THRUST_", 7) || !strncmp(part, "__", 2)
+            || (length == 6 && !strncmp(part, "detail", 6));
+    }
+    return false;
+}
+
+/* Appends the identifier that its length stands before, as C++ compilers write names; returns what
+ * follows, or NULL when there is none. */
 static const char *append_part(char *name, const char *symbol)
 {
     size_t length = 0;
@@ -34,8 +51,7 @@ static const char *append_part(char *name, const char *symbol)
         length = 10 * length + (size_t)(*symbol++ - '0');
     if (!length || length > strlen(symbol))
         return NULL;
-    /* The compiler's name for an anonymous namespace. */
-    if (!strncmp(symbol, "_GLOBAL__N__", 12) || !strncmp(symbol, "_INTERNAL_", 10))
+    if (says_nothing(name, symbol, length))
         return symbol + length;
     if (*name)
         strcat(name, "::");

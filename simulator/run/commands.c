@@ -3,9 +3,11 @@
  * and memsets", probe-pools.txt "copies_host"). */
 #include "run/commands.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fatal.h"
+#include "base/summary.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
@@ -62,29 +64,117 @@ static char *storage_of(const void *address, size_t bytes)
     return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
 }
 
-/* Returns whether an effect may touch memory that was checked when it was queued, since the memory
- * may have been given back or the access revoked. Returns false after a fault. Measured
- * (probe-misuse.txt, "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy
- * and a memset of host memory each have their own error. */
+void command_made_by(struct op *op, const struct call *call)
+{
+    NEEDS_LOCK();
+    const struct origin *o = &call->origin;
+    op->call = o->number;
+    op->made_by = (struct made_by){o->call, o->site, o->launch_site, o->launch};
+    if (op->kind == OP_HOST)
+        summary.host_functions++;
+    else if (op->name && (!strcmp(op->name, "copy") || !strcmp(op->name, "memset")))
+        summary.copies++;
+    else
+        summary.kernels += op->name != NULL;
+}
+
+/* ---- faults ---- */
+
+#define NULL_PAGE 4096 /* Assumed: so many bytes behind NULL, an address is NULL and an offset. */
+
+static const char NO_ACCESS_TO_HOST_POOL[] =
+    "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)";
+static const char NO_ACCESS_TO_DEVICE[] = "is memory of a device that this one has no access to";
+
+bool command_lacks_access(const char *why)
+{
+    return why == NO_ACCESS_TO_HOST_POOL || why == NO_ACCESS_TO_DEVICE;
+}
+
+const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
+                            int device)
+{
+    NEEDS_LOCK();
+    static char text[64];
+    if (a->kind == ADDRESS_PINNED)
+        return bytes <= a->bytes_left
+                 ? NULL
+                 : "is pinned memory of the host, but ends before the access does";
+    if (!address)
+        return "is a null pointer";
+    if ((uintptr_t)address < NULL_PAGE) {
+        snprintf(text, sizeof text, "is %zu bytes behind a null pointer", (size_t)address);
+        return text;
+    }
+    if (a->kind == ADDRESS_PAGEABLE)
+        return "is memory of the host that is not pinned";
+    if (!memory_peer_accessible(a, device))
+        return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL : NO_ACCESS_TO_DEVICE;
+    return heap_is_mapped(a->heap, a->offset, bytes)
+             ? NULL
+             : "has no physical memory: it was never allocated, or it was freed and has gone back";
+}
+
+static struct origin origin_of(const struct op *op)
+{
+    const struct made_by *m = &op->made_by;
+    struct origin origin = {.call = m->call,
+                            .site = m->site,
+                            .launch = m->launch,
+                            .launch_site = m->launch_site,
+                            .number = op->call};
+    return checker_origin_of(origin, op->stream, op->seq);
+}
+
+static const char *name_of_fault(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorMisalignedAddress: return "cudaErrorMisalignedAddress";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    case cudaErrorHardwareStackError: return "cudaErrorHardwareStackError";
+    case cudaErrorInvalidPc: return "cudaErrorInvalidPc";
+    case cudaErrorLaunchTimeout: return "cudaErrorLaunchTimeout";
+    default: return "cudaErrorIllegalAddress";
+    }
+}
+
+void command_fault(const struct op *op, cudaError_t error, const char *what, const char *inside,
+                   bool is_hazard)
+{
+    NEEDS_LOCK();
+    struct origin origin = origin_of(op);
+    enum hazard kind = error == cudaErrorIllegalAddress    ? HAZARD_ILLEGAL_ADDRESS
+                     : error == cudaErrorMisalignedAddress ? HAZARD_MISALIGNED_ADDRESS
+                                                           : HAZARD_LAUNCH_FAILURE;
+    if (!is_hazard || !checker_faulted(&origin, kind, what, inside, name_of_fault(error)))
+        diag("%s: %s (stream %d) %s. Every further call returns %s.", hazard_name(kind),
+             origin.call, op->stream->id, what, name_of_fault(error));
+    device_fault(error);
+}
+
+/* May an effect touch what was checked long ago? Meanwhile the memory may have gone back, or access
+ * to it may have been taken away. Returns false after a fault. Measured (probe-misuse.txt,
+ * "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy has a code of its
+ * own, and so has a memset of the host's memory. */
 static bool may_touch(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
     const char *why = NULL;
-    bool write = address == op->to, copy = op->from;
+    bool write = address == op->to, copy = op->from, lacks_access = false;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
         why = "is no longer pinned memory";
     else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
-        why = "is memory of a device that this one no longer has access to";
+        lacks_access = (why = "is memory of a device that this one no longer has access to");
     if (!why)
         return true;
     bool launch_failure = (copy && !(a.heap && a.heap->host_visible)) || op->operands[write].pinned;
-    diag("%s: a %s (stream %d) touched %p, which %s. Every further call returns %s.",
-         launch_failure ? "launch failure" : "illegal address", op->name, op->stream->id, address,
-         why, launch_failure ? "cudaErrorLaunchFailure" : "cudaErrorIllegalAddress");
-    device_fault(launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress);
+    char what[256];
+    snprintf(what, sizeof what, "touched %p, which %s", address, why);
+    command_fault(op, launch_failure ? cudaErrorLaunchFailure : cudaErrorIllegalAddress, what, NULL,
+                  !lacks_access);
     return false;
 }
 
@@ -289,7 +379,7 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
         transfer_new(op, ROUTE_INSIDE, a->heap->device, a->heap->device);
     check_guarded_rows(call, a, to, r, op, true, false);
     op->name = "memset";
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->effect = effect;
     op->to = to;
     op->value = value;
@@ -566,7 +656,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         check_guarded_rows(call, &f, from, r, op, false, true);
     check_guarded_rows(call, &t, to, r, op, true, true);
     op->name = "copy";
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->effect = effect_copy;
     op->to = to;
     op->from = from;
@@ -612,51 +702,39 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* Returns whether running work may touch bytes that were not checked. False after a fault. */
-static bool is_there(const struct op *op, const void *address, size_t bytes, const char *what)
+/* May running work touch bytes that nobody has checked before? Returns false after a fault. */
+static bool is_there(const struct op *op, const void *address, size_t bytes)
 {
     struct address_info a = memory_find(address);
-    const char *why = NULL;
-    if (a.kind == ADDRESS_PINNED && bytes <= a.bytes_left)
-        return true;
-    if (a.kind == ADDRESS_PINNED)
-        why = "is pinned memory of the host, but ends before the range does";
-    else if (a.kind == ADDRESS_PAGEABLE)
-        why = "is memory of the host that is not pinned";
-    else if (!memory_peer_accessible(&a, op->stream->device))
-        why = a.heap->host_visible ? "is in a pool of the host that this device has no access to "
-                                     "(cudaMemPoolSetAccess)"
-                                   : "is memory of a device that this one has no access to";
-    else if (!heap_is_mapped(a.heap, a.offset, bytes))
-        why = "has no physical memory: it was never allocated, or it was freed and has gone back";
+    const char *why = command_why_not(&a, address, bytes, op->stream->device);
+    char what[256];
     if (!why)
         return true;
-    diag("illegal address: a %s (%s, stream %d) touched %p, which %s. Every further call returns "
-         "cudaErrorIllegalAddress.",
-         what, op->name, op->stream->id, address, why);
-    device_fault(cudaErrorIllegalAddress);
+    snprintf(what, sizeof what, "touched %p, which %s", address, why);
+    command_fault(op, cudaErrorIllegalAddress, what, NULL, !command_lacks_access(why));
     return false;
 }
 
-char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what)
+char *command_resolve(const struct op *op, const void *address, size_t bytes)
 {
-    return is_there(op, address, bytes, what) ? storage_of(address, bytes) : NULL;
+    return is_there(op, address, bytes) ? storage_of(address, bytes) : NULL;
 }
 
 /* Returns whether a running kernel may touch its ints. */
 static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
-        return is_there(op, op->to, op->bytes, "kernel");
-    diag("a kernel (%s) used %p, which is no multiple of %zu.", op->name, (void *)op->to,
-         sizeof(int));
-    device_fault(cudaErrorMisalignedAddress);
+        return is_there(op, op->to, op->bytes);
+    char what[128];
+    snprintf(what, sizeof what, "touched %p, which is no multiple of %zu", (void *)op->to,
+             sizeof(int));
+    command_fault(op, cudaErrorMisalignedAddress, what, NULL, true);
     return false;
 }
 
 static void fill_node(struct op *op, int value)
 {
-    if (is_there(op, op->to, op_span(op, true), "node"))
+    if (is_there(op, op->to, op_span(op, true)))
         fill_rows(op, value);
 }
 
@@ -708,7 +786,7 @@ static cudaError_t queue_kernel(const struct call *call, const char *name,
         s, OP_COMMAND, time_under_schedule(command_duration(DURATION_FILL, each_gib, bytes)));
     check_use(call, &a, data, bytes, op, true, false);
     op->name = name;
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->effect = effect;
     op->to = (char *)data;
     op->value = value;
@@ -739,18 +817,24 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
         (void)refuse(call, &a, (const void *)gate, sizeof *gate, s, false, false);
-        /* A GPU returns success here and faults when the kernel runs. The reason is known now. */
-        diag("illegal address: launch_hold was given %p, which is no pinned host memory and no "
-             "allocation of a host or managed pool that the device has access to, so the device "
-             "cannot see the host open it.",
-             (const void *)gate);
-        device_fault(cudaErrorIllegalAddress);
+        /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
+        struct op at_call = {.stream = s, .seq = s->last_seq + 1};
+        char what[256];
+        command_made_by(&at_call, call);
+        snprintf(what, sizeof what,
+                 "was given the gate %p, which %s, so the device cannot see the host open it",
+                 (const void *)gate,
+                 a.kind == ADDRESS_ALLOCATED
+                     ? "is no memory of a host or managed pool that the device has access to"
+                 : gate ? "is no pinned memory of the host"
+                        : "is a null pointer");
+        command_fault(&at_call, cudaErrorIllegalAddress, what, NULL, true);
         return cudaSuccess;
     }
     struct op *op = stream_enqueue(s, OP_HOLD, 0);
     op->name = "hold";
-    op->call = call->origin.number;
-    /* The device's view of the gate. */
+    command_made_by(op, call);
+    /* What the device sees. */
     op->gate = (const volatile int *)storage_of((const void *)gate, sizeof *gate);
     op->from = (const char *)gate;
     /* The gate must exist, but opening it need not be ordered after the hold. */
@@ -765,7 +849,7 @@ cudaError_t command_host_function(const struct call *call, void (*function)(void
     NEEDS_LOCK();
     struct op *op = stream_enqueue_function(s, time_under_schedule(DURATION_HOST_FUNCTION));
     op->name = "host function";
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->function = function;
     op->argument = argument;
     op->named = (const void *)(uintptr_t)function;

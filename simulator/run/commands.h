@@ -5,6 +5,7 @@
 
 #include <driver_types.h>
 
+#include "base/origin.h"
 #include "mem/memory.h"
 #include "sched/stream.h"
 
@@ -20,6 +21,20 @@ struct rows {
 static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1, bytes, bytes}; }
 /* Returns the bytes from the first row's start to the last row's end; SIZE_MAX: too many. */
 size_t rows_span(const struct rows *r, size_t pitch);
+
+/* The call has queued the op, which keeps the call's number and its place for reports. */
+void command_made_by(struct op *op, const struct call *call);
+/* Why a device may not touch these bytes ("is a null pointer"); NULL: it may. Good until the next
+ * call. */
+const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
+                            int device);
+/* Is it that the program has not given the device access? */
+bool command_lacks_access(const char *why);
+/* A fault: the op, or a launch of its call, did what no device survives (`what`: "wrote 4 bytes
+ * ..."), and the device is lost. If `is_hazard`, it is reported, unless a report is about the op
+ * already; otherwise it is a sentence. `inside`: as in struct access. */
+void command_fault(const struct op *op, cudaError_t error, const char *what, const char *inside,
+                   bool is_hazard);
 
 /* Fills these rows in the order of stream `s`. Rows that leave their allocation, or that the
  * stream's device may not touch, are rejected with cudaErrorInvalidValue (measured:
@@ -70,12 +85,12 @@ cudaError_t command_host_function(const struct call *call, void (*function)(void
 
 /* What all kernels share. The first two report to the checker that op uses `bytes` bytes, and which
  * access its device lacks or was given. The third returns where running work finds bytes that were
- * not checked before, or NULL after a fault. `what`: "kernel". */
+ * not checked before, or NULL after a fault. */
 void command_check_use(const struct call *call, struct address_info *a, const void *address,
                        size_t bytes, const struct op *op, bool write);
 void command_check_peer_access(const struct call *call, struct address_info *a,
                                const struct op *op);
-char *command_resolve(const struct op *op, const void *address, size_t bytes, const char *what);
+char *command_resolve(const struct op *op, const void *address, size_t bytes);
 
 /* For work that is described now and runs later: whether a memset or copy of a stream of `device`
  * is allowed at this address, and whether a copy of this kind is. */

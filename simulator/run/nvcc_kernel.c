@@ -129,8 +129,10 @@ struct running {
     struct op *op;
     const struct nvcc_kernel *kernel;
     struct touched_memory *windows;
-    /* Why an address cannot be touched, or NULL if another reason applies. */
+    /* Why an address cannot be touched; NULL: it was none of these. No allocation is there: it may
+     * have been freed. */
     const char *why;
+    bool is_gone;
 };
 
 /* An allocation that the launch touches, or mapped memory outside of allocations. */
@@ -186,21 +188,6 @@ static struct window *add_gap(struct running *r, const struct address_info *a, u
                       heap_storage(h, from, to - from));
 }
 
-static const char *why_not(const struct running *r, const struct address_info *a, size_t bytes)
-{
-    if (a->kind == ADDRESS_PINNED)
-        return bytes <= a->bytes_left
-                 ? NULL
-                 : "is pinned memory of the host, but ends before the access does";
-    if (a->kind == ADDRESS_PAGEABLE)
-        return "is memory of the host that is not pinned";
-    if (!memory_peer_accessible(a, r->op->stream->device))
-        return "is memory that this device has no access to";
-    return heap_is_mapped(a->heap, a->offset, bytes)
-             ? NULL
-             : "has no physical memory: it was never allocated, or it was freed and has gone back";
-}
-
 static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
 {
     return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
@@ -216,7 +203,8 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     const struct late_launch *l = r->kernel->late;
     struct late_freed *freed = late_freed_find(l, p);
     (void)write;
-    r->why = why_not(r, &a, bytes);
+    r->why = command_why_not(&a, p, bytes, r->op->stream->device);
+    r->is_gone = a.kind == ADDRESS_UNALLOCATED || a.kind == ADDRESS_PAGEABLE;
     if (r->why)
         return NULL;
     size_t left = freed ? (size_t)(freed->ref.address + freed->ref.bytes - p) : 0;
@@ -252,10 +240,12 @@ static const char *line_of(const struct code *code, const struct instruction *i,
 {
     const struct module *m = code ? code->function->module : NULL;
     const char *file = i && m && i->file < m->file_count ? m->files[i->file] : NULL;
-    const char *name = file ? strrchr(file, '/') : NULL;
+    char path[256];
     *text = 0;
-    if (file && i->line)
-        snprintf(text, size, " at %s:%u", name ? name + 1 : file, i->line);
+    if (!file || !i->line)
+        return text;
+    os_source_path(file, path, sizeof path);
+    snprintf(text, size, " at %s:%u", path, i->line);
     return text;
 }
 
@@ -279,29 +269,39 @@ struct place {
     struct place *next;
     const struct instruction *instruction;
     size_t argument;
+    bool is_first;
     char text[];
 };
 
-/* Returns the argument and the place in the kernel by which it first touched this memory. */
-static const char *inside(const struct running *r, const struct window *win)
+/* Returns "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1" behind `first`, kept for
+ * good; argument 0: not known. */
+static const char *place_in_kernel(const char *first, const struct code *code,
+                                   const struct instruction *instruction, const uint32_t *t,
+                                   const uint32_t *b, size_t argument)
 {
     static struct place *places;
-    size_t argument = argument_in(r->kernel, win);
     char text[512], line[300], by[64] = "";
     for (const struct place *p = places; p; p = p->next)
-        if (p->instruction == win->instruction && p->argument == argument)
+        if (p->instruction == instruction && p->argument == argument
+            && p->is_first == (*first != 0))
             return p->text;
     if (argument)
         snprintf(by, sizeof by, ", by its argument %zu", argument);
-    line_of(win->code, win->instruction, line, sizeof line);
-    const uint32_t *t = win->thread, *b = win->block;
-    snprintf(text, sizeof text, "first by thread (%u,%u,%u) of block (%u,%u,%u)%s%s", t[0], t[1],
+    line_of(code, instruction, line, sizeof line);
+    snprintf(text, sizeof text, "%sthread (%u,%u,%u) of block (%u,%u,%u)%s%s", first, t[0], t[1],
              t[2], b[0], b[1], b[2], line, by);
     struct place *p = os_allocate(sizeof *p + strlen(text) + 1);
-    *p = (struct place){places, win->instruction, argument};
+    *p = (struct place){places, instruction, argument, *first != 0};
     strcpy(p->text, text);
     places = p;
     return p->text;
+}
+
+/* By which argument, and where in the kernel, it first touched this memory. */
+static const char *inside(const struct running *r, const struct window *win)
+{
+    return place_in_kernel("first by ", win->code, win->instruction, win->thread, win->block,
+                           argument_in(r->kernel, win));
 }
 
 /* If a launch touches a byte in several ways, only one counts: a write, else an atomic operation,
@@ -409,20 +409,42 @@ static const char *event_text(enum fault_kind kind)
     }
 }
 
+/* Is the fault the program's own doing, or does it stop because the simulation does not go on? An
+ * assertion and a trap are what the program itself has found, and that a device has no access to
+ * another one's memory is an answer that a program may ask for. */
+static bool is_hazard(const struct running *r, const struct launch_fault *f, const char *refusal)
+{
+    if (f->kind == FAULT_ADDRESS && command_lacks_access(r->why))
+        return false;
+    return f->kind != FAULT_TRAP && f->kind != FAULT_ASSERTION && f->kind != FAULT_WAITS
+        && !refusal;
+}
+
 static void end_by_fault(const struct running *r, const struct launch_fault *f)
 {
     cudaError_t e = fault_error(f->kind);
     const uint32_t *t = f->thread, *b = f->block;
     char what[400], line[300];
+    const char *refusal = f->kind == FAULT_NO_FUNCTION && f->code ? f->code->kernel->refusal : NULL;
+    const char *where = place_in_kernel("", f->code, f->instruction, t, b, 0);
+    if (f->kind == FAULT_ADDRESS && r->is_gone
+        && checker_found_gone(r->kernel->late, (const void *)(uintptr_t)f->address, f->bytes,
+                              f->write, where)) {
+        device_fault(e);
+        return;
+    }
     if (f->kind == FAULT_ADDRESS || f->kind == FAULT_MISALIGNED || f->kind == FAULT_SHARED_ADDRESS
         || f->kind == FAULT_LOCAL_ADDRESS)
         snprintf(what, sizeof what, "%s %zu bytes at %#llx, which %s", f->write ? "wrote" : "read",
                  f->bytes, (unsigned long long)f->address, r->why ? r->why : fault_text(f->kind));
-    else if (f->kind == FAULT_NO_FUNCTION && f->code && f->code->kernel->refusal)
-        snprintf(what, sizeof what, "called a function that does not run here: %s",
-                 f->code->kernel->refusal);
+    else if (refusal)
+        snprintf(what, sizeof what, "called a function that does not run here: %s", refusal);
     else
         snprintf(what, sizeof what, "%s", event_text(f->kind));
+    if (settings.check && is_hazard(r, f, refusal)) {
+        command_fault(r->op, e, what, where, true);
+        return;
+    }
     diag("%s: thread (%u,%u,%u) of block (%u,%u,%u) of the kernel %s (stream %d)%s %s. Every "
          "further call returns an error.",
          e == cudaErrorIllegalAddress ? "illegal address" : "launch failure", t[0], t[1], t[2],
@@ -500,7 +522,7 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
     copy->late = checker_launched(call, s, op->seq);
     op->name = kernel->kernel->name;
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->effect = effect_nvcc_kernel;
     op->staged = copy;
     set_operands(op, copy);

@@ -302,7 +302,7 @@ static void effect_user_kernel(struct op *op)
     for (size_t i = 0; i < k->count; i++) {
         const struct sim_range *r = &k->ranges[i];
         char *storage = NULL;
-        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes, "kernel")))
+        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes)))
             return;
         begin_range(&all[i], r, storage);
         memory[i] = storage;
@@ -412,7 +412,7 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
     struct user_kernel *copy = user_kernel_copy(kernel);
     copy->origin = checker_origin(call, s, op->seq);
     op->name = copy->name;
-    op->call = call->origin.number;
+    command_made_by(op, call);
     op->effect = effect_user_kernel;
     op->staged = copy;
     op->bytes = user_kernel_bytes(copy);

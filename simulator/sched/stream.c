@@ -3,6 +3,7 @@
 
 #include "base/fatal.h"
 #include "base/handle.h"
+#include "base/summary.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/copy_engine.h"
@@ -238,6 +239,7 @@ struct stream *stream_new(enum stream_kind kind, int device, int priority)
     struct stream *s = take_stream(kind, device, priority);
     bool is_default = kind == STREAM_LEGACY || kind == STREAM_PER_THREAD;
     s->id = is_default ? 0 : ++streams.last_id;
+    summary.streams += !is_default;
     s->api_id = ++streams.last_api_id;
     s->handle = handle_new(HANDLE_STREAM, s);
     follow_preceding(s);

@@ -32,6 +32,9 @@ struct stream {
 
     /* Its number in the journal; 0 for the two default streams. */
     int id;
+    /* The call that created it and its place in the program, for its name there. */
+    const char *made_by;
+    void *made_at;
     enum stream_kind kind;
     int device;
     int priority;
@@ -158,7 +161,13 @@ struct op {
     const char *name;
     /* The journal's numbers of the allocation and of the call that queued the op, or 0. */
     uint32_t allocation_id, call;
-    /* The addresses of `bytes` bytes each that it touches, or NULL. The `from` of an OP_HOLD is its
+    /* For the report of a fault: that call, with its line of the program. */
+    struct made_by {
+        const char *call;
+        void *site, *launch_site;
+        uint32_t launch;
+    } made_by;
+    /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
      * gate as the program sees it. */
     char *to;
     const char *from;

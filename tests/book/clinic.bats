@@ -34,6 +34,7 @@ setup_file() {
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
+    export SIM_CHECK=leaks
     know_compiler
     make -s -j2 BACKEND=simulator "${programs[@]/#/build/simulator/}"
     for program in "${programs[@]}"; do

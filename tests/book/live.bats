@@ -36,7 +36,7 @@ run_in_page() {
 
 # Runs a script as the page does, outside of the page. journal_of FILE JOURNAL
 journal_of() {
-    SIM_CHECK=${SIM_CHECK:-noleaks} SIM_JOURNAL=$2 bounded "$BENCH" run 200 "$(<"$1")"
+    SIM_CHECK=${SIM_CHECK:-on} SIM_JOURNAL=$2 bounded "$BENCH" run 200 "$(<"$1")"
 }
 
 # same_calls JOURNAL JOURNAL: but for where they stand in the source
@@ -136,7 +136,7 @@ refuses() {
     for script in docs/live/scripts/*.txt; do
         number=$((number + 1))
         journal_of "$script" "$BATS_TEST_TMPDIR/bench" >/dev/null 2>&1 || true
-        LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$BATS_TEST_TMPDIR/program \
+        LD_LIBRARY_PATH=build/simulator SIM_CHECK=on SIM_JOURNAL=$BATS_TEST_TMPDIR/program \
             "$BATS_TEST_TMPDIR/programs" $number >/dev/null 2>&1 || true
         same_calls "$BATS_TEST_TMPDIR/bench" "$BATS_TEST_TMPDIR/program" ||
             complain "$script: its C program makes other calls."
@@ -163,7 +163,7 @@ compare_bench() {
             true
         same_calls "$folder/$number.unchecked" "$folder/native.$number" ||
             complain "script $number: another run outside."
-        LD_LIBRARY_PATH=build/simulator SIM_CHECK=noleaks SIM_JOURNAL=$folder/program \
+        LD_LIBRARY_PATH=build/simulator SIM_CHECK=on SIM_JOURNAL=$folder/program \
             "$folder/programs" $number >/dev/null 2>&1 || true
         same_calls "$folder/$number.journal" "$folder/program" ||
             complain "script $number: another C program."

@@ -47,9 +47,9 @@ line_of() { grep -nF "$2" "$ROOT/docs/programs/your_program_$1.c" | head -n 1 | 
         assert_failure 3
         assert_line --index 0 "hazard: read not ordered after a write. total (stream 2) and \
 squares (stream 1) touch the same bytes of allocation 2, and nothing orders them."
-        assert_line --partial "written    squares, stream 1, at your_program.c:$first"
-        assert_line --partial "read       total, stream 2, at your_program.c:$second"
-        assert_line "  Missing:   nothing makes stream 2 wait for stream 1."
+        assert_line --partial "written    squares, stream 1 (making), at your_program.c:$first"
+        assert_line --partial "read       total, stream 2 (adding), at your_program.c:$second"
+        assert_line "  Missing:   nothing makes stream 2 (adding) wait for stream 1 (making)."
         assert_equal "$(grep -c '^hazard: ' <<<"$output")" 2
     done
 }

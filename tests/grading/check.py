@@ -606,7 +606,11 @@ class Check:
         folder = self.folder / (shown if len(shown) < 56 else f"{shown[:50]}-{len(self.runs)}")
         folder.mkdir()
         library = os.path.dirname(ROOT / self.place.library)
-        own = {"LD_LIBRARY_PATH": library, "SIM_JOURNAL": f"{ROOT / folder}/journal.jsonl"}
+        own = {
+            "LD_LIBRARY_PATH": library,
+            "SIM_JOURNAL": f"{ROOT / folder}/journal.jsonl",
+            "SIM_CHECK": "leaks",
+        }
         return folder, run_program(
             {
                 "folder": str(ROOT / folder),
@@ -671,7 +675,7 @@ class Check:
             except Miss as why:
                 raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
             folder, ending = self.begin(
-                program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=noleaks", *given]
+                program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=on", *given]
             )
             self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}", ending)
         run = self.last = self.of_both(self.runs[key]) if both else self.runs[key]

@@ -225,6 +225,7 @@ def run_in(folder, program, arguments, environment):
             capture_output=True,
             stdin=subprocess.DEVNULL,
             env={
+                "SIM_CHECK": "leaks",
                 **variables_of(environment),
                 "SIM_JOURNAL": str(journal),
                 "LD_PRELOAD": printed_library(),

@@ -15,6 +15,7 @@ setup_file() {
 
 setup() {
     unset "${!SIM_@}"
+    export SIM_CHECK=leaks
     at build/simulator
     cd "$BATS_TEST_TMPDIR" || return 1
 }

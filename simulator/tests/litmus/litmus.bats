@@ -52,6 +52,7 @@ setup_file() {
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
+    export SIM_CHECK=leaks
     make -s -j"$(nproc)" BACKEND=simulator \
         "${programs[@]/#/build/simulator/simulator/tests/litmus/}" \
         build/simulator/simulator/tests/litmus/random

@@ -50,8 +50,9 @@ setup_file() {
 
 @test "a range that no device can touch is a fault when the kernel runs" {
     run "$PROGRAMS/user_kernels" fault
-    assert_success
-    assert_output --partial "illegal address: a kernel (multiply, stream 1)"
+    assert_failure 3
+    assert_line --partial "hazard: illegal address. multiply (stream 1) touched 0x"
+    assert_line --regexp "^  used       multiply, stream 1, at .*user_kernels.c:[0-9]+$"
 }
 
 @test "a launch that makes no sense is refused with a sentence" {

@@ -171,7 +171,7 @@ judged() {
 @test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
     cp "$ROOT/simulator/tests/unit/kernels/order.cu" .
     compiled order.cu -g -lineinfo
-    judged two_writes "unordered writes" "set, stream 1, at order.cu:" " at order.cu:12, by its"
+    judged two_writes "unordered writes" "set, stream 1 (s), at order.cu:" " at order.cu:12, by its"
     judged write_and_read "read not ordered after a write" ", by its argument 2"
     judged memset_behind "unordered writes"
     judged memset_before "unordered writes"
@@ -421,6 +421,7 @@ faulty() {
 #include <cstring>
 __global__ void hold(volatile int *open) { while (!*open) ; }
 __global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
+__global__ void null(int *a) { *a = 1; }
 __global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
 __global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
 __global__ void trap(int *a) { if (a) __trap(); }
@@ -440,6 +441,7 @@ int main(int argc, char **argv)
     const char *name = argv[1];
     if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
     if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
+    if (!strcmp(name, "null")) null<<<1, 1>>>(nullptr);
     if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
     if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
     if (!strcmp(name, "trap")) trap<<<1, 1>>>(a);
@@ -458,20 +460,90 @@ faulted() {
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
     assert_line "$2"
     for words in "${@:3}"; do assert_output --partial "$words"; done
+}
+
+# stopped CASE ERROR WORDS...: the same; nothing is wrong with the program
+stopped() {
+    faulted "$@"
     assert_output --partial "of the kernel $1 (stream 0)"
     gave_up "a fault ended the kernel $1"
     SIM_KERNELS=run:allow LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
     assert_success
 }
 
-@test "what a kernel may not do ends it with a sentence" {
+# wrong CASE KIND ERROR WORDS...: the same; it is a report, also in the file of reports
+wrong() {
+    SIM_REPORT=report faulted "$1" "$3" "hazard: $2. $1 (the legacy stream) " "${@:4}"
+    assert_equal "$status" 3
+    assert_equal "$(head -n 1 report)" "$(grep ^hazard <<<"$output")"
+    assert_line --regexp "^             thread \(.*\) of block \(0,0,0\) at program.cu:[0-9]+"
+    SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    gave_up "a fault ended the kernel $1"
+    refute_output --partial hazard
+}
+
+@test "what a kernel may not do ends it: a report, or where the program stopped it, a sentence" {
     faulty
-    faulted wrong_address cudaErrorIllegalAddress "read 4 bytes at 0x40, which is memory of"
-    faulted misaligned cudaErrorMisalignedAddress "which is no multiple of the access's size"
-    faulted shared cudaErrorIllegalAddress "which is beyond the shared memory of its block"
-    faulted trap cudaErrorLaunchFailure "came to a trap"
-    faulted asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
-    faulted half cudaErrorLaunchTimeout "waits at a barrier"
+    wrong wrong_address "illegal address" cudaErrorIllegalAddress \
+        "read 4 bytes at 0x40, which is 64 bytes behind a null pointer"
+    wrong null "illegal address" cudaErrorIllegalAddress \
+        "wrote 4 bytes at 0, which is a null pointer"
+    wrong misaligned "misaligned address" cudaErrorMisalignedAddress \
+        "which is no multiple of the access's size"
+    wrong shared "illegal address" cudaErrorIllegalAddress \
+        "which is beyond the shared memory of its block"
+    wrong half "launch failure" cudaErrorLaunchTimeout "waits at a barrier"
+    stopped trap cudaErrorLaunchFailure "came to a trap"
+    stopped asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"
+}
+
+@test "memory that is gone when a kernel runs: its allocation and its free, under all schedules" {
+    cat >program.cu <<'C'
+#include <cstring>
+__global__ void write(int *p) { p[threadIdx.x] = 1; }
+int main(int argc, char **argv)
+{
+    int *p;
+    cudaStream_t use, other;
+    cudaStreamCreateWithFlags(&use, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+    if (argc > 1 && !strcmp(argv[1], "malloc")) cudaMalloc(&p, 64 << 20);
+    else if (argc > 1 && !strcmp(argv[1], "pinned")) cudaMallocHost(&p, 4096);
+    else cudaMallocAsync(&p, 4096, use);
+    cudaStreamSynchronize(use);
+    if (argc > 1) {
+        if (!strcmp(argv[1], "malloc")) cudaFree(p);
+        else if (!strcmp(argv[1], "pinned")) cudaFreeHost(p);
+        else { cudaFreeAsync(p, use); cudaStreamSynchronize(use); }
+        write<<<1, 64, 0, use>>>(p); // after
+    } else {
+        for (int i = 0; i < 3; i++)
+            write<<<1, 64, 0, use>>>(p); // before
+        cudaFreeAsync(p, other);
+        cudaStreamSynchronize(other);
+    }
+    cudaDeviceSynchronize();
+    return 0;
+}
+C
+    compiled program.cu -g -lineinfo
+    local how schedule kind line
+    for how in "" async malloc pinned; do
+        kind="use after free" line='// after'
+        [ -n "$how" ] || kind="free before the use ends" line='// before'
+        line=$(grep -nF "$line" program.cu | cut -d: -f1)
+        for schedule in measured instant late random:1 random:2; do
+            SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
+                run bounded ./program $how
+            assert_equal "$status" 3
+            assert_equal "$(grep -c ^hazard <<<"$output")" 1
+            assert_line --regexp "^hazard: $kind\. "
+            assert_line --regexp "^  allocated  cuda.* at program.cu:[0-9]+ \(allocation "
+            assert_line --regexp "^  freed      cudaFree.* at program.cu:[0-9]+$"
+            assert_line --regexp "^  (used|written) +write, stream 1.* at program.cu:$line$"
+            assert_line --partial "thread ("
+        done
+    done
 }
 
 @test "a kernel that did not run changes a status of 0 alone, also where a graph has it" {
@@ -541,7 +613,104 @@ C
 # bats test_tags=long
 @test "a kernel that waits for the host ends with a sentence" {
     faulty
-    faulted hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
+    stopped hold cudaErrorLaunchTimeout "reads memory again and again that nothing on the device"
+}
+
+@test "a report names the caller of a header, launches' streams, and short names" {
+    mkdir -p include
+    cat >include/held.h <<'C'
+struct Held { int *p; explicit Held(size_t n) { cudaMalloc(&p, n); } ~Held() { cudaFree(p); } };
+C
+    cat >program.cu <<'C'
+#include "held.h"
+#include <cstdio>
+struct Own {
+    int *p;
+    explicit Own(size_t n)
+    {
+        cudaMalloc(&p, n); // constructor
+    }
+};
+struct Streams { cudaStream_t second; };
+namespace cub { inline namespace CUB_300001_SM_900 { namespace detail { namespace sort {
+template <typename T> __global__ void Kernel(T *p, T v) { p[threadIdx.x] = v; }
+} } } }
+static void launch(int *p, cudaStream_t s) { cub::detail::sort::Kernel<<<1, 32, 0, s>>>(p, 3); }
+int main()
+{
+    Streams streams;
+    cudaStream_t first, third;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&streams.second, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking);
+    Held held(1024); // held
+    Own own(1024); // own
+    cub::detail::sort::Kernel<<<1, 32, 0, first>>>(held.p, 1);
+    cub::detail::sort::Kernel<<<1, 32, 0, streams.second>>>(held.p, 2);
+    cudaMemsetAsync(own.p, 0, 128, first);
+    launch(own.p, third);
+    cudaDeviceSynchronize();
+    return 0;
+}
+C
+    compiled program.cu -g -lineinfo -Iinclude
+    ran
+    assert_equal "$status" 3
+    assert_line --partial "  allocated  cudaMalloc, the host, at include/held.h:1, called from \
+program.cu:22 (allocation 1"
+    assert_line --regexp "^  allocated  cudaMalloc, the host, at program.cu:.*.allocation 2"
+    assert_line --partial "  written    cub::sort::Kernel, stream 1 (first), at program.cu:24"
+    assert_line --partial "cub::sort::Kernel, stream 2 (streams.second), at program.cu:25"
+    assert_line --partial "cudaStreamWaitEvent(streams.second, event, 0)"
+    assert_line --partial "  written    cub::sort::Kernel, stream 3 (third), at program.cu:14"
+    # A source elsewhere has its path, also within the kernel.
+    cd /
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "$BATS_TEST_TMPDIR/program"
+    assert_line --partial ", stream 1 (first), at $BATS_TEST_TMPDIR/program.cu:24"
+    assert_line --partial "thread (0,0,0) of block (0,0,0) at $BATS_TEST_TMPDIR/program.cu:12"
+}
+
+@test "SIM_SUMMARY=on: what was checked, what was reported, what was not checked and why" {
+    cat >program.cu <<'C'
+#include <cstdlib>
+__global__ void good(int *a) { *a = 1; }
+__global__ void grids(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
+int main(int argc, char **)
+{
+    int *a, count;
+    cudaStream_t s;
+    cudaStreamCreate(&s);
+    cudaMalloc(&a, 4);
+    cudaMemset(a, 0, 4);
+    good<<<1, 1>>>(a);
+    if (argc > 1) grids<<<1, 1>>>(a);
+    if (argc > 1) cudaChooseDevice(&count, nullptr), cudaCtxResetPersistingL2Cache();
+    cudaStreamDestroy(s);
+    if (argc == 1) cudaFree(a);
+    return 0;
+}
+C
+    compiled program.cu -arch=compute_90
+    export SIM_SUMMARY=on SIM_CHECK=on SIM_REPORT=report
+    ran
+    assert_success
+    assert_equal "${#lines[@]}" 3
+    assert_line --index 0 --regexp "^simulated device: checked: [0-9]+ calls, 1 kernel, 1 copy or \
+memset, 1 allocation, 1 stream, in the schedule measured\.$"
+    assert_line --index 1 "simulated device: reported: no hazard."
+    assert_line --index 2 --regexp "^simulated device: not checked: waits .*=strict.*other \
+schedules .SIM_SCHEDULE=late or random:1., "
+    assert [ ! -s report ]
+    SIM_SCHEDULE=late LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
+    assert_equal "$status" 4
+    assert_line --regexp "^simulated device: checked: .* in the schedule late\.$"
+    assert_line "simulated device: reported: no hazard; 1 allocation was not freed at the end."
+    assert_line --regexp "^simulated device: not checked: 1 launch of a kernel that did not run to \
+its end, [12] calls? of .*functions? that .* not simulated \(cuda"
+    assert_line --regexp "SIM_SCHEDULE=measured or random:1"
+    unset SIM_SUMMARY
+    ran
+    assert_output ""
 }
 
 # The program of the next two tests, in ./program.

@@ -150,8 +150,8 @@ C
     for how in -O0 -O2; do
         build gcc helper.c -g $how
         reported
-        names "written    scale, stream 1, at helper.c:18" \
-            "written    scale, stream 2, at helper.c:19"
+        names "written    scale, stream 1 (a), at helper.c:18" \
+            "written    scale, stream 2 (b), at helper.c:19"
         lacks helper.c:9
     done
     cp helper.c helper.cpp
@@ -159,6 +159,31 @@ C
     build g++ helper.cpp -g -O0
     reported
     names "at helper.cpp:18" "at helper.cpp:19"
+    finish
+}
+
+@test "a member function's line is followed by that which called it" {
+    cat >member.cpp <<'C'
+#include <cuda_runtime.h>
+struct Buffer {
+    int *data;
+    Buffer()
+    {
+        cudaMalloc(&data, 4096);
+    }
+};
+int main()
+{
+    Buffer first;
+    Buffer second;
+    cudaFree(second.data);
+    return 0;
+}
+C
+    how=member
+    build g++ member.cpp -g
+    reported
+    names "cudaMalloc, the host, at member.cpp:6, called from member.cpp:11 (allocation 1"
     finish
 }
 

@@ -122,12 +122,12 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
 }
 
 @test "the journal and its receipt repeat the settings, and others than the grader's do not count" {
-    local SIM_ENV=(SIM_DEVICES=3 SIM_CHECK=off SIM_CHECK=noleaks SIM_PEERS=) what
+    local SIM_ENV=(SIM_DEVICES=3 SIM_CHECK=off SIM_CHECK=strict SIM_PEERS=) what
     case_of two
     assert_equal "$status$ended" 0
     run head -qn 1 run/journal.jsonl run/journal.jsonl.1
-    assert_line --index 0 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
-    assert_line --index 1 --partial '"settings":"SIM_CHECK=noleaks SIM_DEVICES=3"'
+    assert_line --index 0 --partial '"settings":"SIM_CHECK=strict SIM_DEVICES=3"'
+    assert_line --index 1 --partial '"settings":"SIM_CHECK=strict SIM_DEVICES=3"'
     # Of a process that was started with others, or that says so in its receipt alone.
     holds() { # holds SETTINGS OF THE JOURNAL, OF THE RECEIPT
         rm -rf forged && mkdir forged

@@ -19,7 +19,7 @@ setup_file() {
 
 setup() {
     unset "${!SIM_@}"
-    export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1
+    export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1 SIM_CHECK=leaks
     at=$ROOT/build/simulator/simulator/tests/unit probes=$ROOT/build/simulator/simulator/tests/facts
 }
 
@@ -251,12 +251,13 @@ ask() {
 # Whether a reader comes too early was chance on the device; the checker reports each, once for all.
 @test "probe: uploads from ordinary memory that are read before they are there: reported" {
     local status=0
-    SIM_CHECK=noleaks bounded "$probes/probe-uploads" 1 >"$BATS_TEST_TMPDIR/uploads" \
+    SIM_CHECK=on bounded "$probes/probe-uploads" 1 >"$BATS_TEST_TMPDIR/uploads" \
         2>"$BATS_TEST_TMPDIR/stderr" || status=$?
     assert_equal "$status" 3
     run cat "$BATS_TEST_TMPDIR/stderr"
-    assert_line --partial "hazard: read not ordered after a write. cudaMemcpyAsync (stream 2)"
-    assert_line --partial "from pageable memory, cudaMemcpy may return before the bytes"
+    assert_line --partial "read not ordered after a write. cudaMemcpy may return before its \
+bytes have arrived: it waits until a pageable source has been staged, and for a copy from device \
+to device not at all. cudaMemcpyAsync (stream 2)"
     assert_line --partial "found 9 more times: read not ordered after a write"
     assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/uploads")" \
         "$(wc -l <simulator/tests/facts/probe-uploads.txt)"

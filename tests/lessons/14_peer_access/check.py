@@ -6,7 +6,7 @@ faults, as it should, and the simulated device says so on stderr."""
 from check import SUCCESS, met_by_starter, miss, read_journal, visible
 
 READ_WRITE, COUNT = 3, 1 << 18
-FAULT = "simulated device: illegal address: a kernel (add, "
+FAULT = "simulated device: illegal address: launch_add ("
 
 
 def run_lesson(check, **environment):

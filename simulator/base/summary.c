@@ -1,0 +1,93 @@
+/* What a run of the program has shown, in three lines. */
+#include "base/summary.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/settings.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+struct summary summary;
+
+struct sentence {
+    char text[1024];
+    size_t length;
+};
+
+static void add(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct sentence *s, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(s->text + s->length, sizeof s->text - s->length, format, arguments);
+    va_end(arguments);
+    s->length += n > 0 ? (size_t)n : 0;
+    if (s->length >= sizeof s->text)
+        s->length = sizeof s->text - 1;
+}
+
+/* Adds ", 3 kernels"; nothing where there is none. */
+static void add_count(struct sentence *s, unsigned long long count, const char *one,
+                      const char *several)
+{
+    if (count)
+        add(s, "%s%llu %s", s->length ? ", " : "", count, count == 1 ? one : several);
+}
+
+static void print_checked(const char *schedule)
+{
+    struct sentence s = {.length = 0};
+    add_count(&s, summary.calls, "call", "calls");
+    add_count(&s, summary.kernels, "kernel", "kernels");
+    add_count(&s, summary.copies, "copy or memset", "copies and memsets");
+    add_count(&s, summary.host_functions, "host function", "host functions");
+    add_count(&s, summary.allocations, "allocation", "allocations");
+    add_count(&s, summary.streams, "stream", "streams");
+    if (settings.check)
+        diag("checked: %s, in the schedule %s.", s.text, schedule);
+    else
+        diag("checked: nothing, because of SIM_CHECK=off. There were: %s.", s.text);
+}
+
+static void print_reported(unsigned reports, size_t left)
+{
+    struct sentence s = {.length = 0};
+    add_count(&s, reports, "hazard", "hazards");
+    if (!reports)
+        add(&s, "no hazard");
+    if (left)
+        add(&s, "; %zu allocation%s not freed at the end", left, left == 1 ? " was" : "s were");
+    diag("reported: %s.", s.text);
+}
+
+static void print_unchecked(void)
+{
+    struct sentence s = {.length = 0};
+    add_count(&s, summary.given_up, "launch of a kernel that did not run to its end",
+              "launches of kernels that did not run to their end");
+    add_count(&s, summary.unmodeled, "call of a function that is not simulated",
+              "calls of functions that are not simulated");
+    if (summary.unmodeled)
+        add(&s, " (%s%s)", summary.first_unmodeled, summary.unmodeled > 1 ? ", ..." : "");
+    if (!settings.strict)
+        add(&s, "%swaits that only a copy of ordinary memory makes (SIM_CHECK=strict)",
+            s.length ? ", " : "");
+    add(&s, "%sother schedules (%s), the order of the threads of one kernel, the "
+           "host's own accesses to ordinary memory.",
+        s.length ? ", " : "",
+        settings.schedule == SCHEDULE_MEASURED ? "SIM_SCHEDULE=late or random:1"
+                                               : "SIM_SCHEDULE=measured or random:1");
+    diag("not checked: %s", s.text);
+}
+
+void summary_print(unsigned reports, size_t left)
+{
+    NEEDS_LOCK();
+    static const char *const schedules[] = {"measured", "instant", "late", "random"};
+    if (!settings.summary)
+        return;
+    print_checked(schedules[settings.schedule]);
+    print_reported(reports, left);
+    print_unchecked();
+}

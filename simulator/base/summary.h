@@ -1,0 +1,22 @@
+/* The summary of a run, three lines at the end of the process if SIM_SUMMARY=on: what was checked,
+ * what was reported, and what was not checked and why. The rooms above count. Needs the lock. */
+#ifndef SIM_BASE_SUMMARY_H
+#define SIM_BASE_SUMMARY_H
+
+#include "base/types.h"
+
+struct summary {
+    /* What was queued, what was made: not what is alive. */
+    unsigned long long calls, kernels, copies, host_functions, allocations, streams;
+    /* Kernels that did not run, or not to their end. */
+    unsigned long long given_up;
+    /* Calls of functions that are not simulated, and the first of these. */
+    unsigned long long unmodeled;
+    const char *first_unmodeled;
+};
+extern struct summary summary;
+
+/* Prints it. `reports`: how many hazards there were; `left`: allocations that were not freed. */
+void summary_print(unsigned reports, size_t left);
+
+#endif
