@@ -39,23 +39,24 @@ build/gpu/$(1)/%: build/$(1)/%.c $$(SHARED) build/gpu/kernels.o
 endef
 $(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kind))))
 
-# Each litmus program NAME, and its incorrect variant NAME_wrong. They are hundreds, so their
-# headers are compiled once, nothing is optimized, and a new library does not build them again.
+# Each litmus program FILE, and FILE_wrong with the incorrect variants of its cases. Nothing is
+# optimized, and a new library does not build them again.
 LITMUS := $(SIMULATOR)/simulator/tests/litmus
-LITMUS_FLAGS := $(FOR_SIMULATOR) -Werror -g1 -O0 -pthread
-$(LITMUS)/litmus.h.gch: simulator/tests/litmus/litmus.h $(SHARED) build/cuda/found
-	@mkdir -p $(@D) && cp $< $@.$$$$.h && mv $@.$$$$.h $(@D)/litmus.h
-	@$(CC) $(LITMUS_FLAGS) -x c-header $< -o $@.$$$$ && mv $@.$$$$ $@
+LITMUS_LEVEL := -O0
+LITMUS_COMPILED = $(FOR_SIMULATOR) -Werror -g1 $(LITMUS_LEVEL) -pthread $< -o $@ $(LIBRARY) \
+	-Wl,-rpath,'$$ORIGIN/../../..'
+$(LITMUS)/%: simulator/tests/litmus/%.c simulator/tests/litmus/litmus.h $(SHARED) | $(LIBRARY)
+	@bash tools/compile.sh $(CC) $(LITMUS_COMPILED)
+$(LITMUS)/%_wrong: simulator/tests/litmus/%.c simulator/tests/litmus/litmus.h $(SHARED) | $(LIBRARY)
+	@bash tools/compile.sh $(CC) -DWRONG $(LITMUS_COMPILED)
 
-LITMUS_COMPILED = $(LITMUS_FLAGS) -include $(LITMUS)/litmus.h $< -o $@.$$$$ $(LIBRARY) \
-	-Wl,-rpath,'$$ORIGIN/../../..' && mv $@.$$$$ $@
-$(LITMUS)/%: simulator/tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
-	@$(CC) $(LITMUS_COMPILED)
-$(LITMUS)/%_wrong: simulator/tests/litmus/%.c $(LITMUS)/litmus.h.gch | $(LIBRARY)
-	@$(CC) -DWRONG $(LITMUS_COMPILED)
+build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(SHARED) build/gpu/kernels.o
+	@bash tools/compile.sh $(CC) $(C_FLAGS) -DWRONG -isystem build/gpu/include $< -o $@ \
+		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -pthread \
+		-Wl,-rpath,'$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
 
 # The random programs' model works on large sets.
-$(LITMUS)/random: LITMUS_FLAGS += -O2
+$(LITMUS)/random: LITMUS_LEVEL := -O2
 $(LITMUS)/random $(LITMUS)/ipc_random: simulator/base/hazards.def
 $(LITMUS)/random: $(wildcard simulator/tests/litmus/*.h)
 

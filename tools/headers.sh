@@ -38,19 +38,14 @@ compile() {
         -Isimulator -Ibuild/simulator -isystem "$include" -idirafter "$fetched/crt" "$@" 2>&1
 }
 
-# count_messages ARGUMENT... -- PROGRAM...: adds to words how many programs have an error or a
-# warning, and prints these on stderr. One compiler gets all programs; only when it has something to
-# print, it gets them one by one.
+# count_messages PROGRAM...: adds to words how many programs have an error or a warning, and prints
+# these on stderr. One compiler gets all programs; only when it has something to print, it gets them
+# one by one.
 count_messages() {
-    local arguments=() program said
-    while [ "$1" != -- ]; do
-        arguments+=("$1")
-        shift
-    done
-    shift
-    said=$(compile -fsyntax-only "${arguments[@]}" "$@") && [ -z "$said" ] && return
+    local program said
+    said=$(compile -fsyntax-only "$@") && [ -z "$said" ] && return
     for program; do
-        said=$(compile -fsyntax-only "${arguments[@]}" "$program") && [ -z "$said" ] && continue
+        said=$(compile -fsyntax-only "$program") && [ -z "$said" ] && continue
         words=$((words + 1))
         printf '%s\n' "${said:-$program: the compiler failed without a word}" >&2
     done
@@ -58,8 +53,7 @@ count_messages() {
 
 # against INCLUDE: counts the programs that compile without a message
 against() {
-    local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) litmus=()
-    local once=$fetched/litmus.$$ repairs=()
+    local include=$1 version words=0 programs=(lessons/[0-9]*.c solutions/[0-9]*.c) repairs=()
     version=$(sed -n 's/^#define CUDART_VERSION *\([0-9][0-9]*\).*/\1/p' \
         "$1/cuda_runtime_api.h" 2>/dev/null)
     [ "${version:-0}" -ge 12020 ] || {
@@ -73,27 +67,13 @@ against() {
         make -s build/simulator/unmodeled.inc "${repairs[@]/#/build/repairs/}" || return
         programs+=(simulator/*/*.c simulator/tests/{unit,facts,facts/sanitizer}/*.c)
         programs+=(docs/programs/*.c docs/clinic/*.c "${repairs[@]/#/build/repairs/}")
-        # The tests compile these with the headers of build/cuda, where a warning is an error.
-        if [ "$1" != build/cuda/include ]; then
-            mapfile -t litmus < <(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)
-            mapfile -t -O "${#programs[@]}" programs < <(grep -L '^#include "litmus.h"' \
-                simulator/tests/litmus/*.c)
-        fi
+        programs+=(simulator/tests/litmus/*.c)
     fi
     mkdir -p "$fetched/crt"
     ln -sfn "$(realpath build/cuda/include/crt)" "$fetched/crt/crt"
-    count_messages -- "${programs[@]}"
-    # They share a header, which is precompiled once.
-    if [ "${#litmus[@]}" != 0 ]; then
-        mkdir "$once"
-        cp simulator/tests/litmus/litmus.h "$once"
-        count_messages -x c-header -- "$once/litmus.h"
-        compile -x c-header "$once/litmus.h" -o "$once/litmus.h.gch" >/dev/null
-        count_messages -include "$once/litmus.h" -- "${litmus[@]}"
-        rm -rf "$once"
-    fi
+    count_messages "${programs[@]}"
     echo "CUDA $((version / 1000)).$((version % 1000 / 10)):" \
-        "$((${#programs[@]} + ${#litmus[@]})) programs compiled, $words with an error or a warning."
+        "${#programs[@]} programs compiled, $words with an error or a warning."
     [ "$words" = 0 ]
 }
 

@@ -584,49 +584,21 @@ def clinic(part):
 
 # ---- litmus: what the GPU, compute-sanitizer and the simulated device make of each program ----
 
-# The program's main, and after it the end of the context, which compute-sanitizer's leak check
-# needs.
-LITMUS_MAIN = """#include <cuda_runtime_api.h>
-#include <stdlib.h>
-int program_main(void);
-int main(void)
-{
-    int status = program_main();
-    if (getenv("LITMUS_RESET"))
-        cudaDeviceReset();
-    return status;
-}
-"""
 COMPLAINT = re.compile("(?!nothing|-$|not run|skipped|does not compile|$)")
 
 
 class LitmusProgram:
-    """A program of simulator/tests/litmus, NAME or NAME_wrong, with what its heading says."""
+    """A case of simulator/tests/litmus, NAME or NAME_wrong, with what its heading says."""
 
-    def __init__(self, file, wrong):
-        self.file, self.wrong = file, wrong
-        self.name = file.stem + ("_wrong" if wrong else "")
-        heading = file.read_text().partition("#include")[0]
-        correct, _, incorrect = heading.partition("\n * WRONG: ")
+    def __init__(self, file, case, text, wrong):
+        self.case, self.text, self.wrong = case, text, wrong
+        self.name = case + ("_wrong" if wrong else "")
+        self.program = file.with_name(file.stem + ("_wrong" if wrong else ""))
+        correct, _, incorrect = text.partition("\n * WRONG: ")
         keys = re.compile(r"^ \* (\w+): (.*?)(?: \*/)?$", re.M)
         self.keys = dict(keys.findall(incorrect if wrong else correct))
         self.devices = int(dict(keys.findall(correct)).get("Devices", 1))
         self.prints = self.keys.get("Prints", "") + self.keys.get("Late", "")
-
-    def compile(self, folder):
-        flags = ["-std=c11", "-g", "-O1", "-pthread", "-Ilessons", "-isystem", "build/gpu/include"]
-        flags += ["-DWRONG"] if self.wrong else []
-        at = str(folder / self.name)
-        links = [f"{at}.o", folder / "main.o", "build/gpu/kernels.o", "-Lbuild/gpu/lib"]
-        links += [f"-Wl,-rpath,{Path('build/gpu/lib').resolve()}", "-lcudart", "-lstdc++"]
-        for command in (
-            ["gcc", *flags, "-Dmain=program_main", "-c", self.file, "-o", f"{at}.o"],
-            ["gcc", *links, "-pthread", "-o", f"{at}.gpu"],
-        ):
-            made = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-            if made.returncode:
-                return made.stderr.partition("\n")[0].replace("|", "/")
-        return ""
 
     def plainly(self, run, each):
         if run.status == 0:
@@ -653,24 +625,24 @@ class LitmusProgram:
 
     def row(self, part, each):
         name, plain = self.name, number("SECONDS_PLAIN", 20)
-        on_simulator = Path("build/simulator") / LITMUS / name
+        on_simulator = Path("build/simulator") / self.program
         simulated = "-"
         if on_simulator.exists():
             late = {"SIM_SCHEDULE": "late" if "Late" in self.keys else "measured"}
-            simulated = self.simulated(part.run(f"{name}.simulated", [on_simulator], 10, **late))
+            simulated = self.simulated(
+                part.run(f"{name}.simulated", [on_simulator, self.case], 10, **late)
+            )
         row = [name, self.keys.get("Kind", "")]
         if self.devices > part.machine.gpus:
             return [*row, f"skipped: needs {self.devices} GPUs", "skipped", simulated]
-        error = self.compile(part.folder)
-        if error:
-            return [*row, f"does not compile: {error}", "-", simulated]
-        program = part.folder / f"{name}.gpu"
-        alone = self.plainly(part.run(f"{name}.plain", [program.resolve()], plain), plain)
+        program = Path("build/gpu") / self.program
+        if not program.exists():
+            return [*row, "does not compile", "-", simulated]
+        command = [program.resolve(), self.case]
+        alone = self.plainly(part.run(f"{name}.plain", command, plain), plain)
         options = [*RACES, "--leak-check", "full"]
         reset = {"LITMUS_RESET": "1"}
-        found = part.sanitized(f"{name}.sanitized", options, [program.resolve()], each, **reset)
-        for file in part.folder / f"{name}.o", program:
-            file.unlink()
+        found = part.sanitized(f"{name}.sanitized", options, command, each, **reset)
         return [*row, alone, judged(found, each), simulated]
 
 
@@ -678,25 +650,17 @@ def litmus(part):
     """Every incorrect program is reported by the simulated device, and no correct one by it or by
     the GPU. What only the schedule late shows, the simulated device runs under that schedule. What
     asks for the free memory runs alone, for at most SECONDS_ALONE (20)."""
-    files = [
-        file for file in sorted(LITMUS.glob("*.c")) if '\n#include "litmus.h"' in file.read_text()
-    ]
-    names = part.wanted(file.stem for file in files)
-    files = [file for file in files if file.stem in names]
-    programs = [LitmusProgram(file, wrong=False) for file in files]
-    wrong = [file for file in files if "\n * WRONG: " in file.read_text()]
-    programs = [LitmusProgram(file, wrong=True) for file in wrong] + programs
-    part.build("simulator", [LITMUS / program.name for program in programs])
-    (part.folder / "main.c").write_text(LITMUS_MAIN)
-    main = [part.folder / "main.c", "-o", part.folder / "main.o"]
-    for command in (
-        ["make", "-s", "build/gpu/kernels.o"],
-        ["gcc", "-O1", "-isystem", "build/gpu/include", "-c", *map(str, main)],
-    ):
-        if subprocess.run(command).returncode:
-            part.complain("The kernels could not be built.")
-            return ""
-    alone = [program for program in programs if "cudaMemGetInfo" in program.file.read_text()]
+    cases = {}
+    for file in LITMUS.glob("*.c"):
+        # A case ends with the body behind its LITMUS.
+        body = re.compile(r".*?^\w*LITMUS\((\w+).*?^}$", re.M | re.S)
+        cases |= {one[1]: (file, one[1], one[0]) for one in body.finditer(file.read_text())}
+    cases = [cases[case] for case in sorted(part.wanted(sorted(cases)))]
+    programs = [LitmusProgram(*case, wrong=True) for case in cases if "\n * WRONG: " in case[2]]
+    programs += [LitmusProgram(*case, wrong=False) for case in cases]
+    for device in "simulator", "gpu":
+        part.build(device, sorted({program.program for program in programs}))
+    alone = [program for program in programs if "cudaMemGetInfo" in program.text]
     together = [program for program in programs if program not in alone]
     rows = {}
     for some, jobs, each in (together, None, part.each), (alone, 1, number("SECONDS_ALONE", 20)):

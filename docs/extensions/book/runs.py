@@ -43,9 +43,7 @@ class Run(NamedTuple):
 
 
 NAMED_PROGRAM = re.compile(
-    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|repairs|docs/clinic|docs/programs"
-    r"|simulator/tests/litmus)"
-    r"/\w+)\b"
+    r"\b((?:mutants/\d\d_\w+|lessons|starters|solutions|repairs|docs/clinic|docs/programs)/\w+)\b"
 )
 
 
@@ -112,8 +110,6 @@ def sources_of(program):
     """The files whose change changes the program."""
     if program.startswith(MADE):
         return VARIANTS.sources_of(f"build/{program}.c")
-    if program.startswith("simulator/tests/litmus/"):
-        return [f"{program.removesuffix('_wrong')}.c"]
     return [f"{program}.c"]
 
 

@@ -4,8 +4,8 @@
 #define IPC_ALLOCATION_H
 
 #include "../unit/ipc_pair.h"
-#include "litmus.h"
 
+static const size_t count = MiB / sizeof(int);
 static cudaStream_t s;
 static int *data;
 static cudaMemPool_t pool;

@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # Litmus tests of the checker: small programs that are correct, and incorrect variants of them.
 #
-# A case is a file NAME.c that includes litmus.h. As it stands it is a correct program, of which
-# nothing may be reported. Compiled with -DWRONG it is NAME_wrong, which must be reported.
+# A file that includes litmus.h has cases on one subject. A case is a heading, the functions and
+# variables that it alone needs, and LITMUS(NAME, ...). As it stands it is a correct program, of
+# which nothing may be reported. Compiled with -DWRONG it is NAME_wrong, which must be reported.
 #
-# Its heading says what is ordered and how. After "WRONG:" it says what is incorrect, most often
+# The heading says what is ordered and how. After "WRONG:" it says what is incorrect, most often
 # which edge is missing. Lines "KEY: value" speak of the correct program, those after "WRONG:" of
 # the other:
 #   Devices:   how many GPUs both need, if not 1
@@ -27,17 +28,18 @@ export FOLDER=build/check/litmus
 export SCHEDULES="measured late"
 SCHEDULES+=${TEST_LONG:+" instant random:1 random:2 random:3 random:4 random:5"}
 
-# run_program PROGRAM SCHEDULE...: once under each schedule, in make test-all once unchecked, too.
-# What it prints lies in $FOLDER/PROGRAM.SCHEDULE.{out,err}; $FOLDER/PROGRAM.status has a line
+# run_program PROGRAM NAME SCHEDULE...: once under each schedule, in make test-all once unchecked,
+# too. What it prints lies in $FOLDER/NAME.SCHEDULE.{out,err}; $FOLDER/NAME.status has a line
 # "SCHEDULE=STATUS" each.
 run_program() {
-    local program=build/simulator/simulator/tests/litmus/$1 at=$FOLDER/$1 schedule statuses=()
-    for schedule in "${@:2}"; do
-        SIM_SCHEDULE=$schedule "$program" >"$at.$schedule.out" 2>"$at.$schedule.err" </dev/null
+    local program=$1 at=$FOLDER/$2 name=${2%_wrong} schedule statuses=()
+    for schedule in "${@:3}"; do
+        SIM_SCHEDULE=$schedule "$program" "$name" >"$at.$schedule.out" 2>"$at.$schedule.err" \
+            </dev/null
         statuses+=("$schedule=$?")
     done
     if [ -n "${TEST_LONG:-}" ]; then
-        SIM_CHECK=off "$program" >"$at.unchecked.out" 2>"$at.unchecked.err" </dev/null
+        SIM_CHECK=off "$program" "$name" >"$at.unchecked.out" 2>"$at.unchecked.err" </dev/null
         statuses+=("unchecked=$?")
     fi
     printf '%s\n' "${statuses[@]}" >"$at.status"
@@ -45,21 +47,21 @@ run_program() {
 
 setup_file() {
     local program programs schedules
-    CASES=$(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)
-    export CASES
+    FILES=$(grep -l '^#include "litmus.h"' simulator/tests/litmus/*.c)
+    export FILES
     read_cases
-    programs=("${correct[@]}" "${incorrect[@]}")
+    mapfile -t programs <<<"${FILES//.c/}"
+    programs=("${programs[@]/#/build/simulator/}")
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
     export SIM_CHECK=leaks
-    make -s -j"$(nproc)" BACKEND=simulator \
-        "${programs[@]/#/build/simulator/simulator/tests/litmus/}" \
+    make -s -j"$(nproc)" BACKEND=simulator "${programs[@]}" "${programs[@]/%/_wrong}" \
         build/simulator/simulator/tests/litmus/random
     export -f run_program
-    for program in "${programs[@]}"; do
+    for program in "${correct[@]}" "${incorrect[@]}"; do
         schedules_of "$program"
-        echo "$program $schedules"
+        echo "build/simulator/${file_of[$program]} $program $schedules"
     done |
         timeout 600 xargs -P "$(nproc)" -d '\n' -n 8 \
             bash -c 'for line in "$@"; do run_program $line; done 2>/dev/null' run
@@ -70,27 +72,38 @@ setup_file() {
 # read_cases: the heading and marks of each case, into the arrays that it declares
 read_cases() {
     trap - DEBUG
-    declare -gA heading marks branch
+    declare -gA heading marks branch file_of
     declare -g correct=() incorrect=()
     local file
-    for file in $CASES; do read_case "$file"; done
+    for file in $FILES; do read_file "${file%.c}"; done
 }
 
 # heading["PROGRAM KEY"]: the value. marks["CASE"]: lines "CALL:LINE". branch["CASE WHICH"]: how
-# many lines only the correct program has, or only the incorrect one.
-read_case() {
-    local name=${1##*/} program lines line number call variant=both
+# many lines only the correct program has, or only the incorrect one. file_of["PROGRAM"]: its file.
+read_file() {
+    local name program lines line number call variant=both begins names=()
     local marked='/\* (access|previous access|allocation|free|access given|access taken) \*/'
-    name=${name%.c} program=$name
-    correct+=("$name")
-    branch["$name correct"]=0 branch["$name incorrect"]=0
-    mapfile -t -O 1 lines <"$1"
+    mapfile -t -O 1 lines <"$1.c"
+    for number in "${!lines[@]}"; do
+        [[ ! ${lines[number]} =~ ^(NONBLOCKING_)?LITMUS\(([a-z_]+) ]] ||
+            names+=("${BASH_REMATCH[2]}")
+    done
+    begins=yes # Each case ends with the body behind its LITMUS.
     for number in "${!lines[@]}"; do
         line=${lines[number]}
+        if [ "$begins" = yes ]; then
+            name=${names[0]} program=$name begins=
+            names=("${names[@]:1}")
+            [ -n "$name" ] || break
+            correct+=("$name")
+            file_of[$name]=$1
+            branch["$name correct"]=0 branch["$name incorrect"]=0
+        fi
         if [[ $line =~ ^\ \*\ ([A-Za-z]+):\ (.*)$ ]]; then
             if [ "${BASH_REMATCH[1]}" = WRONG ]; then
                 program=${name}_wrong
                 incorrect+=("$program")
+                file_of[$program]=${1}_wrong
             fi
             heading["$program ${BASH_REMATCH[1]}"]=${BASH_REMATCH[2]%' */'}
         elif [[ $line =~ $marked ]]; then
@@ -103,6 +116,8 @@ read_case() {
             marks[$name]+=$call:$number$'\n'
         fi
         case $line in
+        LITMUS\(* | NONBLOCKING_LITMUS\(*) begins=soon ;;
+        '}') [ "$begins" != soon ] || begins=yes ;;
         '#ifdef WRONG') variant=incorrect ;;
         '#ifndef WRONG') variant=correct ;;
         '#else') variant=correct ;;
@@ -166,7 +181,7 @@ kinds() {
         wanted=()
         while IFS=: read -r one number; do
             [ -z "$one" ] ||
-                wanted+=(" $one, .* at simulator/tests/litmus/$name.c:$number([^0-9]|$)")
+                wanted+=(" $one, .* at ${file_of[$name]}.c:$number([^0-9]|$)")
         done <<<"${marks[$name]}"
         statuses_of "$program"
         schedules_of "$program"

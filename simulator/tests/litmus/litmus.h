@@ -1,12 +1,13 @@
-/* What every litmus program includes. The Makefile compiles it once for all of them.
+/* What every litmus program includes.
  *
- *     LITMUS(a, b)
+ *     LITMUS(name, a, b)
  *     {
  *         ...
  *     }
  *
- * is a program with two streams, a and b; there may be one to three. NONBLOCKING_LITMUS is the same
- * with non-blocking streams. `count` ints fill 1 MiB. */
+ * is a case with two streams, a and b; there may be none to three. NONBLOCKING_LITMUS is the same
+ * with non-blocking streams. `count` ints fill 1 MiB. A program is a file of cases and runs the one
+ * that its argument names: `accesses write_read`. */
 #ifndef LITMUS_H
 #define LITMUS_H
 
@@ -22,30 +23,63 @@
 
 static const size_t count = MiB / sizeof(int);
 
+/* What the host has read goes here, so that no compiler leaves its loads out. */
+static volatile int seen __attribute__((unused));
+
+static struct litmus {
+    const char *name;
+    void (*run)(void);
+    struct litmus *next;
+} * litmus_cases;
+
+int main(int argc, char **argv)
+{
+    for (struct litmus *one = litmus_cases; one != NULL; one = one->next)
+        if (argc == 2 && strcmp(one->name, argv[1]) == 0) {
+            one->run();
+            /* For compute-sanitizer, whose leak check needs the end of the context. */
+            if (getenv("LITMUS_RESET") != NULL)
+                cudaDeviceReset();
+            return 0;
+        }
+    fprintf(stderr, "%s runs one of these cases:", argv[0]);
+    for (struct litmus *one = litmus_cases; one != NULL; one = one->next)
+        fprintf(stderr, " %s", one->name);
+    fputs("\n", stderr);
+    return 2;
+}
+
 #define LITMUS(...)             LITMUS_ANY(cudaStreamDefault, __VA_ARGS__)
 #define NONBLOCKING_LITMUS(...) LITMUS_ANY(cudaStreamNonBlocking, __VA_ARGS__)
-#define LITMUS_ANY(flags, ...)  LITMUS_FORM(__VA_ARGS__, 3, 2, 1, )(flags, __VA_ARGS__)
+#define LITMUS_ANY(flags, ...)  LITMUS_FORM(__VA_ARGS__, 3, 2, 1, 0, )(flags, __VA_ARGS__)
 
-#define LITMUS_FORM(a, b, c, number, ...) LITMUS_##number
+#define LITMUS_FORM(name, a, b, c, number, ...) LITMUS_##number
 
-/* Only one of a program's two forms may use a stream. */
+/* Only one of a case's two forms may use a stream. */
 #define STREAM(name) cudaStream_t name __attribute__((unused))
 
-#define LITMUS_1(flags, a)    LITMUS_MAIN(flags, 1, (s[0]), (STREAM(a)))
-#define LITMUS_2(flags, a, b) LITMUS_MAIN(flags, 2, (s[0], s[1]), (STREAM(a), STREAM(b)))
-#define LITMUS_3(flags, a, b, c) \
-    LITMUS_MAIN(flags, 3, (s[0], s[1], s[2]), (STREAM(a), STREAM(b), STREAM(c)))
+#define LITMUS_0(flags, title)    LITMUS_CASE(flags, title, 0, (), (void))
+#define LITMUS_1(flags, title, a) LITMUS_CASE(flags, title, 1, (s[0]), (STREAM(a)))
+#define LITMUS_2(flags, title, a, b) \
+    LITMUS_CASE(flags, title, 2, (s[0], s[1]), (STREAM(a), STREAM(b)))
+#define LITMUS_3(flags, title, a, b, c) \
+    LITMUS_CASE(flags, title, 3, (s[0], s[1], s[2]), (STREAM(a), STREAM(b), STREAM(c)))
 
-#define LITMUS_MAIN(flags, number, streams, parameters)     \
-    static void litmus parameters;                          \
-    int main(void)                                          \
-    {                                                       \
-        cudaStream_t s[number];                             \
-        for (int i = 0; i < number; i++)                    \
-            CHECK(cudaStreamCreateWithFlags(&s[i], flags)); \
-        litmus streams;                                     \
-        return 0;                                           \
-    }                                                       \
-    static void litmus parameters
+#define LITMUS_CASE(flags, title, number, streams, parameters)           \
+    static void title parameters;                                        \
+    static void run_##title(void)                                        \
+    {                                                                    \
+        cudaStream_t s[3];                                               \
+        for (int i = 0; i < number; i++)                                 \
+            CHECK(cudaStreamCreateWithFlags(&s[i], flags));              \
+        title streams;                                                   \
+    }                                                                    \
+    __attribute__((constructor)) static void add_##title(void)           \
+    {                                                                    \
+        static struct litmus one = {.name = #title, .run = run_##title}; \
+        one.next = litmus_cases;                                         \
+        litmus_cases = &one;                                             \
+    }                                                                    \
+    static void title parameters
 
 #endif

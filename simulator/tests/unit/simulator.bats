@@ -592,24 +592,38 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
 
 @test "a report names lines of a program whose folder and file have spaces in their names" {
     mkdir "a folder"
-    cp "$ROOT/simulator/tests/litmus/write_write.c" "a folder/a file.c"
-    "${CC:-gcc}" -g -DWRONG -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
-        -isystem "$ROOT/build/cuda/include" "a folder/a file.c" -o "a folder/a program" \
-        "$ROOT/$library"
+    cat >"a folder/a file.c" <<'END'
+#include "kernels.h"
+#include "workbook.h"
+int main(void)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, 16));
+    CHECK(launch_fill(data, 1, 4, a));
+    CHECK(launch_fill(data, 2, 4, b));
+    CHECK(cudaDeviceSynchronize());
+    return cudaFree(data);
+}
+END
+    "${CC:-gcc}" -g -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "a folder/a file.c" \
+        -o "a folder/a program" "$ROOT/$library"
     run "./a folder/a program"
     assert_failure 3
-    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:15$'
-    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:20$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:10$'
+    assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:11$'
     # A relative path that the compiler was told to write is kept.
     cp "a folder/a file.c" top.c
-    "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -DWRONG -I"$ROOT/simulator/tests/litmus" \
-        -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
+    "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
     run ./top
-    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:15$'
+    assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:10$'
     # From another folder: the path. With make's flags: a path from the top.
     cd /
     run "$OLDPWD/a folder/a program"
-    assert_line --regexp "written +launch_fill, stream 1 .a., at $OLDPWD/a folder/a file\\.c:15$"
+    assert_line --regexp "written +launch_fill, stream 1 .a., at $OLDPWD/a folder/a file\\.c:10$"
     make -s -C "$ROOT" BACKEND=simulator build/simulator/docs/clinic/01_handed_over_wrong
     run "$ROOT/build/simulator/docs/clinic/01_handed_over_wrong"
     assert_line --regexp ', stream 2( \(.*\))?, at docs/clinic/01_handed_over_wrong\.c:[0-9]+$'
@@ -617,7 +631,8 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
 
 @test "a report names a stream by its variable, in the call or else where it was created" {
     cat >named.c <<'END'
-#include "litmus.h"
+#include "kernels.h"
+#include "workbook.h"
 #define ADD(data, stream) launch_add(data, 1, 4, stream)
 static void add(int *data, cudaStream_t given) { (void)launch_add(data, 1, 4, given); }
 static int *filled(cudaStream_t first)
@@ -643,7 +658,7 @@ int main(void)
     return cudaDeviceSynchronize();
 }
 END
-    "${CC:-gcc}" -g -O0 -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" -Wno-comment \
+    "${CC:-gcc}" -g -O0 -I"$ROOT/lessons" -Wno-comment \
         -isystem "$ROOT/build/cuda/include" named.c -o named "$ROOT/$library"
     SIM_CHECK=on run ./named
     assert_failure 3
@@ -670,7 +685,8 @@ END
 
 @test "two streams in one variable are not named by it in a report, but where they are created" {
     cat >parameter.c <<'END'
-#include "litmus.h"
+#include "kernels.h"
+#include "workbook.h"
 static void add(int *data, cudaStream_t given) { CHECK(launch_add(data, 1, 4, given)); }
 int main(void)
 {
@@ -685,7 +701,7 @@ int main(void)
     return cudaFree(data);
 }
 END
-    "${CC:-gcc}" -g -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
+    "${CC:-gcc}" -g -I"$ROOT/lessons" \
         -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
     run ./parameter
     assert_failure 3
@@ -695,7 +711,8 @@ END
 
 @test "a hazard on the same two lines is reported once, and counted at the end" {
     cat >again.c <<'END'
-#include "litmus.h"
+#include "kernels.h"
+#include "workbook.h"
 static inline __attribute__((always_inline)) void use(cudaStream_t a, cudaStream_t b)
 {
     int *data;
@@ -725,16 +742,16 @@ END
     for flags in "-O0:2" "-O2 -DTWICE:5"; do
         repeats=${flags#*:}
         # shellcheck disable=SC2086
-        "${CC:-gcc}" -g ${flags%:*} -I"$ROOT/simulator/tests/litmus" -I"$ROOT/lessons" \
+        "${CC:-gcc}" -g ${flags%:*} -I"$ROOT/lessons" \
             -isystem "$ROOT/build/cuda/include" again.c -o again "$ROOT/$library"
         run ./again two three
         assert_failure 3
         assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
         assert_line --index $((${#lines[@]} - 2)) "simulated device: found $repeats more times: \
-unordered writes, launch_add at again.c:7."
+unordered writes, launch_add at again.c:8."
     done
     run ./again
-    assert_line "simulated device: found 1 more time: unordered writes, launch_add at again.c:7."
+    assert_line "simulated device: found 1 more time: unordered writes, launch_add at again.c:8."
 }
 
 # ---- what a program may and may not do ----

@@ -144,7 +144,7 @@ END
 
 @test "probe: calls that no program should make, with two GPUs" {
     # Where two threads free the same memory at once, a driver crashes; here the second free is
-    # reported (simulator/tests/litmus/freed_by_two_threads.c).
+    # reported (freed_by_two_threads of simulator/tests/litmus/frees.c).
     # In a launch with a copy from memory that was given back, a driver crashes at the launch, and
     # the simulated device ends when the copy runs.
     local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'

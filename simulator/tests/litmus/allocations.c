@@ -1,0 +1,228 @@
+/* Use before an allocation and beyond its end, and what is left when the process ends. */
+#include "litmus.h"
+
+/* Stream b writes an allocation of stream a after an event that a records after the allocation.
+ *
+ * WRONG: b does not wait: no edge from the allocation to b's write.
+ * Kind: use before allocation */
+LITMUS(use_before_allocation, a, b)
+{
+    int *data;
+    cudaEvent_t allocated;
+    CHECK(cudaEventCreate(&allocated));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
+    CHECK(cudaEventRecord(allocated, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+#endif
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Stream b frees an allocation after an event that stream a records after the allocation.
+ *
+ * WRONG: b does not wait for the event: no edge from the allocation to the free.
+ * Kind: free before allocation */
+LITMUS(free_before_allocation, a, b)
+{
+    int *data;
+    cudaEvent_t allocated;
+    CHECK(cudaEventCreate(&allocated));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
+    CHECK(cudaEventRecord(allocated, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+#endif
+    CHECK(cudaFreeAsync(data, b)); /* free */
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* A kernel writes the second half of an allocation.
+ *
+ * WRONG: the count is added to the pointer twice, so the kernel writes where nothing is allocated.
+ * Kind: use of memory that is not allocated */
+LITMUS(behind_allocation, a)
+{
+    size_t half = MiB / sizeof(int) / 2;
+    int *data, *second;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    second = data + half;
+#ifdef WRONG
+    CHECK(launch_fill(second + half, 1, half, a)); /* access */
+#else
+    CHECK(launch_fill(second, 1, half, a));
+#endif
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* A kernel writes all of its allocation, to the last int.
+ *
+ * WRONG: it writes one int more. The memory there is the pool's, so a device notices nothing.
+ * Kind: access outside the allocation */
+LITMUS(beyond_allocation, a)
+{
+    int *data;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(data, 1, count + 1, a)); /* access */
+#else
+    CHECK(launch_fill(data, 1, count, a));
+#endif
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Two streams write an allocation each, side by side in memory.
+ *
+ * WRONG: stream a writes past its allocation into its neighbor, which stream b writes.
+ * Kind: access outside the allocation */
+LITMUS(past_into_neighbor, a, b)
+{
+    int *first, *second;
+    CHECK(cudaMalloc((void **)&first, 512)); /* allocation */
+    CHECK(cudaMalloc((void **)&second, 512));
+    CHECK(launch_fill(second, 1, 128, b));
+#ifdef WRONG
+    CHECK(launch_fill(first, 1, 256, a)); /* access */
+#else
+    CHECK(launch_fill(first, 1, 128, a));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(first));
+    CHECK(cudaFree(second));
+}
+
+/* An allocation in the legacy stream that fails queues nothing there: blocking stream b does not
+ * wait for a, which is held, and the host can wait for b before it opens the gate.
+ *
+ * WRONG: b adds to what a has filled, as if the failed allocation ordered the two.
+ * Kind: unordered writes */
+LITMUS(failed_allocation)
+{
+    size_t count = MiB / sizeof(int), free_bytes, total_bytes;
+    int *data, *other;
+    void *refused;
+    cudaStream_t a, b;
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(launch_hold(gate, a));
+    if (cudaMallocAsync(&refused, 2 * total_bytes, cudaStreamLegacy) != cudaErrorMemoryAllocation)
+        exit(1);
+#ifdef WRONG
+    CHECK(launch_add(data, 1, count, b)); /* access */
+#else
+    CHECK(launch_add(other, 1, count, b));
+#endif
+    CHECK(cudaStreamSynchronize(b));
+    gate_open(gate);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+    gate_destroy(gate);
+}
+
+/* Memory of cudaMalloc is freed before the program ends.
+ *
+ * WRONG: it is never freed.
+ * Kind: leak */
+LITMUS(leak_malloc)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, MiB)); /* allocation */
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), 0));
+    CHECK(cudaDeviceSynchronize());
+#ifndef WRONG
+    CHECK(cudaFree(data));
+#endif
+}
+
+/* A pool's allocation is freed before the program ends.
+ *
+ * WRONG: it is never freed.
+ * Kind: leak */
+LITMUS(leak_pool_allocation, a)
+{
+    int *data;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
+#ifndef WRONG
+    CHECK(cudaFreeAsync(data, a));
+#endif
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Pinned memory is freed before the program ends.
+ *
+ * WRONG: it is never freed.
+ * Kind: leak */
+LITMUS(leak_pinned)
+{
+    int *buffer;
+    CHECK(cudaMallocHost((void **)&buffer, MiB)); /* allocation */
+    *buffer = 1;
+#ifndef WRONG
+    CHECK(cudaFreeHost(buffer));
+#endif
+}
+
+/* A program that ends because a call failed frees nothing more, and no leak is reported.
+ * Status: 1 */
+LITMUS(leak_after_error, a)
+{
+    int *data, *more;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMallocAsync((void **)&more, (size_t)1 << 50, a));
+    CHECK(cudaFreeAsync(more, a));
+    CHECK(cudaFreeAsync(data, a));
+}
+
+/* A pool is destroyed while it has a live allocation, which is used and freed as before. */
+LITMUS(pool_destroyed, a)
+{
+    int *data;
+    cudaMemPool_t pool = pool_create();
+
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(cudaMemPoolDestroy(pool));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* A pool is destroyed while work on its allocation is pending, and the free comes after that work.
+ *
+ * WRONG: the free is in another stream, before the work: no edge from the memset to the free.
+ * Kind: free before the use ends */
+LITMUS(pool_destroyed_pending, a, b)
+{
+    void *data;
+    cudaMemPool_t pool = pool_create();
+    volatile int *gate = gate_create();
+    CHECK(cudaMallocFromPoolAsync(&data, 64 * MiB, pool, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(launch_hold(gate, a));
+    CHECK(cudaMemsetAsync(data, 1, 64 * MiB, a)); /* access */
+#ifdef WRONG
+    CHECK(cudaFreeAsync(data, b)); /* free */
+#else
+    CHECK(cudaFreeAsync(data, a));
+#endif
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaMemPoolDestroy(pool));
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(a));
+    gate_destroy(gate);
+}

@@ -1,0 +1,337 @@
+/* Which copies and memsets are over when the call returns. */
+#include "litmus.h"
+
+/* cudaMemcpy to the host returns when the copy is over, so stream b may write what was read.
+ *
+ * WRONG: cudaMemcpyAsync to pinned memory does not wait: no edge from its read to b's write.
+ * Kind: write not ordered after a read */
+NONBLOCKING_LITMUS(memcpy_waits, b)
+{
+    int *data, *result;
+    CHECK(cudaMallocHost((void **)&result, MiB));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, 0)); /* previous access */
+#else
+    CHECK(cudaMemcpy(result, data, MiB, cudaMemcpyDeviceToHost));
+#endif
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(result));
+}
+
+/* cudaMemcpy from pinned memory returns when the copy is over. */
+NONBLOCKING_LITMUS(memcpy_from_pinned, a)
+{
+    int *data, *source;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMallocHost((void **)&source, MiB));
+
+    CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice));
+    CHECK(launch_add(data, 1, count, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(source));
+}
+
+/* The host waits for the legacy stream after a cudaMemcpy from pageable memory, before another
+ * stream uses the bytes.
+ *
+ * WRONG: the host does not wait, and the call returns when the bytes have been staged: no edge from
+ * the copy to a's write.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(memcpy_returns_early, a)
+{
+    static int source[MiB / sizeof(int)];
+    int *data;
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(0));
+#endif
+    CHECK(launch_add(data, 1, count, a)); /* access */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
+}
+
+/* The host waits for the legacy stream after a cudaMemcpy from device to device, before stream b
+ * writes.
+ *
+ * WRONG: the host does not wait, and the call returns before the copy is over: no edge from it to
+ * b's write.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(memcpy_on_device, b)
+{
+    int *from, *to;
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(cudaMalloc((void **)&to, MiB));
+
+    CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyDeviceToDevice)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
+#endif
+    CHECK(launch_add(to, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(to));
+}
+
+/* cudaMemcpy works in the legacy stream: it waits for the write in blocking stream a, and the host
+ * for it. Then stream b, which is non-blocking, may write. */
+LITMUS(memcpy_orders_blocking)
+{
+    int *data, first;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost));
+    CHECK(launch_add(data, first, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* The host waits after a cudaMemset of device memory, before stream b writes.
+ *
+ * WRONG: the host does not wait, and the call, though not named Async, returns early: no edge from
+ * it to b's write.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(memset_does_not_wait, b)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(cudaMemset(data, 0, MiB)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaDeviceSynchronize());
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* cudaMemset of pinned memory is over when it returns.
+ *
+ * WRONG: cudaMemsetAsync is not: no edge from it to a's write.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(memset_of_pinned, a)
+{
+    int *data;
+    CHECK(cudaMallocHost((void **)&data, MiB));
+
+#ifdef WRONG
+    CHECK(cudaMemsetAsync(data, 0, MiB, 0)); /* previous access */
+#else
+    CHECK(cudaMemset(data, 0, MiB));
+#endif
+    CHECK(launch_add(data, 1, count, a)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeHost(data));
+}
+
+/* cudaMemset of managed memory is over when it returns.
+ * Prints: 0 */
+NONBLOCKING_LITMUS(memset_of_managed, a)
+{
+    int *data;
+    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
+    data[0] = 5;
+
+    CHECK(cudaMemset(data, 0, MiB));
+    printf("%d\n", data[0]);
+    CHECK(launch_add(data, 1, count, a));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A copy from the host to the host is over when the call returns, even that of cudaMemcpyAsync.
+ *
+ * WRONG: the copy is from a device, and not over when the call returns: no edge from it to b's
+ * write.
+ * Kind: unordered writes */
+LITMUS(copy_in_host, a, b)
+{
+    int *from, *to, *data;
+    CHECK(cudaMallocHost((void **)&from, MiB));
+    CHECK(cudaMallocHost((void **)&to, MiB));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(to, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
+#else
+    CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyHostToHost, a));
+#endif
+    CHECK(launch_add(to, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(from));
+    CHECK(cudaFreeHost(to));
+}
+
+/* An asynchronous copy to ordinary memory of the host has waited for its stream when it returns
+ * (measured; documented up to CUDA 11, "might" since), so stream b comes after a's work.
+ *
+ * WRONG: the copy is to pinned memory, and waits for nothing: no edge from it to the add.
+ * Kind: write not ordered after a read */
+LITMUS(pageable_copy_waits, a, b)
+{
+    static int ordinary[1024];
+    int *data, *pinned;
+    CHECK(cudaMallocHost((void **)&pinned, sizeof ordinary));
+    CHECK(cudaMalloc((void **)&data, sizeof ordinary));
+    CHECK(launch_fill(data, 1, 1024, a));
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(pinned, data, 4096, cudaMemcpyDefault, a)); /* previous access */
+#else
+    CHECK(cudaMemcpyAsync(ordinary, data, 4096, cudaMemcpyDefault, a));
+#endif
+    CHECK(launch_add(data, 1, 1024, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(pinned));
+}
+
+/* cudaMemcpy from pageable memory waits for the legacy stream, and so for the blocking streams,
+ * before it copies.
+ *
+ * WRONG: cudaMemcpyAsync from pageable memory may wait, and a large one does, but no program may
+ * count on that: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(pageable_upload)
+{
+    static int source[4 * MiB / sizeof(int)];
+    int *data, *other;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, sizeof source));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(other, source, sizeof source, cudaMemcpyHostToDevice, a));
+#else
+    CHECK(cudaMemcpy(other, source, sizeof source, cudaMemcpyHostToDevice));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+}
+
+/* The bytes of a pageable source may be changed as soon as the call returns, whether few or many.
+ * Prints: 7 7 */
+LITMUS(staged_source, a)
+{
+    static int source[8 * MiB / sizeof(int)];
+    int *data, result[2];
+    CHECK(cudaMalloc((void **)&data, 8 * MiB));
+
+    source[0] = 7;
+    CHECK(cudaMemcpyAsync(data, source, MiB, cudaMemcpyHostToDevice, a));
+    source[0] = 8;
+    CHECK(cudaMemcpyAsync(&result[0], data, sizeof(int), cudaMemcpyDeviceToHost, a));
+    source[0] = 7;
+    CHECK(cudaMemcpyAsync(data, source, 8 * MiB, cudaMemcpyHostToDevice, a));
+    source[0] = 8;
+    CHECK(cudaMemcpyAsync(&result[1], data, sizeof(int), cudaMemcpyDeviceToHost, a));
+    CHECK(cudaStreamSynchronize(a));
+    printf("%d %d\n", result[0], result[1]);
+    CHECK(cudaFree(data));
+}
+
+/* Stream b copies from a host pool's allocation to which its device has no access, so the copy
+ * stages the bytes at the call. The host has waited for the write before, and the free need not
+ * wait for the copy.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait before the call: no edge from a's write to the copy's read.
+ * Kind: read not ordered after a write
+ * Says: cudaStreamSynchronize(a) between launch_fill */
+LITMUS(staged_host_pool, a)
+{
+    int *data, *copy;
+    cudaStream_t b;
+    cudaMemPool_t pool;
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeHost};
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&copy, MiB));
+
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDefault, b)); /* access */
+#ifdef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaMemPoolDestroy(pool));
+    CHECK(cudaFree(copy));
+}
+
+/* A copy between host pools is over when cudaMemcpy returns.
+ * Prints: 3 */
+NONBLOCKING_LITMUS(host_pool_copy, a)
+{
+    int *from, *to;
+    cudaMemPool_t pool;
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeHost;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
+                                     .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
+    CHECK(cudaMallocFromPoolAsync((void **)&from, MiB, pool, a));
+    CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
+    CHECK(cudaStreamSynchronize(a));
+    from[0] = 3;
+    CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyHostToHost));
+    printf("%d\n", to[0]);
+    CHECK(cudaMemsetAsync(to, 0, MiB, a));
+    CHECK(cudaFreeAsync(from, a));
+    CHECK(cudaFreeAsync(to, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* A copy from the device to a host pool's allocation is over when cudaMemcpy returns.
+ * Prints: 3 */
+NONBLOCKING_LITMUS(host_pool_from_device, a)
+{
+    int *from, *to;
+    cudaMemPool_t pool;
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeHost;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
+                                     .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
+    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
+    CHECK(launch_fill(from, 3, MiB / sizeof(int), a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyDeviceToHost));
+    printf("%d\n", to[0]);
+    CHECK(launch_fill(to, 0, MiB / sizeof(int), a));
+    CHECK(cudaFreeAsync(from, a));
+    CHECK(cudaFreeAsync(to, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemPoolDestroy(pool));
+}

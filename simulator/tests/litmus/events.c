@@ -1,0 +1,424 @@
+/* Edges that events and the order of a stream make between streams, and those that seem to. */
+#include "litmus.h"
+
+/* Three streams in a row: c waits for b, and b for a's write.
+ *
+ * WRONG: b waits for an event before a's write: no edge from a's write to c's.
+ * Kind: unordered writes */
+LITMUS(third_stream, a, b, c)
+{
+    int *data;
+    cudaEvent_t first, second;
+    CHECK(cudaEventCreate(&first));
+    CHECK(cudaEventCreate(&second));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+#ifdef WRONG
+    CHECK(cudaEventRecord(first, a));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(first, a));
+#endif
+    CHECK(cudaStreamWaitEvent(b, first, 0));
+    CHECK(cudaEventRecord(second, b));
+    CHECK(cudaStreamWaitEvent(c, second, 0));
+    CHECK(launch_add(data, 1, count, c)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, c));
+    CHECK(cudaStreamSynchronize(c));
+}
+
+/* Streams a, b and c: c waits for b and b for a, so a's write happens before c's. a frees at the
+ * end.
+ *
+ * WRONG: b does not wait for a, so the chain is broken: no edge from a's write to c's.
+ * Kind: unordered writes */
+LITMUS(chain)
+{
+    int *data;
+    cudaStream_t stream[3];
+    cudaEvent_t event[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK(cudaStreamCreate(&stream[i]));
+        CHECK(cudaEventCreate(&event[i]));
+    }
+    CHECK(cudaMallocAsync((void **)&data, MiB, stream[0]));
+    CHECK(cudaStreamSynchronize(stream[0]));
+
+    CHECK(launch_fill(data, 1, count, stream[0])); /* previous access */
+    CHECK(cudaEventRecord(event[0], stream[0]));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(stream[1], event[0], 0));
+#endif
+    CHECK(cudaEventRecord(event[1], stream[1]));
+    CHECK(cudaStreamWaitEvent(stream[2], event[1], 0));
+    CHECK(launch_add(data, 1, count, stream[2])); /* access */
+    CHECK(cudaEventRecord(event[2], stream[2]));
+    CHECK(cudaStreamWaitEvent(stream[0], event[2], 0));
+    CHECK(cudaFreeAsync(data, stream[0]));
+    CHECK(cudaStreamSynchronize(stream[0]));
+}
+
+/* A pipeline over two buffers: stream a uploads, stream b computes. Each upload waits for the last
+ * use of its buffer.
+ *
+ * WRONG: uploads do not wait: no edge from b's use of a buffer to the next upload into it.
+ * Kind: unordered writes */
+LITMUS(double_buffer, a, b)
+{
+    int *host, *buffer[2];
+    cudaEvent_t uploaded[2], computed[2];
+    CHECK(cudaMallocHost((void **)&host, MiB));
+    for (int i = 0; i < 2; i++) {
+        CHECK(cudaEventCreate(&uploaded[i]));
+        CHECK(cudaEventCreate(&computed[i]));
+        CHECK(cudaMallocAsync((void **)&buffer[i], MiB, a));
+    }
+
+    for (int i = 0; i < 6; i++) {
+        int k = i % 2;
+#ifndef WRONG
+        CHECK(cudaStreamWaitEvent(a, computed[k], 0));
+#endif
+        CHECK(cudaMemcpyAsync(buffer[k], host, MiB, cudaMemcpyHostToDevice, a)); /* access */
+        CHECK(cudaEventRecord(uploaded[k], a));
+        CHECK(cudaStreamWaitEvent(b, uploaded[k], 0));
+        CHECK(launch_add(buffer[k], i, MiB / sizeof(int), b)); /* previous access */
+        CHECK(cudaEventRecord(computed[k], b));
+    }
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaFreeAsync(buffer[i], b));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaFreeHost(host));
+}
+
+/* Stream b waits for a's write before its own is queued.
+ *
+ * WRONG: b waits after its write was queued: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(wait_too_late, a, b)
+{
+    int *data;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(written, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+#ifdef WRONG
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* Stream b waits for an event that is recorded after a's write.
+ *
+ * WRONG: the event is recorded before the write: no edge from a's write to b's.
+ * Kind: unordered writes
+ * Says: The event was recorded too early (cudaStreamWaitEvent at */
+LITMUS(event_too_early, a, b)
+{
+    int *data;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+#ifdef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Stream b waits after the event was recorded again: it waits for the newer record.
+ *
+ * WRONG: b waits before that, for the older record: no edge from a's write to b's.
+ * Kind: unordered writes
+ * Says: The wait came before the newest record: it waits for an older one */
+LITMUS(older_record, a, b)
+{
+    int *data;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(event, a));
+#ifdef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(event, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Stream b waits for an event before the event is recorded again: the wait is for the first record.
+ *
+ * WRONG: b waits for the second record, of stream c: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(recorded_again, a, b, c)
+{
+    int *data;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(event, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(cudaEventRecord(event, c));
+#ifdef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Stream b waits for an event that has been recorded.
+ *
+ * WRONG: the event is recorded after the wait, which therefore waits for nothing: no edge from a's
+ * write to b's.
+ * Kind: unordered writes
+ * Says: The wait came before the record: it waits for nothing */
+LITMUS(never_recorded, a, b)
+{
+    int *data;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#ifdef WRONG
+    CHECK(cudaEventRecord(written, a));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* An event node after the graph's kernel records the event for which stream b waits.
+ *
+ * WRONG: the event node comes before the kernel: no edge from the graph's write to b's.
+ * Kind: unordered writes */
+LITMUS(external_event, a, b)
+{
+    int *data;
+    cudaEvent_t event;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+#ifdef WRONG
+    CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal));
+#endif
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* Stream b waits for an event that has been reached, and does nothing else. Whoever then waits for
+ * b has acquired a's write through that wait. */
+NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
+{
+    int *data;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaEventRecord(written, a));
+    CHECK(cudaStreamSynchronize(b));
+
+    usleep(30000);
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(launch_add(data, 1, count, c));
+    CHECK(cudaFreeAsync(data, c));
+    CHECK(cudaStreamSynchronize(c));
+}
+
+/* An event is destroyed before it is reached. The wait for it stays in the stream. */
+LITMUS(event_destroyed, a, b)
+{
+    int *data;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaEventRecord(written, a));
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+    CHECK(cudaEventDestroy(written));
+    CHECK(launch_add(data, 1, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* The event is destroyed after the wait for it was queued: the wait holds.
+ *
+ * WRONG: it is destroyed and created again before the wait, and a new event has no record: no edge
+ * from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(event_destroyed_pending, a, b)
+{
+    size_t count = 64 * MiB / sizeof(int);
+    int *data;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(event, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(cudaEventDestroy(event));
+#ifdef WRONG
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaFree(data));
+}
+
+/* Stream a is synchronized and then destroyed. Stream b writes after its work, and uses its memory
+ * again.
+ *
+ * WRONG: the host does not wait, and cudaStreamDestroy does not either: no edge from a's write to
+ * b's.
+ * Kind: unordered writes */
+LITMUS(stream_destroyed, a, b)
+{
+    int *data;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaStreamSynchronize(a));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaStreamDestroy(a));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaMallocAsync((void **)&data, MiB, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Streams come and go. What a destroyed stream has freed is used by the next, which takes its
+ * slot. */
+LITMUS(stream_destroyed_after_free)
+{
+    int *data;
+    cudaStream_t stream;
+    for (int i = 0; i < 8; i++) {
+        CHECK(
+            cudaStreamCreateWithFlags(&stream, i % 2 ? cudaStreamNonBlocking : cudaStreamDefault));
+        CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+        CHECK(launch_fill(data, i, count, stream));
+        CHECK(cudaFreeAsync(data, stream));
+        if (i % 3)
+            CHECK(cudaStreamSynchronize(stream));
+        CHECK(cudaStreamDestroy(stream));
+    }
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* A stream is synchronized before it is destroyed, and another is created in its slot.
+ *
+ * WRONG: the host does not wait, and a new stream is not ordered after an old one: no edge between
+ * the two writes.
+ * Kind: unordered writes */
+LITMUS(stream_recreated, a)
+{
+    size_t count = 64 * MiB / sizeof(int);
+    int *data;
+    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaStreamDestroy(a));
+    CHECK(cudaStreamCreate(&a));
+    CHECK(launch_add(data, 1, count, a)); /* access */
+    CHECK(cudaFree(data));
+}
+
+/* Of 300 streams, stream d waits for the last one, and then for b, which has waited for c. Stream a
+ * is the first, and d waits for it too.
+ *
+ * WRONG: d does not wait for a.
+ * Kind: unordered writes */
+static cudaStream_t make_stream(void)
+{
+    cudaStream_t s;
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    return s;
+}
+
+static void wait_for(cudaStream_t waiting, cudaStream_t awaited)
+{
+    cudaEvent_t event;
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    CHECK(cudaEventRecord(event, awaited));
+    CHECK(cudaStreamWaitEvent(waiting, event, 0));
+    CHECK(cudaEventDestroy(event));
+}
+
+LITMUS(many_streams)
+{
+    size_t count = 1024;
+    int *data;
+    cudaStream_t a = make_stream(), b = make_stream(), c = make_stream(), last = NULL;
+    for (int i = 0; i < 300; i++)
+        last = make_stream();
+    cudaStream_t d = make_stream();
+    CHECK(cudaMalloc((void **)&data, count * sizeof(int)));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    wait_for(b, c);
+    wait_for(d, last);
+    wait_for(d, b);
+#ifndef WRONG
+    wait_for(d, a);
+#endif
+    CHECK(launch_add(data, 1, count, d)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}

@@ -1,0 +1,336 @@
+/* Use after a free, a second free, and which calls that free wait for the device. */
+#include "litmus.h"
+
+/* An allocation is used before its free, in the same stream.
+ *
+ * WRONG: it is used after the free. A device notices nothing while the pool keeps the memory.
+ * Kind: use after free */
+LITMUS(use_after_free_same_stream, a)
+{
+    int *data;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+#ifndef WRONG
+    CHECK(launch_fill(data, 1, count, a));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Stream b writes an allocation, and stream a frees it after an event that b records after the
+ * write.
+ *
+ * WRONG: the event is recorded before the write, which comes after the free.
+ * Kind: use after free */
+LITMUS(use_after_free_other_stream, a, b)
+{
+    int *data;
+    cudaEvent_t allocated, used;
+    CHECK(cudaEventCreate(&allocated));
+    CHECK(cudaEventCreate(&used));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+#ifndef WRONG
+    CHECK(launch_fill(data, 1, count, b));
+#endif
+    CHECK(cudaEventRecord(used, b));
+    CHECK(cudaStreamWaitEvent(a, used, 0));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+#endif
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* A copy reads an allocation before its free.
+ *
+ * WRONG: the copy is queued after the free. The call is refused (cudaErrorInvalidValue); the
+ * program is incorrect all the same.
+ * Kind: use after free */
+LITMUS(use_after_free_copy, a)
+{
+    int *data, *result;
+    CHECK(cudaMallocHost((void **)&result, MiB));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
+#ifndef WRONG
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+}
+
+/* Memory of cudaMalloc is used, then freed by cudaFreeAsync in the same stream.
+ *
+ * WRONG: it is used after the free.
+ * Kind: use after free */
+LITMUS(use_after_free_of_malloc, a)
+{
+    int *data;
+
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_fill(data, 1, count, a));
+#ifndef WRONG
+    CHECK(launch_add(data, 1, count, a));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(launch_add(data, 1, count, a)); /* access */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* An allocation is freed in stream b, which waits for the last access in stream a. Any stream may
+ * free.
+ *
+ * WRONG: b does not wait: no edge from a's write to the free.
+ * Kind: free before the use ends */
+LITMUS(free_elsewhere, a, b)
+{
+    int *data;
+    cudaEvent_t used;
+    CHECK(cudaEventCreate(&used));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+    CHECK(cudaEventRecord(used, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, used, 0));
+#endif
+    CHECK(cudaFreeAsync(data, b)); /* free */
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* Two streams read an allocation, and the free waits for both.
+ *
+ * WRONG: the free waits for one of them: no edge from b's read to the free.
+ * Kind: free before the use ends */
+LITMUS(free_reads, a, b, c)
+{
+    int *data, *host;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMallocHost((void **)&host, 2 * MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
+    CHECK(cudaEventRecord(event, a));
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+    CHECK(cudaStreamWaitEvent(c, event, 0));
+    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
+    CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, c));
+    CHECK(cudaEventRecord(event, c));
+    CHECK(cudaStreamWaitEvent(a, event, 0));
+#ifndef WRONG
+    CHECK(cudaEventRecord(event, b));
+    CHECK(cudaStreamWaitEvent(a, event, 0));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeHost(host));
+}
+
+/* Stream a waits for b's write before it frees.
+ *
+ * WRONG: a does not wait, and cudaFreeAsync waits for its own stream only: no edge from b's write
+ * to the free.
+ * Kind: free before the use ends */
+LITMUS(free_does_not_wait, a, b)
+{
+    int *data;
+    cudaEvent_t allocated, used;
+    CHECK(cudaEventCreate(&allocated));
+    CHECK(cudaEventCreate(&used));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+    CHECK(cudaEventRecord(used, b));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(a, used, 0));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* cudaFree and cudaFreeHost wait for the GPU that the memory belongs to, even when another is
+ * current.
+ * Devices: 2 */
+LITMUS(free_with_another_current, stream)
+{
+    char *data, *pinned;
+    CHECK(cudaMallocHost((void **)&pinned, MiB));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    for (int i = 0; i < 1000; i++)
+        CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaFreeHost(pinned));
+    CHECK(cudaSetDevice(0));
+    for (int i = 0; i < 1000; i++)
+        CHECK(cudaMemsetAsync(data, i, MiB, stream));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaFree(data));
+}
+
+/* The host waits for the kernel on a pool's allocation before it calls cudaFree.
+ *
+ * WRONG: the host does not wait, and for a pool's allocation cudaFree waits for nothing: no edge
+ * from the kernel.
+ * Kind: free before the use ends */
+LITMUS(cudafree_of_pool_allocation, a)
+{
+    int *data;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaFree(data)); /* free */
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* cudaFree of cudaMalloc's memory while work on it is pending: the call waits for the device. */
+LITMUS(cudafree_waits)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_fill(data, 1, count / 2, a));
+    CHECK(launch_fill(data + count / 2, 1, count / 2, b));
+    CHECK(cudaFree(data));
+}
+
+/* cudaFree of any memory of cudaMalloc waits for the device: what comes before happens before what
+ * comes after. */
+NONBLOCKING_LITMUS(malloc_free_waits_other, a, b)
+{
+    int *data, *any;
+    CHECK(cudaMalloc((void **)&any, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaFree(any));
+    CHECK(launch_add(data, 1, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* The host waits for a copy from a pool's allocation before it calls cudaFree.
+ *
+ * WRONG: the host does not wait: no edge from the copy's read to the free.
+ * Kind: free before the use ends */
+LITMUS(copy_read_while_freed, a)
+{
+    int *data, *host;
+    CHECK(cudaMallocHost((void **)&host, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(cudaFree(data)); /* free */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(host));
+}
+
+/* A pool's allocation is freed once.
+ *
+ * WRONG: it is freed twice. The second call returns cudaErrorInvalidValue, or frees the memory of a
+ * new owner.
+ * Kind: double free */
+LITMUS(double_free, a)
+{
+    int *data;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* A pool's allocation is freed by cudaFreeAsync, and not by cudaFree.
+ *
+ * WRONG: it is freed by cudaFree, too.
+ * Kind: double free */
+LITMUS(double_free_by_cudafree, a)
+{
+    int *data;
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    CHECK(cudaStreamSynchronize(a));
+#ifdef WRONG
+    CHECK(cudaFree(data)); /* free */
+#endif
+}
+
+/* Memory of cudaMalloc is freed once, by cudaFreeAsync.
+ *
+ * WRONG: it is freed twice. Both calls succeed on a real device, which then hangs or crashes.
+ * Kind: double free
+ * Fatal: the simulated device stops the program there, with SIM_CHECK=off too */
+LITMUS(double_free_of_malloc, a)
+{
+    int *data;
+
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Two threads free an allocation each, and wait for the same work meanwhile.
+ *
+ * WRONG: both free the same one, and the second frees what is no longer there.
+ * Kind: double free */
+static void *memory[2];
+
+static void *frees(void *pointer)
+{
+    cudaFree(pointer); /* free */
+    return NULL;
+}
+
+LITMUS(freed_by_two_threads, stream)
+{
+    pthread_t threads[2];
+    volatile int *gate = gate_create();
+    CHECK(cudaMalloc(&memory[0], 64 * MiB));
+    CHECK(cudaMalloc(&memory[1], 64 * MiB));
+    CHECK(launch_hold(gate, stream));
+    CHECK(launch_fill(memory[0], 1, 1000, stream));
+    pthread_create(&threads[0], NULL, frees, memory[0]);
+#ifdef WRONG
+    pthread_create(&threads[1], NULL, frees, memory[0]);
+#else
+    pthread_create(&threads[1], NULL, frees, memory[1]);
+#endif
+    /* Meanwhile both threads begin to wait. */
+    usleep(20000);
+    gate_open(gate);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+#ifdef WRONG
+    CHECK(cudaFree(memory[1]));
+#else
+    CHECK(cudaFree(NULL));
+#endif
+    gate_destroy(gate);
+}

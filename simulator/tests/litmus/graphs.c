@@ -1,0 +1,343 @@
+/* Captured graphs and graphs built by hand: the edges inside, and around a launch. */
+#include "litmus.h"
+
+/* While capturing, stream b forks from a after a's kernel.
+ *
+ * WRONG: b forks before a's kernel: the graph has no path from the one kernel to the other.
+ * Kind: unordered writes */
+LITMUS(capture_fork, a, b)
+{
+    int *data;
+    cudaEvent_t fork, join;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaEventCreate(&fork));
+    CHECK(cudaEventCreate(&join));
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+#ifdef WRONG
+    CHECK(cudaEventRecord(fork, a));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(fork, a));
+#endif
+    CHECK(cudaStreamWaitEvent(b, fork, 0));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaEventRecord(join, b));
+    CHECK(cudaStreamWaitEvent(a, join, 0));
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* While capturing, stream a joins with b before its kernel that writes over b's half.
+ *
+ * WRONG: a joins after that kernel: the graph has no path from b's kernel to it.
+ * Kind: unordered writes */
+LITMUS(graph_join, a, b)
+{
+    int *data;
+    cudaEvent_t fork, join;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaEventCreate(&fork));
+    CHECK(cudaEventCreate(&join));
+    CHECK(cudaMalloc((void **)&data, 2 * MiB));
+
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaEventRecord(fork, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaStreamWaitEvent(b, fork, 0));
+    CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
+    CHECK(cudaEventRecord(join, b));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(a, join, 0));
+#endif
+    CHECK(launch_add(data, 1, 2 * count, a)); /* access */
+#ifdef WRONG
+    CHECK(cudaStreamWaitEvent(a, join, 0));
+#endif
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* Two nodes of a graph write the same bytes, and an edge orders them.
+ *
+ * WRONG: the second node has no dependency: the edge is missing.
+ * Kind: unordered writes */
+LITMUS(graph_built_by_hand, a)
+{
+    int *data;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t first, second;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaGraphCreate(&graph, 0));
+    struct cudaMemsetParams set = {
+        .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
+    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set)); /* previous access */
+#ifdef WRONG
+    CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set)); /* access */
+#else
+    CHECK(cudaGraphAddMemsetNode(&second, graph, &first, 1, &set));
+#endif
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* One executable graph is launched in two streams: the second launch waits for the first.
+ *
+ * WRONG: two executable graphs of the same graph are launched, which nothing orders: no edge from
+ * the one's write to the other's.
+ * Kind: unordered writes */
+LITMUS(graph_twice, a, b)
+{
+    int *data;
+    cudaGraph_t graph;
+    cudaGraphExec_t first, second;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(launch_add(data, 1, count, a)); /* previous access */
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&first, graph, 0));
+    CHECK(cudaGraphInstantiate(&second, graph, 0));
+    CHECK(cudaGraphLaunch(first, a));
+#ifdef WRONG
+    CHECK(cudaGraphLaunch(second, b));
+#else
+    CHECK(cudaGraphLaunch(first, b));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(first));
+    CHECK(cudaGraphExecDestroy(second));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* A graph of two branches is launched 3,000 times and nobody waits; then another stream waits for
+ * an event behind the last launch, and reads what the second branch wrote.
+ *
+ * WRONG: the event is recorded before the last launch: the branch of that one is no older one's.
+ * Kind: read not ordered after a write
+ * Says: too early */
+NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
+{
+    size_t count = 16;
+    int *data;
+    cudaEvent_t fork, join, launched;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaEventCreate(&fork));
+    CHECK(cudaEventCreate(&join));
+    CHECK(cudaEventCreate(&launched));
+    CHECK(cudaMalloc((void **)&data, 3 * count * sizeof(int)));
+
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaEventRecord(fork, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaStreamWaitEvent(b, fork, 0));
+    CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
+    CHECK(cudaEventRecord(join, b));
+    CHECK(cudaStreamWaitEvent(a, join, 0));
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 2999; i++)
+        CHECK(cudaGraphLaunch(exec, a));
+#ifdef WRONG
+    CHECK(cudaEventRecord(launched, a));
+    CHECK(cudaGraphLaunch(exec, a));
+#else
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaEventRecord(launched, a));
+#endif
+    CHECK(cudaStreamWaitEvent(reader, launched, 0));
+    CHECK(cudaMemcpyAsync(data + 2 * count, data + count, count * sizeof(int), /* access */
+                          cudaMemcpyDeviceToDevice, reader));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* A host node after the graph's kernel sets the flag for which the host waits.
+ *
+ * WRONG: the host node comes before the kernel, so the flag orders nothing: no edge from the kernel
+ * to b's write.
+ * Kind: unordered writes */
+static atomic_int flag;
+
+static void set_flag(void *unused)
+{
+    (void)unused;
+    atomic_store(&flag, 1);
+}
+
+LITMUS(graph_host_node, a, b)
+{
+    int *data;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+#ifdef WRONG
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+#endif
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    while (!atomic_load(&flag))
+        (void)cudaStreamQuery(b);
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+}
+
+/* An executable graph is destroyed while it runs. */
+LITMUS(exec_destroyed, a)
+{
+    size_t count = 64 * MiB / sizeof(int);
+    int *data;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(launch_add(data, 1, count, a));
+    CHECK(cudaFree(data));
+}
+
+/* The launch of a graph for whose memory the device has too little queues nothing in the legacy
+ * stream: blocking stream b does not wait for a, which is held, and the host can wait for b before
+ * it opens the gate.
+ *
+ * WRONG: b adds to what a has filled, as if the failed launch ordered the two.
+ * Kind: unordered writes */
+LITMUS(failed_graph_launch)
+{
+    size_t count = MiB / sizeof(int), free_bytes, total_bytes;
+    int *data, *other;
+    cudaStream_t a, b;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    struct cudaMemAllocNodeParams large = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                      .location = {.type = cudaMemLocationTypeDevice, .id = 0}}};
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+    CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    large.bytesize = total_bytes;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &large));
+    CHECK(cudaGraphAddMemFreeNode(&node, graph, &node, 1, large.dptr));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(launch_hold(gate, a));
+    if (cudaGraphLaunch(exec, cudaStreamLegacy) != cudaErrorMemoryAllocation)
+        exit(1);
+#ifdef WRONG
+    CHECK(launch_add(data, 1, count, b)); /* access */
+#else
+    CHECK(launch_add(other, 1, count, b));
+#endif
+    CHECK(cudaStreamSynchronize(b));
+    gate_open(gate);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+    gate_destroy(gate);
+}
+
+/* A graph is launched before the memory that its kernel writes is freed.
+ *
+ * WRONG: it is launched after the free.
+ * Kind: use after free */
+LITMUS(graph_of_freed_memory, a)
+{
+    int *data;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+#ifndef WRONG
+    CHECK(cudaGraphLaunch(exec, a));
+#endif
+    CHECK(cudaFreeAsync(data, a)); /* free */
+#ifdef WRONG
+    CHECK(cudaGraphLaunch(exec, a));
+#endif
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
+/* A graph's copy reads an allocation, which is freed after the launch. The next allocation gets the
+ * address, and is smaller.
+ * Prints: cudaSuccess
+ *
+ * WRONG: the graph is launched when the address is the smaller allocation's. The node keeps its
+ * pointer, and reads more than is there.
+ * Prints: cudaErrorIllegalAddress
+ * Kind: use after free */
+LITMUS(graph_of_smaller_memory, a)
+{
+    char *from, *to;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaMallocAsync((void **)&from, 1024, a));
+    CHECK(cudaMemsetAsync(from, 1, 1024, a));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemcpyAsync(to, from, 1024, cudaMemcpyDeviceToDevice, a)); /* access */
+    CHECK(cudaStreamEndCapture(a, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+#ifndef WRONG
+    CHECK(cudaGraphLaunch(exec, a));
+#endif
+    CHECK(cudaFreeAsync(from, a)); /* free */
+    CHECK(cudaMallocAsync((void **)&from, 512, a));
+#ifdef WRONG
+    (void)cudaGraphLaunch(exec, a);
+#endif
+    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(a)));
+    CHECK(cudaFreeAsync(from, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(to));
+}

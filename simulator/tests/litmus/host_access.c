@@ -1,0 +1,275 @@
+/* The host's own loads and stores in memory that the device reads or writes. */
+#include "litmus.h"
+
+#define COUNT 1100
+
+/* The host waits for the copy before it reads the buffer.
+ * Prints: 42
+ *
+ * WRONG: the host does not wait: no edge from the copy to the host's read. A copy that comes late
+ * has not changed the buffer yet.
+ * Kind: host access not ordered after a write
+ * Late: 0 */
+LITMUS(host_reads_early, a)
+{
+    int *data, *result;
+    CHECK(cudaMallocHost((void **)&result, sizeof(int)));
+    *result = 0;
+
+    CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
+    CHECK(launch_fill(data, 42, 1, a));
+    /* previous access */
+    CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    printf("%d\n", *result); /* access */
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+}
+
+/* The host waits for the copy before it writes the buffer again.
+ * Prints: 1
+ *
+ * WRONG: the host does not wait: no edge from the copy's read to the host's write. A copy that
+ * comes late takes the new value.
+ * Kind: host write not ordered after a read
+ * Late: 2 */
+LITMUS(host_writes_early, a)
+{
+    int *data, *buffer, result;
+    CHECK(cudaMallocHost((void **)&buffer, sizeof(int)));
+    CHECK(cudaMalloc((void **)&data, sizeof(int)));
+
+    *buffer = 1;
+    /* previous access */
+    CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    *buffer = 2; /* access */
+    CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
+    printf("%d\n", result);
+    CHECK(cudaFree(data));
+    CHECK(cudaFreeHost(buffer));
+}
+
+/* A thousand copies and more into pages of pinned memory, and the host waits before it reads.
+ *
+ * WRONG: the host does not wait: it reads what the last copy writes.
+ * Kind: host access not ordered after a write */
+LITMUS(host_reads_last_of_many, stream)
+{
+    char *pinned, *data;
+    CHECK(cudaMallocHost((void **)&pinned, (size_t)COUNT * 8192));
+    CHECK(cudaMalloc((void **)&data, 4096));
+
+    for (int i = 0; i < COUNT; i++)
+        /* previous access */
+        CHECK(cudaMemcpyAsync(pinned + (size_t)i * 8192, data, 4096, cudaMemcpyDefault, stream));
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(stream));
+#endif
+    volatile char last = pinned[(size_t)(COUNT - 1) * 8192]; /* access */
+    (void)last;
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaFreeHost(pinned));
+    CHECK(cudaFree(data));
+}
+
+/* A thousand and more allocations that host and device share are freed. Then the host reads pinned
+ * memory after a copy to it.
+ *
+ * WRONG: it reads while the copy may still be writing.
+ * Kind: host access not ordered after a write */
+LITMUS(host_reads_after_many_frees, stream)
+{
+    void *managed[COUNT];
+    char *pinned, *data;
+    for (int i = 0; i < COUNT; i++)
+        CHECK(cudaMallocManaged(&managed[i], 4096, cudaMemAttachGlobal));
+    for (int i = 0; i < COUNT; i++)
+        CHECK(cudaFree(managed[i]));
+    CHECK(cudaMallocHost((void **)&pinned, 8192));
+    CHECK(cudaMalloc((void **)&data, 8192));
+
+    CHECK(cudaMemcpyAsync(pinned, data, 8192, cudaMemcpyDefault, stream)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(stream));
+#endif
+    volatile char read = pinned[5000]; /* access */
+    (void)read;
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaFreeHost(pinned));
+    CHECK(cudaFree(data));
+}
+
+/* Another thread waits for the stream that copies, and the host joins that thread before it reads.
+ *
+ * WRONG: the thread waits for another stream: no edge from the copy to the host's read.
+ * Kind: host access not ordered after a write */
+static cudaStream_t a, b;
+
+static void *waiter(void *unused)
+{
+    (void)unused;
+#ifdef WRONG
+    CHECK(cudaStreamSynchronize(b));
+#else
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    return NULL;
+}
+
+LITMUS(host_load_elsewhere)
+{
+    int *data, *result, sum = 0;
+    pthread_t thread;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocHost((void **)&result, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
+    pthread_create(&thread, NULL, waiter, NULL);
+    pthread_join(thread, NULL);
+    for (size_t i = 0; i < MiB / sizeof(int); i++)
+        sum += result[i];
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+    seen = sum;
+}
+
+/* Two copies write the same pinned bytes. The host waits for the first before it reads; the second
+ * is behind a gate that the host has yet to open.
+ *
+ * WRONG: the host does not wait for the first copy: no edge from that to the host's read.
+ * Kind: host access not ordered after a write */
+LITMUS(host_load_gate)
+{
+    int *data, *back, sum = 0;
+    cudaStream_t stream;
+    volatile int *gate = gate_create();
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocHost((void **)&back, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+    CHECK(cudaMemsetAsync(data, 0, MiB, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(stream));
+#endif
+    CHECK(launch_hold(gate, stream));
+    CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream));
+    sum += back[MiB / sizeof(int) / 2]; /* access */
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaFreeHost(back));
+    gate_destroy(gate);
+    seen = sum;
+}
+
+/* The host reads a buffer while a copy from it is pending, and writes it after an event that is
+ * recorded after the copy.
+ *
+ * WRONG: the host does not wait for the event: no edge from the copy's read to the host's write.
+ * Kind: host write not ordered after a read */
+LITMUS(host_store)
+{
+    int *data, *source;
+    cudaStream_t a;
+    cudaEvent_t copied;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaEventCreate(&copied));
+    CHECK(cudaMallocHost((void **)&source, 2 * MiB));
+    CHECK(cudaMallocAsync((void **)&data, 2 * MiB, a));
+    memset(source, 1, 2 * MiB);
+    CHECK(cudaMemcpyAsync(data, source, 2 * MiB, cudaMemcpyHostToDevice, a)); /* previous access */
+    CHECK(cudaEventRecord(copied, a));
+    if (source[0] != 0x01010101)
+        exit(1);
+#ifndef WRONG
+    CHECK(cudaEventSynchronize(copied));
+#endif
+    memset(source, 2, 2 * MiB);
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(source));
+}
+
+/* The host uses one half of a pinned buffer while a copy to the other half is pending, even in one
+ * page.
+ * Prints: 7 */
+LITMUS(host_store_disjoint, a)
+{
+    int *data, *result;
+    CHECK(cudaMallocHost((void **)&result, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMemcpyAsync(result + 1000, data, 500000, cudaMemcpyDeviceToHost, a));
+    for (int i = 0; i < 1000; i++)
+        result[i] = 7;
+    for (size_t i = 1000 + 125000; i < MiB / sizeof(int); i++)
+        result[i] = 7;
+    printf("%d\n", result[999]);
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+}
+
+/* Two streams copy from one pinned buffer. The host waits for both before it writes the buffer.
+ *
+ * WRONG: the host waits for one of them: no edge from b's copy to the host's write.
+ * Kind: host write not ordered after a read */
+LITMUS(host_store_two_copies, a, b)
+{
+    int *first, *second, *source;
+    CHECK(cudaMallocHost((void **)&source, MiB));
+    CHECK(cudaMalloc((void **)&first, MiB));
+    CHECK(cudaMalloc((void **)&second, MiB));
+
+    CHECK(cudaMemcpyAsync(first, source, MiB, cudaMemcpyHostToDevice, a));
+    CHECK(cudaMemcpyAsync(second, source, MiB, cudaMemcpyHostToDevice, b)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(b));
+#endif
+    CHECK(cudaStreamSynchronize(a));
+    source[0] = 2; /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(first));
+    CHECK(cudaFree(second));
+    CHECK(cudaFreeHost(source));
+}
+
+/* A host pool's allocation is freed behind a gate. The host writes there while the gate is closed:
+ * the free has not been reached.
+ *
+ * WRONG: the host writes when the gate is open.
+ * Kind: host access after free */
+LITMUS(host_store_before_gate, a)
+{
+    char *data;
+    cudaMemPool_t pool;
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeHost};
+    volatile int *gate = gate_create();
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(launch_hold(gate, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    data[0] = 1;
+#ifndef WRONG
+    data[MiB - 1] = 1;
+#endif
+    gate_open(gate);
+    (void)cudaStreamQuery(a);
+#ifdef WRONG
+    data[MiB - 1] = 1; /* access */
+#endif
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemPoolDestroy(pool));
+    gate_destroy(gate);
+}

@@ -1,0 +1,434 @@
+/* Host functions: what comes before and after them, and what they tell the host. */
+#include "litmus.h"
+
+static void nothing(void *unused) { (void)unused; }
+
+static atomic_int flag;
+
+static void set_flag(void *unused)
+{
+    (void)unused;
+    atomic_store(&flag, 1);
+}
+
+/* The host waits for a host function that is queued after a's write.
+ *
+ * WRONG: the function is queued before the write: no edge from a's write to b's.
+ * Kind: unordered writes */
+static sem_t reached;
+
+static void post(void *unused)
+{
+    (void)unused;
+    sem_post(&reached);
+}
+
+LITMUS(host_function, a, b)
+{
+    int *data;
+    sem_init(&reached, 0, 0);
+    CHECK(cudaMalloc((void **)&data, MiB));
+    volatile int *gate = gate_create();
+
+    CHECK(launch_hold(gate, a));
+#ifdef WRONG
+    CHECK(cudaLaunchHostFunc(a, post, NULL));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaLaunchHostFunc(a, post, NULL));
+#endif
+    gate_open(gate);
+    sem_wait(&reached);
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    gate_destroy(gate);
+}
+
+/* Stream b waits for an event that is recorded after a's host function and a's write.
+ *
+ * WRONG: the event is recorded before the host function: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(behind_host_function, a, b)
+{
+    int *data;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+#ifdef WRONG
+    CHECK(cudaEventRecord(event, a));
+#endif
+    CHECK(cudaLaunchHostFunc(a, nothing, NULL));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(event, a));
+#endif
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Stream a fills, has a host function, and adds to what it has filled. Stream b waits for all of
+ * that before it writes.
+ *
+ * WRONG: b does not wait. Whatever the host function waits for, b's write is unordered with the
+ * fill in front of it, which the add behind it covers.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(function_between_writes, a, b)
+{
+    int *data;
+    cudaEvent_t added;
+    CHECK(cudaEventCreate(&added));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaLaunchHostFunc(a, nothing, NULL));
+    CHECK(launch_add(data, 1, count, a));
+    CHECK(cudaEventRecord(added, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, added, 0));
+#endif
+    CHECK(launch_fill(data, 3, count, b)); /* access */
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A host function after a's write sets a flag. The host makes a call that takes long, and then it
+ * waits for the flag.
+ *
+ * WRONG: it does not wait. The function begins while the host makes the next call, which cannot
+ * come from what the function did: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(function_begins_in_call)
+{
+    int *data, *large;
+    cudaStream_t a, b, c;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+    CHECK(cudaMallocAsync((void **)&large, 1024 * MiB, c));
+#ifndef WRONG
+    while (!atomic_load(&flag))
+        usleep(1000);
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaFreeAsync(large, c));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A host function after a's write sets a flag, and the host waits for the flag.
+ *
+ * WRONG: the host does not look at the flag. By the time of its next calls the function may have
+ * run, but the host does not know that: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(function_merely_runs)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+#ifndef WRONG
+    while (!atomic_load(&flag))
+        usleep(1000);
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaStreamDestroy(a));
+    CHECK(cudaStreamDestroy(b));
+}
+
+/* A host function after a's write does nothing that the host looks at. The host waits for stream a
+ * before it uses the bytes in stream b.
+ *
+ * WRONG: it waits for stream c instead. That the function may have run by then is no wait for a: no
+ * edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(function_beside_a_wait)
+{
+    int *data, *other;
+    cudaStream_t a, b, c;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(a, nothing, NULL));
+    CHECK(launch_fill(other, 1, count, c));
+#ifdef WRONG
+    CHECK(cudaStreamSynchronize(c));
+#else
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+}
+
+/* A host function after a's write sets a flag. The host makes calls that take longer than the write
+ * does, and then it asks stream c until the flag is set.
+ *
+ * WRONG: it asks once, and does not look at the flag: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(function_runs_between_calls)
+{
+    int *data, *other;
+    cudaStream_t a, b, c;
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+    for (int i = 0; i < 10; i++) {
+        CHECK(launch_fill(other, i, count, c));
+        CHECK(cudaGetLastError());
+    }
+#ifdef WRONG
+    (void)cudaStreamQuery(c);
+#else
+    while (!atomic_load(&flag))
+        (void)cudaStreamQuery(c);
+#endif
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+}
+
+/* Stream b's add is behind a host function that waits for nothing, and behind a's fill by an event.
+ *
+ * WRONG: there is no event. That the host waits for both streams at once orders nothing between
+ * them.
+ * Kind: unordered writes */
+LITMUS(device_synchronize_function, b, a)
+{
+    int *data;
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    for (int i = 0; i < 30; i++)
+        CHECK(cudaLaunchHostFunc(b, nothing, NULL));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(event, a));
+    CHECK(cudaStreamWaitEvent(b, event, 0));
+#endif
+    CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A host function reads what a copy before it, in its own stream, has written.
+ *
+ * WRONG: the host function is in another stream: no edge from the copy to its read.
+ * Kind: host access not ordered after a write */
+static int *result, sum;
+
+static void read_it(void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < MiB / sizeof(int); i++)
+        sum += result[i];
+}
+
+LITMUS(host_function_reads)
+{
+    int *data;
+    cudaStream_t a, b;
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocHost((void **)&result, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
+#ifdef WRONG
+    CHECK(cudaLaunchHostFunc(b, read_it, NULL));
+#else
+    CHECK(cudaLaunchHostFunc(a, read_it, NULL));
+#endif
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeHost(result));
+    seen = sum;
+}
+
+/* Stream b's add is behind a host function that waits until the host has waited for a's fill.
+ *
+ * WRONG: the host waits for b instead: no edge from the fill to the add.
+ * Kind: unordered writes
+ * Says: lets the function go on */
+static sem_t filled;
+
+static void wait_for_host(void *unused)
+{
+    (void)unused;
+    sem_wait(&filled);
+}
+
+LITMUS(host_function_waits, a, b)
+{
+    int *data;
+    sem_init(&filled, 0, 0);
+    CHECK(cudaMalloc((void **)&data, 4096));
+    CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
+    CHECK(cudaLaunchHostFunc(b, wait_for_host, NULL));
+    CHECK(launch_add(data, 1, 1024, b)); /* access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    sem_post(&filled);
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A host function spins until the host sets a flag, and the host makes calls before it does.
+ * Schedules: measured late */
+static atomic_int began, released;
+
+static void spin(void *unused)
+{
+    (void)unused;
+    atomic_store(&began, 1);
+    while (!atomic_load(&released))
+        continue;
+}
+
+LITMUS(host_function_spins, a, b)
+{
+    int *data, *more;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaLaunchHostFunc(a, spin, NULL));
+    CHECK(cudaFreeAsync(data, a));
+    while (!atomic_load(&began))
+        (void)cudaStreamQuery(b);
+    CHECK(cudaMallocAsync((void **)&more, MiB, b));
+    CHECK(cudaFreeAsync(more, b));
+    atomic_store(&released, 1);
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* Streams a and b are behind one gate. Stream b waits for a's memset before it fills, and after
+ * that for a host function of a.
+ *
+ * WRONG: the first wait is missing. When the gate is open nothing holds the fill up any more: the
+ * host function that b came to wait for later does not, so the host cannot order the two by waiting
+ * for the memset before it lets the function go on.
+ * Kind: unordered writes */
+static void wait_for(void *posted) { sem_wait(posted); }
+
+LITMUS(host_function_after_gate, a, b)
+{
+    int *data;
+    cudaEvent_t held, cleared, passed;
+    sem_t posted;
+    volatile int *gate = gate_create();
+    sem_init(&posted, 0, 0);
+    CHECK(cudaEventCreate(&held));
+    CHECK(cudaEventCreate(&cleared));
+    CHECK(cudaEventCreate(&passed));
+    CHECK(cudaMalloc((void **)&data, 4096));
+    CHECK(launch_hold(gate, a));
+    CHECK(cudaEventRecord(held, a));
+    CHECK(cudaStreamWaitEvent(b, held, 0));
+    CHECK(cudaMemsetAsync(data, 0, 4096, a)); /* previous access */
+    CHECK(cudaEventRecord(cleared, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, cleared, 0));
+#endif
+    CHECK(launch_fill(data, 1, 1024, b)); /* access */
+    CHECK(cudaLaunchHostFunc(a, wait_for, &posted));
+    CHECK(cudaEventRecord(passed, a));
+    CHECK(cudaStreamWaitEvent(b, passed, 0));
+    gate_open(gate);
+    CHECK(cudaEventSynchronize(cleared));
+    sem_post(&posted);
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
+    gate_destroy(gate);
+}
+
+/* A kernel in stream a holds. Behind it a memset, a host function, a kernel that holds at the same
+ * gate, and a fill of the same bytes. Stream b waits for all of that before it writes.
+ *
+ * WRONG: b does not wait. The host waits for b before the host function returns, if that is late,
+ * and so orders the fill. The memset, which the fill covers, is held up by the gate alone.
+ * Kind: unordered writes */
+NONBLOCKING_LITMUS(holds_around_function, a, b)
+{
+    volatile int *gate = gate_create();
+    int *data;
+    cudaEvent_t filled;
+    CHECK(cudaEventCreate(&filled));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(launch_hold(gate, a));
+    CHECK(cudaMemsetAsync(data, 0, MiB, a));
+    CHECK(cudaLaunchHostFunc(a, nothing, NULL));
+    CHECK(launch_hold(gate, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaEventRecord(filled, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, filled, 0));
+#endif
+    CHECK(launch_fill(data, 3, count, b)); /* access */
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    gate_destroy(gate);
+}
+
+/* A host function after a's write sets a flag, and the host waits for the flag.
+ *
+ * WRONG: the host function comes before the write: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(host_flag, a, b)
+{
+    int *data;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+#ifdef WRONG
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+#endif
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+#endif
+    while (!atomic_load(&flag))
+        (void)cudaStreamQuery(b);
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* A host function after a's write sets a flag, and the host makes no call while it waits for the
+ * flag. */
+LITMUS(host_flag_without_calls, a, b)
+{
+    int *data;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
+    while (!atomic_load(&flag))
+        ;
+    CHECK(launch_add(data, 1, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}

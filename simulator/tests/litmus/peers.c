@@ -1,0 +1,502 @@
+/* Two GPUs: access to each other's memory, and copies between them. */
+#include "litmus.h"
+
+/* A kernel on device 1 writes an allocation of device 0, to which it has access, after an event of
+ * device 0's stream.
+ * Devices: 2
+ *
+ * WRONG: the kernel's stream does not wait: no edge from the write on device 0 to it.
+ * Kind: unordered writes */
+LITMUS(peer_kernel, a)
+{
+    int *data;
+    cudaStream_t b;
+    cudaEvent_t written;
+    cudaMemPool_t pool;
+    struct cudaMemAccessDesc grant = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
+                                      .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaMemPoolSetAccess(pool, &grant, 1));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaSetDevice(0));
+
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(cudaEventRecord(written, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#endif
+    CHECK(cudaSetDevice(1));
+    CHECK(launch_add(data, 1, count, b)); /* access */
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Device 1 has the access that its kernel needs before the kernel is queued.
+ * Devices: 2
+ *
+ * WRONG: the access is given after the kernel was queued, and nothing holds the kernel back until
+ * then.
+ * Kind: use before access is given */
+LITMUS(access_given_late, near)
+{
+    int *data;
+    cudaStream_t far;
+    cudaMemPool_t pool = pool_create();
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, near));
+    CHECK(cudaStreamSynchronize(near));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&far));
+#ifndef WRONG
+    (void)cudaMemPoolSetAccess(pool, &access, 1);
+#endif
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
+#ifdef WRONG
+    (void)cudaMemPoolSetAccess(pool, &access, 1); /* access given */
+#endif
+    (void)cudaStreamSynchronize(far);
+    (void)cudaFreeAsync(data, near);
+    (void)cudaStreamSynchronize(near);
+    (void)cudaMemPoolDestroy(pool);
+}
+
+/* The host waits for the kernel of device 1 before it takes that device's access to the pool away.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait, and neither does cudaMemPoolSetAccess: no edge from the kernel to
+ * it.
+ * Kind: access taken before the use ends */
+LITMUS(access_taken, near)
+{
+    int *data;
+    cudaStream_t far;
+    cudaMemPool_t pool = pool_create();
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
+    CHECK(cudaStreamSynchronize(near));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&far));
+    for (int i = 0; i < 100; i++)
+        CHECK(launch_add(data, 1, 4 * MiB, far)); /* access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(far));
+#endif
+    access.flags = cudaMemAccessFlagsProtNone;
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
+    cudaStreamSynchronize(far);
+    cudaFreeAsync(data, near);
+    cudaStreamSynchronize(near);
+    cudaMemPoolDestroy(pool);
+}
+
+/* Device 1 frees an allocation after its own last access; the host waits for both before it takes
+ * the access away.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait: no edge from the memset, whose memory is freed but which may still
+ * run.
+ * Kind: access taken before the use ends */
+LITMUS(access_taken_freed, near)
+{
+    int *data;
+    cudaStream_t far;
+    cudaEvent_t over;
+    cudaMemPool_t pool = pool_create();
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
+    CHECK(cudaStreamSynchronize(near));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&far));
+    CHECK(cudaEventCreate(&over));
+    CHECK(cudaMemsetAsync(data, 1, 64 * MiB, far)); /* access */
+    CHECK(cudaFreeAsync(data, far));
+    CHECK(cudaEventRecord(over, far));
+#ifndef WRONG
+    CHECK(cudaEventSynchronize(over));
+#endif
+    access.flags = cudaMemAccessFlagsProtNone;
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
+    cudaStreamSynchronize(far);
+    cudaStreamSynchronize(near);
+    cudaMemPoolDestroy(pool);
+}
+
+/* A kernel that needs peer access waits at a gate. The host opens the gate when it has enabled the
+ * access.
+ * Devices: 2
+ *
+ * WRONG: the gate is another stream's, so nothing holds the kernel back until the access is
+ * enabled.
+ * Kind: use before access is given */
+LITMUS(peer_access_late)
+{
+    int *data;
+    volatile int *gate = gate_create();
+    cudaStream_t far, holding;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&far));
+    CHECK(cudaStreamCreate(&holding));
+#ifdef WRONG
+    CHECK(launch_hold(gate, holding));
+#else
+    CHECK(launch_hold(gate, far));
+#endif
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
+    (void)cudaDeviceEnablePeerAccess(0, 0);              /* access given */
+    gate_open(gate);
+    (void)cudaDeviceSynchronize();
+    (void)cudaFree(data);
+    gate_destroy(gate);
+}
+
+/* The kernel on device 1 is over before the host disables that device's access to device 0.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait, and cudaDeviceDisablePeerAccess is not documented to: no edge from
+ * the kernel to it.
+ * Kind: access taken before the use ends */
+LITMUS(peer_access_taken)
+{
+    int *data;
+    cudaStream_t far;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&far));
+    CHECK(cudaDeviceEnablePeerAccess(0, 0));
+    CHECK(cudaMemset(data, 0, MiB));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(launch_add(data, 1, MiB / sizeof(int), far)); /* access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(far));
+#endif
+    CHECK(cudaDeviceDisablePeerAccess(0)); /* access taken */
+    (void)cudaDeviceSynchronize();
+    (void)cudaFree(data);
+}
+
+/* A stream of device 1 copies from an allocation of device 0, after an event after the write there.
+ * Devices: 2
+ *
+ * WRONG: the stream does not wait: no edge from the write on device 0 to the copy's read.
+ * Kind: read not ordered after a write */
+LITMUS(peer_copy, a)
+{
+    int *from, *to;
+    cudaStream_t b;
+    cudaEvent_t written;
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
+    CHECK(cudaEventRecord(written, a));
+
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocAsync((void **)&to, MiB, b));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, written, 0));
+#endif
+    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
+    CHECK(cudaFreeAsync(to, b));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFreeAsync(from, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* cudaMemcpyPeer is serialized with all work of the current device and of both that it names, even
+ * with that of a stream made with cudaStreamNonBlocking (documented: CUDA Runtime API). No event is
+ * needed.
+ * Devices: 2 */
+NONBLOCKING_LITMUS(peer_copy_all, here)
+{
+    int *from, *to;
+    cudaStream_t there;
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(launch_fill(from, 1, MiB / sizeof(int), here));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(launch_fill(to, 2, MiB / sizeof(int), there));
+    CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB));
+    CHECK(launch_add(to, 1, MiB / sizeof(int), there));
+    CHECK(cudaMemcpyPeer(from, 0, to, 1, MiB));
+    CHECK(launch_add(from, 1, MiB / sizeof(int), here));
+    CHECK(cudaStreamSynchronize(here));
+    CHECK(cudaFree(to));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaFree(from));
+}
+
+/* While device 0 is current, cudaMemcpyPeer copies between two allocations of device 1. That
+ * device's default stream is used for the first time afterwards; its work comes after the copy
+ * (documented: serialized with all future work of the devices).
+ * Devices: 2
+ *
+ * WRONG: the copy is cudaMemcpyPeerAsync in a stream: no edge from it to the add.
+ * Kind: unordered writes */
+LITMUS(peer_copy_default_stream)
+{
+    int *from, *to;
+    cudaStream_t a;
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamCreate(&a));
+#ifdef WRONG
+    CHECK(cudaMemcpyPeerAsync(to, 1, from, 1, MiB, a)); /* previous access */
+#else
+    CHECK(cudaMemcpyPeer(to, 1, from, 1, MiB));
+#endif
+    CHECK(cudaSetDevice(1));
+    CHECK(launch_add(to, 1, MiB / sizeof(int), 0)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(to));
+}
+
+/* A stream that is made after cudaMemcpyPeer uses what that copies. Its work comes after the copy
+ * (documented: serialized with all future work of the devices).
+ * Devices: 2
+ *
+ * WRONG: the copy is cudaMemcpyPeerAsync in a stream: no edge from it to the add.
+ * Kind: unordered writes */
+LITMUS(peer_copy_new_stream)
+{
+    int *from, *to;
+    cudaStream_t a, b;
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaStreamCreate(&a));
+#ifdef WRONG
+    CHECK(cudaMemcpyPeerAsync(to, 0, from, 1, MiB, a)); /* previous access */
+#else
+    CHECK(cudaMemcpyPeer(to, 0, from, 1, MiB));
+#endif
+    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    CHECK(launch_add(to, 1, MiB / sizeof(int), b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(to));
+    CHECK(cudaFree(from));
+}
+
+/* A copy between two devices comes before all that either is given later (documented for
+ * cudaMemcpyPeer: it is serialized with all pending and future work). So the host, which waits for
+ * a stream that has had no work of its own since, has waited for the copy (assumed), also where the
+ * copy was over before.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait: cudaFree of a pool's allocation waits for nothing.
+ * Kind: free before the use ends */
+LITMUS(peer_copy_then_idle_stream)
+{
+    char *from, *to;
+    CHECK(cudaMalloc((void **)&from, 4096));
+    CHECK(cudaMemset(from, 1, 4096));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMallocAsync((void **)&to, 4096, cudaStreamLegacy)); /* allocation */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyPeer(to, 1, from, 0, 4096)); /* previous access */
+    CHECK(cudaSetDevice(0));
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+#endif
+    CHECK(cudaFree(to)); /* free */
+    CHECK(cudaFree(from));
+}
+
+/* cudaMemcpyPeer waits also for the pending work of a stream that is destroyed (documented:
+ * serialized with all pending work).
+ * Devices: 2
+ *
+ * WRONG: the copy is cudaMemcpyPeerAsync in a stream: no edge from the fill to it.
+ * Kind: read not ordered after a write */
+LITMUS(peer_copy_destroyed)
+{
+    int *from, *to;
+    cudaStream_t a;
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
+    CHECK(cudaStreamDestroy(a));
+#ifdef WRONG
+    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, 0)); /* access */
+#else
+    CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(from));
+    CHECK(cudaFree(to));
+}
+
+/* A copy between two devices in the legacy stream comes after all that either device was given
+ * before, and before all that it is given later (documented: CUDA Programming Guide, peer-to-peer
+ * memory copy). No event is needed.
+ * Devices: 2
+ *
+ * WRONG: the other stream is a non-blocking one, for which no work in the legacy stream waits
+ * (assumed for this copy, too): no edge from its write to the copy's.
+ * Kind: unordered writes */
+LITMUS(peer_copy_legacy)
+{
+    int *from, *to;
+    cudaStream_t other;
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
+    CHECK(cudaSetDevice(1));
+#ifdef WRONG
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+#else
+    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamDefault));
+#endif
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(launch_fill(to, 2, MiB / sizeof(int), other)); /* previous access */
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, cudaStreamLegacy)); /* access */
+    CHECK(cudaSetDevice(1));
+    CHECK(launch_add(to, 1, MiB / sizeof(int), other));
+    CHECK(cudaStreamSynchronize(other));
+    CHECK(cudaFree(to));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaFree(from));
+}
+
+/* cudaMemcpyPeer is ordered with all streams of its devices. One that is refused, because it is
+ * longer than its memory, orders nothing: stream b does not wait for a, which is held, and the host
+ * can wait for b before it opens the gate.
+ * Devices: 2
+ *
+ * WRONG: b adds to what a has filled, as if the refused copy ordered the two.
+ * Kind: unordered writes */
+LITMUS(peer_copy_refused)
+{
+    int *data, *other, *far_away;
+    cudaStream_t a, b;
+    volatile int *gate = gate_create();
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc((void **)&far_away, MiB));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMalloc((void **)&other, MiB));
+
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    CHECK(launch_hold(gate, a));
+    if (cudaMemcpyPeer(far_away, 1, other, 0, 2 * MiB) != cudaErrorInvalidValue)
+        exit(1);
+#ifdef WRONG
+    CHECK(launch_add(data, 1, count, b)); /* access */
+#else
+    CHECK(launch_add(other, 1, count, b));
+#endif
+    CHECK(cudaStreamSynchronize(b));
+    gate_open(gate);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(other));
+    CHECK(cudaFree(far_away));
+    gate_destroy(gate);
+}
+
+/* A stream of device 1 copies from an allocation of device 0, and the free there waits for the
+ * copy.
+ * Devices: 2
+ *
+ * WRONG: the free does not wait: no edge from the copy's read to it.
+ * Kind: free before the use ends */
+LITMUS(peer_memcpy_back)
+{
+    int *from, *to;
+    cudaStream_t a, b;
+    cudaEvent_t filled, copied;
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaEventCreate(&copied));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaEventCreate(&filled));
+    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    CHECK(launch_fill(from, 1, MiB / sizeof(int), a));
+    CHECK(cudaEventRecord(filled, a));
+    CHECK(cudaStreamWaitEvent(b, filled, 0));
+    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
+#ifndef WRONG
+    CHECK(cudaEventRecord(copied, b));
+    CHECK(cudaStreamWaitEvent(a, copied, 0));
+#endif
+    CHECK(cudaFreeAsync(from, a)); /* free */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaFree(to));
+}
+
+/* A graph copies between two devices and is launched in the legacy stream. Assumed: its copy is no
+ * copy in the default stream, which would come after all work of either device: it does not wait
+ * for the gate on the other device, and the host can wait for the launch before it opens that. An
+ * event orders the copy after what the other device writes.
+ * Devices: 2
+ *
+ * WRONG: nothing orders the copy after that write.
+ * Kind: unordered writes */
+LITMUS(graph_peer_copy_legacy, capturing)
+{
+    char *from, *to;
+    cudaStream_t other;
+    cudaEvent_t written;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    volatile int *gate = gate_create();
+    CHECK(cudaMalloc((void **)&from, MiB));
+    CHECK(cudaMemset(from, 1, MiB));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&other));
+    CHECK(cudaEventCreate(&written));
+    CHECK(cudaMalloc((void **)&to, MiB));
+    CHECK(cudaMemsetAsync(to, 2, MiB, other)); /* previous access */
+    CHECK(cudaEventRecord(written, other));
+    CHECK(launch_hold(gate, other));
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeThreadLocal));
+    CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, capturing)); /* access */
+    CHECK(cudaStreamEndCapture(capturing, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(cudaStreamLegacy, written, 0));
+#endif
+    CHECK(cudaGraphLaunch(exec, cudaStreamLegacy));
+    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
+    gate_open(gate);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(from));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamSynchronize(other));
+    CHECK(cudaFree(to));
+    gate_destroy(gate);
+}

@@ -1,0 +1,319 @@
+/* Pinned and registered memory: copies of it, bounds, and its free, which waits for the device. */
+#include "litmus.h"
+#include <sys/mman.h>
+
+#define BYTES (12 * MiB)
+
+static void CUDART_CB nothing(void *unused) { (void)unused; }
+
+/* Stream b waits for the upload from a pinned buffer before it copies results into it.
+ *
+ * WRONG: b does not wait: no edge from a's read of the buffer to b's write.
+ * Kind: write not ordered after a read */
+LITMUS(pinned_buffer, a, b)
+{
+    int *up, *down, *buffer;
+    cudaEvent_t uploaded;
+    CHECK(cudaEventCreate(&uploaded));
+    CHECK(cudaMallocHost((void **)&buffer, MiB));
+    CHECK(cudaMalloc((void **)&up, MiB));
+    CHECK(cudaMalloc((void **)&down, MiB));
+
+    CHECK(cudaMemcpyAsync(up, buffer, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
+    CHECK(cudaEventRecord(uploaded, a));
+#ifndef WRONG
+    CHECK(cudaStreamWaitEvent(b, uploaded, 0));
+#endif
+    CHECK(cudaMemcpyAsync(buffer, down, MiB, cudaMemcpyDeviceToHost, b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(up));
+    CHECK(cudaFree(down));
+    CHECK(cudaFreeHost(buffer));
+}
+
+/* The host waits for the copy to registered memory before a kernel writes there.
+ *
+ * WRONG: the host does not wait: no edge from the copy to the kernel's write.
+ * Kind: unordered writes */
+static int host[4 * MiB / sizeof(int)];
+
+LITMUS(registered_buffer, a, b)
+{
+    int *data;
+    CHECK(cudaHostRegister(host, sizeof host, cudaHostRegisterMapped));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(a));
+#endif
+    CHECK(launch_fill(host, 1, 100, b)); /* access */
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaHostUnregister(host));
+    CHECK(cudaDeviceSynchronize());
+}
+
+/* A kernel writes all of a pinned buffer.
+ *
+ * WRONG: it writes one int more.
+ * Kind: access outside the allocation */
+LITMUS(outside_pinned)
+{
+    int *data;
+    CHECK(cudaMallocHost((void **)&data, 4096)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(data, 1, 1025, 0)); /* access */
+#else
+    CHECK(launch_fill(data, 1, 1024, 0));
+#endif
+    (void)cudaDeviceSynchronize();
+    (void)cudaFreeHost(data);
+}
+
+/* cudaFreeHost waits for the GPU that was current when the memory was allocated, and for no other,
+ * so the host itself waits for the copies of the other GPU.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait: no edge from the copies of GPU 1 to the free.
+ * Kind: free before the use ends */
+LITMUS(freehost_other_device)
+{
+    char *data, *pinned;
+    cudaStream_t stream;
+    /* GPU 0 is current. */
+    CHECK(cudaMallocHost((void **)&pinned, MiB));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    for (int i = 0; i < 1000; i++)
+        CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
+#ifndef WRONG
+    cudaStreamSynchronize(stream);
+#endif
+    CHECK(cudaFreeHost(pinned)); /* free */
+#ifdef WRONG
+    cudaStreamSynchronize(stream);
+#endif
+    cudaFree(data);
+}
+
+/* cudaHostUnregister waits for the GPU that was current when the memory was registered, and for no
+ * other, so the host itself waits for the copies of the other GPU.
+ * Devices: 2
+ *
+ * WRONG: the host does not wait: no edge from the copies of GPU 1 to cudaHostUnregister.
+ * Kind: free before the use ends */
+LITMUS(unregister_other_device)
+{
+    char *data, *pinned;
+    cudaStream_t stream;
+    pinned = malloc(MiB);
+    /* GPU 0 is current. */
+    CHECK(cudaHostRegister(pinned, MiB, cudaHostRegisterDefault));
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMalloc((void **)&data, MiB));
+    for (int i = 0; i < 1000; i++)
+        CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
+#ifndef WRONG
+    cudaStreamSynchronize(stream);
+#endif
+    CHECK(cudaHostUnregister(pinned)); /* free */
+#ifdef WRONG
+    cudaStreamSynchronize(stream);
+#endif
+    cudaFree(data);
+    free(pinned);
+}
+
+/* A copy to pinned memory comes before its free.
+ *
+ * WRONG: the copy comes after the free.
+ * Kind: use after free
+ * Fatal: nothing is at that address any more, and a copy touches it: SIGSEGV, as on a device */
+LITMUS(use_after_free_of_pinned, a)
+{
+    int *data, *host;
+    CHECK(cudaMallocHost((void **)&host, MiB));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+
+#ifndef WRONG
+    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
+#endif
+    CHECK(cudaFreeHost(host)); /* free */
+#ifdef WRONG
+    (void)cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a); /* access */
+#endif
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* A memset and a kernel write pinned memory. Then that is freed, and the host maps memory of its
+ * own at the same address.
+ *
+ * WRONG: the two come after that. On memory of the host that is not pinned they are no better.
+ * Kind: use after free */
+static void write_to(int *data, cudaStream_t a)
+{
+    (void)cudaMemsetAsync(data, 1, 4096, a); /* access */
+    (void)launch_fill(data, 1, 1024, a);     /* access */
+}
+
+LITMUS(use_after_free_of_pinned_mapped, a)
+{
+    int *pinned;
+    CHECK(cudaMallocHost((void **)&pinned, MiB));
+#ifndef WRONG
+    write_to(pinned, a);
+#endif
+    CHECK(cudaFreeHost(pinned)); /* free */
+    mmap(pinned, MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+         0);
+#ifdef WRONG
+    write_to(pinned, a);
+#endif
+    (void)cudaStreamSynchronize(a);
+}
+
+/* A kernel writes pinned memory before that is freed.
+ *
+ * WRONG: the kernel is launched after the free.
+ * Kind: use after free */
+LITMUS(kernel_after_free_of_pinned, a)
+{
+    int *host;
+    CHECK(cudaMallocHost((void **)&host, MiB));
+
+#ifndef WRONG
+    CHECK(launch_fill(host, 1, 4, a));
+#endif
+    CHECK(cudaFreeHost(host)); /* free */
+#ifdef WRONG
+    (void)launch_fill(host, 1, 4, a); /* access */
+#endif
+    (void)cudaStreamSynchronize(a);
+}
+
+/* A kernel writes pinned memory before that is freed. Then a host function runs, for which the
+ * simulated device maps a stack of its own.
+ *
+ * WRONG: the kernel is launched after both. The stack must not have got the address.
+ * Kind: use after free */
+LITMUS(kernel_after_free_of_pinned_reused, stream)
+{
+    char *pinned;
+    CHECK(cudaMallocHost((void **)&pinned, BYTES));
+    int *last = (int *)(pinned + BYTES - 4096);
+
+#ifndef WRONG
+    CHECK(launch_fill(last, 1, 1024, stream));
+#endif
+    CHECK(cudaFreeHost(pinned)); /* free */
+    CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
+    CHECK(cudaStreamSynchronize(stream));
+#ifdef WRONG
+    (void)launch_fill(last, 1, 1024, stream); /* access */
+#endif
+    (void)cudaStreamSynchronize(stream);
+}
+
+/* Pinned memory is freed once.
+ *
+ * WRONG: it is freed twice.
+ * Kind: double free */
+LITMUS(pinned_freed_twice)
+{
+    int *data;
+    CHECK(cudaMallocHost((void **)&data, MiB));
+    CHECK(cudaFreeHost(data)); /* free */
+#ifdef WRONG
+    (void)cudaFreeHost(data); /* free */
+#endif
+}
+
+/* Two threads free pinned memory each, and wait for the same work meanwhile.
+ *
+ * WRONG: both free the same memory, and the second frees what is no longer there.
+ * Kind: double free */
+static void *memory[2];
+
+static void *frees(void *pointer)
+{
+    cudaFreeHost(pointer); /* free */
+    return NULL;
+}
+
+LITMUS(pinned_freed_by_two_threads, stream)
+{
+    pthread_t threads[2];
+    volatile int *gate = gate_create();
+    CHECK(cudaMallocHost(&memory[0], 64 * MiB));
+    CHECK(cudaMallocHost(&memory[1], 64 * MiB));
+    CHECK(launch_hold(gate, stream));
+    CHECK(launch_fill(memory[0], 1, 1000, stream));
+    pthread_create(&threads[0], NULL, frees, memory[0]);
+#ifdef WRONG
+    pthread_create(&threads[1], NULL, frees, memory[0]);
+#else
+    pthread_create(&threads[1], NULL, frees, memory[1]);
+#endif
+    /* Meanwhile both threads begin to wait. */
+    usleep(20000);
+    gate_open(gate);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+#ifdef WRONG
+    CHECK(cudaFreeHost(memory[1]));
+#else
+    CHECK(cudaFreeHost(NULL));
+#endif
+    gate_destroy(gate);
+}
+
+/* A hold at a gate is over before the gate is freed.
+ *
+ * WRONG: the hold comes after the free.
+ * Kind: use after free */
+LITMUS(gate_freed_pinned, a)
+{
+    volatile int *gate = gate_create();
+    gate_open(gate);
+#ifndef WRONG
+    CHECK(launch_hold(gate, a));
+#endif
+    CHECK(cudaFreeHost((void *)gate)); /* free */
+#ifdef WRONG
+    (void)launch_hold(gate, a); /* access */
+#endif
+    (void)cudaStreamSynchronize(a);
+}
+
+/* A graph keeps a pointer to pinned memory, which is freed behind its launch. Then a host function
+ * runs, for which the simulated device maps a stack of its own.
+ *
+ * WRONG: the graph is launched after both. The stack must not have got the address.
+ * Kind: use after free */
+LITMUS(graph_of_freed_pinned, stream)
+{
+    char *pinned;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaMallocHost((void **)&pinned, BYTES));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    CHECK(cudaMemsetAsync(pinned + BYTES - 4096, 0, 4096, stream)); /* access */
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+
+#ifndef WRONG
+    CHECK(cudaGraphLaunch(exec, stream));
+#endif
+    CHECK(cudaFreeHost(pinned)); /* free */
+    CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
+    CHECK(cudaStreamSynchronize(stream));
+#ifdef WRONG
+    (void)cudaGraphLaunch(exec, stream);
+#endif
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaGraphExecDestroy(exec);
+    (void)cudaGraphDestroy(graph);
+}

@@ -1,0 +1,240 @@
+/* Memory that the pool gives away again: what orders its new owner after the old one. */
+#include "litmus.h"
+
+/* A stream allocates what it has just freed while the work before the free is pending. Stream order
+ * is enough. */
+LITMUS(reuse_same_stream, a)
+{
+    int *data;
+    volatile int *gate = gate_create();
+
+    CHECK(launch_hold(gate, a));
+    for (int i = 0; i < 4; i++) {
+        CHECK(cudaMallocAsync((void **)&data, MiB, a));
+        CHECK(launch_fill(data, i, count, a));
+        CHECK(cudaFreeAsync(data, a));
+    }
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(a));
+    gate_destroy(gate);
+}
+
+/* Stream b gets the memory that stream a has freed: it waits for an event that a recorded after the
+ * free. */
+LITMUS(reuse_by_event, a, b)
+{
+    int *data;
+    cudaEvent_t freed;
+    CHECK(cudaEventCreate(&freed));
+    volatile int *gate = gate_create();
+
+    CHECK(launch_hold(gate, a));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaEventRecord(freed, a));
+    CHECK(cudaStreamWaitEvent(b, freed, 0));
+    CHECK(cudaMallocAsync((void **)&data, MiB, b));
+    CHECK(launch_fill(data, 2, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(b));
+    gate_destroy(gate);
+}
+
+/* With all three reuse policies off, memory that was freed before a synchronization goes to any
+ * stream. */
+LITMUS(reuse_synchronized, a, b)
+{
+    int *data;
+    cudaMemPool_t pool = pool_create();
+    pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
+    pool_set_flag(pool, cudaMemPoolReuseFollowEventDependencies, 0);
+    pool_set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
+    pool_set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(launch_fill(data, 1, count, a));
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, b));
+    CHECK(launch_fill(data, 2, count, b));
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* Stream b gets memory that stream a has freed, because a has got there. Stream b writes that
+ * memory only.
+ *
+ * WRONG: b writes another allocation, counting on a's progress, which orders nothing: no edge from
+ * a's write to b's.
+ * Kind: unordered writes */
+LITMUS(reuse_opportunistic, a, b)
+{
+    int *other, *freed, *data;
+    CHECK(cudaMalloc((void **)&other, MiB));
+
+    CHECK(launch_fill(other, 1, count, a)); /* previous access */
+    CHECK(cudaMallocAsync((void **)&freed, MiB, a));
+    CHECK(launch_fill(freed, 1, count, a));
+    CHECK(cudaFreeAsync(freed, a));
+    usleep(30000);
+    CHECK(cudaMallocAsync((void **)&data, MiB, b));
+    CHECK(launch_fill(data, 2, count, b));
+#ifdef WRONG
+    CHECK(launch_add(other, 1, count, b)); /* access */
+#else
+    CHECK(launch_add(data, 1, count, b));
+#endif
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(other));
+}
+
+/* The pool is full, so the allocator makes stream b wait for a's free. Stream b writes what it was
+ * given.
+ *
+ * WRONG: b writes another allocation, counting on the allocator's wait, which orders nothing for
+ * the program: no edge from a's write to b's.
+ * Kind: unordered writes */
+LITMUS(reuse_internal, a, b)
+{
+    size_t bytes = 32 * MiB, count = bytes / sizeof(int);
+    int *other, *freed, *data;
+    cudaMemPool_t pool;
+    CHECK(cudaMalloc((void **)&other, bytes));
+    struct cudaMemPoolProps props = {0};
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.maxSize = bytes;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+
+    CHECK(launch_fill(other, 1, count, a)); /* previous access */
+    CHECK(cudaMallocFromPoolAsync((void **)&freed, bytes, pool, a));
+    CHECK(cudaFreeAsync(freed, a));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, b));
+    CHECK(launch_fill(data, 2, count, b));
+#ifdef WRONG
+    CHECK(launch_add(other, 1, count, b)); /* access */
+#else
+    CHECK(launch_add(data, 1, count, b));
+#endif
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(other));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* A smaller allocation gets the address of a freed one. It is used with its size, in its stream.
+ *
+ * WRONG: the stale pointer is used with the old size, in another stream.
+ * Kind: access outside the allocation
+ * Also: use before allocation */
+LITMUS(reuse_smaller, a, b)
+{
+    int *old, *newer;
+    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
+    CHECK(cudaFreeAsync(old, a));
+    CHECK(cudaMallocAsync((void **)&newer, 4096, a)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(old, 1, MiB / sizeof(int), b)); /* access */
+#else
+    CHECK(launch_fill(newer, 1, 1024, a));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(newer, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* Two freed allocations become one larger. Its pointer is used, in its stream.
+ *
+ * WRONG: a stale pointer into it is used, in another stream: no edge from the new allocation to the
+ * write.
+ * Kind: use before allocation */
+LITMUS(reuse_larger, a, b)
+{
+    int *first, *second, *both;
+    CHECK(cudaMallocAsync((void **)&first, MiB, a));
+    CHECK(cudaMallocAsync((void **)&second, MiB, a));
+    CHECK(cudaFreeAsync(first, a));
+    CHECK(cudaFreeAsync(second, a));
+    CHECK(cudaMallocAsync((void **)&both, 2 * MiB, a)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(second, 1, 4, b)); /* access */
+#else
+    CHECK(launch_fill(both, 1, 4, a));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(both, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* cudaMalloc returns the address of freed memory for a smaller allocation. The new size is used.
+ *
+ * WRONG: the old pointer is used, with the old size.
+ * Kind: access outside the allocation */
+LITMUS(old_pointer_new_size)
+{
+    int *old, *newer;
+    CHECK(cudaMalloc((void **)&old, MiB));
+    CHECK(cudaFree(old));
+    CHECK(cudaMalloc((void **)&newer, MiB / 2)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(old, 1, MiB / sizeof(int), 0)); /* access */
+#else
+    CHECK(launch_fill(newer, 1, MiB / 2 / sizeof(int), 0));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(newer));
+}
+
+/* An allocation gets the address of a freed one. Stream b waits for it, and uses its pointer.
+ *
+ * WRONG: b does not wait, and uses the stale pointer: no edge from the second allocation to the
+ * write.
+ * Kind: use before allocation */
+LITMUS(stale_pointer, a, b)
+{
+    int *first, *second;
+    cudaEvent_t allocated;
+    CHECK(cudaEventCreate(&allocated));
+
+    CHECK(cudaMallocAsync((void **)&first, MiB, a));
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    CHECK(cudaFreeAsync(first, a));
+    CHECK(cudaMallocAsync((void **)&second, MiB, a)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(first, 1, count, b)); /* access */
+#else
+    CHECK(cudaEventRecord(allocated, a));
+    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    CHECK(launch_fill(second, 1, count, b));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(second, a));
+    CHECK(cudaStreamSynchronize(a));
+}
+
+/* The host waits for a's free, and stream b gets the memory. Stream a is done with it.
+ *
+ * WRONG: stream a writes through the stale pointer: no edge from b's allocation to that write.
+ * Kind: use before allocation
+ * Also: unordered writes */
+LITMUS(stale_in_old_stream, a, b)
+{
+    int *old, *newer;
+    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    CHECK(launch_fill(old, 1, 4, a));
+    CHECK(cudaFreeAsync(old, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMallocAsync((void **)&newer, MiB, b)); /* allocation */
+#ifdef WRONG
+    CHECK(launch_fill(old, 2, 4, a)); /* access */
+#endif
+    CHECK(launch_fill(newer, 3, 4, b));
+    CHECK(cudaFreeAsync(newer, b));
+    CHECK(cudaDeviceSynchronize());
+}

@@ -1,0 +1,171 @@
+/* Several threads of the host. */
+#include "litmus.h"
+
+/* A thread queues work, waits for it, and ends. Whoever joins the thread may use its allocation in
+ * any stream.
+ *
+ * WRONG: the thread does not wait, and joining it waits for no work: no edge from the allocation to
+ * b's write.
+ * Kind: use before allocation */
+static int *data;
+
+static void *producer(void *stream)
+{
+    CHECK(cudaMallocAsync((void **)&data, MiB, stream)); /* allocation */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(stream));
+#endif
+    return NULL;
+}
+
+LITMUS(threads_handing_over, a, b)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, producer, a);
+    pthread_join(thread, NULL);
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), b)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeAsync(data, b));
+    CHECK(cudaStreamSynchronize(b));
+}
+
+/* Two threads, each with its own stream and allocation. They share nothing but the pool. */
+static void *work(void *unused)
+{
+    (void)unused;
+    int *data;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    for (int i = 0; i < 20; i++) {
+        CHECK(cudaMallocAsync((void **)&data, MiB, stream));
+        CHECK(launch_fill(data, i, MiB / sizeof(int), stream));
+        CHECK(cudaFreeAsync(data, stream));
+    }
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaStreamDestroy(stream));
+    return NULL;
+}
+
+LITMUS(threads_own_streams)
+{
+    pthread_t thread[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+}
+
+/* A pool's allocation is made in one thread and freed in another, in the same stream.
+ *
+ * WRONG: the other thread frees it in another stream: no edge from the write to the free.
+ * Kind: free before the use ends */
+static int *data;
+static cudaStream_t a, b;
+
+static void *freer(void *unused)
+{
+    (void)unused;
+#ifdef WRONG
+    CHECK(cudaFreeAsync(data, b)); /* free */
+#else
+    CHECK(cudaFreeAsync(data, a));
+#endif
+    return NULL;
+}
+
+LITMUS(pool_of_other_thread)
+{
+    pthread_t thread;
+    cudaMemPool_t pool = pool_create();
+    CHECK(cudaStreamCreate(&a));
+    CHECK(cudaStreamCreate(&b));
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* access */
+    pthread_create(&thread, NULL, freer, NULL);
+    pthread_join(thread, NULL);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* The per-thread default stream writes, then the legacy stream, which waits for it.
+ *
+ * WRONG: a blocking stream writes next. It and the per-thread stream wait for the legacy stream
+ * only: no edge between the two writes.
+ * Kind: unordered writes */
+LITMUS(per_thread_stream, a)
+{
+    int *data;
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    CHECK(launch_fill(data, 1, count, cudaStreamPerThread)); /* previous access */
+#ifdef WRONG
+    CHECK(launch_add(data, 1, count, a)); /* access */
+#else
+    CHECK(launch_add(data, 1, count, cudaStreamLegacy));
+#endif
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* cudaStreamPerThread is another stream in each thread. The thread waits for its work before it
+ * ends.
+ *
+ * WRONG: the thread ends without waiting, and joining it waits for no work: no edge from its write
+ * to main's.
+ * Kind: unordered writes */
+static void *writer(void *data)
+{
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* previous access */
+#ifndef WRONG
+    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+#endif
+    return NULL;
+}
+
+LITMUS(per_thread_streams)
+{
+    int *data;
+    pthread_t thread;
+    CHECK(cudaMalloc((void **)&data, MiB));
+
+    pthread_create(&thread, NULL, writer, data);
+    pthread_join(thread, NULL);
+    CHECK(launch_add(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* access */
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+}
+
+/* A program that blocks all signals and has a handler of its own for SIGSEGV works as without. The
+ * host writes to a buffer before it opens the gate behind which the copy waits.
+ *
+ * WRONG: the copy is in another stream than the gate, and is watched like in any program: no edge
+ * from its read to the host's write.
+ * Kind: host write not ordered after a read */
+static void give_up(int number) { _Exit(number); }
+
+LITMUS(signals_blocked, a, held)
+{
+    char *buffer, *data;
+    volatile int *gate = gate_create();
+    sigset_t all;
+    CHECK(cudaMalloc((void **)&data, MiB));
+    CHECK(cudaMallocHost((void **)&buffer, MiB));
+    signal(SIGSEGV, give_up);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+
+    CHECK(launch_hold(gate, held));
+#ifdef WRONG
+    CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
+#else
+    CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, held));
+#endif
+    buffer[MiB / 2] = 1; /* access */
+    gate_open(gate);
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaStreamSynchronize(held));
+    CHECK(cudaFreeHost(buffer));
+    CHECK(cudaFree(data));
+    gate_destroy(gate);
+}
