@@ -189,9 +189,10 @@ struct hints {
     enum cudaSynchronizationPolicy policy;
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
-    unsigned nvlink;
 };
-static const struct hints no_hints = {.policy = cudaSyncPolicyAuto, .domains = {.remote = 1}};
+/* Measured (NVIDIA H200, November 2026): the policy of a new stream is -1, which has no name. */
+static const struct hints no_hints = {.policy = (enum cudaSynchronizationPolicy)-1,
+                                      .domains = {.remote = 1}};
 
 static const struct hints *hints_of(const struct stream *s)
 {
@@ -206,8 +207,8 @@ static void set_hints(struct stream *s, struct hints hints)
 }
 
 /* Documented: which attributes a stream has, and the defaults of the memory synchronization
- * domains. Assumed: the other defaults, the code of an attribute that it has not, and that a
- * priority is clamped as by cudaStreamCreateWithPriority. */
+ * domains. Measured (NVIDIA H200, November 2026): NVLink-centric scheduling is none of them.
+ * Assumed: the other defaults, and that a priority is clamped as by cudaStreamCreateWithPriority. */
 cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
                                       cudaLaunchAttributeID attribute,
                                       cudaLaunchAttributeValue *value)
@@ -225,9 +226,6 @@ cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
     case cudaLaunchAttributePriority: value->priority = s->priority; break;
     case cudaLaunchAttributeMemSyncDomainMap: value->memSyncDomainMap = h->domains; break;
     case cudaLaunchAttributeMemSyncDomain: value->memSyncDomain = h->domain; break;
-    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
-        value->nvlinkUtilCentricScheduling = h->nvlink;
-        break;
     default: return cudaErrorInvalidValue;
     }
     return cudaSuccess;
@@ -267,9 +265,6 @@ cudaError_t do_cudaStreamSetAttribute(struct call *call, cudaStream_t stream,
     case cudaLaunchAttributePriority: s->priority = clamped_priority(value->priority); break;
     case cudaLaunchAttributeMemSyncDomainMap: h.domains = value->memSyncDomainMap; break;
     case cudaLaunchAttributeMemSyncDomain: h.domain = value->memSyncDomain; break;
-    case cudaLaunchAttributeNvlinkUtilCentricScheduling:
-        h.nvlink = value->nvlinkUtilCentricScheduling;
-        break;
     default: return cudaErrorInvalidValue;
     }
     set_hints(s, h);

@@ -936,7 +936,7 @@ static int attributes(int argc, char **argv)
     cudaStreamCreate(&s);
     cudaStreamCreate(&t);
     if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
-        || v.syncPolicy != cudaSyncPolicyAuto)
+        || (int)v.syncPolicy != -1)
         return 2;
     v.syncPolicy = cudaSyncPolicyYield;
     if (cudaStreamSetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v))
@@ -955,6 +955,8 @@ static int attributes(int argc, char **argv)
     if (cudaStreamSetAttribute(s, cudaLaunchAttributeAccessPolicyWindow, &v)
             != cudaErrorInvalidValue
         || cudaStreamSetAttribute(s, cudaLaunchAttributeCooperative, &v) != cudaErrorInvalidValue
+        || cudaStreamGetAttribute(s, cudaLaunchAttributeNvlinkUtilCentricScheduling, &v)
+               != cudaErrorInvalidValue
         || cudaStreamGetAttribute(s, cudaLaunchAttributePriority, NULL) != cudaErrorInvalidValue)
         return 6;
     v.accessPolicyWindow.hitRatio = 0.5f;
@@ -971,7 +973,7 @@ static int attributes(int argc, char **argv)
     cudaStreamDestroy(t);
     cudaStreamCreate(&s);
     if (cudaStreamGetAttribute(s, cudaLaunchAttributeSynchronizationPolicy, &v)
-        || v.syncPolicy != cudaSyncPolicyAuto)
+        || (int)v.syncPolicy != -1)
         return 9;
     return cudaStreamDestroy(s);
 }
