@@ -114,14 +114,14 @@ static void all_of(const char *what, const void *address)
     print_handles(address);
 }
 
-static void of_cuda_malloc(void)
+CASE(of_cuda_malloc)
 {
     void *p;
     cudaMalloc(&p, 4 * MiB);
     all_of("cudaMalloc", p);
 }
 
-static void of_cuda_malloc_async(void)
+CASE(of_cuda_malloc_async)
 {
     void *p, *behind;
     cudaMallocAsync(&p, 4 * MiB, s);
@@ -135,34 +135,28 @@ static void of_cuda_malloc_async(void)
     print_all("freed, synchronized", p);
 }
 
-static void of_own_pool(void)
+CASE(of_own_pool)
 {
     all_of("a pool without a handle type", of_pool(PINNED, DEVICE, cudaMemHandleTypeNone));
 }
 
-static void of_shared_pool(void)
+CASE(of_shared_pool)
 {
     all_of("a pool for descriptors", of_pool(PINNED, DEVICE, cudaMemHandleTypePosixFileDescriptor));
 }
 
-static void of_host_pool(void)
-{
-    all_of("a pool of the host", of_pool(PINNED, HOST, cudaMemHandleTypeNone));
-}
+CASE(of_host_pool) { all_of("a pool of the host", of_pool(PINNED, HOST, cudaMemHandleTypeNone)); }
 
-static void of_managed_pool(void)
-{
-    all_of("a managed pool", of_pool(MANAGED, DEVICE, cudaMemHandleTypeNone));
-}
+CASE(of_managed_pool) { all_of("a managed pool", of_pool(MANAGED, DEVICE, cudaMemHandleTypeNone)); }
 
-static void of_managed_memory(void)
+CASE(of_managed_memory)
 {
     void *p;
     cudaMallocManaged(&p, 4 * MiB, cudaMemAttachGlobal);
     all_of("cudaMallocManaged", p);
 }
 
-static void of_pinned_memory(void)
+CASE(of_pinned_memory)
 {
     void *p;
     cudaMallocHost(&p, 4 * MiB);
@@ -170,7 +164,7 @@ static void of_pinned_memory(void)
 }
 
 /* Is a pool's handle the same in both APIs? */
-static void handles_of_pools(void)
+CASE(handles_of_pools)
 {
     CUmemoryPool owner = NULL;
     void *p = of_pool(PINNED, DEVICE, cudaMemHandleTypeNone);
@@ -180,13 +174,4 @@ static void handles_of_pools(void)
            (void *)owner == (void *)pool);
 }
 
-static const struct probe_case cases[] = {
-    CASE(of_cuda_malloc),    CASE(of_cuda_malloc_async), CASE(of_own_pool),
-    CASE(of_shared_pool),    CASE(of_host_pool),         CASE(of_managed_pool),
-    CASE(of_managed_memory), CASE(of_pinned_memory),     CASE(handles_of_pools),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

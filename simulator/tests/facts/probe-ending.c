@@ -70,42 +70,34 @@ __attribute__((destructor)) static void in_destructor(void)
 
 /* ---- when ---- */
 
-static void before_first_call(void)
+CASE(before_first_call)
 {
     atexit(all);
     make();
 }
 
-static void after_first_call(void)
+CASE(after_first_call)
 {
     make();
     atexit(all);
 }
 
-static void destructor(void)
+CASE(destructor)
 {
     make();
     is_destructor_asked = 1;
 }
 
-static void no_call_before(void) { atexit(others); }
-
-static const struct probe_case cases[] = {
-    CASE(before_first_call),
-    CASE(after_first_call),
-    CASE(destructor),
-    CASE(no_call_before),
-};
+CASE(no_call_before) { atexit(others); }
 
 int main(int argc, char **argv)
 {
-    size_t count = sizeof cases / sizeof *cases;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < count; i++) {
+    for (const struct probe_case *one = probe_cases; one; one = one->next) {
         if (argc < 2)
-            run_case_apart(argv[0], cases[i].name);
-        else if (!strcmp(argv[1], cases[i].name))
-            cases[i].body();
+            run_case_apart(argv[0], one->name);
+        else if (!strcmp(argv[1], one->name))
+            one->body();
     }
     return 0;
 }

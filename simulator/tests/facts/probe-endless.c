@@ -32,12 +32,12 @@ static void as_many_as_there_are(int granted)
     ROWS(ordinary, p, 2048);
     end();
 }
-static void fit(void) { as_many_as_there_are(0); }
-static void fit_granted(void) { as_many_as_there_are(1); }
+CASE(fit) { as_many_as_there_are(0); }
+CASE(fit_granted) { as_many_as_there_are(1); }
 
 /* The device's memory has 1 MiB, too. */
 #define ENDLESS(name, granted, to, from, height) \
-    static void name(void)                       \
+    CASE(name)                                   \
     {                                            \
         prepare(granted);                        \
         ROWS(to, from, height);                  \
@@ -55,23 +55,4 @@ ENDLESS(round_the_end, 0, ordinary, p, SIZE_MAX)
 ENDLESS(round_the_end_granted, 1, ordinary, p, SIZE_MAX)
 ENDLESS(ordinary_memory, 0, ordinary, ordinary, (size_t)1 << 32)
 
-static const struct probe_case cases[] = {
-    CASE(fit),
-    CASE(fit_granted),
-    CASE(one_more_down),
-    CASE(one_more_up),
-    CASE(one_more_down_granted),
-    CASE(many_from_pool),
-    CASE(many_to_pool),
-    CASE(many_from_pool_granted),
-    CASE(many_to_pool_granted),
-    CASE(many_to_device),
-    CASE(round_the_end),
-    CASE(round_the_end_granted),
-    CASE(ordinary_memory),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

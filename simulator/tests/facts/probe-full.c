@@ -92,7 +92,7 @@ static void from_cuda_malloc(void)
 
 /* ---- live ---- */
 
-static void live(void)
+CASE(live)
 {
     fill();
     from_other_pool();
@@ -102,7 +102,7 @@ static void live(void)
 
 /* ---- kept: freed, synchronized, and below the threshold ---- */
 
-static void kept_other_pool(void)
+CASE(kept_other_pool)
 {
     fill();
     free_all();
@@ -111,7 +111,7 @@ static void kept_other_pool(void)
     from_other_pool();
 }
 
-static void kept_cuda_malloc(void)
+CASE(kept_cuda_malloc)
 {
     fill();
     free_all();
@@ -119,7 +119,7 @@ static void kept_cuda_malloc(void)
     from_cuda_malloc();
 }
 
-static void kept_default_pool(void)
+CASE(kept_default_pool)
 {
     fill();
     free_all();
@@ -128,7 +128,7 @@ static void kept_default_pool(void)
     print_reserved("after it");
 }
 
-static void kept_managed(void)
+CASE(kept_managed)
 {
     fill();
     free_all();
@@ -154,7 +154,7 @@ static cudaGraphExec_t graph_of(size_t bytes)
     return executable;
 }
 
-static void kept_graph(void)
+CASE(kept_graph)
 {
     fill();
     free_all();
@@ -167,7 +167,7 @@ static void kept_graph(void)
 
 /* ---- freed, and nothing has waited for it ---- */
 
-static void finished_other_pool(void)
+CASE(finished_other_pool)
 {
     fill();
     free_all();
@@ -175,7 +175,7 @@ static void finished_other_pool(void)
     from_other_pool();
 }
 
-static void finished_cuda_malloc(void)
+CASE(finished_cuda_malloc)
 {
     fill();
     free_all();
@@ -204,11 +204,11 @@ static void finished_cuda_malloc(void)
         RECORD(cudaDeviceSynchronize());                                                \
     } while (0)
 
-static void pending_other_pool(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t)); }
-static void pending_cuda_malloc(void) { PENDING(cudaMalloc(&p, 8 * GiB)); }
-static void pending_same_stream(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, s)); }
-static void pending_same_pool(void) { PENDING(cudaMallocFromPoolAsync(&p, GiB, a, t)); }
-static void pending_same_pool_larger(void) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, t)); }
+CASE(pending_other_pool) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t)); }
+CASE(pending_cuda_malloc) { PENDING(cudaMalloc(&p, 8 * GiB)); }
+CASE(pending_same_stream) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, s)); }
+CASE(pending_same_pool) { PENDING(cudaMallocFromPoolAsync(&p, GiB, a, t)); }
+CASE(pending_same_pool_larger) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a, t)); }
 
 static cudaError_t allocate_without_internal(size_t bytes)
 {
@@ -217,11 +217,11 @@ static cudaError_t allocate_without_internal(size_t bytes)
     return cudaMallocFromPoolAsync(&p, bytes, a, t);
 }
 
-static void pending_without_internal(void) { PENDING(allocate_without_internal(8 * GiB)); }
+CASE(pending_without_internal) { PENDING(allocate_without_internal(8 * GiB)); }
 
 /* ---- memory that graphs keep ---- */
 
-static void graph_kept_cuda_malloc(void)
+CASE(graph_kept_cuda_malloc)
 {
     a = new_pool();
     other = new_pool();
@@ -235,7 +235,7 @@ static void graph_kept_cuda_malloc(void)
 
 /* ---- nothing but cudaMalloc's: what does a pool return that cannot grow? ---- */
 
-static void full_of_cuda_malloc(void)
+CASE(full_of_cuda_malloc)
 {
     void *q;
     other = new_pool();
@@ -246,26 +246,4 @@ static void full_of_cuda_malloc(void)
     RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
 }
 
-static const struct probe_case cases[] = {
-    CASE(live),
-    CASE(kept_other_pool),
-    CASE(kept_cuda_malloc),
-    CASE(kept_default_pool),
-    CASE(kept_managed),
-    CASE(kept_graph),
-    CASE(finished_other_pool),
-    CASE(finished_cuda_malloc),
-    CASE(pending_other_pool),
-    CASE(pending_cuda_malloc),
-    CASE(pending_same_stream),
-    CASE(pending_same_pool),
-    CASE(pending_same_pool_larger),
-    CASE(pending_without_internal),
-    CASE(graph_kept_cuda_malloc),
-    CASE(full_of_cuda_malloc),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

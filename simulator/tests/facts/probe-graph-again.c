@@ -29,26 +29,26 @@ static void second_launch(cudaStream_t stream)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void not_freed(void)
+CASE(not_freed)
 {
     first_launch(0);
     second_launch(s);
 }
 
-static void not_freed_auto_free(void)
+CASE(not_freed_auto_free)
 {
     first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
     second_launch(s);
 }
 
-static void not_freed_auto_free_other_stream(void)
+CASE(not_freed_auto_free_other_stream)
 {
     first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
     hold(s);
     second_launch(t);
 }
 
-static void freed_in_t_synchronized(void)
+CASE(freed_in_t_synchronized)
 {
     first_launch(0);
     RECORD(cudaFreeAsync(a, t));
@@ -56,7 +56,7 @@ static void freed_in_t_synchronized(void)
     second_launch(s);
 }
 
-static void freed_in_t_finished(void)
+CASE(freed_in_t_finished)
 {
     first_launch(0);
     RECORD(cudaFreeAsync(a, t));
@@ -64,7 +64,7 @@ static void freed_in_t_finished(void)
     second_launch(s);
 }
 
-static void freed_in_t_pending(void)
+CASE(freed_in_t_pending)
 {
     first_launch(0);
     hold(t);
@@ -72,7 +72,7 @@ static void freed_in_t_pending(void)
     second_launch(s);
 }
 
-static void freed_in_t_pending_launched_in_t(void)
+CASE(freed_in_t_pending_launched_in_t)
 {
     first_launch(0);
     hold(t);
@@ -80,7 +80,7 @@ static void freed_in_t_pending_launched_in_t(void)
     second_launch(t);
 }
 
-static void freed_in_t_pending_event(void)
+CASE(freed_in_t_pending_event)
 {
     first_launch(0);
     hold(t);
@@ -90,7 +90,7 @@ static void freed_in_t_pending_event(void)
     second_launch(s);
 }
 
-static void freed_in_s_pending(void)
+CASE(freed_in_s_pending)
 {
     first_launch(0);
     hold(s);
@@ -98,7 +98,7 @@ static void freed_in_s_pending(void)
     second_launch(s);
 }
 
-static void freed_in_s_pending_launched_in_t(void)
+CASE(freed_in_s_pending_launched_in_t)
 {
     first_launch(0);
     hold(s);
@@ -106,7 +106,7 @@ static void freed_in_s_pending_launched_in_t(void)
     second_launch(t);
 }
 
-static void freed_by_cuda_free(void)
+CASE(freed_by_cuda_free)
 {
     first_launch(0);
     RECORD(cudaFree(a));
@@ -114,7 +114,7 @@ static void freed_by_cuda_free(void)
 }
 
 /* And when the first launch itself is pending? */
-static void launched_pending(void)
+CASE(launched_pending)
 {
     x = small_graph(64 * MiB, 0, 0, &a, &g);
     hold(s);
@@ -150,7 +150,7 @@ static void nodes_on(void *memory)
 }
 
 /* Do memset and copy nodes work on memory of cudaMallocAsync? */
-static void nodes_on_default_pool(void)
+CASE(nodes_on_default_pool)
 {
     cudaMallocAsync(&a, MiB, s);
     nodes_on(a);
@@ -158,17 +158,17 @@ static void nodes_on_default_pool(void)
     RECORD(cudaStreamSynchronize(t));
 }
 
-static void nodes_on_own_pool(void)
+CASE(nodes_on_own_pool)
 {
     cudaMemPool_t pool = make_pool(PINNED, DEVICE, 0);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     nodes_on(a);
 }
 
-static void nodes_on_cuda_malloc(void) { nodes_on(m); }
+CASE(nodes_on_cuda_malloc) { nodes_on(m); }
 
 /* Is a node made for memory whose allocation is pending? */
-static void nodes_on_pending(void)
+CASE(nodes_on_pending)
 {
     hold(s);
     cudaMallocAsync(&a, MiB, s);
@@ -180,7 +180,7 @@ static void nodes_on_pending(void)
 }
 
 /* And for memory that was freed: before it is made, before the instantiation, before the launch? */
-static void nodes_on_freed(void)
+CASE(nodes_on_freed)
 {
     cudaMallocAsync(&a, MiB, s);
     cudaFreeAsync(a, s);
@@ -188,7 +188,7 @@ static void nodes_on_freed(void)
     g = setting_graph(a);
 }
 
-static void nodes_freed_before_instantiation(void)
+CASE(nodes_freed_before_instantiation)
 {
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
@@ -198,7 +198,7 @@ static void nodes_freed_before_instantiation(void)
     RECORD(cudaGraphInstantiate(&x, g, 0));
 }
 
-static void nodes_freed_before_launch(void)
+CASE(nodes_freed_before_launch)
 {
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
@@ -212,7 +212,7 @@ static void nodes_freed_before_launch(void)
 
 /* ---- cudaIpcGetMemHandle ---- */
 
-static void memory_handles(void)
+CASE(memory_handles)
 {
     cudaIpcMemHandle_t handle;
     cudaMemPool_t pool = NULL;
@@ -258,7 +258,7 @@ static void launch_conditional(void)
 }
 
 /* With a memset of cudaMalloc's memory in the body? */
-static void conditional_memset(void)
+CASE(conditional_memset)
 {
     cudaGraphNode_t node;
     cudaGraph_t body = body_of_if();
@@ -273,7 +273,7 @@ static void conditional_memset(void)
 }
 
 /* And of a pool's? */
-static void conditional_memset_of_pool(void)
+CASE(conditional_memset_of_pool)
 {
     cudaGraphNode_t node;
     cudaGraph_t body = body_of_if();
@@ -311,11 +311,11 @@ static void conditional_allocation(int with_free)
     launch_conditional();
 }
 
-static void conditional_allocation_and_free(void) { conditional_allocation(1); }
-static void conditional_allocation_alone(void) { conditional_allocation(0); }
+CASE(conditional_allocation_and_free) { conditional_allocation(1); }
+CASE(conditional_allocation_alone) { conditional_allocation(0); }
 
 /* With a free of memory that a node before it allocates? */
-static void conditional_free(void)
+CASE(conditional_free)
 {
     cudaGraphNode_t allocation, end;
     cudaGraph_t body = body_of_if();
@@ -328,7 +328,7 @@ static void conditional_free(void)
 }
 
 /* Beside memory nodes in the graph itself? */
-static void conditional_beside_allocation(void)
+CASE(conditional_beside_allocation)
 {
     cudaGraphNode_t allocation, end, node;
     cudaGraph_t body = body_of_if();
@@ -343,7 +343,7 @@ static void conditional_beside_allocation(void)
 }
 
 /* With a capture of cudaMallocAsync into the body? */
-static void conditional_capture(void)
+CASE(conditional_capture)
 {
     cudaGraph_t body = body_of_if(), captured = NULL;
     if (!body)
@@ -359,7 +359,7 @@ static void conditional_capture(void)
 /* ---- the flag "external" ---- */
 
 /* What do records and waits with the flag return outside a capture, and do they order? */
-static void external_outside(void)
+CASE(external_outside)
 {
     RECORD(cudaStreamWaitEvent(t, ev, cudaEventWaitExternal));
     RECORD(cudaEventRecordWithFlags(ev, s, cudaEventRecordDefault));
@@ -383,7 +383,7 @@ static void external_outside(void)
 }
 
 /* Inside a capture: which nodes, and is a wait one for what was recorded outside? */
-static void external_inside(void)
+CASE(external_inside)
 {
     cudaGraphNode_t nodes[8];
     size_t count = 8;
@@ -409,39 +409,4 @@ static void external_inside(void)
     RECORD(cudaEventQuery(ev));
 }
 
-static const struct probe_case cases[] = {
-    CASE(not_freed),
-    CASE(not_freed_auto_free),
-    CASE(not_freed_auto_free_other_stream),
-    CASE(freed_in_t_synchronized),
-    CASE(freed_in_t_finished),
-    CASE(freed_in_t_pending),
-    CASE(freed_in_t_pending_launched_in_t),
-    CASE(freed_in_t_pending_event),
-    CASE(freed_in_s_pending),
-    CASE(freed_in_s_pending_launched_in_t),
-    CASE(freed_by_cuda_free),
-    CASE(launched_pending),
-    CASE(nodes_on_default_pool),
-    CASE(nodes_on_own_pool),
-    CASE(nodes_on_cuda_malloc),
-    CASE(nodes_on_pending),
-    CASE(nodes_on_freed),
-    CASE(nodes_freed_before_instantiation),
-    CASE(nodes_freed_before_launch),
-    CASE(memory_handles),
-    CASE(conditional_memset),
-    CASE(conditional_memset_of_pool),
-    CASE(conditional_allocation_and_free),
-    CASE(conditional_allocation_alone),
-    CASE(conditional_free),
-    CASE(conditional_beside_allocation),
-    CASE(conditional_capture),
-    CASE(external_outside),
-    CASE(external_inside),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -40,7 +40,7 @@ static void add_all(void)
     NOTE("an address %d", unused != NULL);
 }
 
-static void to_allocation(void)
+CASE(to_allocation)
 {
     allocating(0);
     RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
@@ -50,7 +50,7 @@ static void to_allocation(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void to_allocation_an_edge(void)
+CASE(to_allocation_an_edge)
 {
     cudaGraphNode_t other = NULL;
     g = new_graph();
@@ -60,13 +60,13 @@ static void to_allocation_an_edge(void)
     RECORD(cudaGraphAddDependencies(g, &allocated, &other, NULL, 1));
 }
 
-static void to_allocation_and_free(void)
+CASE(to_allocation_and_free)
 {
     allocating(1);
     add_all();
 }
 
-static void to_allocation_launched(void)
+CASE(to_allocation_launched)
 {
     allocating(0);
     RECORD(cudaGraphLaunch(x, s));
@@ -75,7 +75,7 @@ static void to_allocation_launched(void)
     add_all();
 }
 
-static void to_allocation_exec_destroyed(void)
+CASE(to_allocation_exec_destroyed)
 {
     allocating(0);
     RECORD(cudaGraphExecDestroy(x));
@@ -86,7 +86,7 @@ static void to_allocation_exec_destroyed(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void to_plain(void)
+CASE(to_plain)
 {
     struct cudaMemsetParams params = memset_params(m, 1, 4);
     g = new_graph();
@@ -97,7 +97,7 @@ static void to_plain(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void captured_to_allocation(void)
+CASE(captured_to_allocation)
 {
     allocating(0);
     RECORD(cudaStreamBeginCaptureToGraph(s, g, &set, NULL, 1, RELAXED));
@@ -106,13 +106,4 @@ static void captured_to_allocation(void)
     RECORD(cudaStreamEndCapture(s, &g));
 }
 
-static const struct probe_case cases[] = {
-    CASE(to_allocation),          CASE(to_allocation_an_edge),        CASE(to_allocation_and_free),
-    CASE(to_allocation_launched), CASE(to_allocation_exec_destroyed), CASE(to_plain),
-    CASE(captured_to_allocation),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

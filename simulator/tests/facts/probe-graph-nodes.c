@@ -112,7 +112,7 @@ static void beyond_a_segment(void)
            distance(d, a));
 }
 
-static void fits(void)
+CASE(fits)
 {
     neighbours_freed();
     large_before_small();
@@ -135,7 +135,7 @@ static void launch_three_times(cudaGraphExec_t x, const char *what)
 }
 
 /* What becomes of a free that nothing orders after its allocation? */
-static void unordered_free(void)
+CASE(unordered_free)
 {
     cudaGraph_t g = new_graph();
     cudaGraphExec_t x = NULL;
@@ -150,7 +150,7 @@ static void unordered_free(void)
 }
 
 /* What becomes of a free that is ordered before its allocation? */
-static void free_first(void)
+CASE(free_first)
 {
     cudaGraph_t g = new_graph();
     cudaGraphExec_t x = NULL;
@@ -269,7 +269,7 @@ static void captured_copy_of_graph_memory(void)
     end_capture(s);
 }
 
-static void range_codes(void)
+CASE(range_codes)
 {
     cudaGraph_t g = new_graph();
     cudaGraphNode_t n;
@@ -313,11 +313,11 @@ static void run_memset_of_pool(size_t bytes)
     run_memset(pool, bytes);
 }
 
-static void range_in_step(void) { run_memset(NULL, 2 * MiB); }
-static void range_past_step(void) { run_memset(NULL, 64 * MiB); }
-static void range_of_malloc(void) { run_memset(m, 64 * MiB); }
-static void range_of_pool(void) { run_memset_of_pool(64 * MiB); }
-static void range_of_pool_in_step(void) { run_memset_of_pool(2 * MiB); }
+CASE(range_in_step) { run_memset(NULL, 2 * MiB); }
+CASE(range_past_step) { run_memset(NULL, 64 * MiB); }
+CASE(range_of_malloc) { run_memset(m, 64 * MiB); }
+CASE(range_of_pool) { run_memset_of_pool(64 * MiB); }
+CASE(range_of_pool_in_step) { run_memset_of_pool(2 * MiB); }
 
 /* ---- trims: when does a graph's memory go back? ---- */
 
@@ -466,7 +466,7 @@ static void reuse_in_another_stream(void)
     trim_and_print("trimmed");
 }
 
-static void trims(void)
+CASE(trims)
 {
     void *a;
     cudaGraphExec_t x = freeing_graph(64 * MiB), y;
@@ -532,7 +532,7 @@ static void print_wait(const char *call, int waited, cudaError_t result)
 
 /* Does an upload, or a launch in another stream, wait for what is pending, and which memory does it
  * take? */
-static void uploads(void)
+CASE(uploads)
 {
     cudaGraphExec_t x = freeing_graph(64 * MiB), y = freeing_graph(64 * MiB);
     for (enum pending pending = ONLY_A_HOLD; pending < PENDING_KINDS; pending++) {
@@ -554,7 +554,7 @@ static cudaGraphExec_t graph_without_memory(void)
 }
 
 /* Does an upload wait when the graph has no memory nodes? */
-static void uploads_without_memory(void)
+CASE(uploads_without_memory)
 {
     cudaGraphExec_t x = graph_without_memory(), y = graph_without_memory();
     for (enum pending pending = ONLY_A_HOLD; pending < PENDING_KINDS; pending++) {
@@ -578,7 +578,7 @@ static void take_all_memory(void)
 }
 
 /* What does a launch return for which the device has no memory, while an earlier one is pending? */
-static void launch_without_memory(void)
+CASE(launch_without_memory)
 {
     cudaGraphExec_t x = freeing_graph(64 * MiB), y = freeing_graph(64 * MiB);
     hold(s);
@@ -601,7 +601,7 @@ static void launch_without_memory(void)
 /* ---- managed memory ---- */
 
 /* Which memory does a node get that is to be of managed memory? */
-static void managed(void)
+CASE(managed)
 {
     cudaGraph_t g = new_graph();
     cudaGraphExec_t x = NULL;
@@ -691,7 +691,7 @@ static void nodes_without_memory(void)
     RECORD(cudaGraphRemoveDependencies(g, NULL, NULL, NULL, 0));
 }
 
-static void destroyed_nodes(void)
+CASE(destroyed_nodes)
 {
     nodes_of_memory();
     nodes_without_memory();
@@ -778,7 +778,7 @@ static void update_without_memory(cudaGraphExec_t x, cudaGraph_t same)
     UPDATE(x, other);
 }
 
-static void updates(void)
+CASE(updates)
 {
     void *a, *c;
     cudaGraphNode_t n[3], k[3] = {NULL};
@@ -856,7 +856,7 @@ static void launch_parent(cudaGraph_t parent, cudaGraphNode_t c)
     trim_and_print("destroyed, trimmed");
 }
 
-static void children(void)
+CASE(children)
 {
     void *a;
     cudaGraphNode_t n[3], c, e;
@@ -870,7 +870,7 @@ static void children(void)
 /* ---- captures ---- */
 
 /* Can a graph be launched into a stream that is captured, or beside it? */
-static void launch_captured(void)
+CASE(launch_captured)
 {
     cudaGraph_t g, plain;
     cudaGraphExec_t x = small_graph(MiB, 1, 0, NULL, &g), y = NULL;
@@ -1011,7 +1011,7 @@ static void event_of_earlier_capture(void)
     end_capture(t);
 }
 
-static void capture_calls(void)
+CASE(capture_calls)
 {
     cudaGraph_t g = new_graph();
     cudaMemPool_t def, p = NULL;
@@ -1081,7 +1081,7 @@ static void origin_destroyed(void)
     end_capture(s);
 }
 
-static void capture_fork_destroyed(void)
+CASE(capture_fork_destroyed)
 {
     fork_destroyed_after_join();
     fork_destroyed_unjoined();
@@ -1089,7 +1089,7 @@ static void capture_fork_destroyed(void)
 }
 
 /* May the event be destroyed with which a fork began? */
-static void capture_event_destroyed(void)
+CASE(capture_event_destroyed)
 {
     begin_capture(s, GLOBAL);
     cudaMemsetAsync(m, 0, 4, s);
@@ -1102,31 +1102,4 @@ static void capture_event_destroyed(void)
     end_capture(s);
 }
 
-static const struct probe_case cases[] = {
-    CASE(fits),
-    CASE(unordered_free),
-    CASE(free_first),
-    CASE(range_codes),
-    CASE(range_in_step),
-    CASE(range_past_step),
-    CASE(range_of_malloc),
-    CASE(range_of_pool),
-    CASE(range_of_pool_in_step),
-    CASE(trims),
-    CASE(uploads),
-    CASE(uploads_without_memory),
-    CASE(launch_without_memory),
-    CASE(managed),
-    CASE(destroyed_nodes),
-    CASE(updates),
-    CASE(children),
-    CASE(launch_captured),
-    CASE(capture_calls),
-    CASE(capture_fork_destroyed),
-    CASE(capture_event_destroyed),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

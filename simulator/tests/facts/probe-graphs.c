@@ -75,7 +75,7 @@ static void memory_attributes(void)
     RECORD(cudaDeviceGraphMemTrim(-1));
 }
 
-static void graph_sizes(void)
+CASE(graph_sizes)
 {
     static const size_t sizes[] = {1,           65536,    MiB,      2 * MiB,
                                    2 * MiB + 1, 32 * MiB, 33 * MiB, 64 * MiB};
@@ -125,7 +125,7 @@ static void addresses_after_a_free(void)
            got.dptr == q);
 }
 
-static void graph_addresses(void)
+CASE(graph_addresses)
 {
     static const size_t sizes[] = {1, 4096, MiB, 2 * MiB, 33 * MiB};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -198,7 +198,7 @@ static void launched_again(cudaGraphExec_t y, void *a)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void graph_sharing(void)
+CASE(graph_sharing)
 {
     cudaGraphExec_t x[3], y;
     cudaStream_t u[3];
@@ -339,7 +339,7 @@ static void dependency_codes(void)
     RECORD(cudaGraphAddEmptyNode(NULL, g, NULL, 0));
 }
 
-static void graph_codes(void)
+CASE(graph_codes)
 {
     void *a, *pool = NULL;
     cudaGraph_t g, second;
@@ -401,7 +401,7 @@ static void owner_destroyed(cudaGraphExec_t x, cudaGraph_t g, void *a)
     print_graph_figures("all of the owner destroyed and freed");
 }
 
-static void graph_freed_elsewhere(void)
+CASE(graph_freed_elsewhere)
 {
     cudaGraph_t g;
     void *a;
@@ -412,7 +412,7 @@ static void graph_freed_elsewhere(void)
 }
 
 /* How much memory does a graph hold that frees on its next launch? */
-static void graph_auto_free(void)
+CASE(graph_auto_free)
 {
     void *a;
     cudaGraph_t g;
@@ -433,7 +433,7 @@ static void graph_auto_free(void)
 }
 
 /* Can a kernel use a graph's memory that was freed, and that was trimmed? */
-static void graph_kernel_after_trim(void)
+CASE(graph_kernel_after_trim)
 {
     void *a;
     cudaGraphExec_t x = small_graph(64 * MiB, 1, 0, &a, NULL);
@@ -447,7 +447,7 @@ static void graph_kernel_after_trim(void)
 }
 
 /* Can a kernel use it before the first launch? */
-static void graph_kernel_before_launch(void)
+CASE(graph_kernel_before_launch)
 {
     void *a;
     small_graph(64 * MiB, 1, 0, &a, NULL);
@@ -460,7 +460,7 @@ static void graph_kernel_before_launch(void)
 static const enum cudaStreamCaptureMode modes[] = {GLOBAL, LOCAL, RELAXED};
 
 /* Which streams can be captured, and may a capture begin or end twice? */
-static void capture_ends(void)
+CASE(capture_ends)
 {
     cudaGraph_t g;
     RECORD(cudaStreamBeginCapture(0, RELAXED));
@@ -516,7 +516,7 @@ static void streams_meanwhile(enum cudaStreamCaptureMode mode)
     end_capture(s);
 }
 
-static void capture_waiting(void)
+CASE(capture_waiting)
 {
     for (int i = 0; i < 3; i++) {
         printf("mode %d\n", (int)modes[i]);
@@ -575,7 +575,7 @@ static void other_calls(enum cudaStreamCaptureMode mode)
     CAPTURE(s, mode, cudaMemsetAsync(m, 0, 4, t));
 }
 
-static void capture_unsafe(void)
+CASE(capture_unsafe)
 {
     cudaMemPool_t def;
     cudaDeviceGetDefaultMemPool(&def, 0);
@@ -637,7 +637,7 @@ static void exchanged_mode(void)
     RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
-static void capture_threads(void)
+CASE(capture_threads)
 {
     for (int i = 0; i < 3; i++) {
         printf("mode %d\n", (int)modes[i]);
@@ -684,7 +684,7 @@ static void legacy_waits_for_capture(cudaStream_t captured)
     end_capture(captured);
 }
 
-static void capture_legacy(void)
+CASE(capture_legacy)
 {
     legacy_status();
     legacy_calls();
@@ -762,7 +762,7 @@ static void fork_captured(void)
     end_capture(s);
 }
 
-static void capture_forks(void)
+CASE(capture_forks)
 {
     fork_not_joined();
     fork_with_work(0, 0, "fork with work, not joined");
@@ -843,7 +843,7 @@ static void event_recorded_anew(void)
     end_capture(s);
 }
 
-static void capture_borders(void)
+CASE(capture_borders)
 {
     events_across();
     two_captures();
@@ -913,7 +913,7 @@ static void captured_allocation_in_another(void)
     end_capture(t);
 }
 
-static void capture_memory(void)
+CASE(capture_memory)
 {
     void *pool = NULL, *mg;
     cudaMemPool_t hp = make_pool(PINNED, HOST, 0);
@@ -950,7 +950,7 @@ static void capture_info(void)
 }
 
 /* May a stream be destroyed while it is captured? */
-static void capture_destroyed(void)
+CASE(capture_destroyed)
 {
     cudaStream_t u;
     capture_info();
@@ -961,27 +961,4 @@ static void capture_destroyed(void)
     end_capture(u);
 }
 
-static const struct probe_case cases[] = {
-    CASE(graph_sizes),
-    CASE(graph_addresses),
-    CASE(graph_sharing),
-    CASE(graph_codes),
-    CASE(graph_freed_elsewhere),
-    CASE(graph_auto_free),
-    CASE(graph_kernel_after_trim),
-    CASE(graph_kernel_before_launch),
-    CASE(capture_ends),
-    CASE(capture_waiting),
-    CASE(capture_unsafe),
-    CASE(capture_threads),
-    CASE(capture_legacy),
-    CASE(capture_forks),
-    CASE(capture_borders),
-    CASE(capture_memory),
-    CASE(capture_destroyed),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -22,22 +22,12 @@ static void writes(volatile int *at)
     NOTE("it wrote %d", 1);
 }
 
-static void read_of_malloc(void) { reads(m); }
+CASE(read_of_malloc) { reads(m); }
 
-static void write_of_malloc(void) { writes(m); }
+CASE(write_of_malloc) { writes(m); }
 
-static void read_of_pool(void) { reads(of_pool()); }
+CASE(read_of_pool) { reads(of_pool()); }
 
-static void write_of_pool(void) { writes(of_pool()); }
+CASE(write_of_pool) { writes(of_pool()); }
 
-static const struct probe_case cases[] = {
-    CASE(read_of_malloc),
-    CASE(write_of_malloc),
-    CASE(read_of_pool),
-    CASE(write_of_pool),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

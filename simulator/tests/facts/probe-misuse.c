@@ -26,9 +26,9 @@ static void add_callback(enum cudaStreamCaptureMode mode, int other)
     RECORD(cudaStreamSynchronize(t));
 }
 
-static void callback_relaxed(void) { add_callback(cudaStreamCaptureModeRelaxed, 0); }
-static void callback_global(void) { add_callback(cudaStreamCaptureModeGlobal, 0); }
-static void callback_beside(void) { add_callback(cudaStreamCaptureModeGlobal, 1); }
+CASE(callback_relaxed) { add_callback(cudaStreamCaptureModeRelaxed, 0); }
+CASE(callback_global) { add_callback(cudaStreamCaptureModeGlobal, 0); }
+CASE(callback_beside) { add_callback(cudaStreamCaptureModeGlobal, 1); }
 
 /* ---- host memory ---- */
 
@@ -75,7 +75,7 @@ static void unregister(char *p)
     RECORD(cudaHostRegister(p, 4096, 99));
 }
 
-static void registered(void)
+CASE(registered)
 {
     char *p = map_pages(16 * MiB);
     register_nothing(p);
@@ -84,33 +84,27 @@ static void registered(void)
 }
 
 /* Does a copy notice that the host has no memory at its source? */
-static void copy_from_nothing(void)
-{
-    RECORD(cudaMemcpy(m, (void *)4096, 64, cudaMemcpyHostToDevice));
-}
+CASE(copy_from_nothing) { RECORD(cudaMemcpy(m, (void *)4096, 64, cudaMemcpyHostToDevice)); }
 
 /* Does it notice that the host has none at its destination? */
-static void copy_to_nothing(void)
-{
-    RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceToHost));
-}
+CASE(copy_to_nothing) { RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceToHost)); }
 
 /* Does a copy in a stream notice that the host has no memory at its source? */
-static void copy_async_from_nothing(void)
+CASE(copy_async_from_nothing)
 {
     RECORD(cudaMemcpyAsync(m, (void *)4096, 64, cudaMemcpyHostToDevice, s));
     RECORD(cudaStreamSynchronize(s));
 }
 
 /* Does it notice that the host has none at its destination? */
-static void copy_async_to_nothing(void)
+CASE(copy_async_to_nothing)
 {
     RECORD(cudaMemcpyAsync((void *)4096, m, 64, cudaMemcpyDeviceToHost, s));
     RECORD(cudaStreamSynchronize(s));
 }
 
 /* Does a graph's launch notice that the host's memory is gone which was there at the capture? */
-static void graph_with_gone_memory(void)
+CASE(graph_with_gone_memory)
 {
     char *h = map_pages(MiB);
     cudaGraph_t g;
@@ -126,7 +120,7 @@ static void graph_with_gone_memory(void)
 }
 
 /* Are sizes refused that no memory has, or that reach round the end of the addresses? */
-static void large(void)
+CASE(large)
 {
     void *p = NULL;
     RECORD(cudaMallocHost(&p, SIZE_MAX));
@@ -171,9 +165,9 @@ static void pool_gone(enum work work)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void pool_gone_memset(void) { pool_gone(A_MEMSET); }
-static void pool_gone_kernel(void) { pool_gone(A_KERNEL); }
-static void pool_gone_copy(void) { pool_gone(A_COPY); }
+CASE(pool_gone_memset) { pool_gone(A_MEMSET); }
+CASE(pool_gone_kernel) { pool_gone(A_KERNEL); }
+CASE(pool_gone_copy) { pool_gone(A_COPY); }
 
 /* ---- two threads ---- */
 
@@ -221,13 +215,13 @@ static void freed_twice(void *(*in_thread)(void *), cudaError_t (*here)(void *))
     RECORD(cudaDeviceSynchronize());
 }
 
-static void free_twice(void)
+CASE(free_twice)
 {
     cudaMalloc(&shared, MiB);
     freed_twice(call_cuda_free, cudaFree);
 }
 
-static void free_host_twice(void)
+CASE(free_host_twice)
 {
     cudaMallocHost(&shared, MiB);
     freed_twice(call_cuda_free_host, cudaFreeHost);
@@ -265,9 +259,9 @@ static void queued_meanwhile(enum waited_for what)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void queued_stream(void) { queued_meanwhile(A_STREAM); }
-static void queued_event(void) { queued_meanwhile(AN_EVENT); }
-static void queued_device(void) { queued_meanwhile(THE_DEVICE); }
+CASE(queued_stream) { queued_meanwhile(A_STREAM); }
+CASE(queued_event) { queued_meanwhile(AN_EVENT); }
+CASE(queued_device) { queued_meanwhile(THE_DEVICE); }
 
 /* ---- the GPU that is not current ---- */
 
@@ -320,7 +314,7 @@ static void graph_on_other_gpu(cudaStream_t far)
     RECORD(cudaStreamSynchronize(far));
 }
 
-static void other_gpu(void)
+CASE(other_gpu)
 {
     cudaStream_t far;
     cudaEvent_t far_event, near_event;
@@ -340,7 +334,7 @@ static void other_gpu(void)
 }
 
 /* Does a kernel run whose stream is of the GPU that is not current? */
-static void kernel_of_other_gpu(void)
+CASE(kernel_of_other_gpu)
 {
     cudaStream_t far;
     int *d, back_value = -1;
@@ -390,9 +384,9 @@ static void revoked(enum work work)
     RECORD(cudaStreamSynchronize(far));
 }
 
-static void revoked_kernel(void) { revoked(A_KERNEL); }
-static void revoked_memset(void) { revoked(A_MEMSET); }
-static void revoked_copy(void) { revoked(A_COPY); }
+CASE(revoked_kernel) { revoked(A_KERNEL); }
+CASE(revoked_memset) { revoked(A_MEMSET); }
+CASE(revoked_copy) { revoked(A_COPY); }
 
 static void put_pending(cudaStream_t stream, void *used)
 {
@@ -426,48 +420,12 @@ static void freed_for(int of, int on, int current, int used)
     RECORD(cudaStreamSynchronize(stream));
 }
 
-static void frees_used_of_0_on_0_current_1(void) { freed_for(0, 0, 1, 1); }
-static void frees_used_of_0_on_1_current_0(void) { freed_for(0, 1, 0, 1); }
-static void frees_used_of_0_on_1_current_1(void) { freed_for(0, 1, 1, 1); }
-static void frees_unused_of_0_on_0_current_1(void) { freed_for(0, 0, 1, 0); }
-static void frees_unused_of_0_on_1_current_0(void) { freed_for(0, 1, 0, 0); }
-static void frees_unused_of_0_on_1_current_1(void) { freed_for(0, 1, 1, 0); }
-static void frees_unused_of_0_on_0_current_0(void) { freed_for(0, 0, 0, 0); }
+CASE(frees_used_of_0_on_0_current_1) { freed_for(0, 0, 1, 1); }
+CASE(frees_used_of_0_on_1_current_0) { freed_for(0, 1, 0, 1); }
+CASE(frees_used_of_0_on_1_current_1) { freed_for(0, 1, 1, 1); }
+CASE(frees_unused_of_0_on_0_current_1) { freed_for(0, 0, 1, 0); }
+CASE(frees_unused_of_0_on_1_current_0) { freed_for(0, 1, 0, 0); }
+CASE(frees_unused_of_0_on_1_current_1) { freed_for(0, 1, 1, 0); }
+CASE(frees_unused_of_0_on_0_current_0) { freed_for(0, 0, 0, 0); }
 
-static const struct probe_case cases[] = {
-    CASE(callback_relaxed),
-    CASE(callback_global),
-    CASE(callback_beside),
-    CASE(registered),
-    CASE(copy_from_nothing),
-    CASE(copy_to_nothing),
-    CASE(copy_async_from_nothing),
-    CASE(copy_async_to_nothing),
-    CASE(graph_with_gone_memory),
-    CASE(large),
-    CASE(pool_gone_memset),
-    CASE(pool_gone_kernel),
-    CASE(pool_gone_copy),
-    CASE(free_twice),
-    CASE(free_host_twice),
-    CASE(queued_stream),
-    CASE(queued_event),
-    CASE(queued_device),
-    CASE(other_gpu),
-    CASE(kernel_of_other_gpu),
-    CASE(revoked_kernel),
-    CASE(revoked_memset),
-    CASE(revoked_copy),
-    CASE(frees_used_of_0_on_0_current_1),
-    CASE(frees_used_of_0_on_1_current_0),
-    CASE(frees_used_of_0_on_1_current_1),
-    CASE(frees_unused_of_0_on_0_current_1),
-    CASE(frees_unused_of_0_on_1_current_0),
-    CASE(frees_unused_of_0_on_1_current_1),
-    CASE(frees_unused_of_0_on_0_current_0),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

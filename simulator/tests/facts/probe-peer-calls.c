@@ -56,7 +56,7 @@ static void access_behind(cudaStream_t stream, const char *what)
 
 /* Do the two calls wait for work of either GPU? The memory of the other one is 1 MiB, and then 1
  * GiB more. */
-static void access_waits(void)
+CASE(access_waits)
 {
     void *more = NULL;
     prepare();
@@ -95,11 +95,11 @@ static void access_closed(int with_memset)
     RECORD(cudaDeviceEnablePeerAccess(1, 0));
 }
 
-static void access_closed_kernel(void) { access_closed(0); }
-static void access_closed_memset(void) { access_closed(1); }
+CASE(access_closed_kernel) { access_closed(0); }
+CASE(access_closed_memset) { access_closed(1); }
 
 /* Which codes do the calls about access return? */
-static void access_codes(void)
+CASE(access_codes)
 {
     int can = 7;
     prepare();
@@ -192,13 +192,13 @@ static void stalls(cudaStream_t stream, const char *what)
     other_calls();
 }
 
-static void stalls_non_blocking(void)
+CASE(stalls_non_blocking)
 {
     prepare();
     stalls(far, "a non-blocking");
 }
 
-static void stalls_blocking(void)
+CASE(stalls_blocking)
 {
     prepare();
     stalls(far_blocking, "a blocking");
@@ -217,7 +217,7 @@ static void sleep_300ms(void *unused)
     function_over = 1;
 }
 
-static void reset_of_one(void)
+CASE(reset_of_one)
 {
     prepare();
     cudaSetDevice(1);
@@ -246,7 +246,7 @@ static int access_of_1(cudaMemPool_t pool)
 }
 
 /* Does a new pool have the access that a destroyed one was given, when its handle is the same? */
-static void access_of_new_pool(void)
+CASE(access_of_new_pool)
 {
     cudaMemPool_t pool = NULL, before = NULL;
     struct cudaMemPoolProps props = device_props();
@@ -272,13 +272,4 @@ static void access_of_new_pool(void)
     }
 }
 
-static const struct probe_case cases[] = {
-    CASE(access_waits), CASE(access_closed_kernel), CASE(access_closed_memset),
-    CASE(access_codes), CASE(stalls_non_blocking),  CASE(stalls_blocking),
-    CASE(reset_of_one), CASE(access_of_new_pool),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -28,42 +28,32 @@ static void end(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void by_address(void)
+CASE(by_address)
 {
     prepare(0);
     RECORD(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s));
     end();
 }
 
-static void by_address_with_access(void)
+CASE(by_address_with_access)
 {
     prepare(1);
     RECORD(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, s));
     end();
 }
 
-static void by_devices(void)
+CASE(by_devices)
 {
     prepare(0);
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s));
     end();
 }
 
-static void by_devices_with_access(void)
+CASE(by_devices_with_access)
 {
     prepare(1);
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, s));
     end();
 }
 
-static const struct probe_case cases[] = {
-    CASE(by_address),
-    CASE(by_address_with_access),
-    CASE(by_devices),
-    CASE(by_devices_with_access),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -151,14 +151,14 @@ static void order(enum copy how, int current)
     before(how, current, current, NON_BLOCKING);
 }
 
-static void memcpy_current_0(void) { order(COPY, 0); }
-static void memcpy_current_1(void) { order(COPY, 1); }
-static void memcpy_async_current_0(void) { order(COPY_ASYNC, 0); }
-static void memcpy_async_current_1(void) { order(COPY_ASYNC, 1); }
-static void memcpy_peer_current_0(void) { order(COPY_PEER, 0); }
-static void memcpy_peer_current_1(void) { order(COPY_PEER, 1); }
-static void memcpy_peer_async_current_0(void) { order(COPY_PEER_ASYNC, 0); }
-static void memcpy_peer_async_current_1(void) { order(COPY_PEER_ASYNC, 1); }
+CASE(memcpy_current_0) { order(COPY, 0); }
+CASE(memcpy_current_1) { order(COPY, 1); }
+CASE(memcpy_async_current_0) { order(COPY_ASYNC, 0); }
+CASE(memcpy_async_current_1) { order(COPY_ASYNC, 1); }
+CASE(memcpy_peer_current_0) { order(COPY_PEER, 0); }
+CASE(memcpy_peer_current_1) { order(COPY_PEER, 1); }
+CASE(memcpy_peer_async_current_0) { order(COPY_PEER_ASYNC, 0); }
+CASE(memcpy_peer_async_current_1) { order(COPY_PEER_ASYNC, 1); }
 
 /* The same with access between the two, which lets a copy go without a detour. */
 static void with_access(enum copy how)
@@ -170,13 +170,13 @@ static void with_access(enum copy how)
     order(how, 0);
 }
 
-static void memcpy_with_access(void) { with_access(COPY); }
-static void memcpy_async_with_access(void) { with_access(COPY_ASYNC); }
-static void memcpy_peer_with_access(void) { with_access(COPY_PEER); }
-static void memcpy_peer_async_with_access(void) { with_access(COPY_PEER_ASYNC); }
+CASE(memcpy_with_access) { with_access(COPY); }
+CASE(memcpy_async_with_access) { with_access(COPY_ASYNC); }
+CASE(memcpy_peer_with_access) { with_access(COPY_PEER); }
+CASE(memcpy_peer_async_with_access) { with_access(COPY_PEER_ASYNC); }
 
 /* Does a copy in a stream of its own, of this GPU or of the other one, wait for any other? */
-static void copies_in_streams(void)
+CASE(copies_in_streams)
 {
     prepare();
     for (int of = 0; of < 2; of++)
@@ -205,7 +205,7 @@ static void end_codes(void)
 }
 
 /* Which numbers of GPUs does the blocking call take? */
-static void peer_devices(void)
+CASE(peer_devices)
 {
     prepare();
     RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES));
@@ -223,7 +223,7 @@ static void peer_devices(void)
 }
 
 /* And which sizes? */
-static void peer_sizes(void)
+CASE(peer_sizes)
 {
     prepare();
     RECORD(cudaMemcpyPeer(to, 1, from, 0, 0));
@@ -236,7 +236,7 @@ static void peer_sizes(void)
 }
 
 /* The same of the call that takes a stream. */
-static void peer_async_devices(void)
+CASE(peer_async_devices)
 {
     prepare();
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, s));
@@ -249,7 +249,7 @@ static void peer_async_devices(void)
     end_codes();
 }
 
-static void peer_async_sizes(void)
+CASE(peer_async_sizes)
 {
     prepare();
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, 0, s));
@@ -260,7 +260,7 @@ static void peer_async_sizes(void)
 }
 
 /* Which pointers? Each kind that may end the process has a case of its own. */
-static void peer_pointers(void)
+CASE(peer_pointers)
 {
     void *pool_of_0 = NULL, *pool_of_1 = NULL;
     prepare();
@@ -285,28 +285,28 @@ static void peer_pointers(void)
     end_codes();
 }
 
-static void peer_from_null(void)
+CASE(peer_from_null)
 {
     prepare();
     RECORD(cudaMemcpyPeer(to, 1, NULL, 0, BYTES));
     end_codes();
 }
 
-static void peer_to_null(void)
+CASE(peer_to_null)
 {
     prepare();
     RECORD(cudaMemcpyPeer(NULL, 1, from, 0, BYTES));
     end_codes();
 }
 
-static void peer_async_from_null(void)
+CASE(peer_async_from_null)
 {
     prepare();
     RECORD(cudaMemcpyPeerAsync(to, 1, NULL, 0, BYTES, s));
     end_codes();
 }
 
-static void peer_from_stack(void)
+CASE(peer_from_stack)
 {
     char memory[BYTES] = "";
     prepare();
@@ -314,7 +314,7 @@ static void peer_from_stack(void)
     end_codes();
 }
 
-static void peer_to_stack(void)
+CASE(peer_to_stack)
 {
     char memory[BYTES] = "";
     prepare();
@@ -322,7 +322,7 @@ static void peer_to_stack(void)
     end_codes();
 }
 
-static void peer_async_from_stack(void)
+CASE(peer_async_from_stack)
 {
     char memory[BYTES] = "";
     prepare();
@@ -330,7 +330,7 @@ static void peer_async_from_stack(void)
     end_codes();
 }
 
-static void peer_from_freed(void)
+CASE(peer_from_freed)
 {
     prepare();
     cudaFree(from);
@@ -338,7 +338,7 @@ static void peer_from_freed(void)
     end_codes();
 }
 
-static void peer_async_to_freed(void)
+CASE(peer_async_to_freed)
 {
     prepare();
     cudaSetDevice(1);
@@ -348,36 +348,4 @@ static void peer_async_to_freed(void)
     end_codes();
 }
 
-static const struct probe_case cases[] = {
-    CASE(memcpy_current_0),
-    CASE(memcpy_current_1),
-    CASE(memcpy_async_current_0),
-    CASE(memcpy_async_current_1),
-    CASE(memcpy_peer_current_0),
-    CASE(memcpy_peer_current_1),
-    CASE(memcpy_peer_async_current_0),
-    CASE(memcpy_peer_async_current_1),
-    CASE(memcpy_with_access),
-    CASE(memcpy_async_with_access),
-    CASE(memcpy_peer_with_access),
-    CASE(memcpy_peer_async_with_access),
-    CASE(copies_in_streams),
-    CASE(peer_devices),
-    CASE(peer_sizes),
-    CASE(peer_async_devices),
-    CASE(peer_async_sizes),
-    CASE(peer_pointers),
-    CASE(peer_from_null),
-    CASE(peer_to_null),
-    CASE(peer_async_from_null),
-    CASE(peer_from_stack),
-    CASE(peer_to_stack),
-    CASE(peer_async_from_stack),
-    CASE(peer_from_freed),
-    CASE(peer_async_to_freed),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

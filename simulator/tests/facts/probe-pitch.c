@@ -33,7 +33,7 @@ static void allocate_rows(size_t width, size_t height)
 }
 
 /* Which pitch comes back for which width? */
-static void widths(void)
+CASE(widths)
 {
     static const size_t all[] = {1,     2,       31,   32,      33,           63,      64,    127,
                                  128,   255,     256,  257,     511,          512,     513,   1000,
@@ -44,7 +44,7 @@ static void widths(void)
 }
 
 /* Does the height matter, and what of sizes that cannot be? */
-static void heights(void)
+CASE(heights)
 {
     allocate_rows(100, 1);
     allocate_rows(100, 2);
@@ -64,7 +64,7 @@ static void heights(void)
 }
 
 /* Where a row of an allocation begins, and where the allocation ends. */
-static void rows_of_an_allocation(void)
+CASE(rows_of_an_allocation)
 {
     char *p;
     size_t pitch;
@@ -83,7 +83,7 @@ static void rows_of_an_allocation(void)
     printf("  pointer %s\n", null ? "set" : "null");
 }
 
-static void three_dimensions(void)
+CASE(three_dimensions)
 {
     static const struct cudaExtent all[] = {{100, 3, 2},
                                             {513, 2, 2},
@@ -132,7 +132,7 @@ static void set_up_rows(void)
 }
 
 /* Which pitches, widths and heights are refused? */
-static void copy_sizes(void)
+CASE(copy_sizes)
 {
     char *d, *e, *h;
     set_up_rows();
@@ -168,7 +168,7 @@ static void copy_sizes(void)
 }
 
 /* Which ends and directions are refused? The last row has no padding behind it. */
-static void copy_ends(void)
+CASE(copy_ends)
 {
     char *d, *e, *h, *p;
     set_up_rows();
@@ -203,14 +203,14 @@ static void copy_ends(void)
     RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D));
 }
 
-static void copy_beyond_pageable(void)
+CASE(copy_beyond_pageable)
 {
     set_up_rows();
     RECORD(cudaMemcpy2D(row_memory, MiB / 4, pageable_rows + 101, MiB / 4, MiB / 4 - 100, 4, H2D));
 }
 
 /* Does a copy or a memset touch what lies between its rows? */
-static void padding(void)
+CASE(padding)
 {
     int inside = 0, between = 0;
     char *d, *h;
@@ -229,7 +229,7 @@ static void padding(void)
 }
 
 /* Which memsets are refused? */
-static void set_sizes(void)
+CASE(set_sizes)
 {
     char *d, *h, *p;
     set_up_rows();
@@ -255,25 +255,8 @@ static void set_sizes(void)
     RECORD(cudaMemset2D(d, 512, 1, 100, SIZE_MAX)); /* it never returns */
 }
 
-static void set_ends(void)
-{
-    char *d, *p;
-    set_up_rows();
-    d = row_memory, p = pageable_rows;
-    RECORD(cudaMemset2D(d, MiB / 4, 1, MiB / 4, 4));
-    RECORD(cudaMemset2D(d + 100, MiB / 4, 1, MiB / 4 - 100, 4));
-    RECORD(cudaMemset2D(d + 101, MiB / 4, 1, MiB / 4 - 100, 4));
-    RECORD(cudaMemset2D(d, MiB / 4, 1, 100, 5));
-    RECORD(cudaMemset2DAsync(d, 512, 1, 100, 4, s));
-    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 4, s));
-    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 1, s));
-    RECORD(cudaMemset2DAsync(d, 512, 1, 0, 4, s));
-    RECORD(cudaMemset2DAsync(p, 512, 1, 100, 4, s));
-    RECORD(cudaDeviceSynchronize());
-}
-
 /* Which calls wait for what is pending? */
-static void waits(void)
+CASE(waits)
 {
     char *d, *e, *h, *p;
     set_up_rows();
@@ -325,7 +308,7 @@ static void print_nodes(cudaGraph_t g)
 }
 
 /* What becomes of each call in a capture? */
-static void captured_async(void)
+CASE(captured_async)
 {
     cudaGraph_t g = NULL;
     char *d, *e, *h, *p;
@@ -387,7 +370,7 @@ static cudaError_t ask_number(void)
     return cudaDeviceGetPCIBusId(x, sizeof x, 0);
 }
 
-static void captured_others(void)
+CASE(captured_others)
 {
     set_up_rows();
     captured(copy, "cudaMemcpy2D");
@@ -426,7 +409,7 @@ static struct cudaMemLocation at(int type, int id)
 }
 
 /* What do advice and prefetches change? */
-static void ranges(void)
+CASE(ranges)
 {
     char *p;
     cudaMallocManaged((void **)&p, 8 * MiB, cudaMemAttachGlobal);
@@ -470,7 +453,7 @@ static void ranges(void)
 }
 
 /* Which questions are refused? */
-static void range_errors(void)
+CASE(range_errors)
 {
     char *p;
     int x[4] = {0};
@@ -502,7 +485,7 @@ static void range_errors(void)
 }
 
 /* Several attributes at once. */
-static void several_attributes(void)
+CASE(several_attributes)
 {
     char *p;
     int x = 77, y[3] = {77, 77, 77};
@@ -542,7 +525,7 @@ static const char *masked(const char *s)
 }
 
 /* How is a device's number written, and into how much room? */
-static void numbers(void)
+CASE(numbers)
 {
     struct cudaDeviceProp properties;
     char expected[32];
@@ -578,7 +561,7 @@ static void find(const char *what, const char *text)
 }
 
 /* Which ways to write a device's number are understood? */
-static void found_by_number(void)
+CASE(found_by_number)
 {
     struct cudaDeviceProp p;
     char text[32], other[64];
@@ -619,15 +602,22 @@ static void found_by_number(void)
     RECORD(cudaDeviceGetByPCIBusId(&device, NULL));
 }
 
-static const struct probe_case cases[] = {
-    CASE(widths),          CASE(heights),      CASE(rows_of_an_allocation), CASE(three_dimensions),
-    CASE(copy_sizes),      CASE(copy_ends),    CASE(copy_beyond_pageable),  CASE(padding),
-    CASE(set_sizes),       CASE(waits),        CASE(captured_async),        CASE(captured_others),
-    CASE(ranges),          CASE(range_errors), CASE(several_attributes),    CASE(numbers),
-    CASE(found_by_number), CASE(set_ends),
-};
-
-int main(int argc, char **argv)
+/* A memset that reaches to the end of its memory, and beyond it. */
+CASE(set_ends)
 {
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+    char *d, *p;
+    set_up_rows();
+    d = row_memory, p = pageable_rows;
+    RECORD(cudaMemset2D(d, MiB / 4, 1, MiB / 4, 4));
+    RECORD(cudaMemset2D(d + 100, MiB / 4, 1, MiB / 4 - 100, 4));
+    RECORD(cudaMemset2D(d + 101, MiB / 4, 1, MiB / 4 - 100, 4));
+    RECORD(cudaMemset2D(d, MiB / 4, 1, 100, 5));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 100, 4, s));
+    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 4, s));
+    RECORD(cudaMemset2DAsync(d, 99, 1, 100, 1, s));
+    RECORD(cudaMemset2DAsync(d, 512, 1, 0, 4, s));
+    RECORD(cudaMemset2DAsync(p, 512, 1, 100, 4, s));
+    RECORD(cudaDeviceSynchronize());
 }
+
+int main(int argc, char **argv) { return run_cases(argc, argv); }

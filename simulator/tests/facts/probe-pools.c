@@ -91,7 +91,7 @@ static void max_size(void)
     printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
 }
 
-static void kinds(void)
+CASE(kinds)
 {
     types_and_locations();
     handle_types();
@@ -167,7 +167,7 @@ static void device_current_pool(cudaMemPool_t dd)
     printf("  is the device's current %d\n", cur == p);
 }
 
-static void by_location(void)
+CASE(by_location)
 {
     cudaMemPool_t dd, def;
     cudaDeviceGetDefaultMemPool(&dd, 0);
@@ -175,56 +175,6 @@ static void by_location(void)
     def = host_default_pool();
     host_current_pool(def, dd);
     device_current_pool(dd);
-}
-
-static void compare_defaults(const char *what, struct cudaMemLocation one,
-                             struct cudaMemLocation other, int type)
-{
-    cudaMemPool_t p = NULL, q = NULL;
-    cudaMemGetDefaultMemPool(&p, &one, (enum cudaMemAllocationType)type);
-    cudaMemGetDefaultMemPool(&q, &other, (enum cudaMemAllocationType)type);
-    printf("  type %d, %s: same default pool %d\n", type, what, p && p == q);
-    cudaGetLastError();
-}
-
-/* Which locations share a default pool? */
-static void same_places(void)
-{
-    static const struct cudaMemLocation host_1 = {HOST, 1}, numa = {NUMA, 0};
-    static const struct cudaMemLocation none = {NOWHERE, 0}, none_1 = {NOWHERE, 1};
-    compare_defaults("host 0, host 1", host_0, host_1, PINNED);
-    compare_defaults("host, NUMA", host_0, numa, PINNED);
-    compare_defaults("host 0, host 1", host_0, host_1, MANAGED);
-    compare_defaults("host, NUMA", host_0, numa, MANAGED);
-    compare_defaults("device, host", device_0, host_0, MANAGED);
-    compare_defaults("device, none", device_0, none, MANAGED);
-    compare_defaults("none 0, none 1", none, none_1, MANAGED);
-}
-
-/* Do the default pools of other locations serve the host and a kernel? */
-static void default_pools(void)
-{
-    static const int type[] = {PINNED, PINNED, MANAGED, MANAGED};
-    static const int location[] = {HOST, NUMA, DEVICE, NOWHERE};
-    for (int i = 0; i < 4; i++) {
-        struct cudaMemLocation l = {(enum cudaMemLocationType)location[i], 0};
-        cudaMemPool_t p = NULL;
-        int *a = NULL;
-        RECORD(cudaMemGetDefaultMemPool(&p, &l, (enum cudaMemAllocationType)type[i]));
-        print_access(p);
-        set_device_access(p, 3);
-        RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
-        RECORD(cudaStreamSynchronize(s));
-        *(volatile int *)a = 40;
-        RECORD(launch_add(a, 2, 1, s));
-        RECORD(cudaStreamSynchronize(s));
-        printf("  the host reads %d\n", *(volatile int *)a);
-        print_figures(p, "4096 bytes");
-        RECORD(cudaFreeAsync(a, s));
-        RECORD(cudaStreamSynchronize(s));
-        print_figures(p, "freed");
-        set_device_access(p, 0);
-    }
 }
 
 /* ---- the memory of such a pool ---- */
@@ -319,84 +269,16 @@ static void memory_of(int type, int location)
     give_back(p, a, c);
 }
 
-static void memory_host(void) { memory_of(PINNED, HOST); }
-static void memory_numa(void) { memory_of(PINNED, NUMA); }
-static void memory_managed(void) { memory_of(MANAGED, DEVICE); }
-static void memory_managed_none(void) { memory_of(MANAGED, NOWHERE); }
-static void memory_managed_host(void) { memory_of(MANAGED, HOST); }
-
-/* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
-static cudaMemPool_t refused_sizes(cudaMemPool_t g)
-{
-    struct cudaMemPoolProps p = host_props();
-    cudaMemPool_t h;
-    void *a = NULL;
-    p.maxSize = 64 * MiB;
-    RECORD(cudaMemPoolCreate(&h, &p));
-    RECORD(cudaMallocFromPoolAsync(&a, 65 * MiB, h, s));
-    RECORD(cudaMallocFromPoolAsync(&a, 64 * MiB, h, s));
-    RECORD(cudaMallocFromPoolAsync(&a, 0, h, s));
-    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, h, s));
-    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, g, s));
-    p.maxSize = (size_t)1 << 50;
-    RECORD(cudaMemPoolCreate(&h, &p));
-    p.maxSize = 0;
-    RECORD(cudaMemPoolCreate(&h, &p));
-    return h;
-}
-
-/* Does a host pool keep as much as its threshold? */
-static void host_threshold(cudaMemPool_t h)
-{
-    uint64_t v = 64 * MiB;
-    void *a = NULL;
-    RECORD(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v));
-    RECORD(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s));
-    RECORD(cudaFreeAsync(a, s));
-    cudaStreamSynchronize(s);
-    print_figures(h, "96 MiB freed, threshold 64 MiB");
-    RECORD(cudaMemPoolTrimTo(h, 0));
-    print_figures(h, "trimmed");
-}
-
-/* To which locations can access be granted? */
-static void access_limits(cudaMemPool_t h, cudaMemPool_t g)
-{
-    set_access(h, NUMA, 1, 3);
-    set_access(h, cudaMemLocationTypeHostNumaCurrent, 0, 3);
-    set_access(h, NOWHERE, 0, 3);
-    set_access(h, DEVICE, 99, 3);
-    set_access(g, NUMA, 1, 3);
-    set_access(g, DEVICE, 99, 3);
-    set_access(h, HOST, 0, 2);
-    set_access(g, HOST, 0, 2);
-}
-
-static void limits(void)
-{
-    cudaMemPool_t g = make_managed_pool(), h = refused_sizes(g);
-    host_threshold(h);
-    access_limits(h, g);
-}
-
-/* Can such pools be allocated from while a stream is captured? */
-static void captured(void)
-{
-    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
-    cudaGraph_t graph = NULL;
-    void *a = NULL;
-    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
-    RECORD(cudaMallocFromPoolAsync(&a, MiB, h, s));
-    RECORD(cudaStreamEndCapture(s, &graph));
-    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
-    RECORD(cudaMallocFromPoolAsync(&a, MiB, g, s));
-    RECORD(cudaStreamEndCapture(s, &graph));
-}
+CASE(memory_host) { memory_of(PINNED, HOST); }
+CASE(memory_numa) { memory_of(PINNED, NUMA); }
+CASE(memory_managed) { memory_of(MANAGED, DEVICE); }
+CASE(memory_managed_none) { memory_of(MANAGED, NOWHERE); }
+CASE(memory_managed_host) { memory_of(MANAGED, HOST); }
 
 /* ---- who may touch it ---- */
 
 /* Can the host be granted access to a device's own pool? */
-static void device_pool_and_host_access(void)
+CASE(device_pool_and_host_access)
 {
     static const int flags[] = {0, 1, 3};
     cudaMemPool_t p = make_device_pool();
@@ -426,14 +308,14 @@ static void touch(int type, int location, int grant)
     printf("  the host reads %d\n", *(volatile int *)a);
 }
 
-static void touch_host(void) { touch(PINNED, HOST, 1); }
-static void touch_numa(void) { touch(PINNED, NUMA, 1); }
-static void touch_managed(void) { touch(MANAGED, DEVICE, 0); }
-static void touch_host_not_granted(void) { touch(PINNED, HOST, 0); }
-static void touch_numa_not_granted(void) { touch(PINNED, NUMA, 0); }
+CASE(touch_host) { touch(PINNED, HOST, 1); }
+CASE(touch_numa) { touch(PINNED, NUMA, 1); }
+CASE(touch_managed) { touch(MANAGED, DEVICE, 0); }
+CASE(touch_host_not_granted) { touch(PINNED, HOST, 0); }
+CASE(touch_numa_not_granted) { touch(PINNED, NUMA, 0); }
 
 /* What becomes of a host that writes to freed memory? */
-static void touch_freed(void)
+CASE(touch_freed)
 {
     cudaMemPool_t p = make_host_pool();
     int *a = NULL;
@@ -445,119 +327,6 @@ static void touch_freed(void)
     print_figures(p, "freed, synchronised");
     *(volatile int *)a = 2;
     printf("  the host wrote to freed memory\n");
-}
-
-/* Which copies between which memories are refused, by kind? */
-static void copies_of_each_kind(char *a, char *pageable)
-{
-    for (int i = cudaMemcpyHostToHost; i <= cudaMemcpyDefault; i++) {
-        enum cudaMemcpyKind kind = (enum cudaMemcpyKind)i;
-        printf("  kind %d: device %s,", i, cudaGetErrorName(cudaMemcpyAsync(m, a, 64, kind, s)));
-        printf(" from device %s,", cudaGetErrorName(cudaMemcpyAsync(a, m, 64, kind, s)));
-        printf(" pinned %s,", cudaGetErrorName(cudaMemcpyAsync(host, a, 64, kind, s)));
-        printf(" pageable %s,", cudaGetErrorName(cudaMemcpyAsync(pageable, a, 64, kind, s)));
-        printf(" from pageable %s\n", cudaGetErrorName(cudaMemcpyAsync(a, pageable, 64, kind, s)));
-        cudaGetLastError();
-    }
-}
-
-/* Which are refused before the device was granted access, afterwards, and when it was taken
- * back? */
-static void copies(int type, int location)
-{
-    cudaMemPool_t p = make_pool(type, location, 0);
-    char *a = NULL, pageable[64] = {0};
-    void *q = NULL;
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s));
-    RECORD(cudaStreamSynchronize(s));
-    for (int granted = 0; granted < 2; granted++) {
-        if (granted)
-            set_device_access(p, 3);
-        print_pointer(a, granted ? "granted" : "not granted");
-        RECORD(cudaHostGetDevicePointer(&q, a, 0));
-        copies_of_each_kind(a, pageable);
-        RECORD(cudaMemcpyPeerAsync(m, 0, a, 0, 64, s));
-        RECORD(cudaMemcpyAsync(m, a + 2 * MiB - 1, 2, cudaMemcpyDefault, s));
-        RECORD(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s));
-        RECORD(cudaStreamSynchronize(s));
-    }
-    set_device_access(p, 0);
-    print_pointer(a, "taken back");
-    RECORD(cudaMemsetAsync(a, 1, 1, s));
-    RECORD(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(launch_add((int *)a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
-    printf("  the host reads %d\n", *(volatile int *)a);
-}
-
-static void copies_host(void) { copies(PINNED, HOST); }
-static void copies_numa(void) { copies(PINNED, NUMA); }
-static void copies_managed(void) { copies(MANAGED, DEVICE); }
-
-/* Can a kernel wait for a flag in a host pool's memory? */
-static void gate_in_host_pool(void)
-{
-    cudaMemPool_t h = make_host_pool();
-    int *a = NULL;
-    set_device_access(h, 3);
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, h, s));
-    RECORD(cudaStreamSynchronize(s));
-    *(volatile int *)a = 0;
-    RECORD(launch_hold(a, s));
-    RECORD(cudaStreamQuery(s));
-    *(volatile int *)a = 1;
-    RECORD(cudaStreamSynchronize(s));
-}
-
-/* ---- which calls wait for pending work? ---- */
-
-#define WAITS(call) RECORD_WAIT(launch_hold(gate, s), call, #call)
-
-/* Do copies wait as long as the device has no access? */
-static void waits_without_access(void *a)
-{
-    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
-}
-
-/* Do copies and memsets wait once it has? */
-static void waits_with_access(void *a, void *c, void *e)
-{
-    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemcpyAsync(a, e, 4 * MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemsetAsync(a, 0, MiB, s));
-    WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s));
-    WAITS(cudaMemsetAsync(c, 0, MiB, s));
-}
-
-/* Do allocations, frees and a trim wait? */
-static void waits_of_the_pools(cudaMemPool_t h, cudaMemPool_t g, void *a, void *c, void *d)
-{
-    void *e;
-    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s));
-    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s));
-    WAITS(cudaFreeAsync(a, s));
-    WAITS(cudaFreeAsync(c, s));
-    WAITS(cudaMemPoolTrimTo(h, 0));
-    WAITS(cudaFree(d));
-}
-
-static void waits(void)
-{
-    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
-    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
-    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
-    waits_without_access(a);
-    set_device_access(h, 3);
-    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s);
-    cudaMallocFromPoolAsync(&e, 4 * MiB, h, s);
-    cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
-    waits_with_access(a, c, e);
-    waits_of_the_pools(h, g, a, c, d);
 }
 
 /* ---- managed memory ---- */
@@ -624,7 +393,7 @@ static void advice(void *p)
     RECORD(cudaMemAdvise(p, 0, cudaMemAdviseSetReadMostly, d));
 }
 
-static void managed(void)
+CASE(managed)
 {
     managed_flags();
     void *p = managed_prefetched();
@@ -633,76 +402,6 @@ static void managed(void)
     RECORD(cudaFreeAsync(p, s));
     RECORD(cudaStreamSynchronize(s));
     print_pointer(p, "freed by cudaFreeAsync");
-}
-
-/* How much of the device's memory does managed memory take, and when? */
-static size_t free_at_first;
-
-static void print_taken(const char *what)
-{
-    size_t now, total;
-    cudaMemGetInfo(&now, &total);
-    printf("  %-40s device memory fell by %lld MiB\n", what,
-           ((long long)free_at_first - (long long)now) >> 20);
-}
-
-/* How much of the device's memory does managed memory take, and when? */
-static void managed_takes(void)
-{
-    struct cudaMemLocation d = device_0, h = host_0;
-    size_t total;
-    int *p[4];
-    cudaMemGetInfo(&free_at_first, &total);
-    for (int i = 0; i < 4; i++) {
-        cudaMallocManaged((void **)&p[i], (size_t)(32 << i) * MiB, cudaMemAttachGlobal);
-        printf("%d MiB of cudaMallocManaged\n", 32 << i);
-        print_taken("allocated");
-        RECORD(cudaMemPrefetchAsync(p[i], (size_t)(32 << i) * MiB, d, 0, s));
-        cudaStreamSynchronize(s);
-        print_taken("prefetched");
-    }
-    RECORD(cudaMemPrefetchAsync(p[3], 256 * MiB, h, 0, s));
-    cudaStreamSynchronize(s);
-    print_taken("the last one to the host");
-    launch_fill(p[3], 1, 64 * MiB, s);
-    cudaStreamSynchronize(s);
-    print_taken("a kernel wrote it");
-    for (size_t i = 0; i < 64 * MiB; i += 1024)
-        ((volatile int *)p[3])[i] = 1;
-    print_taken("the host wrote it");
-    for (int i = 3; i >= 0; i--) {
-        cudaFree(p[i]);
-        print_taken("freed");
-    }
-    RECORD(cudaMallocManaged((void **)&p[0], 0, cudaMemAttachGlobal));
-    print_pointer(p[0], "of 0 bytes");
-    printf("  null %d\n", !p[0]);
-}
-
-/* How much does a managed pool take, and when? */
-static void managed_pool_takes(void)
-{
-    size_t total;
-    void *p[4];
-    cudaMemPool_t g = make_managed_pool();
-    cudaMemGetInfo(&free_at_first, &total);
-    for (int i = 0; i < 4; i++) {
-        cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s);
-        printf("%d MiB of a managed pool\n", 32 << i);
-        print_taken("allocated");
-        cudaStreamSynchronize(s);
-        print_taken("synchronised");
-        print_figures(g, "allocated");
-    }
-    for (int i = 3; i >= 0; i--) {
-        cudaFreeAsync(p[i], s);
-        print_taken("freed");
-        cudaStreamSynchronize(s);
-        print_taken("synchronised");
-        print_figures(g, "freed");
-    }
-    RECORD(cudaMemPoolDestroy(g));
-    print_taken("destroyed");
 }
 
 /* ---- which pool is current when one was destroyed? ---- */
@@ -734,14 +433,14 @@ static void destroyed_current(int type, int location)
     print_current(cur, p, def);
 }
 
-static void destroyed_host(void) { destroyed_current(PINNED, HOST); }
-static void destroyed_numa(void) { destroyed_current(PINNED, NUMA); }
-static void destroyed_managed(void) { destroyed_current(MANAGED, DEVICE); }
-static void destroyed_managed_host(void) { destroyed_current(MANAGED, HOST); }
-static void destroyed_device(void) { destroyed_current(PINNED, DEVICE); }
+CASE(destroyed_host) { destroyed_current(PINNED, HOST); }
+CASE(destroyed_numa) { destroyed_current(PINNED, NUMA); }
+CASE(destroyed_managed) { destroyed_current(MANAGED, DEVICE); }
+CASE(destroyed_managed_host) { destroyed_current(MANAGED, HOST); }
+CASE(destroyed_device) { destroyed_current(PINNED, DEVICE); }
 
 /* Can the pool be allocated from at once that is current then? */
-static void destroyed_host_used(void)
+CASE(destroyed_host_used)
 {
     cudaMemPool_t cur = NULL, p = make_host_pool();
     struct cudaMemLocation l = host_0;
@@ -757,7 +456,7 @@ static void destroyed_host_used(void)
 }
 
 /* Which pool is current when one that was destroyed is made current? */
-static void destroyed_made_current(void)
+CASE(destroyed_made_current)
 {
     cudaMemPool_t def = NULL, cur = NULL, p = make_host_pool();
     struct cudaMemLocation l = host_0;
@@ -793,9 +492,9 @@ static void destroyed_after(int seen, int refused)
     printf("  the default is %s, current the default %d\n", name_of(again, p, def), cur == again);
 }
 
-static void destroyed_seen(void) { destroyed_after(1, 0); }
-static void destroyed_refused(void) { destroyed_after(0, 1); }
-static void destroyed_seen_refused(void) { destroyed_after(1, 1); }
+CASE(destroyed_seen) { destroyed_after(1, 0); }
+CASE(destroyed_refused) { destroyed_after(0, 1); }
+CASE(destroyed_seen_refused) { destroyed_after(1, 1); }
 
 /* ---- which pool does cudaMallocAsync allocate from? ---- */
 
@@ -811,7 +510,7 @@ static void allocate_and_print(cudaMemPool_t host_pool, cudaMemPool_t managed_po
 }
 
 /* Which pool does cudaMallocAsync allocate from? */
-static void which_is_used(void)
+CASE(which_is_used)
 {
     cudaMemPool_t dd, cur, h = make_host_pool(), g = make_managed_pool(), d = make_device_pool();
     struct cudaMemLocation lh = host_0, ld = device_0;
@@ -834,47 +533,305 @@ static void which_is_used(void)
     printf("  the current managed pool is %s\n", name_of(cur, g, dd));
 }
 
-static const struct probe_case cases[] = {
-    CASE(kinds),
-    CASE(by_location),
-    CASE(memory_host),
-    CASE(memory_numa),
-    CASE(memory_managed),
-    CASE(memory_managed_none),
-    CASE(memory_managed_host),
-    CASE(device_pool_and_host_access),
-    CASE(touch_host),
-    CASE(touch_numa),
-    CASE(touch_managed),
-    CASE(touch_host_not_granted),
-    CASE(touch_numa_not_granted),
-    CASE(touch_freed),
-    CASE(managed),
-    CASE(destroyed_host),
-    CASE(destroyed_numa),
-    CASE(destroyed_managed),
-    CASE(destroyed_managed_host),
-    CASE(destroyed_device),
-    CASE(destroyed_host_used),
-    CASE(destroyed_made_current),
-    CASE(destroyed_seen),
-    CASE(destroyed_refused),
-    CASE(destroyed_seen_refused),
-    CASE(which_is_used),
-    CASE(same_places),
-    CASE(default_pools),
-    CASE(copies_host),
-    CASE(copies_numa),
-    CASE(copies_managed),
-    CASE(waits),
-    CASE(gate_in_host_pool),
-    CASE(managed_takes),
-    CASE(managed_pool_takes),
-    CASE(limits),
-    CASE(captured),
-};
+/* ---- asked after these, and so recorded after them ---- */
 
-int main(int argc, char **argv)
+static void compare_defaults(const char *what, struct cudaMemLocation one,
+                             struct cudaMemLocation other, int type)
 {
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
+    cudaMemPool_t p = NULL, q = NULL;
+    cudaMemGetDefaultMemPool(&p, &one, (enum cudaMemAllocationType)type);
+    cudaMemGetDefaultMemPool(&q, &other, (enum cudaMemAllocationType)type);
+    printf("  type %d, %s: same default pool %d\n", type, what, p && p == q);
+    cudaGetLastError();
 }
+
+/* Which locations share a default pool? */
+CASE(same_places)
+{
+    static const struct cudaMemLocation host_1 = {HOST, 1}, numa = {NUMA, 0};
+    static const struct cudaMemLocation none = {NOWHERE, 0}, none_1 = {NOWHERE, 1};
+    compare_defaults("host 0, host 1", host_0, host_1, PINNED);
+    compare_defaults("host, NUMA", host_0, numa, PINNED);
+    compare_defaults("host 0, host 1", host_0, host_1, MANAGED);
+    compare_defaults("host, NUMA", host_0, numa, MANAGED);
+    compare_defaults("device, host", device_0, host_0, MANAGED);
+    compare_defaults("device, none", device_0, none, MANAGED);
+    compare_defaults("none 0, none 1", none, none_1, MANAGED);
+}
+
+/* Do the default pools of other locations serve the host and a kernel? */
+CASE(default_pools)
+{
+    static const int type[] = {PINNED, PINNED, MANAGED, MANAGED};
+    static const int location[] = {HOST, NUMA, DEVICE, NOWHERE};
+    for (int i = 0; i < 4; i++) {
+        struct cudaMemLocation l = {(enum cudaMemLocationType)location[i], 0};
+        cudaMemPool_t p = NULL;
+        int *a = NULL;
+        RECORD(cudaMemGetDefaultMemPool(&p, &l, (enum cudaMemAllocationType)type[i]));
+        print_access(p);
+        set_device_access(p, 3);
+        RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
+        RECORD(cudaStreamSynchronize(s));
+        *(volatile int *)a = 40;
+        RECORD(launch_add(a, 2, 1, s));
+        RECORD(cudaStreamSynchronize(s));
+        printf("  the host reads %d\n", *(volatile int *)a);
+        print_figures(p, "4096 bytes");
+        RECORD(cudaFreeAsync(a, s));
+        RECORD(cudaStreamSynchronize(s));
+        print_figures(p, "freed");
+        set_device_access(p, 0);
+    }
+}
+
+/* Which copies between which memories are refused, by kind? */
+static void copies_of_each_kind(char *a, char *pageable)
+{
+    for (int i = cudaMemcpyHostToHost; i <= cudaMemcpyDefault; i++) {
+        enum cudaMemcpyKind kind = (enum cudaMemcpyKind)i;
+        printf("  kind %d: device %s,", i, cudaGetErrorName(cudaMemcpyAsync(m, a, 64, kind, s)));
+        printf(" from device %s,", cudaGetErrorName(cudaMemcpyAsync(a, m, 64, kind, s)));
+        printf(" pinned %s,", cudaGetErrorName(cudaMemcpyAsync(host, a, 64, kind, s)));
+        printf(" pageable %s,", cudaGetErrorName(cudaMemcpyAsync(pageable, a, 64, kind, s)));
+        printf(" from pageable %s\n", cudaGetErrorName(cudaMemcpyAsync(a, pageable, 64, kind, s)));
+        cudaGetLastError();
+    }
+}
+
+/* Which are refused before the device was granted access, afterwards, and when it was taken
+ * back? */
+static void copies(int type, int location)
+{
+    cudaMemPool_t p = make_pool(type, location, 0);
+    char *a = NULL, pageable[64] = {0};
+    void *q = NULL;
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s));
+    RECORD(cudaStreamSynchronize(s));
+    for (int granted = 0; granted < 2; granted++) {
+        if (granted)
+            set_device_access(p, 3);
+        print_pointer(a, granted ? "granted" : "not granted");
+        RECORD(cudaHostGetDevicePointer(&q, a, 0));
+        copies_of_each_kind(a, pageable);
+        RECORD(cudaMemcpyPeerAsync(m, 0, a, 0, 64, s));
+        RECORD(cudaMemcpyAsync(m, a + 2 * MiB - 1, 2, cudaMemcpyDefault, s));
+        RECORD(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s));
+        RECORD(cudaStreamSynchronize(s));
+    }
+    set_device_access(p, 0);
+    print_pointer(a, "taken back");
+    RECORD(cudaMemsetAsync(a, 1, 1, s));
+    RECORD(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s));
+    RECORD(cudaStreamSynchronize(s));
+    RECORD(launch_add((int *)a, 1, 1, s));
+    RECORD(cudaStreamSynchronize(s));
+    printf("  the host reads %d\n", *(volatile int *)a);
+}
+
+CASE(copies_host) { copies(PINNED, HOST); }
+CASE(copies_numa) { copies(PINNED, NUMA); }
+CASE(copies_managed) { copies(MANAGED, DEVICE); }
+
+#define WAITS(call) RECORD_WAIT(launch_hold(gate, s), call, #call)
+
+/* Do copies wait as long as the device has no access? */
+static void waits_without_access(void *a)
+{
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
+}
+
+/* Do copies and memsets wait once it has? */
+static void waits_with_access(void *a, void *c, void *e)
+{
+    WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemcpyAsync(a, e, 4 * MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemsetAsync(a, 0, MiB, s));
+    WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s));
+    WAITS(cudaMemsetAsync(c, 0, MiB, s));
+}
+
+/* Do allocations, frees and a trim wait? */
+static void waits_of_the_pools(cudaMemPool_t h, cudaMemPool_t g, void *a, void *c, void *d)
+{
+    void *e;
+    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s));
+    WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s));
+    WAITS(cudaFreeAsync(a, s));
+    WAITS(cudaFreeAsync(c, s));
+    WAITS(cudaMemPoolTrimTo(h, 0));
+    WAITS(cudaFree(d));
+}
+
+CASE(waits)
+{
+    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
+    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
+    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
+    waits_without_access(a);
+    set_device_access(h, 3);
+    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s);
+    cudaMallocFromPoolAsync(&e, 4 * MiB, h, s);
+    cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
+    waits_with_access(a, c, e);
+    waits_of_the_pools(h, g, a, c, d);
+}
+
+/* Can a kernel wait for a flag in a host pool's memory? */
+CASE(gate_in_host_pool)
+{
+    cudaMemPool_t h = make_host_pool();
+    int *a = NULL;
+    set_device_access(h, 3);
+    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, h, s));
+    RECORD(cudaStreamSynchronize(s));
+    *(volatile int *)a = 0;
+    RECORD(launch_hold(a, s));
+    RECORD(cudaStreamQuery(s));
+    *(volatile int *)a = 1;
+    RECORD(cudaStreamSynchronize(s));
+}
+
+/* How much of the device's memory does managed memory take, and when? */
+static size_t free_at_first;
+
+static void print_taken(const char *what)
+{
+    size_t now, total;
+    cudaMemGetInfo(&now, &total);
+    printf("  %-40s device memory fell by %lld MiB\n", what,
+           ((long long)free_at_first - (long long)now) >> 20);
+}
+
+/* How much of the device's memory does managed memory take, and when? */
+CASE(managed_takes)
+{
+    struct cudaMemLocation d = device_0, h = host_0;
+    size_t total;
+    int *p[4];
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) {
+        cudaMallocManaged((void **)&p[i], (size_t)(32 << i) * MiB, cudaMemAttachGlobal);
+        printf("%d MiB of cudaMallocManaged\n", 32 << i);
+        print_taken("allocated");
+        RECORD(cudaMemPrefetchAsync(p[i], (size_t)(32 << i) * MiB, d, 0, s));
+        cudaStreamSynchronize(s);
+        print_taken("prefetched");
+    }
+    RECORD(cudaMemPrefetchAsync(p[3], 256 * MiB, h, 0, s));
+    cudaStreamSynchronize(s);
+    print_taken("the last one to the host");
+    launch_fill(p[3], 1, 64 * MiB, s);
+    cudaStreamSynchronize(s);
+    print_taken("a kernel wrote it");
+    for (size_t i = 0; i < 64 * MiB; i += 1024)
+        ((volatile int *)p[3])[i] = 1;
+    print_taken("the host wrote it");
+    for (int i = 3; i >= 0; i--) {
+        cudaFree(p[i]);
+        print_taken("freed");
+    }
+    RECORD(cudaMallocManaged((void **)&p[0], 0, cudaMemAttachGlobal));
+    print_pointer(p[0], "of 0 bytes");
+    printf("  null %d\n", !p[0]);
+}
+
+/* How much does a managed pool take, and when? */
+CASE(managed_pool_takes)
+{
+    size_t total;
+    void *p[4];
+    cudaMemPool_t g = make_managed_pool();
+    cudaMemGetInfo(&free_at_first, &total);
+    for (int i = 0; i < 4; i++) {
+        cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s);
+        printf("%d MiB of a managed pool\n", 32 << i);
+        print_taken("allocated");
+        cudaStreamSynchronize(s);
+        print_taken("synchronised");
+        print_figures(g, "allocated");
+    }
+    for (int i = 3; i >= 0; i--) {
+        cudaFreeAsync(p[i], s);
+        print_taken("freed");
+        cudaStreamSynchronize(s);
+        print_taken("synchronised");
+        print_figures(g, "freed");
+    }
+    RECORD(cudaMemPoolDestroy(g));
+    print_taken("destroyed");
+}
+
+/* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
+static cudaMemPool_t refused_sizes(cudaMemPool_t g)
+{
+    struct cudaMemPoolProps p = host_props();
+    cudaMemPool_t h;
+    void *a = NULL;
+    p.maxSize = 64 * MiB;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    RECORD(cudaMallocFromPoolAsync(&a, 65 * MiB, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 64 * MiB, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, 0, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, h, s));
+    RECORD(cudaMallocFromPoolAsync(&a, (size_t)1 << 50, g, s));
+    p.maxSize = (size_t)1 << 50;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    p.maxSize = 0;
+    RECORD(cudaMemPoolCreate(&h, &p));
+    return h;
+}
+
+/* Does a host pool keep as much as its threshold? */
+static void host_threshold(cudaMemPool_t h)
+{
+    uint64_t v = 64 * MiB;
+    void *a = NULL;
+    RECORD(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v));
+    RECORD(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s));
+    RECORD(cudaFreeAsync(a, s));
+    cudaStreamSynchronize(s);
+    print_figures(h, "96 MiB freed, threshold 64 MiB");
+    RECORD(cudaMemPoolTrimTo(h, 0));
+    print_figures(h, "trimmed");
+}
+
+/* To which locations can access be granted? */
+static void access_limits(cudaMemPool_t h, cudaMemPool_t g)
+{
+    set_access(h, NUMA, 1, 3);
+    set_access(h, cudaMemLocationTypeHostNumaCurrent, 0, 3);
+    set_access(h, NOWHERE, 0, 3);
+    set_access(h, DEVICE, 99, 3);
+    set_access(g, NUMA, 1, 3);
+    set_access(g, DEVICE, 99, 3);
+    set_access(h, HOST, 0, 2);
+    set_access(g, HOST, 0, 2);
+}
+
+CASE(limits)
+{
+    cudaMemPool_t g = make_managed_pool(), h = refused_sizes(g);
+    host_threshold(h);
+    access_limits(h, g);
+}
+
+/* Can such pools be allocated from while a stream is captured? */
+CASE(captured)
+{
+    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
+    cudaGraph_t graph = NULL;
+    void *a = NULL;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, h, s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+    RECORD(cudaMallocFromPoolAsync(&a, MiB, g, s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+}
+
+int main(int argc, char **argv) { return run_cases(argc, argv); }

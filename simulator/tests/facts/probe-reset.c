@@ -63,7 +63,7 @@ static void observed_reset(void)
 }
 
 /* Does a reset of an idle device give all of its memory back, and can there be two? */
-static void idle(void)
+CASE(idle)
 {
     int device = 7;
     prepare();
@@ -78,7 +78,7 @@ static void idle(void)
 }
 
 /* Does it wait for a kernel that is running, and for work behind it? */
-static void pending_kernel(void)
+CASE(pending_kernel)
 {
     prepare();
     hold(s);
@@ -86,7 +86,7 @@ static void pending_kernel(void)
     next_calls();
 }
 
-static void pending_work(void)
+CASE(pending_work)
 {
     prepare();
     hold(s);
@@ -96,7 +96,7 @@ static void pending_work(void)
     next_calls();
 }
 
-static void pending_in_legacy(void)
+CASE(pending_in_legacy)
 {
     prepare();
     hold(0);
@@ -114,7 +114,7 @@ static void sleep_300ms(void *unused)
 }
 
 /* Does it wait for a host function? */
-static void pending_host_function(void)
+CASE(pending_host_function)
 {
     prepare();
     cudaLaunchHostFunc(s, sleep_300ms, NULL);
@@ -135,7 +135,7 @@ static void fault(void)
 }
 
 /* What do calls return between a fault and the reset, and after it? */
-static void after_fault(void)
+CASE(after_fault)
 {
     void *p;
     prepare();
@@ -149,7 +149,7 @@ static void after_fault(void)
 }
 
 /* And when nothing has returned the fault before? */
-static void after_unseen_fault(void)
+CASE(after_unseen_fault)
 {
     prepare();
     fault();
@@ -158,7 +158,7 @@ static void after_unseen_fault(void)
     next_calls();
 }
 
-static void while_capturing(void)
+CASE(while_capturing)
 {
     cudaGraph_t graph = NULL;
     prepare();
@@ -168,7 +168,7 @@ static void while_capturing(void)
 }
 
 /* Are the default pool and its attributes new, and is it current? */
-static void default_pools(void)
+CASE(default_pools)
 {
     uint64_t threshold = 64 * MiB;
     cudaMemPool_t after = NULL, current = NULL;
@@ -190,7 +190,7 @@ static void reset_first(void)
     RECORD(cudaDeviceReset());
 }
 
-static void old_memory(void)
+CASE(old_memory)
 {
     reset_first();
     RECORD(cudaMemset(m, 0, 4));
@@ -198,14 +198,14 @@ static void old_memory(void)
     print_pointer(m, "of cudaMalloc");
 }
 
-static void old_memory_in_kernel(void)
+CASE(old_memory_in_kernel)
 {
     reset_first();
     RECORD(launch_fill(m, 1, 16, 0));
     RECORD(cudaDeviceSynchronize());
 }
 
-static void old_pool_memory(void)
+CASE(old_pool_memory)
 {
     reset_first();
     RECORD(cudaMemset(a, 0, 4));
@@ -213,39 +213,39 @@ static void old_pool_memory(void)
     RECORD(cudaFree(a));
 }
 
-static void old_pinned_memory(void)
+CASE(old_pinned_memory)
 {
     reset_first();
     print_pointer(host, "of cudaMallocHost");
     RECORD(cudaFreeHost(host));
 }
 
-static void old_pinned_memory_read(void)
+CASE(old_pinned_memory_read)
 {
     reset_first();
     NOTE("the host can read it: %d", *(volatile int *)host || 1);
 }
 
-static void old_registered_memory(void)
+CASE(old_registered_memory)
 {
     reset_first();
     RECORD(cudaHostUnregister((void *)gate));
 }
 
-static void old_stream(void)
+CASE(old_stream)
 {
     reset_first();
     RECORD(cudaStreamQuery(s));
     RECORD(cudaStreamDestroy(s));
 }
 
-static void old_stream_used(void)
+CASE(old_stream_used)
 {
     reset_first();
     RECORD(cudaMallocAsync(&a, MiB, s));
 }
 
-static void old_event(void)
+CASE(old_event)
 {
     reset_first();
     RECORD(cudaEventQuery(ev));
@@ -253,7 +253,7 @@ static void old_event(void)
     RECORD(cudaEventDestroy(ev));
 }
 
-static void old_pool(void)
+CASE(old_pool)
 {
     uint64_t value;
     reset_first();
@@ -263,7 +263,7 @@ static void old_pool(void)
     RECORD(cudaMemPoolDestroy(pool));
 }
 
-static void old_default_pool(void)
+CASE(old_default_pool)
 {
     uint64_t value;
     reset_first();
@@ -271,30 +271,4 @@ static void old_default_pool(void)
     RECORD(cudaMallocFromPoolAsync(&a, MiB, default_pool, 0));
 }
 
-static const struct probe_case cases[] = {
-    CASE(idle),
-    CASE(pending_kernel),
-    CASE(pending_work),
-    CASE(pending_in_legacy),
-    CASE(pending_host_function),
-    CASE(after_fault),
-    CASE(after_unseen_fault),
-    CASE(while_capturing),
-    CASE(default_pools),
-    CASE(old_memory),
-    CASE(old_memory_in_kernel),
-    CASE(old_pool_memory),
-    CASE(old_pinned_memory),
-    CASE(old_pinned_memory_read),
-    CASE(old_registered_memory),
-    CASE(old_stream),
-    CASE(old_stream_used),
-    CASE(old_event),
-    CASE(old_pool),
-    CASE(old_default_pool),
-};
-
-int main(int argc, char **argv)
-{
-    return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -47,7 +47,7 @@ static void free_node_of_destroyed_graph(enum before before)
     PRINT(cudaStreamDestroy(s));
 }
 
-static void free_node_after_graph(void)
+CASE(free_node_after_graph)
 {
     free_node_of_destroyed_graph(NOT_LAUNCHED);
     free_node_of_destroyed_graph(LAUNCHED);
@@ -83,7 +83,7 @@ static void export_pool(int location, size_t max_size)
     close(fd);
 }
 
-static void pool_with_descriptor(void)
+CASE(pool_with_descriptor)
 {
     int types;
     cudaDeviceGetAttribute(&types, cudaDevAttrMemoryPoolSupportedHandleTypes, 0);
@@ -94,7 +94,7 @@ static void pool_with_descriptor(void)
     }
 }
 
-static void import_in_own_process(void)
+CASE(import_in_own_process)
 {
     struct cudaMemPoolProps p = device_props();
     cudaMemPool_t pool, i;
@@ -130,7 +130,7 @@ static void print_stream_line(const char *what, cudaError_t result)
     fflush(stdout);
 }
 
-static void invalid_stream_handle(void)
+CASE(invalid_stream_handle)
 {
     const cudaStream_t bad = (cudaStream_t)-1;
     void *p = NULL;
@@ -146,12 +146,32 @@ static void invalid_stream_handle(void)
     print_stream_line("cudaStreamSynchronize, stream -1", cudaStreamSynchronize(bad));
 }
 
-static void destroyed_stream(void)
+CASE(destroyed_stream)
 {
     void *p = NULL;
     cudaStreamCreate(&s);
     cudaStreamDestroy(s);
     print_stream_line("cudaMallocAsync, destroyed stream", cudaMallocAsync(&p, 1024, s));
+}
+
+/* ---- what an allocation node was made with ---- */
+
+CASE(node_parameters)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t n;
+    struct cudaMemAccessDesc d = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
+    struct cudaMemAllocNodeParams p = {
+        .poolProps = device_props(), .accessDescs = &d, .accessDescCount = 1, .bytesize = MiB};
+    struct cudaMemAllocNodeParams q;
+    cudaGraphCreate(&g, 0);
+    cudaGraphAddMemAllocNode(&n, g, 0, 0, &p);
+    cudaGraphMemAllocNodeGetParams(n, &q);
+    printf(
+        "same: poolProps %d accessDescs %d (null %d, contents %d) count %d bytesize %d dptr %d\n",
+        !memcmp(&p.poolProps, &q.poolProps, sizeof p.poolProps), p.accessDescs == q.accessDescs,
+        !q.accessDescs, q.accessDescs && !memcmp(q.accessDescs, &d, sizeof d),
+        p.accessDescCount == q.accessDescCount, p.bytesize == q.bytesize, p.dptr == q.dptr);
 }
 
 /* ---- what a refused allocation does to the pointer ---- */
@@ -165,7 +185,7 @@ static void print_refused(const char *what, cudaError_t result, const void *p)
     cudaGetLastError();
 }
 
-static void refused_allocation(void)
+CASE(refused_allocation)
 {
     struct cudaMemPoolProps small = device_props(), small_host = pool_props(PINNED, NUMA, 0);
     cudaMemPool_t pool, host_pool;
@@ -194,42 +214,16 @@ static void refused_allocation(void)
             cudaMallocManaged(&p, (size_t)1 << 50, cudaMemAttachGlobal));
 }
 
-/* ---- what an allocation node was made with ---- */
-
-static void node_parameters(void)
-{
-    cudaGraph_t g;
-    cudaGraphNode_t n;
-    struct cudaMemAccessDesc d = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
-    struct cudaMemAllocNodeParams p = {
-        .poolProps = device_props(), .accessDescs = &d, .accessDescCount = 1, .bytesize = MiB};
-    struct cudaMemAllocNodeParams q;
-    cudaGraphCreate(&g, 0);
-    cudaGraphAddMemAllocNode(&n, g, 0, 0, &p);
-    cudaGraphMemAllocNodeGetParams(n, &q);
-    printf(
-        "same: poolProps %d accessDescs %d (null %d, contents %d) count %d bytesize %d dptr %d\n",
-        !memcmp(&p.poolProps, &q.poolProps, sizeof p.poolProps), p.accessDescs == q.accessDescs,
-        !q.accessDescs, q.accessDescs && !memcmp(q.accessDescs, &d, sizeof d),
-        p.accessDescCount == q.accessDescCount, p.bytesize == q.bytesize, p.dptr == q.dptr);
-}
-
-static const struct probe_case questions[] = {
-    CASE(free_node_after_graph), CASE(pool_with_descriptor), CASE(import_in_own_process),
-    CASE(invalid_stream_handle), CASE(destroyed_stream),     CASE(node_parameters),
-    CASE(refused_allocation),
-};
-
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
-        printf("== %s\n", questions[i].name);
+    for (const struct probe_case *one = probe_cases; one; one = one->next) {
+        printf("== %s\n", one->name);
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
-            questions[i].body();
+            one->body();
             _exit(0);
         }
         int status;

@@ -199,15 +199,31 @@ static inline void set_up_process(void)
  *
  * A case may take 20 seconds. Status 139: it died of SIGSEGV; 124: it was stopped. */
 
-struct probe_case {
+static struct probe_case {
     const char *name;
     void (*body)(void);
-};
+    int line;
+    struct probe_case *next;
+} * probe_cases;
 
-#define CASE(function)                      \
-    {                                       \
-        .name = #function, .body = function \
-    }
+/* In the order of their lines, in which they are recorded. */
+static inline void add_case(struct probe_case *one)
+{
+    struct probe_case **at = &probe_cases;
+    while (*at && (*at)->line < one->line)
+        at = &(*at)->next;
+    one->next = *at;
+    *at = one;
+}
+
+#define CASE(function)                                                        \
+    static void function(void);                                               \
+    __attribute__((constructor)) static void add_##function(void)             \
+    {                                                                         \
+        static struct probe_case one = {#function, function, __LINE__, NULL}; \
+        add_case(&one);                                                       \
+    }                                                                         \
+    static void function(void)
 
 static inline int set_up_case(void)
 {
@@ -226,14 +242,14 @@ static inline int set_up_case(void)
     return error != cudaSuccess;
 }
 
-static inline int run_one_case(const struct probe_case *cases, size_t count, const char *name)
+static inline int run_one_case(const char *name)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, cases[i].name))
+    for (const struct probe_case *one = probe_cases; one; one = one->next) {
+        if (strcmp(name, one->name))
             continue;
         if (set_up_case())
             return 1;
-        cases[i].body();
+        one->body();
         puts("end");
         return 0;
     }
@@ -277,13 +293,13 @@ static inline void run_numbers_apart(char *self, int count)
     }
 }
 
-static inline int run_cases(int argc, char **argv, const struct probe_case *cases, size_t count)
+static inline int run_cases(int argc, char **argv)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc > 1)
-        return run_one_case(cases, count, argv[1]);
-    for (size_t i = 0; i < count; i++)
-        run_case_apart(argv[0], cases[i].name);
+        return run_one_case(argv[1]);
+    for (const struct probe_case *one = probe_cases; one; one = one->next)
+        run_case_apart(argv[0], one->name);
     return 0;
 }
 
