@@ -71,31 +71,32 @@ load ../suite
     finish
 }
 
-# noticed FILE: what a recorded table of litmus programs says of compute-sanitizer, in numbers: that
-# failed on the GPU alone, of all; noticed; kinds; complaints about correct programs; told apart.
+# noticed ALONE TOOL: what two columns of the recorded table of litmus programs say of
+# compute-sanitizer, in numbers: that failed on the GPU alone, of all; noticed; kinds; complaints
+# about correct programs; told apart.
 noticed() {
-    awk -F ' [|] ' '
+    awk -F ' [|] ' -v alone="$1" -v tool="$2" '
         /^## / { correct = /^## Correct/ }
-        NF < 5 || /^[|] (program|-)/ { next }
+        NF < 7 || /^[|] (program|-)/ { next }
         {
             name = substr($1, 3)
             sub(/_wrong$/, "", name)
-            noticed = $4 !~ /^nothing/
-            complaint = $4
+            noticed = $tool !~ /^nothing/
+            complaint = $tool
             sub(/^stopped after [0-9]+ s; /, "", complaint)   # the same, and the time was up
         }
         correct {
             all++
             if (!noticed) next
             reported++
-            if ($4 ~ /^stopped after [0-9]+ s$/) late++
-            if ($4 ~ /Program hit cudaError/) on_purpose++
+            if ($tool ~ /^stopped after [0-9]+ s$/) late++
+            if ($tool ~ /Program hit cudaError/) on_purpose++
             if (name in found && found[name] == complaint) { same++; of_kind[is[name]]++ }
             next
         }
         {
             programs++
-            failed += $3 !~ /^nothing/
+            failed += $alone !~ /^nothing/
             total[$2]++
             if (noticed) { found[name] = complaint; is[name] = $2; count++; kind[$2]++ }
         }
@@ -104,13 +105,13 @@ noticed() {
             print failed, programs, count, kind["use after free"] " of " total["use after free"], \
                 kind[u] " of " total[u], reported, all, late, on_purpose, same, count - same, \
                 kind[u] - of_kind[u] " of the " total[u]
-        }' OFS='|' "$1"
+        }' OFS='|' docs/recorded/litmus.md
 }
 
 @test "what is said of compute-sanitizer and of the GPU is what the recorded tables have" {
     local page line failed programs count uses writes reported all late purpose same told few
     IFS='|' read -r failed programs count uses writes reported all late purpose same told few \
-        < <(noticed docs/recorded/litmus.md)
+        < <(noticed 3 4)
     assert_equal "$late $purpose" "7 5"   # in words on the page: seven, five
     page=$(tr -s ' \n' ' ' <docs/real_devices.rst)
     for line in "On the GPU alone $failed of the $programs failed." "noticed $count." \
@@ -120,7 +121,7 @@ noticed() {
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
     IFS='|' read -r failed programs count uses writes newer all late purpose same told few \
-        < <(noticed docs/recorded/litmus_2026.4.md)
+        < <(noticed 5 6)
     for line in "It noticed $count, and complained about $newer of the $all correct programs." \
         "It told $told of the $programs from"; do
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
