@@ -38,7 +38,7 @@ GRADER = """
     tests/build.mk tests/grading/*.py tests/grading/*sh tests/grading/*.h tests/grading/busy.c
     tests/grading/imports.txt tests/grading/machine.sed tests/grading/class/
     tests/lessons/*/manifest.ini tests/lessons/*/check.py tests/lessons/*/rules.bats
-    tests/lessons/*/*.h tests/lessons/*/expected/ tests/lessons/clinic/*/manifest.ini
+    tests/lessons/*/*.h tests/lessons/*/expected/
     tests/lessons/clinic/*/check.py tests/lessons/clinic/*/rules.bats
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh

@@ -1,4 +1,4 @@
-"""The manifests of the lessons: tests/lessons/NN_name/manifest.ini, one section each.
+"""The manifests of the lessons: tests/lessons/NN_name/manifest.ini, each with one section.
 
     title, part, level    as the book's tables have them; part is one of the course
     belief, question      what many believe, and what the lesson asks
@@ -11,8 +11,8 @@
     live_most             the largest argument with which all that runs there does, in MiB
     live_mutants          which mutants can be run there beside the solution
 
-A case of the clinic has title, in tests/lessons/clinic/NN_name/manifest.ini, and the part of the
-course after which it can be solved. How many rules a check has, and how many of them the starter
+A case of the clinic has title and part, after which it can be solved, in its section of
+tests/lessons/clinic/manifest.ini. How many rules a check has, and how many of them the starter
 meets (@met_by_starter), manifest() counts in check.py: the words rules and given.
 
     manifest.py list             the names of the lessons
@@ -49,18 +49,19 @@ def room(name):
 @cache
 def manifest(name):
     """Its words as a dictionary: numbers are int, lists are lists, gpu and live are bool."""
-    path = room(name) / "manifest.ini"
+    clinic, _, case = name.rpartition("/")
+    path = room(clinic or name) / "manifest.ini"
     where = path.relative_to(ROOT)
     parser = configparser.ConfigParser(interpolation=None)
     try:
         with path.open(encoding="utf-8") as file:
             parser.read_file(file)
-        found = dict(parser["lesson"])
+        found = dict(parser[case if clinic else "lesson"])
     except FileNotFoundError:
         raise Wrong(f"{where} does not exist.") from None
     except (configparser.Error, KeyError) as why:
         raise Wrong(f"{where}: {str(why).splitlines()[0]}") from None
-    for word in NEEDED if name.startswith("clinic/") else NEEDED + LESSON_NEEDS:
+    for word in NEEDED if clinic else NEEDED + LESSON_NEEDS:
         if not found.get(word):
             raise Wrong(f"{where} has no {word}.")
     for word in ("minutes", "live_most"):

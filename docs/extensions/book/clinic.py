@@ -18,6 +18,8 @@ from . import manifest
 from .page import BookDirective, block
 from .runs import ROOT, BookError
 
+MANIFEST = "tests/lessons/clinic/manifest.ini"
+
 
 def parts():
     """The parts of the course, in its order."""
@@ -28,7 +30,7 @@ def part_of(case):
     """The part of the course that a case comes after; a case of no part ends the build."""
     part = manifest.manifest(f"clinic/{case}")["part"]
     if part not in parts():
-        raise BookError(f"tests/lessons/clinic/{case}/manifest.ini: the course has no part {part}.")
+        raise BookError(f"{MANIFEST}: {case} comes after {part}, which is no part of the course.")
     return part
 
 
@@ -40,7 +42,7 @@ class ClinicCase(BookDirective):
 
     def run(self):
         case = self.arguments[0]
-        self.depend(f"tests/lessons/clinic/{case}/manifest.ini")
+        self.depend(MANIFEST)
         return self.lines(
             [f"*Seen in* {self.options['project']}. *Comes after the part* {part_of(case)}."]
         )
@@ -82,9 +84,7 @@ class ClinicTable(BookDirective):
         pages = sorted((ROOT / "docs/clinic").glob("*.rst"))
         for page in sorted(pages, key=lambda page: parts().index(part_of(page.stem))):
             text = page.read_text(encoding="utf-8")
-            self.depend(
-                f"docs/clinic/{page.name}", f"tests/lessons/clinic/{page.stem}/manifest.ini"
-            )
+            self.depend(f"docs/clinic/{page.name}", MANIFEST)
             options = dict(re.findall(r"^   :(project|symptom): (.*)$", text, re.M))
             if len(options) != 2:
                 raise BookError(f"docs/clinic/{page.name}: clinic:: case has not both its options.")
