@@ -7,19 +7,6 @@ enum { ROUNDS = 9, MOST = 2000 };
 
 static cudaMemPool_t pool;
 
-static double now_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double x = *(const double *)left, y = *(const double *)right;
-    return (x > y) - (x < y);
-}
-
 /* Ends the probe: a time of failed calls is no time. */
 static void expect_success(cudaError_t error)
 {

@@ -7,19 +7,6 @@ static const size_t GiB = 1024 * MiB;
 
 static cudaMemPool_t keeping, giving; /* threshold: the maximum, and 0 */
 
-static double now_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double x = *(const double *)left, y = *(const double *)right;
-    return (x > y) - (x < y);
-}
-
 static void print_times(const char *what, double *times, int count)
 {
     qsort(times, (size_t)count, sizeof *times, by_value);

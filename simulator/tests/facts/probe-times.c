@@ -19,19 +19,6 @@ static void sleep_10ms(void *unused)
     usleep(10000);
 }
 
-static double now_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
-}
-
-static int by_value(const void *left, const void *right)
-{
-    double x = *(const double *)left, y = *(const double *)right;
-    return (x > y) - (x < y);
-}
-
 static void print_times(const char *what, double times[ROUNDS])
 {
     qsort(times, ROUNDS, sizeof *times, by_value);

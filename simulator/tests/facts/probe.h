@@ -173,6 +173,21 @@ static inline unsigned long long mib_reserved(cudaMemPool_t pool)
     return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
 }
 
+/* ---- times ---- */
+
+static inline double now_us(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
+}
+
+static inline int by_value(const void *left, const void *right)
+{
+    double x = *(const double *)left, y = *(const double *)right;
+    return (x > y) - (x < y);
+}
+
 /* ---- one process ---- */
 
 /* For a probe that is one process: s, t and the gate. */
