@@ -43,14 +43,16 @@ $(foreach kind,mutants starters repairs,$(eval $(call programs_of_variants,$(kin
 # optimized, and a new library does not build them again.
 LITMUS := $(SIMULATOR)/simulator/tests/litmus
 LITMUS_LEVEL := -O0
+LITMUS_HEADERS := simulator/tests/litmus/litmus.h simulator/tests/cases.h $(SHARED)
 LITMUS_COMPILED = $(FOR_SIMULATOR) -Werror -g1 $(LITMUS_LEVEL) -pthread $< -o $@ $(LIBRARY) \
 	-Wl,-rpath,'$$ORIGIN/../../..'
-$(LITMUS)/%: simulator/tests/litmus/%.c simulator/tests/litmus/litmus.h $(SHARED) | $(LIBRARY)
+$(LITMUS)/%: simulator/tests/litmus/%.c $(LITMUS_HEADERS) | $(LIBRARY)
 	@bash tools/compile.sh $(CC) $(LITMUS_COMPILED)
-$(LITMUS)/%_wrong: simulator/tests/litmus/%.c simulator/tests/litmus/litmus.h $(SHARED) | $(LIBRARY)
+$(LITMUS)/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HEADERS) | $(LIBRARY)
 	@bash tools/compile.sh $(CC) -DWRONG $(LITMUS_COMPILED)
 
-build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(SHARED) build/gpu/kernels.o
+build/gpu/simulator/tests/litmus/%_wrong: simulator/tests/litmus/%.c $(LITMUS_HEADERS) \
+		build/gpu/kernels.o
 	@bash tools/compile.sh $(CC) $(C_FLAGS) -DWRONG -isystem build/gpu/include $< -o $@ \
 		build/gpu/kernels.o -Lbuild/gpu/lib -lcudart -lstdc++ -pthread \
 		-Wl,-rpath,'$$ORIGIN/../../../lib':"$$PWD/build/gpu/lib"
@@ -63,7 +65,7 @@ $(LITMUS)/random: $(wildcard simulator/tests/litmus/*.h)
 # Test programs include the headers beside them, and those of simulator/tests/unit.
 TEST_SOURCES := $(wildcard simulator/tests/unit/*.c simulator/tests/litmus/ipc_*.c)
 TEST_HEADERS := $(wildcard simulator/tests/unit/*.h simulator/tests/litmus/*.h)
-TEST_HEADERS += simulator/tests/facts/messages.h
+TEST_HEADERS += simulator/tests/facts/messages.h simulator/tests/cases.h
 $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
 # A test that looks inside is linked with the simulated device's own parts.
@@ -72,7 +74,7 @@ $(SIMULATOR)/simulator/tests/unit/inside_%: simulator/tests/unit/inside_%.c $(SH
 		-Isimulator $< -o $@ $(OBJECTS) -lm -pthread -ldl
 
 PROBES := $(basename $(wildcard simulator/tests/facts/*.c))
-$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard simulator/tests/facts/*.h)
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard simulator/tests/facts/*.h simulator/tests/*.h)
 
 # One program as checks compile it, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. Nothing in
 # it takes the place of a library's function. Reports need its lines and the names of its functions,

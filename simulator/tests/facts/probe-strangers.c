@@ -217,13 +217,13 @@ CASE(refused_allocation)
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (const struct probe_case *one = probe_cases; one; one = one->next) {
+    for (const struct named_case *one = named_cases; one; one = one->next) {
         printf("== %s\n", one->name);
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
             alarm(20);
-            one->body();
+            one->run();
             _exit(0);
         }
         int status;

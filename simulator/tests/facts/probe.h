@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../cases.h"
 #include "kernels.h"
 
 #define MiB ((size_t)1 << 20)
@@ -214,32 +215,6 @@ static inline void set_up_process(void)
  *
  * A case may take 20 seconds. Status 139: it died of SIGSEGV; 124: it was stopped. */
 
-static struct probe_case {
-    const char *name;
-    void (*body)(void);
-    int line;
-    struct probe_case *next;
-} * probe_cases;
-
-/* In the order of their lines, in which they are recorded. */
-static inline void add_case(struct probe_case *one)
-{
-    struct probe_case **at = &probe_cases;
-    while (*at && (*at)->line < one->line)
-        at = &(*at)->next;
-    one->next = *at;
-    *at = one;
-}
-
-#define CASE(function)                                                        \
-    static void function(void);                                               \
-    __attribute__((constructor)) static void add_##function(void)             \
-    {                                                                         \
-        static struct probe_case one = {#function, function, __LINE__, NULL}; \
-        add_case(&one);                                                       \
-    }                                                                         \
-    static void function(void)
-
 static inline int set_up_case(void)
 {
     cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
@@ -259,12 +234,12 @@ static inline int set_up_case(void)
 
 static inline int run_one_case(const char *name)
 {
-    for (const struct probe_case *one = probe_cases; one; one = one->next) {
+    for (const struct named_case *one = named_cases; one; one = one->next) {
         if (strcmp(name, one->name))
             continue;
         if (set_up_case())
             return 1;
-        one->body();
+        one->run();
         puts("end");
         return 0;
     }
@@ -313,7 +288,7 @@ static inline int run_cases(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (argc > 1)
         return run_one_case(argv[1]);
-    for (const struct probe_case *one = probe_cases; one; one = one->next)
+    for (const struct named_case *one = named_cases; one; one = one->next)
         run_case_apart(argv[0], one->name);
     return 0;
 }

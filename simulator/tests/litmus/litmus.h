@@ -12,6 +12,7 @@
 #define LITMUS_H
 
 #define _GNU_SOURCE
+#include "../cases.h"
 #include "kernels.h"
 #include "workbook.h"
 
@@ -26,15 +27,9 @@ static const size_t count = MiB / sizeof(int);
 /* What the host has read goes here, so that no compiler leaves its loads out. */
 static volatile int seen __attribute__((unused));
 
-static struct litmus {
-    const char *name;
-    void (*run)(void);
-    struct litmus *next;
-} * litmus_cases;
-
 int main(int argc, char **argv)
 {
-    for (struct litmus *one = litmus_cases; one != NULL; one = one->next)
+    for (const struct named_case *one = named_cases; one != NULL; one = one->next)
         if (argc == 2 && strcmp(one->name, argv[1]) == 0) {
             one->run();
             /* For compute-sanitizer, whose leak check needs the end of the context. */
@@ -43,7 +38,7 @@ int main(int argc, char **argv)
             return 0;
         }
     fprintf(stderr, "%s runs one of these cases:", argv[0]);
-    for (struct litmus *one = litmus_cases; one != NULL; one = one->next)
+    for (const struct named_case *one = named_cases; one != NULL; one = one->next)
         fprintf(stderr, " %s", one->name);
     fputs("\n", stderr);
     return 2;
@@ -65,21 +60,16 @@ int main(int argc, char **argv)
 #define LITMUS_3(flags, title, a, b, c) \
     LITMUS_CASE(flags, title, 3, (s[0], s[1], s[2]), (STREAM(a), STREAM(b), STREAM(c)))
 
-#define LITMUS_CASE(flags, title, number, streams, parameters)           \
-    static void title parameters;                                        \
-    static void run_##title(void)                                        \
-    {                                                                    \
-        cudaStream_t s[3];                                               \
-        for (int i = 0; i < number; i++)                                 \
-            CHECK(cudaStreamCreateWithFlags(&s[i], flags));              \
-        title streams;                                                   \
-    }                                                                    \
-    __attribute__((constructor)) static void add_##title(void)           \
-    {                                                                    \
-        static struct litmus one = {.name = #title, .run = run_##title}; \
-        one.next = litmus_cases;                                         \
-        litmus_cases = &one;                                             \
-    }                                                                    \
+#define LITMUS_CASE(flags, title, number, streams, parameters) \
+    static void title parameters;                              \
+    static void run_##title(void)                              \
+    {                                                          \
+        cudaStream_t s[3];                                     \
+        for (int i = 0; i < number; i++)                       \
+            CHECK(cudaStreamCreateWithFlags(&s[i], flags));    \
+        title streams;                                         \
+    }                                                          \
+    LIST_CASE(title, run_##title)                              \
     static void title parameters
 
 #endif

@@ -123,7 +123,7 @@
     PAIR(GpuPciSubsystemId, gpuPciSubsystemID)                                           \
     PAIR(HostNumaMultinodeIpcSupported, hostNumaMultinodeIpcSupported)
 
-static void properties(void)
+CASE(properties)
 {
     struct cudaDeviceProp p;
     int value;
@@ -142,7 +142,7 @@ static void properties(void)
 
 /* ---- limits ---- */
 
-static void limits(void)
+CASE(limits)
 {
     size_t value = 0;
     OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
@@ -168,7 +168,7 @@ static void limits(void)
 }
 
 /* Documented: the call makes no device current. */
-static void init(void)
+CASE(init)
 {
     int device = -1;
     OK(cudaInitDevice(1, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
@@ -179,7 +179,7 @@ static void init(void)
     IS(cudaErrorInvalidDevice, cudaInitDevice(-1, 0, 0));
 }
 
-static void attach(void)
+CASE(attach)
 {
     cudaStream_t stream;
     char *managed, *plain;
@@ -234,7 +234,7 @@ static void queue(int kernels)
         OK(launch_fill(data, i, 16, s));
 }
 
-static void full(void)
+CASE(full)
 {
     hold();
     queue(ROOM);
@@ -244,7 +244,7 @@ static void full(void)
 static void nothing(void *unused) { (void)unused; }
 
 /* Each stream has its own queue, and these operations take room in none. */
-static void full_otherwise(void)
+CASE(full_otherwise)
 {
     cudaStream_t other;
     cudaEvent_t e;
@@ -290,16 +290,16 @@ static void launches(int chained, int count)
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
 }
-static void full_of_launches(void)
+CASE(full_of_launches)
 {
     launches(1, ROOM / NODES);
     launches(0, ROOM / NODES);
 }
-static void too_many_launches(void) { launches(1, ROOM / NODES + 1); }
-static void too_many_wide_launches(void) { launches(0, ROOM / NODES + 1); }
+CASE(too_many_launches) { launches(1, ROOM / NODES + 1); }
+CASE(too_many_wide_launches) { launches(0, ROOM / NODES + 1); }
 
 /* Queues one more than there is room for, while the gate stays closed. */
-static void too_full(void)
+CASE(too_full)
 {
     hold();
     queue(ROOM + 1);
@@ -315,7 +315,7 @@ static void *opens(void *unused)
 }
 
 /* The host continues when there is room, and the work is done in order. */
-static void waits_for_room(void)
+CASE(waits_for_room)
 {
     pthread_t other;
     int value = 0;
@@ -329,18 +329,4 @@ static void waits_for_room(void)
     finish();
 }
 
-int main(int argc, char **argv)
-{
-    static const struct named_case cases[] = {{"properties", properties},
-                                              {"limits", limits},
-                                              {"init", init},
-                                              {"attach", attach},
-                                              {"full", full},
-                                              {"full_otherwise", full_otherwise},
-                                              {"full_of_launches", full_of_launches},
-                                              {"too_full", too_full},
-                                              {"too_many_launches", too_many_launches},
-                                              {"too_many_wide_launches", too_many_wide_launches},
-                                              {"waits_for_room", waits_for_room}};
-    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_named(argc, argv); }

@@ -2,6 +2,7 @@
 #ifndef EXPECT_H
 #define EXPECT_H
 
+#include "../cases.h"
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,12 +12,6 @@
 #define MiB ((size_t)1 << 20)
 
 static int wrong;
-
-/* For a program that is called with the name of a case. */
-struct named_case {
-    const char *name;
-    void (*run)(void);
-};
 
 /* Expects that the call returns this. */
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
@@ -51,12 +46,12 @@ static inline void same(const char *file, int line, const char *what, unsigned l
 
 /* Runs the case that argv[1] names. Returns the exit status: 0 if all was as expected, 1 if not, 2
  * if there is no such case. */
-static inline int run_named(int argc, char **argv, const struct named_case *cases, size_t count)
+static inline int run_named(int argc, char **argv)
 {
-    for (size_t i = 0; argc > 1 && i < count; i++) {
-        if (strcmp(argv[1], cases[i].name))
+    for (const struct named_case *one = named_cases; argc > 1 && one; one = one->next) {
+        if (strcmp(argv[1], one->name))
             continue;
-        cases[i].run();
+        one->run();
         if (!wrong)
             puts("all as expected");
         return wrong;

@@ -36,7 +36,7 @@ static void diamond(cudaGraphNode_t n[4])
     OK(cudaGraphAddEmptyNode(&n[3], g, &n[1], 2));
 }
 
-static void lists(void)
+CASE(lists)
 {
     cudaGraphNode_t n[4], found[4];
     cudaGraphEdgeData edges[4];
@@ -70,7 +70,7 @@ static void lists(void)
 }
 
 /* What is removed is gone; the rest of the graph and its copies stay. */
-static void taken_away(void)
+CASE(taken_away)
 {
     cudaGraphNode_t n[4];
     cudaGraph_t clone;
@@ -128,7 +128,7 @@ static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
 
 /* A change of the executable graph affects later launches, and a change of the graph affects later
  * executable graphs. */
-static void memsets(void)
+CASE(memsets)
 {
     cudaGraphNode_t n, other;
     cudaGraphExec_t exec, again;
@@ -167,7 +167,7 @@ static void memsets(void)
     end();
 }
 
-static void copies(void)
+CASE(copies)
 {
     cudaGraphNode_t n, set;
     cudaGraphExec_t exec;
@@ -208,7 +208,7 @@ static void copies(void)
 
 static void add_to(void *number) { ++*(int *)number; }
 
-static void host_functions_and_events(void)
+CASE(host_functions_and_events)
 {
     int one = 0, two = 0;
     cudaEvent_t first, second, found;
@@ -256,7 +256,7 @@ static void host_functions_and_events(void)
     end();
 }
 
-static void disabled(void)
+CASE(disabled)
 {
     cudaGraphNode_t n[2], host;
     cudaGraphExec_t exec;
@@ -298,7 +298,7 @@ static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
     return made;
 }
 
-static void updates(void)
+CASE(updates)
 {
     cudaGraphExecUpdateResultInfo info;
     cudaGraphNode_t n[3], m[3], e;
@@ -357,7 +357,7 @@ static cudaGraphNode_t add(cudaGraphNode_t before, struct cudaGraphNodeParams *p
     return n;
 }
 
-static void any_type(void)
+CASE(any_type)
 {
     int count = 0, value = 5;
     size_t ints = 16;
@@ -420,7 +420,7 @@ static void any_type(void)
     end();
 }
 
-static void any_parameters(void)
+CASE(any_parameters)
 {
     cudaGraphNode_t n, kernel;
     cudaGraphExec_t exec;
@@ -459,7 +459,7 @@ static void any_parameters(void)
 static void CUDART_CB add_one(void *number) { ++*(int *)number; }
 
 /* The same for the other types, in a graph that is instantiated only afterwards. */
-static void all_parameters(void)
+CASE(all_parameters)
 {
     cudaGraphNode_t n[4], empty;
     cudaGraphExec_t exec;
@@ -514,7 +514,7 @@ static void all_parameters(void)
     end();
 }
 
-static void no_type(void)
+CASE(no_type)
 {
     cudaGraphNode_t n;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeConditional);
@@ -523,7 +523,7 @@ static void no_type(void)
     end();
 }
 
-static void dot(void)
+CASE(dot)
 {
     cudaGraphNode_t n[4], set;
     struct cudaMemsetParams p;
@@ -540,7 +540,7 @@ static void dot(void)
 }
 
 /* A node of each type that has parameters, in each.dot. */
-static void dot_of_each(void)
+CASE(dot_of_each)
 {
     cudaGraphNode_t n, freed;
     cudaEvent_t event;
@@ -599,7 +599,7 @@ static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
 
 /* A child's work comes in its node's place: after what the node depends on, and before what depends
  * on it. Otherwise the checker would report it. */
-static void children(void)
+CASE(children)
 {
     cudaGraphNode_t n[2], in[2], before, c, after, empty, nested;
     cudaGraph_t child, found, middle;
@@ -655,7 +655,7 @@ static void children(void)
     end();
 }
 
-static void moved(void)
+CASE(moved)
 {
     cudaGraphNode_t n[2], c;
     cudaGraph_t child, found, clone;
@@ -681,23 +681,4 @@ static void moved(void)
     end();
 }
 
-int main(int argc, char **argv)
-{
-    static const struct named_case cases[] = {
-        {"lists", lists},
-        {"taken_away", taken_away},
-        {"memsets", memsets},
-        {"copies", copies},
-        {"host_functions_and_events", host_functions_and_events},
-        {"disabled", disabled},
-        {"updates", updates},
-        {"any_type", any_type},
-        {"no_type", no_type},
-        {"dot", dot},
-        {"children", children},
-        {"moved", moved},
-        {"any_parameters", any_parameters},
-        {"all_parameters", all_parameters},
-        {"dot_of_each", dot_of_each}};
-    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_named(argc, argv); }

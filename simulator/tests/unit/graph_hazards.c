@@ -28,7 +28,7 @@ static void run(void)
 }
 
 /* Two branches write the same bytes. */
-static void branches(void)
+CASE(branches)
 {
     begin();
     OK(launch_fill(data, 0, 2 * COUNT, s));
@@ -40,7 +40,7 @@ static void branches(void)
 }
 
 /* A branch reads what the other writes. */
-static void reads(void)
+CASE(reads)
 {
     begin();
     OK(launch_fill(data, 0, COUNT, s));
@@ -55,7 +55,7 @@ static void reads(void)
 }
 
 /* A branch uses an allocation that the other branch makes. */
-static void before_allocation(void)
+CASE(before_allocation)
 {
     begin();
     if (!correct)
@@ -70,7 +70,7 @@ static void before_allocation(void)
 }
 
 /* The free does not wait for the branch that uses the memory. */
-static void free_early(void)
+CASE(free_early)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -85,7 +85,7 @@ static void free_early(void)
 }
 
 /* A node uses memory that the graph has freed. */
-static void after_free(void)
+CASE(after_free)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -100,7 +100,7 @@ static void after_free(void)
 
 /* A stale address, which the graph's second allocation has now. The branch that uses it is not
  * ordered after that allocation. */
-static void stale(void)
+CASE(stale)
 {
     int *q;
     begin();
@@ -121,7 +121,7 @@ static void stale(void)
 }
 
 /* A node runs past the end of its allocation. */
-static void outside(void)
+CASE(outside)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -131,7 +131,7 @@ static void outside(void)
 }
 
 /* The stream of the launch afterwards, and another one that does not wait for it. */
-static void beside_the_launch(void)
+CASE(beside_the_launch)
 {
     begin();
     OK(launch_fill(data, 0, COUNT, s));
@@ -142,7 +142,7 @@ static void beside_the_launch(void)
 }
 
 /* The same, with a branch that is not in the launch's own stream. */
-static void beside_a_branch(void)
+CASE(beside_a_branch)
 {
     begin();
     OK(launch_fill(data, 0, COUNT, s));
@@ -157,7 +157,7 @@ static void beside_a_branch(void)
 }
 
 /* An allocation that outlives its graph is freed in a stream that does not wait for the launch. */
-static void outlives(void)
+CASE(outlives)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -169,7 +169,7 @@ static void outlives(void)
 }
 
 /* ... or not at all. */
-static void leak(void)
+CASE(leak)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -180,7 +180,7 @@ static void leak(void)
 }
 
 /* A block of the graph is used after the launch that freed it. */
-static void after_the_launch(void)
+CASE(after_the_launch)
 {
     begin();
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -194,7 +194,7 @@ static void after_the_launch(void)
 }
 
 /* Memory of the program is freed between capture and launch. */
-static void freed_before_launch(void)
+CASE(freed_before_launch)
 {
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
     begin();
@@ -209,7 +209,7 @@ static void freed_before_launch(void)
 }
 
 /* ... and another block has its address by then. */
-static void taken_over(void)
+CASE(taken_over)
 {
     int *q;
     OK(cudaMallocAsync((void **)&p, COUNT * sizeof *p, s));
@@ -232,7 +232,7 @@ static void taken_over(void)
 }
 
 /* A graph built by hand, with and without the edge. */
-static void by_hand(void)
+CASE(by_hand)
 {
     struct cudaMemsetParams m = {.dst = data, .elementSize = 4, .width = COUNT, .height = 1};
     cudaGraphNode_t one, other;
@@ -246,7 +246,7 @@ static void by_hand(void)
 }
 
 /* Work before the launch, in its stream or in another. Two nodes of the graph come first. */
-static void before_the_launch(void)
+CASE(before_the_launch)
 {
     struct cudaMemsetParams m = {.dst = data, .elementSize = 4, .width = COUNT, .height = 1};
     cudaGraphNode_t one, other;
@@ -261,7 +261,7 @@ static void before_the_launch(void)
 
 /* Two launches of one executable graph, in two streams, are always ordered. Launches of two
  * executable graphs are not. */
-static void launched_twice(void)
+CASE(launched_twice)
 {
     cudaGraphExec_t second;
     begin();
@@ -275,7 +275,7 @@ static void launched_twice(void)
 }
 
 /* A free node that no path of edges orders after the allocation. */
-static void free_first(void)
+CASE(free_first)
 {
     struct cudaMemAllocNodeParams m;
     cudaGraphNode_t allocated, freed;
@@ -294,30 +294,6 @@ static void free_first(void)
     OK(cudaGraphLaunch(exec, s));
 }
 
-static const struct {
-    const char *name;
-    void (*body)(void);
-} cases[] = {
-    {"branches", branches},
-    {"reads", reads},
-    {"before_allocation", before_allocation},
-    {"free_early", free_early},
-    {"after_free", after_free},
-    {"stale", stale},
-    {"outside", outside},
-    {"beside_the_launch", beside_the_launch},
-    {"beside_a_branch", beside_a_branch},
-    {"outlives", outlives},
-    {"leak", leak},
-    {"after_the_launch", after_the_launch},
-    {"freed_before_launch", freed_before_launch},
-    {"taken_over", taken_over},
-    {"by_hand", by_hand},
-    {"launched_twice", launched_twice},
-    {"before_the_launch", before_the_launch},
-    {"free_first", free_first},
-};
-
 int main(int argc, char **argv)
 {
     correct = argc > 2 && !strcmp(argv[2], "correct");
@@ -326,11 +302,11 @@ int main(int argc, char **argv)
     OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     OK(cudaMalloc((void **)&data, 2 * COUNT * sizeof *data));
     OK(cudaMallocHost((void **)&result, sizeof *result));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (const struct named_case *one = named_cases; one; one = one->next) {
         if (argc < 2)
-            puts(cases[i].name);
-        else if (!strcmp(argv[1], cases[i].name))
-            cases[i].body();
+            puts(one->name);
+        else if (!strcmp(argv[1], one->name))
+            one->run();
     }
     OK(cudaDeviceSynchronize());
     if (exec)

@@ -1,5 +1,5 @@
 /* Loads and stores of the host in memory that host and device share: host_access CASE. The cases of
- * the first list are correct programs; those of the second are incorrect in one place, which the
+ * the first part are correct programs; those of the second are incorrect in one place, which the
  * checker reports (locations.bats has the words). */
 #include <pthread.h>
 
@@ -42,7 +42,7 @@ static cudaMemPool_t pool_of(enum cudaMemAllocationType type, enum cudaMemLocati
 
 /* ---- correct ---- */
 
-static void waits(void)
+CASE(waits)
 {
     cudaEvent_t event;
     take(pool, 1);
@@ -67,7 +67,7 @@ static void waits(void)
 }
 
 /* Reading while the device reads, or one half while the device writes the other. */
-static void beside(void)
+CASE(beside)
 {
     int *m;
     OK(cudaMalloc((void **)&m, COUNT * sizeof *m));
@@ -94,7 +94,7 @@ static void in_a_function(void *unused)
     a[3] = 6;
 }
 
-static void host_function(void)
+CASE(host_function)
 {
     take(pool, 1);
     OK(launch_fill(a, 5, COUNT, s));
@@ -111,7 +111,7 @@ static void *wait_for_s(void *unused)
     return unused;
 }
 
-static void other_thread(void)
+CASE(other_thread)
 {
     pthread_t thread;
     take(pool, 1);
@@ -123,7 +123,7 @@ static void other_thread(void)
 }
 
 /* Blocks that reuse freed memory, with ends in the middle of a page. */
-static void again(void)
+CASE(again)
 {
     int *b;
     for (size_t bytes = 512; bytes < 40000; bytes += 4608) {
@@ -140,7 +140,7 @@ static void again(void)
     OK(cudaStreamSynchronize(s));
 }
 
-static void managed(void)
+CASE(managed)
 {
     cudaMemPool_t made = pool_of(cudaMemAllocationTypeManaged, cudaMemLocationTypeDevice);
     take(made, 1);
@@ -160,7 +160,7 @@ static void managed(void)
 
 /* A call that stores its answer where the device may still be writing. This is not seen, and does
  * not hang. */
-static void answer_into_it(void)
+CASE(answer_into_it)
 {
     take(pool, 1);
     OK(launch_fill(a, 5, COUNT, s));
@@ -171,13 +171,13 @@ static void answer_into_it(void)
 
 /* ---- incorrect ---- */
 
-static void before_allocation(void)
+CASE(before_allocation)
 {
     take(pool, 0);
     a[0] = 1;
     give();
 }
-static void while_written(void)
+CASE(while_written)
 {
     take(pool, 1);
     OK(launch_fill(a, 5, COUNT, s));
@@ -189,7 +189,7 @@ static void in_a_function_of_another(void *unused)
     (void)unused;
     sink = a[0];
 }
-static void host_function_elsewhere(void)
+CASE(host_function_elsewhere)
 {
     take(pool, 1);
     OK(launch_fill(a, 5, COUNT, s));
@@ -197,7 +197,7 @@ static void host_function_elsewhere(void)
     OK(cudaStreamSynchronize(t));
     give();
 }
-static void other_stream_waited(void)
+CASE(other_stream_waited)
 {
     take(pool, 1);
     OK(launch_fill(a, 5, COUNT, s));
@@ -205,7 +205,7 @@ static void other_stream_waited(void)
     sink = a[0];
     give();
 }
-static void while_read(void)
+CASE(while_read)
 {
     int *m;
     OK(cudaMalloc((void **)&m, COUNT * sizeof *m));
@@ -215,14 +215,14 @@ static void while_read(void)
     give();
     OK(cudaFree(m));
 }
-static void after_free(void)
+CASE(after_free)
 {
     take(pool, 1);
     OK(cudaFreeAsync(a, s));
     a[0] = 1;
     OK(cudaStreamSynchronize(s));
 }
-static void while_managed_is_written(void)
+CASE(while_managed_is_written)
 {
     OK(cudaMallocManaged((void **)&a, COUNT * sizeof *a, cudaMemAttachGlobal));
     OK(launch_fill(a, 5, COUNT, s));
@@ -230,34 +230,14 @@ static void while_managed_is_written(void)
     OK(cudaFree(a));
 }
 
-static const struct {
-    const char *name;
-    void (*body)(void);
-} cases[] = {
-    {"waits", waits},
-    {"beside", beside},
-    {"host_function", host_function},
-    {"other_thread", other_thread},
-    {"again", again},
-    {"managed", managed},
-    {"answer_into_it", answer_into_it},
-    {"before_allocation", before_allocation},
-    {"while_written", while_written},
-    {"other_stream_waited", other_stream_waited},
-    {"while_read", while_read},
-    {"after_free", after_free},
-    {"host_function_elsewhere", host_function_elsewhere},
-    {"while_managed_is_written", while_managed_is_written},
-};
-
 int main(int argc, char **argv)
 {
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     pool = pool_of(cudaMemAllocationTypePinned, cudaMemLocationTypeHost);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
-            cases[i].body();
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        if (argc > 1 && !strcmp(argv[1], one->name)) {
+            one->run();
             OK(cudaMemPoolDestroy(pool));
             return wrong;
         }

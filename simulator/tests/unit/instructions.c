@@ -1,6 +1,6 @@
 /* The results of PTX instructions, by NVIDIA's "PTX ISA". Each case is a kernel of its own with 32
  * threads, registered by hand, so that a machine without nvcc tests them, too. instructions values:
- * all cases. instructions printf: what a kernel prints. */
+ * all cases. instructions print: what a kernel prints. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
 
@@ -314,7 +314,7 @@ static void check(size_t n, uint64_t *out)
         }
 }
 
-static void values(void)
+CASE(values)
 {
     static char text[COUNT * 1200];
     static char names[COUNT][16];
@@ -363,7 +363,7 @@ static const char says[] =
     "st.param.b64 [b], %d2; call (back), vprintf, (a, b); } ret; }\n";
 
 /* Prints, and then prints the number of values. */
-static void print(void)
+CASE(print)
 {
     static char text[1 << 14];
     char *at = text + sprintf(text, ".version 8.0\n.target sm_90\n.address_size 64\n");
@@ -379,8 +379,4 @@ static void print(void)
     OK(cudaDeviceSynchronize());
 }
 
-int main(int argc, char **argv)
-{
-    static const struct named_case cases[] = {{"values", values}, {"printf", print}};
-    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_named(argc, argv); }

@@ -90,7 +90,7 @@ simulated device was built on a machine whose processor has AVX2, which this one
 }
 
 @test "what a kernel prints is on the program's standard output, and printf counts the values" {
-    "$PROGRAMS/instructions" printf >printed
+    "$PROGRAMS/instructions" print >printed
     run cat printed
     assert_output "[-7] [word  ] [  2.5] [fffffffffffffff0] [0x1234] [(null)] [A] 100%
 7 values

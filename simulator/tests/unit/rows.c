@@ -28,7 +28,7 @@ static size_t rows_with(const unsigned char *p, size_t pitch, size_t height, siz
     return rows;
 }
 
-static void allocations(void)
+CASE(allocations)
 {
     void *p, *q;
     size_t pitch, other;
@@ -61,7 +61,7 @@ static void allocations(void)
 enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };
 
 /* The bytes of every kind of copy and memset arrive, and those between rows are unchanged. */
-static void bytes(void)
+CASE(bytes)
 {
     unsigned char *d, *e, *pinned, *pageable = malloc(BYTES);
     OK(cudaMalloc((void **)&d, BYTES));
@@ -98,7 +98,7 @@ static void bytes(void)
 }
 
 /* The last row may end where the memory ends. */
-static void ends(void)
+CASE(ends)
 {
     char *d, *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap(pages + 4096, 4096);
@@ -114,14 +114,14 @@ static void ends(void)
 }
 
 /* Rows that wrap around the end of the address space: this does not return. */
-static void endless(void)
+CASE(endless)
 {
     char *d;
     OK(cudaMalloc((void **)&d, 4096));
     cudaMemset2D(d, 512, 1, 100, SIZE_MAX);
 }
 
-static void refused(void)
+CASE(refused)
 {
     char *d, *h;
     OK(cudaMalloc((void **)&d, MiB));
@@ -145,7 +145,7 @@ static void refused(void)
 }
 
 /* Rows of a captured copy and memset, and of a memset node with wider elements. */
-static void nodes(void)
+CASE(nodes)
 {
     unsigned char *d, *pinned;
     cudaGraph_t g;
@@ -202,7 +202,7 @@ static struct cudaMemLocation device(int id)
     return (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = id};
 }
 
-static void ranges(void)
+CASE(ranges)
 {
     char *p, *plain;
     int devices[3];
@@ -284,7 +284,7 @@ static void ranges(void)
 
 /* ---- the PCI bus ---- */
 
-static void numbers(void)
+CASE(numbers)
 {
     struct cudaDeviceProp properties;
     char text[2][32], expected[32];
@@ -354,7 +354,7 @@ static void free_rows(void)
     cudaMemcpy2DAsync(to, 512, from, 512, 3, height, cudaMemcpyDefault, s)
 
 /* The number of rows must not prolong the call, which holds the lock. */
-static void endless_copies(void)
+CASE(endless_copies)
 {
     static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
     make_rows();
@@ -377,7 +377,7 @@ static void endless_copies(void)
 }
 
 /* One row beyond an allocation that the device may not touch, where the pool's memory continues. */
-static void one_row_more(void)
+CASE(one_row_more)
 {
     make_rows();
     OK(ROWS(pageable, in_pool, 2049));
@@ -386,17 +386,17 @@ static void one_row_more(void)
 }
 
 /* These do not return. */
-static void many_from_pool(void)
+CASE(many_from_pool)
 {
     make_rows();
     ROWS(pageable, in_pool, (size_t)1 << 32);
 }
-static void many_to_pool(void)
+CASE(many_to_pool)
 {
     make_rows();
     ROWS(in_pool, pageable, SIZE_MAX);
 }
-static void many_of_host(void)
+CASE(many_of_host)
 {
     make_rows();
     cudaMemcpy2D(pageable, 512, pageable, 512, 3, (size_t)1 << 32, cudaMemcpyDefault);
@@ -411,7 +411,7 @@ static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
 
 /* From a box of 8 x 4 x 3 bytes in rows of 16, the middle is copied elsewhere. What is between its
  * rows and slices is unchanged. */
-static void slices(void)
+CASE(slices)
 {
     unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
     struct cudaExtent all = {16, 6, 4};
@@ -453,7 +453,7 @@ static void slices(void)
     OK(cudaFree(box));
 }
 
-static void slices_refused(void)
+CASE(slices_refused)
 {
     unsigned char *d, host_box[4096];
     struct cudaMemcpy3DParms p = {.extent = {16, 4, 4}, .kind = cudaMemcpyDefault};
@@ -485,21 +485,6 @@ static void slices_refused(void)
 
 int main(int argc, char **argv)
 {
-    static const struct named_case cases[] = {{"allocations", allocations},
-                                              {"bytes", bytes},
-                                              {"ends", ends},
-                                              {"endless", endless},
-                                              {"refused", refused},
-                                              {"nodes", nodes},
-                                              {"endless_copies", endless_copies},
-                                              {"one_row_more", one_row_more},
-                                              {"many_from_pool", many_from_pool},
-                                              {"many_to_pool", many_to_pool},
-                                              {"many_of_host", many_of_host},
-                                              {"slices", slices},
-                                              {"slices_refused", slices_refused},
-                                              {"ranges", ranges},
-                                              {"numbers", numbers}};
     OK(cudaStreamCreate(&s));
-    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
+    return run_named(argc, argv);
 }

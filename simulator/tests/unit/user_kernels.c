@@ -196,7 +196,7 @@ static void on_another_device(void)
 }
 
 /* A range whose memory is no device's is a fault when the work runs. */
-static void fault(void)
+CASE(fault)
 {
     struct numbers a = {COUNT, 7};
     static int pageable[COUNT];
@@ -258,7 +258,7 @@ static void fork_to(cudaStream_t from, cudaStream_t to)
     OK(cudaStreamWaitEvent(to, event, 0));
 }
 
-static void halves(void)
+CASE(halves)
 {
     struct numbers a = {COUNT / 2, 2};
     OK(sim_launch(s, "multiply", multiply, a, sim_read_write(p, BYTES / 2)));
@@ -266,7 +266,7 @@ static void halves(void)
                   sim_read_write(p + COUNT / 2 - !correct, BYTES / 2)));
 }
 
-static void readers(void)
+CASE(readers)
 {
     struct numbers a = {COUNT, 2};
     OK(sim_launch(s, "sum", sum, a, sim_read(p, BYTES), sim_write(q, sizeof(int))));
@@ -275,7 +275,7 @@ static void readers(void)
 }
 
 /* Bytes that one range of a launch reads and another writes count as written. */
-static void overlap(void)
+CASE(overlap)
 {
     struct numbers a = {COUNT - 1, 2};
     OK(sim_launch(s, "differences", differences, a, sim_read(p, BYTES - sizeof(int)),
@@ -285,7 +285,7 @@ static void overlap(void)
                   sim_write(q, sizeof(int))));
 }
 
-static void second_range(void)
+CASE(second_range)
 {
     struct numbers a = {COUNT, 2};
     OK(sim_launch(s, "sum", sum, a, sim_read(p, BYTES), sim_write(q, sizeof(int))));
@@ -294,7 +294,7 @@ static void second_range(void)
     OK(cudaMemsetAsync(q, 0, sizeof(int), t));
 }
 
-static void freed_early(void)
+CASE(freed_early)
 {
     struct numbers a = {COUNT, 2};
     int *r;
@@ -307,13 +307,13 @@ static void freed_early(void)
     OK(cudaFreeAsync(r, s));
 }
 
-static void outside(void)
+CASE(outside)
 {
     struct numbers a = {COUNT, 2};
     OK(sim_launch(s, "multiply", multiply, a, sim_read_write(p, BYTES + (correct ? 0 : 4))));
 }
 
-static void in_a_graph(void)
+CASE(in_a_graph)
 {
     struct numbers a = {COUNT, 2};
     cudaGraph_t graph;
@@ -328,7 +328,7 @@ static void in_a_graph(void)
     OK(launch_fill(p, 1, COUNT, t));
 }
 
-static void no_peer_access(void)
+CASE(no_peer_access)
 {
     cudaStream_t u;
     struct numbers a = {COUNT, 2};
@@ -349,7 +349,7 @@ static void no_peer_access(void)
 }
 
 /* The kernel's second range is in memory of the other device. */
-static void access_given(void)
+CASE(access_given)
 {
     cudaStream_t u;
     struct numbers a = {COUNT, 2};
@@ -390,12 +390,12 @@ static void stores(int *data, ptrdiff_t at, struct sim_range range)
     OK(sim_launch(s, "store", store, a, range));
 }
 
-static void by_address(void) { stores(correct ? NULL : p, 0, sim_write(p, 4)); }
-static void read_only(void) { stores(NULL, 7, correct ? sim_write(p, BYTES) : sim_read(p, BYTES)); }
-static void behind(void) { stores(NULL, 16, sim_write(p, correct ? 17 * sizeof *p : 64)); }
-static void before(void) { stores(NULL, correct ? 0 : -1, sim_write(p + 16, 64)); }
+CASE(by_address) { stores(correct ? NULL : p, 0, sim_write(p, 4)); }
+CASE(read_only) { stores(NULL, 7, correct ? sim_write(p, BYTES) : sim_read(p, BYTES)); }
+CASE(behind) { stores(NULL, 16, sim_write(p, correct ? 17 * sizeof *p : 64)); }
+CASE(before) { stores(NULL, correct ? 0 : -1, sim_write(p + 16, 64)); }
 /* Where another range of the launch allows it. */
-static void neighbor(void)
+CASE(neighbor)
 {
     struct pointer a = {NULL, 16};
     OK(sim_launch(s, "store", store, a, sim_read_write(p, 64),
@@ -409,23 +409,11 @@ static void call_cuda(void *const *memory, const void *argument)
     cudaStreamSynchronize(s);
 }
 
-static void calls_cuda(void)
+CASE(calls_cuda)
 {
     struct numbers a = {0, 0};
     OK(sim_launch(s, "call_cuda", correct ? nothing : call_cuda, a, sim_read(p, 4)));
 }
-
-#define CASE(name)  \
-    {               \
-#name, name \
-    }
-static const struct {
-    const char *name;
-    void (*run)(void);
-} cases[] = {CASE(halves),       CASE(readers),    CASE(overlap),    CASE(second_range),
-             CASE(freed_early),  CASE(outside),    CASE(in_a_graph), CASE(no_peer_access),
-             CASE(access_given), CASE(by_address), CASE(read_only),  CASE(behind),
-             CASE(before),       CASE(neighbor),   CASE(calls_cuda), CASE(fault)};
 
 static void values(void)
 {
@@ -455,9 +443,9 @@ int main(int argc, char **argv)
         refused();
     else if (!strcmp(name, "parameters"))
         parameters();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(name, cases[i].name))
-            cases[i].run();
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        if (!strcmp(name, one->name))
+            one->run();
     if (!strcmp(name, "fault"))
         return wrong;
     OK(cudaDeviceSynchronize());

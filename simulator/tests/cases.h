@@ -1,0 +1,39 @@
+/* The named cases of a program: CASE(name) { ... } is a function without arguments, which stands in
+ * the list `cases`, in the order of its line. */
+#ifndef CASES_H
+#define CASES_H
+
+#include <stddef.h>
+
+struct named_case {
+    const char *name;
+    void (*run)(void);
+    int line;
+    struct named_case *next;
+};
+
+static struct named_case *named_cases;
+
+static inline void add_case(struct named_case *one)
+{
+    struct named_case **at = &named_cases;
+    while (*at && (*at)->line < one->line)
+        at = &(*at)->next;
+    one->next = *at;
+    *at = one;
+}
+
+/* Lists `function` before main begins. */
+#define LIST_CASE(title, function)                                         \
+    __attribute__((constructor)) static void list_##title(void)            \
+    {                                                                      \
+        static struct named_case one = {#title, function, __LINE__, NULL}; \
+        add_case(&one);                                                    \
+    }
+
+#define CASE(title)          \
+    static void title(void); \
+    LIST_CASE(title, title)  \
+    static void title(void)
+
+#endif
