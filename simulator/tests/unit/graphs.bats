@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # Stream capture, graphs and graph memory nodes on the simulated device: measured lines, documented
-# rules and codes, hazards.
+# rules and codes, hazards, changes to graphs, and the invariants of their memory.
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
     local programs=(capture_rules capture_forbidden graph_rules graph_memory_rules
-        graph_hazards graph_nodes_added)
+        graph_hazards graph_nodes_added graph_changes inside_graphs graph_refused)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -121,4 +121,97 @@ END
     [ "$status" = 3 ]
     assert_output --partial "hazard: bad handle. cudaGraphInstantiate was given a graph that is \
 destroyed"
+}
+
+# ---- changes to graphs, and a graph printed as text ----
+
+@test "lists of roots, of what a node depends on, of what depends on it" {
+    as_expected graph_changes lists
+}
+
+@test "edges and nodes that are taken away" { as_expected graph_changes taken_away; }
+
+@test "parameters of nodes, in a graph and in an executable one: each leaves the other alone" {
+    as_expected graph_changes memsets
+    as_expected graph_changes copies
+    as_expected graph_changes host_functions_and_events
+    as_expected graph_changes any_parameters
+    as_expected graph_changes all_parameters
+}
+
+@test "a node that is disabled does nothing, until it is enabled" {
+    as_expected graph_changes disabled
+}
+
+@test "cudaGraphExecUpdate: a graph of the same form gives its parameters, another says why not" {
+    as_expected graph_changes updates
+}
+
+@test "cudaGraphAddNode: a node of each type, and a sentence for one that is not simulated" {
+    as_expected graph_changes any_type
+    run bounded "$PROGRAMS/graph_changes" no_type
+    # The disabled node's function does not run.
+    [ "$status" = 4 ]
+    assert_line --partial "cudaGraphAddNode: a node of this type (13) is not simulated: the call"
+}
+
+@test "cudaGraphDebugDotPrint: the nodes, the edges, and the parameters that are asked for" {
+    as_expected graph_changes dot
+    run cat plain.dot
+    assert_line '    "graph_1_node_1" [label="1\nEMPTY"];'
+    assert_line '    "graph_1_node_5" [label="5\nMEMSET"];'
+    [ "$(grep -c ' -> ' plain.dot)" = 5 ]
+    assert_line '    "graph_1_node_2" -> "graph_1_node_4";'
+    run grep MEMSET verbose.dot
+    assert_output --regexp '= 7, 1 x 64 bytes\\nhandle 0x'
+    ! command -v dot >/dev/null || dot -Tsvg verbose.dot >/dev/null
+    as_expected graph_changes dot_of_each
+    diff each.txt <(grep -o 'label=.*' each.dot | sed -n 's/.*[A-Z]\\n\(.*\)\\nhandle .*/\1/p') ||
+        miss "It prints other parameters:" "$(cat each.dot)"
+}
+
+@test "child graphs: their work comes in their node's place, copied or moved" {
+    as_expected graph_changes children
+    as_expected graph_changes moved
+}
+
+# ---- invariants and sanitizers ----
+
+@test "every law of graphs' memory holds after each step of random walks" {
+    local schedule seed=0
+    for schedule in "${SCHEDULES[@]}"; do
+        seed=$((seed + 1))
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/inside_graphs" 1000 "$seed"
+        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$schedule:" \
+            "$output" || return
+        assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
+    done
+}
+
+@test "a launch that finds no memory leaves nothing behind" {
+    SIM_MEMORY=128M run bounded "$PROGRAMS/graph_refused"
+    assert_success
+    assert_output "small: cudaSuccess
+large: cudaErrorMemoryAllocation
+reserved while the small one is held: 32 MiB
+reserved at the end: 0 MiB"
+}
+
+# bats test_tags=long
+@test "the sanitizers find nothing in captures, graphs and other locations" {
+    local programs=(capture_rules capture_forbidden graph_rules graph_memory_rules location_rules
+        inside_graphs)
+    make_sanitized address,undefined "${programs[@]/#/simulator/tests/unit/}"
+    make_sanitized thread "${programs[@]/#/simulator/tests/unit/}"
+    local build program
+    export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
+    for build in simulator-address-undefined simulator-thread; do
+        for program in capture_rules capture_forbidden graph_rules graph_memory_rules \
+            location_rules "inside_graphs 300 5"; do
+            # shellcheck disable=SC2086  # a program and its arguments
+            LD_LIBRARY_PATH=$ROOT/build/$build run bounded \
+                "$ROOT/build/$build/simulator/tests/unit/"$program
+            [ "$status" = 0 ] || miss "$build, $program: status $status" "$output" || return
+        done
+    done
 }
