@@ -190,7 +190,7 @@ struct hints {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
 };
-/* Measured (NVIDIA H200, November 2026): the policy of a new stream is -1, which has no name. */
+/* An H200 of November 2026 answered -1 for the policy of a new stream, which has no name. */
 static const struct hints no_hints = {.policy = (enum cudaSynchronizationPolicy)-1,
                                       .domains = {.remote = 1}};
 
@@ -207,8 +207,8 @@ static void set_hints(struct stream *s, struct hints hints)
 }
 
 /* Documented: which attributes a stream has, and the defaults of the memory synchronization
- * domains. Measured (NVIDIA H200, November 2026): NVLink-centric scheduling is none of them.
- * Assumed: the other defaults, and that a priority is clamped as by cudaStreamCreateWithPriority. */
+ * domains. An H200 of November 2026 had no NVLink-centric scheduling. Assumed: the other defaults,
+ * and that a priority is clamped as by cudaStreamCreateWithPriority. */
 cudaError_t do_cudaStreamGetAttribute(struct call *call, cudaStream_t stream,
                                       cudaLaunchAttributeID attribute,
                                       cudaLaunchAttributeValue *value)
