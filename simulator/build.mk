@@ -49,7 +49,7 @@ $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
 		-o $@.$$$$; }; \
 	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@ && \
-	rm -f $(SIMULATOR)/objects/said
+	ln -sf $(@F) $(@D)/libcuda.so.1 && rm -f $(SIMULATOR)/objects/said
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@mkdir -p $(@D)
@@ -61,6 +61,21 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's
 # library and those that CUDA 13.1 to 13.5 added, without the calls in calls.def.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
+# The same for libcuda.so.1, and the names of its errors.
+$(SIMULATOR)/objects/api/driver_unmodeled.o: $(SIMULATOR)/driver_unmodeled.inc
+$(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def simulator/api/libcuda-symbols.txt
+	@mkdir -p $(@D)
+	@awk -F '[(, ]+' 'FNR == NR && /^(TWIN|OWN)\(/ { name = $$3 ($$4 ~ /^_/ ? $$4 : ""); known[name]; \
+			known[name "_" tolower($$2)] } \
+		FNR == NR && /^(TWIN0|OTHER)\(/ { known[$$2 ($$3 ~ /^_/ ? $$3 : "")] } \
+		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" }' $^ >$@.$$$$ && \
+		mv $@.$$$$ $@
+$(SIMULATOR)/objects/api/driver_entry.o: $(SIMULATOR)/driver_errors.inc
+$(SIMULATOR)/driver_errors.inc: build/cuda/found
+	@mkdir -p $(@D)
+	@sed -nE 's/^ *(CUDA_(SUCCESS|ERROR_[A-Z0-9_]+)) *=.*/ERROR(\1)/p' build/cuda/include/cuda.h \
+		>$@.$$$$ && mv $@.$$$$ $@
+
 $(SIMULATOR)/unmodeled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
 		simulator/api/newer-symbols.txt | \
 		build/cuda/found

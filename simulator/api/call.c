@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/context.h"
 #include "api/own_process.h"
 #include "base/fatal.h"
 #include "base/hazards.h"
@@ -21,7 +22,19 @@
 #include "sched/host_idle.h"
 #include "sched/virtual_time.h"
 
-/* calls.def, indexed by enum call_id. */
+/* The flags of calls.def, for those of the driver API that do the same. */
+enum {
+#define CALL(name, cost, flags, parameters, arguments)        FLAGS_##name = flags,
+#define CALL_PTSZ(name, cost, flags, parameters, arguments)   FLAGS_##name = flags,
+#define CALL_PTDS(name, cost, flags, parameters, arguments)   FLAGS_##name = flags,
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments) FLAGS_##name = flags,
+#define CALL0(name, cost, flags)                              FLAGS_##name = flags,
+#define OTHER(name)
+#define NVCC(name)
+#include "api/calls.def"
+};
+
+/* calls.def and driver_calls.def, indexed by enum call_id. */
 static const struct {
     const char *name;
     unsigned flags;
@@ -34,6 +47,12 @@ static const struct {
 #define OTHER(name)
 #define NVCC(name)
 #include "api/calls.def"
+#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
+    {#name, (flags) | FLAGS_##twin},
+#define TWIN0(name, version, since, flags, twin) {#name, (flags) | FLAGS_##twin},
+#define OWN(streams, name, version, since, cost, flags, parameters, arguments) {#name, flags},
+#define OTHER(name, version, since)
+#include "api/driver_calls.def"
 };
 
 /* SIM_FAIL=CALL:N with the call's id. The lock protects the count. */
@@ -166,11 +185,30 @@ static cudaError_t refuse_at_end(const char *name)
     return cudaErrorCudartUnloading;
 }
 
+/* Returns the error of a call of the driver API that has no context. A call of the runtime makes
+ * one, but for the few that need no device. */
+static cudaError_t check_context(enum call_id id, unsigned flags)
+{
+    if (id < CALL_cuInit) {
+        if (!(flags & AT_END))
+            context_used_by_runtime();
+        return cudaSuccess;
+    }
+    if (flags & ANY_TIME)
+        return cudaSuccess;
+    if (!context_is_initialized())
+        return cudaErrorInitializationError;
+    if (flags & ANY_CONTEXT || context_current())
+        return cudaSuccess;
+    return context_is_destroyed() ? cudaErrorContextIsDestroyed : cudaErrorDeviceUninitialized;
+}
+
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
                        void *const *frame, bool per_thread)
 {
     unsigned flags = calls[id].flags;
-    call->forgets_error = flags & ALWAYS;
+    /* The driver API does not set the runtime's last error (documented for the runtime's). */
+    call->forgets_error = flags & ALWAYS || id >= CALL_cuInit;
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
     begin(call, calls[id].name, cost, address, frame, per_thread, flags & ASKS);
@@ -180,6 +218,9 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
         return cudaErrorInitializationError;
     if (process.unloading && !(flags & AT_END))
         return refuse_at_end(calls[id].name);
+    cudaError_t e = check_context(id, flags);
+    if (e)
+        return e;
     if (flags & POOL && !settings.pools)
         return cudaErrorNotSupported;
     if (is_to_fail(id) && ++fail.count == settings.fail_at)

@@ -54,6 +54,10 @@ enum call_flags {
     AT_END = 64,
     /* A query, which a host repeats that polls instead of waiting. */
     ASKS = 128,
+    /* Of the driver API: needs no current context; and not even cuInit (documented: the others
+     * return CUDA_ERROR_INVALID_CONTEXT and CUDA_ERROR_NOT_INITIALIZED). */
+    ANY_CONTEXT = 256,
+    ANY_TIME = 512,
 };
 
 enum call_id {
@@ -65,6 +69,13 @@ enum call_id {
 #define OTHER(name)
 #define NVCC(name)
 #include "api/calls.def"
+/* The driver API's, the first of which is CALL_cuInit. */
+#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
+    CALL_##name##version,
+#define TWIN0(name, version, since, flags, twin)                               CALL_##name##version,
+#define OWN(streams, name, version, since, cost, flags, parameters, arguments) CALL_##name##version,
+#define OTHER(name, version, since)
+#include "api/driver_calls.def"
     CALLS
 };
 

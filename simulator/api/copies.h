@@ -8,12 +8,18 @@
 
 /* Adds the bytes of the rows to the call's line and, if there are several rows, their number. */
 void line_rows(struct journal_line *line, struct rows r);
+/* Return the error of rows that overlap or wrap, or cudaSuccess. */
+cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                      struct rows *r);
+cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
+                        struct rows *r);
 /* Each queues the work and returns its error. The first two wait like the blocking call, and
  * copy_async like an asynchronous copy. `peer`: cudaMemcpyPeerAsync. */
-cudaError_t memset_now(struct call *call, void *to, int value, struct rows r);
+cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r);
 cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
                      enum cudaMemcpyKind kind);
-cudaError_t memset_async(struct call *call, void *to, int value, struct rows r, struct stream *s);
+cudaError_t memset_async(struct call *call, void *to, int value, unsigned element, struct rows r,
+                         struct stream *s);
 cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
                        enum cudaMemcpyKind kind, cudaStream_t stream, bool peer);
 

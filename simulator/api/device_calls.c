@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/call.h"
+#include "api/context.h"
 #include "check/checker.h"
 #include "mem/device.h"
 #include "mem/memory.h"
@@ -98,7 +99,7 @@ cudaError_t do_cudaSetDevice(struct call *call, int device)
     line_signed(&call->line, "device", device);
     if (!device_exists(device))
         return device_sticky_error ? device_sticky_error : cudaErrorInvalidDevice;
-    device_set_current(device);
+    context_set_device(device);
     return cudaSuccess;
 }
 
@@ -122,6 +123,8 @@ cudaError_t do_cudaGetDeviceProperties(struct call *call, struct cudaDeviceProp 
     properties->pciDomainID = (int)id.domain;
     properties->pciBusID = (int)id.bus;
     properties->pciDeviceID = (int)id.device;
+    /* Assumed: devices differ in the last byte. */
+    properties->uuid.bytes[sizeof properties->uuid.bytes - 1] = (char)(device + 1);
     return cudaSuccess;
 }
 

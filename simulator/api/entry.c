@@ -1,34 +1,13 @@
 /* The functions that a program calls, one for each line of calls.def. Each makes a struct call,
  * enters, does the work, and leaves. */
 #include "api/call.h"
+#include "api/call_costs.h"
 #include "api/laws.h"
 #include "api/nvcc_entry.h"
-#include "base/settings.h"
 #include "graph/kernel_node.h"
 #include "os/os.h"
-#include "sched/cost.h"
 
 #define EXPORT __attribute__((visibility("default")))
-
-/* ---- costs that depend on the arguments ---- */
-
-/* Under this schedule a query may have to be repeated for a virtual second, so each takes 1 ms. */
-static time_ns query_cost(time_ns cost)
-{
-    return settings.schedule == SCHEDULE_LATE ? 1000000 : cost;
-}
-
-/* Ignore absurd sizes: the call fails, and the cost formula would overflow the clock. */
-static time_ns pinned_cost(size_t bytes)
-{
-    size_t plausible = bytes < 1024 * GiB ? bytes : 0;
-    return COST_MALLOC_HOST + (time_ns)((double)plausible / (double)MiB * 330e3);
-}
-
-static time_ns copy_cost(enum cudaMemcpyKind kind)
-{
-    return kind == cudaMemcpyDeviceToDevice ? COST_COPY_ON_DEVICE : COST_COPY;
-}
 
 /* ---- the functions ---- */
 

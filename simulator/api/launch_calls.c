@@ -1,21 +1,12 @@
 /* Calls that launch kernels built by nvcc, and queries about kernels. */
-#include "api/call.h"
+#include "api/launches.h"
 #include "graph/dispatch.h"
 #include "mem/device.h"
 #include "os/os.h"
 #include "run/device_variable.h"
 
-struct launch {
-    const void *host;
-    dim3 grid, block;
-    void **arguments;
-    size_t shared_bytes;
-    cudaStream_t stream;
-    bool cooperative;
-};
-
 /* Documented: cudaErrorInvalidDeviceFunction for anything but a kernel. */
-static cudaError_t launch(struct call *call, const struct launch *l)
+cudaError_t launch_kernel(struct call *call, const struct launch *l)
 {
     struct stream *s = call_stream(call, l->stream);
     if (!s)
@@ -23,6 +14,9 @@ static cudaError_t launch(struct call *call, const struct launch *l)
     struct registered_kernel *k = registry_kernel(l->host);
     if (!k)
         return cudaErrorInvalidDeviceFunction;
+    /* Assumed: a module's kernel runs on the device of the module's context alone. */
+    if (k->binary->device != NO_DEVICE && k->binary->device != s->device)
+        return cudaErrorInvalidResourceHandle;
     line_text(&call->line, "kernel", k->name);
     const char *why;
     const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
@@ -43,8 +37,8 @@ static cudaError_t launch(struct call *call, const struct launch *l)
 cudaError_t do___cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
                                   void **arguments, size_t shared_bytes, cudaStream_t stream)
 {
-    return launch(call,
-                  &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, false});
+    return launch_kernel(
+        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, false});
 }
 
 cudaError_t do_cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
@@ -57,8 +51,8 @@ cudaError_t do_cudaLaunchCooperativeKernel(struct call *call, const void *kernel
                                            dim3 block, void **arguments, size_t shared_bytes,
                                            cudaStream_t stream)
 {
-    return launch(call,
-                  &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, true});
+    return launch_kernel(
+        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, true});
 }
 
 cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *config,
@@ -71,14 +65,14 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
         const cudaLaunchAttribute *a = &config->attrs[n];
         cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
     }
-    return launch(call, &(struct launch){kernel, config->gridDim, config->blockDim, arguments,
-                                         config->dynamicSmemBytes, config->stream, cooperative});
+    return launch_kernel(call,
+                         &(struct launch){kernel, config->gridDim, config->blockDim, arguments,
+                                          config->dynamicSmemBytes, config->stream, cooperative});
 }
 
 /* ---- queries ---- */
 
-/* Returns the kernel, with its code for the current device, or an error. */
-static cudaError_t find_kernel(const void *host, struct registered_kernel **kernel,
+cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kernel,
                                const struct kernel_code **code)
 {
     const char *why;
@@ -98,7 +92,7 @@ cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttribute
     (void)call;
     if (!attributes)
         return cudaErrorInvalidValue;
-    cudaError_t e = find_kernel(kernel, &k, &code);
+    cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (e)
         return e;
     unsigned most = code->entry->function->max_threads;
@@ -124,7 +118,7 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
     const struct kernel_code *code;
     int most = 0;
     (void)call;
-    cudaError_t e = find_kernel(kernel, &k, &code);
+    cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return e;
     device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);
@@ -150,7 +144,7 @@ cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     (void)call;
     if (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride)
         return cudaErrorInvalidValue;
-    cudaError_t e = find_kernel(kernel, &k, &code);
+    cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (!e)
         *blocks = (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     return e;
@@ -176,7 +170,7 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
     (void)call;
     if (!bytes || blocks <= 0 || threads <= 0)
         return cudaErrorInvalidValue;
-    cudaError_t e = find_kernel(kernel, &k, &code);
+    cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (e)
         return e;
     device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, &all);

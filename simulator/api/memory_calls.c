@@ -332,17 +332,18 @@ void line_rows(struct journal_line *line, struct rows r)
         line_number(line, "rows", r.height);
 }
 
-cudaError_t memset_async(struct call *call, void *to, int value, struct rows r, struct stream *s)
+cudaError_t memset_async(struct call *call, void *to, int value, unsigned element, struct rows r,
+                         struct stream *s)
 {
     if (r.width && names_allocations(call, s))
         line_allocation(&call->line, to);
-    return dispatch_memset(call, to, value, r, s);
+    return dispatch_memset(call, to, value, element, r, s);
 }
 
-cudaError_t memset_now(struct call *call, void *to, int value, struct rows r)
+cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r)
 {
     struct stream *s = call_stream(call, 0);
-    cudaError_t e = memset_async(call, to, value, r, s);
+    cudaError_t e = memset_async(call, to, value, element, r, s);
     if (e || !r.width || !command_memset_blocks(to))
         return e;
     return wait_for_copy_unlocking(call, s, COPY_DONE, true);
@@ -351,7 +352,7 @@ cudaError_t memset_now(struct call *call, void *to, int value, struct rows r)
 cudaError_t do_cudaMemset(struct call *call, void *to, int value, size_t bytes)
 {
     line_number(&call->line, "bytes", bytes);
-    return memset_now(call, to, value, rows_of(bytes));
+    return memset_now(call, to, value, 1, rows_of(bytes));
 }
 
 cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t bytes,
@@ -361,7 +362,7 @@ cudaError_t do_cudaMemsetAsync(struct call *call, void *to, int value, size_t by
     struct stream *s = call_stream(call, stream);
     if (!s)
         return bytes ? cudaErrorInvalidResourceHandle : cudaSuccess;
-    return memset_async(call, to, value, rows_of(bytes), s);
+    return memset_async(call, to, value, 1, rows_of(bytes), s);
 }
 
 /* Adds the host's end of a copy to the call's line if it is pinned: other host memory has no name

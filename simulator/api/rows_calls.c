@@ -6,8 +6,8 @@
 
 /* Measured (probe-pitch.txt, "copy_sizes"): a copy without bytes succeeds whatever its pitches are.
  * The pitch of a single row may be 0, and has its own error if it is too small. */
-static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
-                             struct rows *r)
+cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                      struct rows *r)
 {
     *r = rows_of(0);
     if (!width || !height)
@@ -21,8 +21,8 @@ static cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, s
 
 /* Documented: the pitch of a single row does not matter. Measured (probe-pitch.txt, "set_sizes"): a
  * driver hangs if the rows wrap around the end of the address space. */
-static cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
-                               struct rows *r)
+cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
+                        struct rows *r)
 {
     *r = rows_of(0);
     if (!width || !height)
@@ -68,7 +68,7 @@ cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value
     if (e)
         return e;
     line_rows(&call->line, r);
-    return memset_now(call, to, value, r);
+    return memset_now(call, to, value, 1, r);
 }
 
 cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int value, size_t width,
@@ -82,7 +82,7 @@ cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int 
     if (e)
         return e;
     line_rows(&call->line, r);
-    return memset_async(call, to, value, r, s);
+    return memset_async(call, to, value, 1, r, s);
 }
 
 /* ---- slices ---- */
@@ -199,8 +199,8 @@ static cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int va
         return e;
     line_rows(&call->line, x.rows);
     for (size_t i = x.count; i-- > 0 && !e;)
-        e = s ? memset_async(call, x.to + i * x.to_step, value, x.rows, s)
-              : memset_now(call, x.to + i * x.to_step, value, x.rows);
+        e = s ? memset_async(call, x.to + i * x.to_step, value, 1, x.rows, s)
+              : memset_now(call, x.to + i * x.to_step, value, 1, x.rows);
     return e;
 }
 

@@ -2,6 +2,8 @@
  * says so once on standard error. The list is made when the library is built: the symbols of
  * libcudart.so.13 of CUDA 13.0 (api/libcudart-symbols.txt) without those in api/calls.def, and the
  * functions that CUDA 13.1 to 13.5 added (api/newer-symbols.txt). */
+#include "api/unmodeled.h"
+
 #include "api/call.h"
 #include "base/summary.h"
 #include "os/os.h"
@@ -9,15 +11,16 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int unmodeled(const char *name, void *address, void *const *frame, bool *reported)
+int unmodeled(const char *name, const char *error, void *address, void *const *frame,
+              bool *reported)
 {
     struct call call;
     struct journal_line line;
     cudaError_t e = call_enter_unmodeled(&call, name, address, frame);
     if (!*reported)
-        diag("%s is not simulated: it returns cudaErrorNotSupported. The page \"simulator\" of "
-             "the book lists what is.",
-             name);
+        diag(
+            "%s is not simulated: it returns %s. The page \"simulator\" of the book lists what is.",
+            name, error);
     *reported = true;
     if (!summary.unmodeled++)
         summary.first_unmodeled = name;
@@ -30,11 +33,12 @@ static int unmodeled(const char *name, void *address, void *const *frame, bool *
 
 /* The arguments do not matter, and all of these functions return cudaError_t. The header's own
  * prototypes prevent defining the names in C, so the assembler names the symbols. */
-#define UNMODELLED(name)                                                    \
-    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
-    int unmodeled_##name(void)                                              \
-    {                                                                       \
-        static bool reported;                                               \
-        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
+#define UNMODELLED(name)                                                                 \
+    EXPORT int unmodeled_##name(void) __asm__(#name);                                    \
+    int unmodeled_##name(void)                                                           \
+    {                                                                                    \
+        static bool reported;                                                            \
+        return unmodeled(#name, "cudaErrorNotSupported", OS_CALL_ADDRESS, OS_CALL_FRAME, \
+                         &reported);                                                     \
     }
 #include "unmodeled.inc"

@@ -60,14 +60,15 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
     return check_memset(t);
 }
 
-cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r, struct stream *s)
+cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned element, struct rows r,
+                            struct stream *s)
 {
     NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e || !r.width)
         return e;
     if (!s->capturing)
-        return command_memset(call, to, value, r, s);
+        return command_memset(call, to, value, element, r, s);
     /* Measured (probe-graph-nodes.txt, "range_codes"): not capturing but instantiating checks the
      * range. */
     capture_add(call, s,
@@ -75,7 +76,7 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows 
                                .device = s->device,
                                .to = to,
                                .value = value,
-                               .element_bytes = 1,
+                               .element_bytes = element,
                                .rows = r});
     return cudaSuccess;
 }

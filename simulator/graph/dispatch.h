@@ -7,7 +7,7 @@
 #include "run/commands.h"
 
 /* Return the error of capture_check or, after that, of run/commands.h, or cudaSuccess. */
-cudaError_t dispatch_memset(struct call *call, void *to, int value, struct rows r,
+cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned element, struct rows r,
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
                           enum cudaMemcpyKind kind, struct stream *s, bool peer,

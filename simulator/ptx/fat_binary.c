@@ -19,6 +19,8 @@
 
 #define WRAPPER_MAGIC   0x466243B1u
 #define CONTAINER_MAGIC 0xBA55ED50u
+#define LINKED_MAGIC    0x58545053u
+#define ELF_MAGIC       0x464C457Fu
 #define KIND_PTX        1
 #define FLAG_LZ4        0x2000u
 #define FLAG_ZSTD       0x8000u
@@ -161,4 +163,86 @@ const char *fat_binary_read(const void *wrapper, void (*found)(void *context, ch
         why = failed ? failed : why;
     }
     return any ? NULL : why;
+}
+
+/* ---- what a program loads ---- */
+
+/* What fat_binary_link makes: each text follows with its NUL. */
+struct linked {
+    uint32_t magic, count;
+    char texts[];
+};
+
+/* An image may be text of any length, also shorter than the number. */
+static uint32_t magic_of(const void *image)
+{
+    const unsigned char *bytes = image;
+    uint32_t magic = 0;
+    for (int i = 0; i < 4 && (i == 0 || bytes[i - 1]); i++)
+        magic |= (uint32_t)bytes[i] << 8 * i;
+    return magic;
+}
+
+bool fat_binary_is_text(const void *image)
+{
+    NEEDS_LOCK();
+    uint32_t magic = magic_of(image);
+    return magic != WRAPPER_MAGIC && magic != CONTAINER_MAGIC && magic != LINKED_MAGIC
+        && magic != ELF_MAGIC;
+}
+
+/* Documented: a module of PTX begins with .version and .target. */
+static const char *read_ptx(const char *image, void (*found)(void *, char *), void *context)
+{
+    const char *target = strstr(image, ".target");
+    if (!target || !strstr(image, ".version"))
+        return "it is no PTX, for it lacks .version or .target, and no fat binary either";
+    target += strlen(".target");
+    target += strspn(target, " \t");
+    unsigned architecture = 0;
+    if (sscanf(target, "sm_%u", &architecture) == 1 && architecture > ARCHITECTURE)
+        return refuse_later(architecture);
+    char *text = os_allocate(strlen(image) + 1);
+    strcpy(text, image);
+    found(context, text);
+    return NULL;
+}
+
+static const char *read_linked(const struct linked *l, void (*found)(void *, char *), void *context)
+{
+    const char *text = l->texts, *why = NULL;
+    for (uint32_t i = 0; i < l->count && !why; i++, text += strlen(text) + 1)
+        why = read_ptx(text, found, context);
+    return why;
+}
+
+const char *fat_binary_read_image(const void *image, void (*found)(void *context, char *text),
+                                  void *context)
+{
+    NEEDS_LOCK();
+    switch (magic_of(image)) {
+    case WRAPPER_MAGIC: return fat_binary_read(image, found, context);
+    case CONTAINER_MAGIC: return read_container(image, found, context);
+    case LINKED_MAGIC: return read_linked(image, found, context);
+    case ELF_MAGIC:
+        return "it is machine code for a GPU (a cubin), and only PTX runs here: load PTX, for "
+               "example of nvcc -ptx or of nvrtcGetPTX";
+    default: return read_ptx(image, found, context);
+    }
+}
+
+void *fat_binary_link(char *const *texts, size_t count, size_t *bytes)
+{
+    NEEDS_LOCK();
+    *bytes = sizeof(struct linked);
+    for (size_t i = 0; i < count; i++)
+        *bytes += strlen(texts[i]) + 1;
+    struct linked *l = os_allocate(*bytes);
+    *l = (struct linked){LINKED_MAGIC, (uint32_t)count};
+    char *at = l->texts;
+    for (size_t i = 0; i < count; i++) {
+        strcpy(at, texts[i]);
+        at += strlen(at) + 1;
+    }
+    return l;
 }

@@ -2,6 +2,7 @@
 #ifndef SIM_PTX_FAT_BINARY_H
 #define SIM_PTX_FAT_BINARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Finds the PTX of a binary, whose `wrapper` is the argument of __cudaRegisterFatBinary. Calls
@@ -9,5 +10,14 @@
  * why there is none, as the end of a sentence. */
 const char *fat_binary_read(const void *wrapper, void (*found)(void *context, char *text),
                             void *context);
+
+/* Does the same for what a program loads: PTX as text, or a fat binary with or without its wrapper.
+ * A linker's result (fat_binary_link) has several texts. */
+const char *fat_binary_read_image(const void *image, void (*found)(void *context, char *text),
+                                  void *context);
+/* Returns whether the image is text, and not code for a GPU in one of its forms. */
+bool fat_binary_is_text(const void *image);
+/* Returns an image of several texts, in one piece of `*bytes` bytes, which the caller owns. */
+void *fat_binary_link(char *const *texts, size_t count, size_t *bytes);
 
 #endif

@@ -90,19 +90,26 @@ struct binary *registry_add_binary(const void *wrapper)
     NEEDS_LOCK();
     struct binary *binary = os_allocate(sizeof *binary);
     binary->wrapper = wrapper;
+    binary->device = NO_DEVICE;
     return binary;
 }
 
-void registry_add_kernel(struct binary *binary, const void *host, const char *symbol)
+static void add_kernel(struct registered_kernel *k, struct binary *binary, const void *host,
+                       const char *symbol)
 {
-    NEEDS_LOCK();
-    struct registered_kernel *k = os_allocate(sizeof *k), **bucket = &kernels[bucket_of(host)];
+    struct registered_kernel **bucket = &kernels[bucket_of(host)];
     k->host = host;
     k->binary = binary;
     k->symbol = symbol;
     k->name = name_of(symbol);
     k->next = *bucket;
     *bucket = k;
+}
+
+void registry_add_kernel(struct binary *binary, const void *host, const char *symbol)
+{
+    NEEDS_LOCK();
+    add_kernel(os_allocate(sizeof(struct registered_kernel)), binary, host, symbol);
 }
 
 void registry_add_variable(struct binary *binary, const void *host, const char *symbol,
@@ -154,6 +161,58 @@ static struct module *modules_of(struct binary *b)
         b->refusal = fat_binary_read(b->wrapper, add_module, b);
     b->is_read = true;
     return b->modules;
+}
+
+/* ---- what a program loads ---- */
+
+struct binary *registry_load(const void *image, int device, const char **why)
+{
+    NEEDS_LOCK();
+    struct binary *binary = os_allocate(sizeof *binary);
+    binary->device = device;
+    binary->is_read = true;
+    *why = binary->refusal = fat_binary_read_image(image, add_module, binary);
+    if (!*why)
+        return binary;
+    os_free(binary);
+    return NULL;
+}
+
+void registry_unload(struct binary *binary)
+{
+    NEEDS_LOCK();
+    for (struct registered_kernel *k = binary->loaded; k; k = k->next_loaded) {
+        struct registered_kernel **at = &kernels[bucket_of(k->host)];
+        while (*at != k)
+            at = &(*at)->next;
+        *at = k->next;
+    }
+    binary->loaded = NULL;
+}
+
+struct registered_kernel *registry_loaded_kernel(struct binary *binary, const char *symbol)
+{
+    NEEDS_LOCK();
+    struct registered_kernel *k = binary->loaded;
+    while (k && strcmp(k->symbol, symbol))
+        k = k->next_loaded;
+    if (k)
+        return k;
+    struct function *f = module_function(binary->modules, symbol);
+    if (!f || !f->is_entry)
+        return NULL;
+    k = os_allocate(sizeof *k);
+    add_kernel(k, binary, k, f->name);
+    k->function = f;
+    k->next_loaded = binary->loaded;
+    binary->loaded = k;
+    return k;
+}
+
+struct variable *registry_loaded_variable(struct binary *binary, const char *symbol)
+{
+    NEEDS_LOCK();
+    return module_variable(binary->modules, symbol);
 }
 
 struct function *registry_function(struct registered_kernel *k, const char **why)

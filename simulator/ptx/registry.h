@@ -10,6 +10,11 @@
 
 /* A binary of nvcc: the device code of one source file or one link. */
 struct binary {
+    /* Of cuModuleLoad and cuLibraryLoad: its kernels that were asked for, the device of its context
+     * (NO_DEVICE: of none), and what the program has for it. */
+    struct registered_kernel *loaded;
+    int device;
+    void *handle;
     /* Its __managed__ variables. */
     struct managed_variable *managed;
     /* The argument of __cudaRegisterFatBinary. */
@@ -22,8 +27,9 @@ struct binary {
 
 /* A kernel of the program. */
 struct registered_kernel {
-    struct registered_kernel *next;
-    /* The host function that stands for it, with which it is launched. */
+    struct registered_kernel *next, *next_loaded;
+    /* The host function that stands for it, with which it is launched. Of a kernel that the program
+     * has loaded: its own address. */
     const void *host;
     struct binary *binary;
     /* Its names for the compiler and in the program. */
@@ -62,6 +68,14 @@ void registry_add_managed(struct binary *binary, void **pointer, const char *sym
  * the name of one that the device code lacks. */
 const char *registry_place_managed(struct binary *binary,
                                    uint64_t (*address)(struct variable *v, int device));
+/* Loads an image (fat_binary_read_image) for a device or NO_DEVICE. Returns NULL if that fails;
+ * `*why` is the reason, as the end of a sentence. */
+struct binary *registry_load(const void *image, int device, const char **why);
+/* Its kernels are found no more. */
+void registry_unload(struct binary *binary);
+/* Return a loaded binary's kernel or variable with this name, or NULL. */
+struct registered_kernel *registry_loaded_kernel(struct binary *binary, const char *symbol);
+struct variable *registry_loaded_variable(struct binary *binary, const char *symbol);
 /* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);

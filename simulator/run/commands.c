@@ -362,10 +362,18 @@ static void fill_rows(struct op *op, int value)
     }
 }
 
+/* Returns the int that repeats an element of 1, 2, or 4 bytes. */
+static int repeated(int value, unsigned element)
+{
+    return element == 1 ? (int)(0x01010101u * (uint8_t)value)
+         : element == 2 ? (int)(0x00010001u * (uint16_t)value)
+                        : value;
+}
+
 static void effect_memset(struct op *op)
 {
     if (may_touch(op, op->to))
-        fill_rows(op, (int)(0x01010101u * (uint8_t)op->value));
+        fill_rows(op, op->value);
 }
 
 /* Assumed: rows take as long as the same bytes in one piece. */
@@ -388,8 +396,8 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
     command_check_peer_access(call, a, op);
 }
 
-cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
-                           struct stream *s)
+cudaError_t command_memset(const struct call *call, void *to, int value, unsigned element,
+                           struct rows r, struct stream *s)
 {
     NEEDS_LOCK();
     if (!r.width)
@@ -398,7 +406,7 @@ cudaError_t command_memset(const struct call *call, void *to, int value, struct 
     size_t span = rows_span(&r, r.to_pitch);
     if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, ACCESS_MEMSET))
         return refuse(call, &a, to, span, s, true, false);
-    queue_memset(call, &a, to, value, r, effect_memset, s);
+    queue_memset(call, &a, to, repeated(value, element), r, effect_memset, s);
     return cudaSuccess;
 }
 
@@ -732,29 +740,18 @@ static bool are_ints_there(struct op *op)
     return false;
 }
 
-static void fill_node(struct op *op, int value)
+static void effect_node(struct op *op)
 {
     if (is_there(op, op->to, op_span(op, true)))
-        fill_rows(op, value);
+        fill_rows(op, op->value);
 }
-
-static void effect_node_1(struct op *op) { fill_node(op, (int)(0x01010101u * (uint8_t)op->value)); }
-static void effect_node_2(struct op *op)
-{
-    fill_node(op, (int)(0x00010001u * (uint16_t)op->value));
-}
-static void effect_node_4(struct op *op) { fill_node(op, op->value); }
 
 void command_memset_node(const struct call *call, void *to, int value, unsigned element,
                          struct rows r, struct stream *s)
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(to);
-    queue_memset(call, &a, to, value, r,
-                 element == 1   ? effect_node_1
-                 : element == 2 ? effect_node_2
-                                : effect_node_4,
-                 s);
+    queue_memset(call, &a, to, repeated(value, element), r, effect_node, s);
 }
 
 static void effect_fill(struct op *op)

@@ -36,11 +36,12 @@ bool command_lacks_access(const char *why);
 void command_fault(const struct op *op, cudaError_t error, const char *what, const char *inside,
                    bool is_hazard);
 
-/* Fills these rows in the order of stream `s`. Rows that leave their allocation, or that the
- * stream's device may not touch, are rejected with cudaErrorInvalidValue (measured:
- * probe-answers.txt, "copies and memsets"; probe-outsiders-peers.txt, "stream_of_other_device"). */
-cudaError_t command_memset(const struct call *call, void *to, int value, struct rows r,
-                           struct stream *s);
+/* Fills these rows, with elements of 1, 2, or 4 bytes, in the order of stream `s`. Rows that leave
+ * their allocation, or that the stream's device may not touch, are rejected with
+ * cudaErrorInvalidValue (measured: probe-answers.txt, "copies and memsets";
+ * probe-outsiders-peers.txt, "stream_of_other_device"). */
+cudaError_t command_memset(const struct call *call, void *to, int value, unsigned element,
+                           struct rows r, struct stream *s);
 /* Queues a memset node with elements of 1, 2, or 4 bytes. Nothing is checked here; a bad address is
  * a fault when the node runs (measured: probe-graph-nodes.txt, "range_in_step"; a launch notices
  * nothing inside the same segment). */

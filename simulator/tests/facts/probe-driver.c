@@ -1,6 +1,6 @@
 /* Records what the driver API tells about memory by its address: what libraries ask that pass
- * memory to other processes and to network cards. It needs a GPU: the simulated device has no
- * driver API. */
+ * memory to other processes and to network cards. The simulated device has no DMA-BUF
+ * descriptors. */
 #include "probe.h"
 
 #include <cuda.h>

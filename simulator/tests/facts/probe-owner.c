@@ -1,6 +1,6 @@
 /* Records to which pool an address belongs. cudart has no call for that; the driver API has:
  * cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
- * memory of no pool. It needs a GPU: the simulated device has no driver API. */
+ * memory of no pool. */
 #include "probe.h"
 
 #include <cuda.h>

@@ -23,8 +23,9 @@ includes() {
             height["graph"] = height["ipc"] = 7
             height["api"] = 8
         }
-        # These are outside the rooms: two are for programs, and one is generated.
-        $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ || $2 == "unmodeled.inc" { next }
+        # These are outside the rooms: two are for programs, and three are generated.
+        $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ { next }
+        $2 ~ /^(driver_)?(unmodeled|errors)\.inc$/ { next }
         {
             split($1, from, "/")
             split($2, to, "/")
@@ -68,7 +69,7 @@ includes() {
             split(c11, names, " ")
             for (i in names)
                 allowed["<" names[i] ".h"] = 1
-            allowed["<cuda_runtime_api.h"] = allowed["<driver_types.h"] = 1
+            allowed["<cuda_runtime_api.h"] = allowed["<driver_types.h"] = allowed["<cuda.h"] = 1
         }
         $1 ~ /^simulator\/os\// || $2 !~ /^</ { next }
         # For C++ programs.

@@ -1,0 +1,163 @@
+/* A thread's contexts are a stack; the current one is on top (documented). */
+#include "api/context.h"
+
+#include "base/device_state.h"
+#include "base/handle.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+
+#define STACK_MAX 64
+
+static struct context primaries[MAX_DEVICES];
+static bool initialized;
+static bool runtime_has_used[MAX_DEVICES];
+static unsigned created;
+static uint64_t last_id;
+
+/* Handles, because a context may end while it is in another thread's stack. */
+static _Thread_local void *stack[STACK_MAX];
+static _Thread_local unsigned depth;
+/* This thread has called the runtime. */
+static _Thread_local bool calls_runtime;
+
+void context_initialize(void)
+{
+    NEEDS_LOCK();
+    initialized = true;
+}
+
+bool context_is_initialized(void)
+{
+    NEEDS_LOCK();
+    return initialized;
+}
+
+static void make_handle(struct context *c)
+{
+    c->handle = handle_new(HANDLE_CONTEXT, c);
+    c->id = ++last_id;
+}
+
+struct context *context_primary(int device)
+{
+    NEEDS_LOCK();
+    struct context *c = &primaries[device];
+    if (!c->handle) {
+        c->device = device;
+        c->is_primary = true;
+        make_handle(c);
+    }
+    return c;
+}
+
+bool context_is_active(const struct context *c)
+{
+    NEEDS_LOCK();
+    return !c->is_primary || c->references || runtime_has_used[c->device];
+}
+
+struct context *context_new(int device, unsigned flags)
+{
+    NEEDS_LOCK();
+    struct context *c = os_allocate(sizeof *c);
+    *c = (struct context){.device = device, .flags = flags};
+    make_handle(c);
+    created++;
+    return c;
+}
+
+/* Its handle becomes invalid, also in the stacks of threads. A primary context can begin again. */
+void context_end(struct context *c)
+{
+    NEEDS_LOCK();
+    handle_retire(HANDLE_CONTEXT, c->handle);
+    c->handle = NULL;
+    if (c->is_primary) {
+        runtime_has_used[c->device] = false;
+        return;
+    }
+    created--;
+    os_free(c);
+}
+
+struct context *context_of(const void *handle)
+{
+    NEEDS_LOCK();
+    return handle ? handle_object(HANDLE_CONTEXT, handle) : NULL;
+}
+
+unsigned context_count_created(void)
+{
+    NEEDS_LOCK();
+    return created;
+}
+
+/* ---- the current one ---- */
+
+/* The runtime needs one at its first call only. */
+void context_used_by_runtime(void)
+{
+    calls_runtime = true;
+    if (runtime_has_used[device_current()])
+        return;
+    initialized = true;
+    runtime_has_used[device_current()] = true;
+}
+
+struct context *context_current(void)
+{
+    NEEDS_LOCK();
+    if (!depth && calls_runtime)
+        context_push(context_primary(device_current()));
+    return depth ? context_of(stack[depth - 1]) : NULL;
+}
+
+bool context_is_destroyed(void)
+{
+    NEEDS_LOCK();
+    return depth && !context_of(stack[depth - 1]);
+}
+
+void context_set_device(int device)
+{
+    NEEDS_LOCK();
+    device_set_current(device);
+    if (depth)
+        stack[depth - 1] = context_primary(device)->handle;
+}
+
+void context_set_current(struct context *c)
+{
+    NEEDS_LOCK();
+    if (depth)
+        depth--;
+    /* Without one, the next call of the runtime takes the primary context (documented). */
+    if (!c)
+        calls_runtime = false;
+    else
+        context_push(c);
+}
+
+void context_push(struct context *c)
+{
+    NEEDS_LOCK();
+    if (depth == STACK_MAX)
+        os_fatal("more than %d contexts are in the stack of a thread: cuCtxPopCurrent is missing.",
+                 STACK_MAX);
+    stack[depth++] = c->handle;
+    device_set_current(c->device);
+}
+
+struct context *context_pop(void)
+{
+    NEEDS_LOCK();
+    struct context *c = context_current();
+    if (!c)
+        return NULL;
+    depth--;
+    struct context *next = depth ? context_of(stack[depth - 1]) : NULL;
+    if (next)
+        device_set_current(next->device);
+    calls_runtime = false;
+    return c;
+}

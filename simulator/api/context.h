@@ -1,0 +1,50 @@
+/* Contexts of the driver API: which one is current in a thread, and with it which device. Here a
+ * context is a name for its device: two contexts of one device share its memory and streams
+ * (assumed; on a GPU each has its own). All of these need the lock. */
+#ifndef SIM_API_CONTEXT_H
+#define SIM_API_CONTEXT_H
+
+#include <driver_types.h>
+
+#include "base/types.h"
+
+struct context {
+    int device;
+    unsigned flags;
+    bool is_primary;
+    /* Of a primary context: how often cuDevicePrimaryCtxRetain has counted it. */
+    unsigned references;
+    uint64_t id;
+    /* What the program has for it, or NULL. */
+    void *handle;
+};
+
+/* A call of the runtime initializes the driver and makes a primary context current, if none is
+ * (documented). cudaSetDevice makes the device's primary context current. */
+void context_used_by_runtime(void);
+void context_set_device(int device);
+
+/* cuInit. */
+void context_initialize(void);
+bool context_is_initialized(void);
+
+/* Returns the device's primary context, which has a handle from then on. */
+struct context *context_primary(int device);
+/* Returns whether the primary context is active: retained, or used by the runtime. */
+bool context_is_active(const struct context *c);
+struct context *context_new(int device, unsigned flags);
+void context_end(struct context *c);
+/* Returns the context of a handle, or NULL. */
+struct context *context_of(const void *handle);
+/* Returns the number of contexts that are not primary. */
+unsigned context_count_created(void);
+
+/* Returns the calling thread's current context, or NULL; then, whether it had one that ended. */
+struct context *context_current(void);
+bool context_is_destroyed(void);
+/* NULL: none. */
+void context_set_current(struct context *c);
+void context_push(struct context *c);
+struct context *context_pop(void);
+
+#endif

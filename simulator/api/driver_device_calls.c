@@ -1,0 +1,360 @@
+/* The driver API's initialization, devices, and contexts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/driver.h"
+#include "mem/device.h"
+#include "os/os.h"
+
+/* ---- initialization and devices ---- */
+
+/* Documented: no flags are defined. */
+cudaError_t do_cuInit(struct call *call, unsigned int flags)
+{
+    (void)call;
+    if (flags)
+        return cudaErrorInvalidValue;
+    context_initialize();
+    return cudaSuccess;
+}
+
+cudaError_t do_cuDeviceGet(struct call *call, CUdevice *device, int ordinal)
+{
+    line_signed(&call->line, "device", ordinal);
+    if (!device)
+        return cudaErrorInvalidValue;
+    if (!device_exists(ordinal))
+        return cudaErrorInvalidDevice;
+    *device = ordinal;
+    return cudaSuccess;
+}
+
+/* Documented: the name is cut off after `length` bytes with its NUL. */
+cudaError_t do_cuDeviceGetName(struct call *call, char *name, int length, CUdevice device)
+{
+    struct cudaDeviceProp properties;
+    if (!name || length <= 0)
+        return cudaErrorInvalidValue;
+    cudaError_t e = do_cudaGetDeviceProperties(call, &properties, device);
+    if (!e)
+        snprintf(name, (size_t)length, "%s", properties.name);
+    return e;
+}
+
+/* As in struct cudaDeviceProp. */
+cudaError_t do_cuDeviceGetUuid_v2(struct call *call, CUuuid *uuid, CUdevice device)
+{
+    struct cudaDeviceProp properties;
+    if (!uuid)
+        return cudaErrorInvalidValue;
+    cudaError_t e = do_cudaGetDeviceProperties(call, &properties, device);
+    if (!e)
+        memcpy(uuid->bytes, properties.uuid.bytes, sizeof uuid->bytes);
+    return e;
+}
+
+cudaError_t do_cuDeviceGetUuid(struct call *call, CUuuid *uuid, CUdevice device)
+{
+    return do_cuDeviceGetUuid_v2(call, uuid, device);
+}
+
+cudaError_t do_cuDeviceTotalMem_v2(struct call *call, size_t *bytes, CUdevice device)
+{
+    (void)call;
+    if (!bytes)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    *bytes = settings.memory;
+    return cudaSuccess;
+}
+
+/* The attributes have the runtime's numbers (documented). */
+cudaError_t do_cuDeviceGetAttribute(struct call *call, int *value, CUdevice_attribute attribute,
+                                    CUdevice device)
+{
+    return do_cudaDeviceGetAttribute(call, value, (enum cudaDeviceAttr)attribute, device);
+}
+
+cudaError_t do_cuDeviceComputeCapability(struct call *call, int *major, int *minor, CUdevice device)
+{
+    (void)call;
+    if (!major || !minor)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    device_attribute(cudaDevAttrComputeCapabilityMajor, major);
+    device_attribute(cudaDevAttrComputeCapabilityMinor, minor);
+    return cudaSuccess;
+}
+
+/* ---- primary contexts ---- */
+
+cudaError_t do_cuDevicePrimaryCtxRetain(struct call *call, CUcontext *context, CUdevice device)
+{
+    line_signed(&call->line, "device", device);
+    if (!context)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    struct context *c = context_primary(device);
+    c->references++;
+    *context = c->handle;
+    return cudaSuccess;
+}
+
+/* Ends what a device has in this process, as cudaDeviceReset does, and leaves the calling thread's
+ * current device as it was. */
+static cudaError_t reset(struct call *call, int device)
+{
+    int current = device_current();
+    device_set_current(device);
+    cudaError_t e = do_cudaDeviceReset(call);
+    device_set_current(current);
+    return e;
+}
+
+/* Documented: the context ends with the last release; one too many is
+ * CUDA_ERROR_INVALID_CONTEXT. The runtime's use is one, too. */
+cudaError_t do_cuDevicePrimaryCtxRelease_v2(struct call *call, CUdevice device)
+{
+    line_signed(&call->line, "device", device);
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    struct context *c = context_primary(device);
+    if (!c->references)
+        return cudaErrorDeviceUninitialized;
+    if (--c->references || context_is_active(c))
+        return cudaSuccess;
+    cudaError_t e = reset(call, device);
+    context_end(c);
+    return e;
+}
+
+cudaError_t do_cuDevicePrimaryCtxReset_v2(struct call *call, CUdevice device)
+{
+    line_signed(&call->line, "device", device);
+    return device_exists(device) ? reset(call, device) : cudaErrorInvalidDevice;
+}
+
+cudaError_t do_cuDevicePrimaryCtxSetFlags_v2(struct call *call, CUdevice device, unsigned int flags)
+{
+    (void)call;
+    if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    context_primary(device)->flags = flags;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuDevicePrimaryCtxGetState(struct call *call, CUdevice device, unsigned int *flags,
+                                          int *active)
+{
+    (void)call;
+    if (!flags || !active)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    *flags = context_primary(device)->flags;
+    *active = context_is_active(context_primary(device));
+    return cudaSuccess;
+}
+
+/* ---- other contexts ---- */
+
+cudaError_t do_cuCtxCreate_v2(struct call *call, CUcontext *context, unsigned int flags,
+                              CUdevice device)
+{
+    line_signed(&call->line, "device", device);
+    if (!context || flags & ~(unsigned)CU_CTX_FLAGS_MASK)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device))
+        return cudaErrorInvalidDevice;
+    struct context *c = context_new(device, flags);
+    context_push(c);
+    *context = c->handle;
+    return cudaSuccess;
+}
+
+/* Parameters ask for a share of the multiprocessors or for another API's work, which is not
+ * simulated. */
+cudaError_t do_cuCtxCreate_v4(struct call *call, CUcontext *context, CUctxCreateParams *parameters,
+                              unsigned int flags, CUdevice device)
+{
+    if (!parameters || (!parameters->numExecAffinityParams && !parameters->cigParams))
+        return do_cuCtxCreate_v2(call, context, flags, device);
+    diag("cuCtxCreate: contexts with an execution affinity or for graphics are not simulated: it "
+         "returns CUDA_ERROR_NOT_SUPPORTED.");
+    return cudaErrorNotSupported;
+}
+
+/* Documented: what belongs to the context ends with it, and a current context is popped from the
+ * calling thread's stack. Assumed: primary contexts are rejected. */
+cudaError_t do_cuCtxDestroy_v2(struct call *call, CUcontext context)
+{
+    struct context *c = context_of(context);
+    if (!c || c->is_primary)
+        return context ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
+    line_signed(&call->line, "device", c->device);
+    cudaError_t e = context_is_active(context_primary(c->device)) || context_count_created() > 1
+                      ? cudaSuccess
+                      : reset(call, c->device);
+    if (context_current() == c)
+        context_pop();
+    context_end(c);
+    return e;
+}
+
+cudaError_t do_cuCtxPushCurrent_v2(struct call *call, CUcontext context)
+{
+    struct context *c = context_of(context);
+    if (!c)
+        return context ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
+    line_signed(&call->line, "device", c->device);
+    context_push(c);
+    return cudaSuccess;
+}
+
+cudaError_t do_cuCtxPopCurrent_v2(struct call *call, CUcontext *context)
+{
+    (void)call;
+    struct context *c = context_pop();
+    if (!c)
+        return cudaErrorDeviceUninitialized;
+    if (context)
+        *context = c->handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuCtxSetCurrent(struct call *call, CUcontext context)
+{
+    struct context *c = context_of(context);
+    if (context && !c)
+        return cudaErrorDeviceUninitialized;
+    if (c)
+        line_signed(&call->line, "device", c->device);
+    context_set_current(c);
+    return cudaSuccess;
+}
+
+/* Documented: without a current context, the answer is NULL. */
+cudaError_t do_cuCtxGetCurrent(struct call *call, CUcontext *context)
+{
+    (void)call;
+    if (!context)
+        return cudaErrorInvalidValue;
+    const struct context *c = context_current();
+    *context = c ? c->handle : NULL;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuCtxGetDevice(struct call *call, CUdevice *device)
+{
+    (void)call;
+    if (!device)
+        return cudaErrorInvalidValue;
+    *device = context_current()->device;
+    return cudaSuccess;
+}
+
+/* Returns the context of a handle, or the current one for NULL, or an error. */
+static cudaError_t find_context(CUcontext handle, struct context **c)
+{
+    *c = handle ? context_of(handle) : context_current();
+    return *c ? cudaSuccess : cudaErrorDeviceUninitialized;
+}
+
+cudaError_t do_cuCtxGetDevice_v2(struct call *call, CUdevice *device, CUcontext context)
+{
+    struct context *c;
+    (void)call;
+    if (!device)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_context(context, &c);
+    if (!e)
+        *device = c->device;
+    return e;
+}
+
+cudaError_t do_cuCtxGetFlags(struct call *call, unsigned int *flags)
+{
+    (void)call;
+    if (!flags)
+        return cudaErrorInvalidValue;
+    *flags = context_current()->flags;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuCtxGetId(struct call *call, CUcontext context, unsigned long long *id)
+{
+    struct context *c;
+    (void)call;
+    if (!id)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_context(context, &c);
+    if (!e)
+        *id = c->id;
+    return e;
+}
+
+/* Assumed: the version of cuCtxCreate_v2, which is what the reference's example shows. */
+cudaError_t do_cuCtxGetApiVersion(struct call *call, CUcontext context, unsigned int *version)
+{
+    struct context *c;
+    (void)call;
+    if (!version)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_context(context, &c);
+    if (!e)
+        *version = 3020;
+    return e;
+}
+
+cudaError_t do_cuCtxSynchronize_v2(struct call *call, CUcontext context)
+{
+    struct context *c;
+    cudaError_t e = find_context(context, &c);
+    if (e)
+        return e;
+    int current = device_current();
+    device_set_current(c->device);
+    e = do_cudaDeviceSynchronize(call);
+    device_set_current(current);
+    return e;
+}
+
+/* Documented: a hint, which the device may ignore. */
+static CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
+
+cudaError_t do_cuCtxGetCacheConfig(struct call *call, CUfunc_cache *config)
+{
+    (void)call;
+    if (!config)
+        return cudaErrorInvalidValue;
+    *config = cache_config;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuCtxSetCacheConfig(struct call *call, CUfunc_cache config)
+{
+    (void)call;
+    if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
+        return cudaErrorInvalidValue;
+    cache_config = config;
+    return cudaSuccess;
+}
+
+/* ---- peers ---- */
+
+cudaError_t do_cuCtxEnablePeerAccess(struct call *call, CUcontext peer, unsigned int flags)
+{
+    const struct context *c = context_of(peer);
+    return c ? do_cudaDeviceEnablePeerAccess(call, c->device, flags) : cudaErrorDeviceUninitialized;
+}
+
+cudaError_t do_cuCtxDisablePeerAccess(struct call *call, CUcontext peer)
+{
+    const struct context *c = context_of(peer);
+    return c ? do_cudaDeviceDisablePeerAccess(call, c->device) : cudaErrorDeviceUninitialized;
+}

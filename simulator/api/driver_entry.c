@@ -1,0 +1,220 @@
+/* The functions of libcuda.so.1, one for each line of driver_calls.def. libcuda.so.1 is another
+ * name of this library, so both APIs have the same devices, streams, and memory. */
+#include <string.h>
+
+#include "api/call_costs.h"
+#include "api/driver.h"
+#include "api/driver_unmodeled.h"
+#include "api/laws.h"
+#include "api/own_process.h"
+#include "base/hazards.h"
+#include "os/os.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The structures of both APIs are the same. */
+#define SAME(driver, runtime) \
+    _Static_assert(sizeof(driver) == sizeof(runtime), #driver " is the runtime's " #runtime)
+SAME(CUmemLocation, struct cudaMemLocation);
+SAME(CUmemPoolProps, struct cudaMemPoolProps);
+SAME(CUmemAccessDesc, struct cudaMemAccessDesc);
+SAME(CUmemPoolPtrExportData, struct cudaMemPoolPtrExportData);
+SAME(CUDA_MEMSET_NODE_PARAMS, struct cudaMemsetParams);
+SAME(CUDA_HOST_NODE_PARAMS, struct cudaHostNodeParams);
+SAME(CUDA_MEM_ALLOC_NODE_PARAMS, struct cudaMemAllocNodeParams);
+SAME(CUgraphEdgeData, cudaGraphEdgeData);
+SAME(CUgraphExecUpdateResultInfo, cudaGraphExecUpdateResultInfo);
+SAME(CUlaunchAttributeValue, cudaLaunchAttributeValue);
+SAME(CUipcMemHandle, cudaIpcMemHandle_t);
+SAME(CUipcEventHandle, cudaIpcEventHandle_t);
+
+/* A location by value. */
+#define LOCATION(location)                                                      \
+    (struct cudaMemLocation)                                                    \
+    {                                                                           \
+        .type = (enum cudaMemLocationType)(location).type, .id = (location).id, \
+    }
+
+/* ---- errors ---- */
+
+/* Returns the driver's code. The numbers are the same (documented), but some codes are the
+ * runtime's alone; assumed: what they are here. */
+static CUresult result_of(cudaError_t e)
+{
+    switch (e) {
+    case cudaErrorInvalidDeviceFunction: return CUDA_ERROR_INVALID_HANDLE;
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidSymbol:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorMissingConfiguration: return CUDA_ERROR_INVALID_VALUE;
+    default: return (CUresult)e;
+    }
+}
+
+/* The names are the header's. The texts are those of the runtime's code of the same number
+ * (assumed). */
+static const struct {
+    int code;
+    const char *name;
+} errors[] = {
+#define ERROR(name) {name, #name},
+#include "driver_errors.inc"
+};
+
+static const char *name_of(CUresult result)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].code == (int)result)
+            return errors[i].name;
+    return NULL;
+}
+
+/* Documented: an unknown code is CUDA_ERROR_INVALID_VALUE, and the text NULL. */
+EXPORT CUresult cuGetErrorName(CUresult error, const char **text)
+{
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = name_of(error);
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
+{
+    if (!text)
+        return CUDA_ERROR_INVALID_VALUE;
+    *text = name_of(error) ? error_string((cudaError_t)error) : NULL;
+    return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- the calls ---- */
+
+/* What each function of the runtime costs, for its twins. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define CALL(name, cost, flags, parameters, arguments) \
+    static inline time_ns cost_##name parameters { return (time_ns)(cost); }
+#define CALL_PTSZ(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL_PTDS(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL_LAUNCH(name, cost, flags, parameters, arguments) \
+    CALL(name, cost, flags, parameters, arguments)
+#define CALL0(name, cost, flags) CALL(name, cost, flags, (void), ())
+#define OTHER(name)
+#define NVCC(name)
+#include "api/calls.def"
+
+#define ENTRY(symbol, name, cost, work, parameters, per_thread)                          \
+    EXPORT CUresult symbol parameters;                                                   \
+    EXPORT CUresult symbol parameters                                                    \
+    {                                                                                    \
+        struct call call;                                                                \
+        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), OS_CALL_ADDRESS, \
+                                   OS_CALL_FRAME, per_thread);                           \
+        e = e ? e : work;                                                                \
+        return result_of(call_leave(&call, laws_checked(#name, e)));                     \
+    }
+#define ENTRY_ONE(name, cost, work, parameters) ENTRY(name, name, cost, work, parameters, false)
+#define ENTRY_PTSZ(name, cost, work, parameters)     \
+    ENTRY(name, name, cost, work, parameters, false) \
+    ENTRY(name##_ptsz, name, cost, work, parameters, true)
+#define ENTRY_PTDS(name, cost, work, parameters)     \
+    ENTRY(name, name, cost, work, parameters, false) \
+    ENTRY(name##_ptds, name, cost, work, parameters, true)
+
+#define TWIN(streams, name, version, since, flags, twin, parameters, arguments)             \
+    ENTRY_##streams(name##version, cost_##twin arguments, do_##twin(&call, EACH arguments), \
+                    parameters)
+#define TWIN0(name, version, since, flags, twin) \
+    ENTRY_ONE(name##version, cost_##twin(), do_##twin(&call), (void))
+#define OWN(streams, name, version, since, cost, flags, parameters, arguments) \
+    ENTRY_##streams(name##version, cost, do_##name##version(&call, EACH arguments), parameters)
+#define OTHER(name, version, since)
+#include "api/driver_calls.def"
+
+/* ---- finding functions by name ---- */
+
+static const struct {
+    const char *name;
+    int since;
+    void (*function)(void);
+    /* With per-thread default streams. */
+    void (*per_thread)(void);
+} functions[] = {
+#define POINTERS_ONE(name)  (void (*)(void)) name, (void (*)(void))name
+#define POINTERS_PTSZ(name) (void (*)(void)) name, (void (*)(void))name##_ptsz
+#define POINTERS_PTDS(name) (void (*)(void)) name, (void (*)(void))name##_ptds
+#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
+    {#name, since, POINTERS_##streams(name##version)},
+#define TWIN0(name, version, since, flags, twin) {#name, since, POINTERS_ONE(name##version)},
+#define OWN(streams, name, version, since, cost, flags, parameters, arguments) \
+    {#name, since, POINTERS_##streams(name##version)},
+#define OTHER(name, version, since) {#name, since, POINTERS_ONE(name##version)},
+#include "api/driver_calls.def"
+};
+
+/* Documented: the newest function that the version has. One that is known but not modeled says so
+ * when it is called. */
+EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int version,
+                                    cuuint64_t flags, CUdriverProcAddressQueryResult *status)
+{
+    int newest = 0;
+    bool known = false;
+    if (!name || !function)
+        return CUDA_ERROR_INVALID_VALUE;
+    void (*found)(void) = NULL;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (strcmp(functions[i].name, name))
+            continue;
+        known = true;
+        if (functions[i].since > version || functions[i].since < newest)
+            continue;
+        newest = functions[i].since;
+        found = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM ? functions[i].per_thread
+                                                                      : functions[i].function;
+    }
+    if (!found)
+        found = driver_unmodeled(name);
+    *(void (**)(void))function = found;
+    if (status)
+        *status = found ? CU_GET_PROC_ADDRESS_SUCCESS
+                : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                        : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+EXPORT CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
+{
+    return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}
+
+/* ---- NVIDIA's own libraries ---- */
+
+/* NVIDIA's runtime and its libraries ask for these tables, which no document describes. Without the
+ * one that is the runtime's, each of its calls fails; NVRTC asks for another one, and does without.
+ * A program that nvcc has linked with its default, the static runtime, comes here at its first
+ * call. */
+EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    static const unsigned char of_runtime[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                               0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+    static bool reported;
+    if (table)
+        *table = NULL;
+    if (!id || memcmp(id->bytes, of_runtime, sizeof of_runtime))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    lock_acquire();
+    if (!process.started)
+        process_start();
+    if (!reported) {
+        diag(
+            "NVIDIA's CUDA runtime asks for the driver's inner tables, which are not simulated, so "
+            "its calls fail. If it is linked into your program, which is nvcc's default, build "
+            "with nvcc -cudart shared. If it is inside a library of NVIDIA (cuBLAS, cuFFT, ...), "
+            "that library cannot run here: it has code for GPUs alone.");
+        hazards_gave_up("NVIDIA's own CUDA runtime could not run");
+    }
+    reported = true;
+    lock_release();
+    return CUDA_ERROR_NOT_SUPPORTED;
+}

@@ -1,0 +1,373 @@
+/* The driver API's memory: allocations, memsets, copies, and what it tells of an address. */
+#include <string.h>
+
+#include "api/copies.h"
+#include "api/driver.h"
+#include "base/settings.h"
+#include "mem/device.h"
+#include "mem/memory.h"
+#include "os/os.h"
+
+/* ---- allocations ---- */
+
+/* Documented: 0 bytes are CUDA_ERROR_INVALID_VALUE. */
+cudaError_t do_cuMemAlloc_v2(struct call *call, CUdeviceptr *pointer, size_t bytes)
+{
+    return bytes ? do_cudaMalloc(call, (void **)pointer, bytes) : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cuMemAllocManaged(struct call *call, CUdeviceptr *pointer, size_t bytes,
+                                 unsigned int flags)
+{
+    return bytes ? do_cudaMallocManaged(call, (void **)pointer, bytes, flags)
+                 : cudaErrorInvalidValue;
+}
+
+/* Documented: elements have 4, 8, or 16 bytes. */
+cudaError_t do_cuMemAllocPitch_v2(struct call *call, CUdeviceptr *pointer, size_t *pitch,
+                                  size_t width, size_t height, unsigned int element)
+{
+    if (!width || !height || (element != 4 && element != 8 && element != 16))
+        return cudaErrorInvalidValue;
+    return do_cudaMallocPitch(call, (void **)pointer, pitch, width, height);
+}
+
+/* ---- memsets ---- */
+
+/* Documented: the address and the pitch are multiples of the element's size. */
+static cudaError_t fill(struct call *call, CUdeviceptr to, size_t pitch, int value,
+                        unsigned element, size_t width, size_t height, struct stream *s)
+{
+    struct rows r;
+    if (to % element || (height > 1 && pitch % element) || width > SIZE_MAX / element)
+        return cudaErrorInvalidValue;
+    cudaError_t e = memset_rows(call, pitch, width * element, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return s ? memset_async(call, (void *)to, value, element, r, s)
+             : memset_now(call, (void *)to, value, element, r);
+}
+
+static cudaError_t fill_async(struct call *call, CUdeviceptr to, size_t pitch, int value,
+                              unsigned element, size_t width, size_t height, CUstream stream)
+{
+    struct stream *s = call_stream(call, stream);
+    return s ? fill(call, to, pitch, value, element, width, height, s)
+             : cudaErrorInvalidResourceHandle;
+}
+
+#define MEMSETS(bits, type)                                                                  \
+    cudaError_t do_cuMemsetD##bits##_v2(struct call *call, CUdeviceptr to, type value,       \
+                                        size_t count)                                        \
+    {                                                                                        \
+        return fill(call, to, 0, (int)value, bits / 8, count, 1, NULL);                      \
+    }                                                                                        \
+    cudaError_t do_cuMemsetD2D##bits##_v2(struct call *call, CUdeviceptr to, size_t pitch,   \
+                                          type value, size_t width, size_t height)           \
+    {                                                                                        \
+        return fill(call, to, pitch, (int)value, bits / 8, width, height, NULL);             \
+    }                                                                                        \
+    cudaError_t do_cuMemsetD##bits##Async(struct call *call, CUdeviceptr to, type value,     \
+                                          size_t count, CUstream stream)                     \
+    {                                                                                        \
+        return fill_async(call, to, 0, (int)value, bits / 8, count, 1, stream);              \
+    }                                                                                        \
+    cudaError_t do_cuMemsetD2D##bits##Async(struct call *call, CUdeviceptr to, size_t pitch, \
+                                            type value, size_t width, size_t height,         \
+                                            CUstream stream)                                 \
+    {                                                                                        \
+        return fill_async(call, to, pitch, (int)value, bits / 8, width, height, stream);     \
+    }
+
+MEMSETS(8, unsigned char)
+MEMSETS(16, unsigned short)
+MEMSETS(32, unsigned int)
+
+/* ---- copies ---- */
+
+/* Documented: a context names its device. */
+cudaError_t do_cuMemcpyPeer(struct call *call, CUdeviceptr to, CUcontext toContext,
+                            CUdeviceptr from, CUcontext fromContext, size_t bytes)
+{
+    const struct context *t = context_of(toContext), *f = context_of(fromContext);
+    if (!t || !f)
+        return cudaErrorDeviceUninitialized;
+    return do_cudaMemcpyPeer(call, (void *)to, t->device, (void *)from, f->device, bytes);
+}
+
+cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext toContext,
+                                 CUdeviceptr from, CUcontext fromContext, size_t bytes,
+                                 CUstream stream)
+{
+    const struct context *t = context_of(toContext), *f = context_of(fromContext);
+    if (!t || !f)
+        return cudaErrorDeviceUninitialized;
+    return do_cudaMemcpyPeerAsync(call, (void *)to, t->device, (void *)from, f->device, bytes,
+                                  stream);
+}
+
+/* One end of a copy of rows: its first byte, and what kind of memory the program says it is. */
+struct copy_end {
+    char *first;
+    bool is_host, is_device;
+};
+
+/* Sets the end, or returns an error. */
+static cudaError_t find_end(CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
+                            size_t y, size_t pitch, struct copy_end *end)
+{
+    if (type == CU_MEMORYTYPE_ARRAY) {
+        diag("cuMemcpy2D: arrays are not simulated: it returns CUDA_ERROR_NOT_SUPPORTED.");
+        return cudaErrorNotSupported;
+    }
+    if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
+        return cudaErrorInvalidValue;
+    char *base = type == CU_MEMORYTYPE_HOST ? (char *)(uintptr_t)host : (char *)device;
+    *end = (struct copy_end){base ? base + y * pitch + x : NULL, type == CU_MEMORYTYPE_HOST,
+                             type == CU_MEMORYTYPE_DEVICE};
+    return cudaSuccess;
+}
+
+static cudaError_t copy_2d(struct call *call, const CUDA_MEMCPY2D *copy, bool is_async,
+                           CUstream stream)
+{
+    struct copy_end to, from;
+    struct rows r;
+    if (!copy)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_end(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
+                             copy->dstY, copy->dstPitch, &to);
+    e = e ? e
+          : find_end(copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
+                     copy->srcY, copy->srcPitch, &from);
+    e = e ? e : copy_rows(copy->dstPitch, copy->srcPitch, copy->WidthInBytes, copy->Height, &r);
+    if (e)
+        return e;
+    enum cudaMemcpyKind kind = from.is_host && to.is_host     ? cudaMemcpyHostToHost
+                             : from.is_host && to.is_device   ? cudaMemcpyHostToDevice
+                             : from.is_device && to.is_host   ? cudaMemcpyDeviceToHost
+                             : from.is_device && to.is_device ? cudaMemcpyDeviceToDevice
+                                                              : cudaMemcpyDefault;
+    line_rows(&call->line, r);
+    return is_async ? copy_async(call, to.first, from.first, r, kind, stream, false)
+                    : copy_now(call, to.first, from.first, r, kind);
+}
+
+cudaError_t do_cuMemcpy2D_v2(struct call *call, const CUDA_MEMCPY2D *copy)
+{
+    return copy_2d(call, copy, false, NULL);
+}
+
+cudaError_t do_cuMemcpy2DUnaligned_v2(struct call *call, const CUDA_MEMCPY2D *copy)
+{
+    return copy_2d(call, copy, false, NULL);
+}
+
+cudaError_t do_cuMemcpy2DAsync_v2(struct call *call, const CUDA_MEMCPY2D *copy, CUstream stream)
+{
+    return copy_2d(call, copy, true, stream);
+}
+
+/* A node for another context's device than the current one is not simulated. The parameters are the
+ * runtime's. */
+cudaError_t do_cuGraphAddMemsetNode(struct call *call, CUgraphNode *node, CUgraph graph,
+                                    const CUgraphNode *dependencies, size_t count,
+                                    const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
+{
+    const struct context *c = context_of(context);
+    if (!c)
+        return cudaErrorDeviceUninitialized;
+    int current = device_current();
+    device_set_current(c->device);
+    cudaError_t e = do_cudaGraphAddMemsetNode(call, node, graph, dependencies, count,
+                                              (const struct cudaMemsetParams *)p);
+    device_set_current(current);
+    return e;
+}
+
+/* ---- addresses ---- */
+
+/* Which memory of CUDA is at the address? Returns false if there is none (measured:
+ * probe-driver.txt, from cudaFreeAsync on). */
+static bool is_cuda(const struct address_info *a)
+{
+    return a->kind == ADDRESS_PINNED || (a->kind == ADDRESS_ALLOCATED && !a->range->free_pending);
+}
+
+static bool is_managed(const struct address_info *a)
+{
+    return a->heap && a->heap->host_visible && (!a->pool || pool_is_managed(a->pool));
+}
+
+/* cudaMalloc's, which is the only memory with a handle for other processes and for network cards
+ * (measured: probe-driver.txt). */
+static bool is_plain(const struct address_info *a)
+{
+    return a->heap && !a->pool && !a->heap->host_visible;
+}
+
+static void find_range(const struct address_info *a, CUdeviceptr address, CUdeviceptr *start,
+                       size_t *bytes)
+{
+    *start = a->kind == ADDRESS_PINNED ? (CUdeviceptr)a->pinned->base : address - a->inner_offset;
+    *bytes = a->kind == ADDRESS_PINNED ? a->pinned->bytes : a->range->requested;
+}
+
+cudaError_t do_cuMemGetAddressRange_v2(struct call *call, CUdeviceptr *start, size_t *bytes,
+                                       CUdeviceptr address)
+{
+    struct address_info a = memory_find((void *)address);
+    CUdeviceptr first;
+    size_t size;
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
+    /* Measured (probe-driver.txt): the error, also for a pool of the host. */
+    if (!is_cuda(&a) || memory_is_host_pool(&a))
+        return cudaErrorSymbolNotFound;
+    find_range(&a, address, &first, &size);
+    if (start)
+        *start = first;
+    if (bytes)
+        *bytes = size;
+    return cudaSuccess;
+}
+
+/* Measured (probe-driver.txt): no context for a pool's memory. */
+static cudaError_t find_owner(const struct address_info *a, CUcontext *context)
+{
+    *context = NULL;
+    if (a->pool)
+        return cudaSuccess;
+    if (context_count_created()) {
+        diag("cuPointerGetAttribute: which context an address belongs to is not simulated beside "
+             "contexts of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
+        return cudaErrorNotSupported;
+    }
+    *context =
+        context_primary(a->kind == ADDRESS_PINNED ? a->pinned->device : memory_device(a))->handle;
+    return cudaSuccess;
+}
+
+/* What an attribute's value is, and how many bytes of it are stored. */
+struct attribute_value {
+    uint64_t value;
+    size_t bytes;
+};
+
+/* Measured: probe-driver.txt and probe-owner.txt, but for the two addresses, the id, and the
+ * synchronous copies, which are documented. */
+static cudaError_t find_attribute(const struct address_info *a, CUpointer_attribute attribute,
+                                  CUdeviceptr address, struct attribute_value *v)
+{
+    CUdeviceptr start;
+    size_t size;
+    CUcontext context;
+    cudaError_t e = cudaSuccess;
+    bool on_host = a->kind == ADDRESS_PINNED || a->heap->host_visible;
+    find_range(a, address, &start, &size);
+    *v = (struct attribute_value){0, sizeof(unsigned)};
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        e = find_owner(a, &context);
+        *v = (struct attribute_value){(uintptr_t)context, sizeof context};
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        v->value = on_host && !is_managed(a) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        e = on_host ? cudaSuccess : cudaErrorInvalidValue;
+        /* Addresses are unified. */
+        /* fall through */
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *v = (struct attribute_value){address, sizeof address};
+        break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *v = (struct attribute_value){memory_allocation_id(a), sizeof(unsigned long long)};
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: v->value = is_managed(a); break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        v->value = (unsigned)(a->kind == ADDRESS_PINNED ? a->pinned->device : memory_device(a));
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: v->value = is_plain(a); break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *v = (struct attribute_value){start, sizeof start};
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *v = (struct attribute_value){size, sizeof size}; break;
+    case CU_POINTER_ATTRIBUTE_MAPPED: v->value = 1; break;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *v = (struct attribute_value){a->pool ? (uint64_t)a->pool->props.handleTypes : 0,
+                                      sizeof(unsigned long long)};
+        break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        v->value = on_host || memory_peer_accessible(a, device_current())
+                     ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE
+                     : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        *v = (struct attribute_value){a->pool ? (uintptr_t)a->pool->handle : 0, sizeof(void *)};
+        break;
+    default:
+        diag("cuPointerGetAttribute: attribute %d is not simulated: it returns "
+             "CUDA_ERROR_NOT_SUPPORTED.",
+             (int)attribute);
+        return cudaErrorNotSupported;
+    }
+    return e;
+}
+
+cudaError_t do_cuPointerGetAttribute(struct call *call, void *value, CUpointer_attribute attribute,
+                                     CUdeviceptr address)
+{
+    struct address_info a = memory_find((void *)address);
+    struct attribute_value v;
+    line_signed(&call->line, "attribute", (int64_t)attribute);
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
+    if (!value || !is_cuda(&a))
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_attribute(&a, attribute, address, &v);
+    if (!e)
+        memcpy(value, &v.value, v.bytes);
+    return e;
+}
+
+/* Documented: an address that is none of CUDA's is no error, and its attributes are 0, as are those
+ * that the address has not. */
+cudaError_t do_cuPointerGetAttributes(struct call *call, unsigned int count,
+                                      CUpointer_attribute *attributes, void **values,
+                                      CUdeviceptr address)
+{
+    struct address_info a = memory_find((void *)address);
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
+    if (!count || !attributes || !values)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < count; i++) {
+        struct attribute_value v;
+        struct address_info any = a;
+        /* For the size of a value without memory. */
+        struct pinned none = {.base = NULL};
+        if (!is_cuda(&a))
+            any = (struct address_info){.kind = ADDRESS_PINNED, .pinned = &none};
+        cudaError_t e = find_attribute(&any, attributes[i], address, &v);
+        if (e == cudaErrorNotSupported)
+            return e;
+        if (e || !is_cuda(&a))
+            v.value = 0;
+        memcpy(values[i], &v.value, v.bytes);
+    }
+    return cudaSuccess;
+}
+
+cudaError_t do_cuPointerSetAttribute(struct call *call, const void *value,
+                                     CUpointer_attribute attribute, CUdeviceptr address)
+{
+    struct address_info a = memory_find((void *)address);
+    line_signed(&call->line, "attribute", (int64_t)attribute);
+    line_number(&call->line, "allocation", memory_allocation_id(&a));
+    if (!value || !is_cuda(&a) || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
+        return cudaErrorInvalidValue;
+    diag("cuPointerSetAttribute: that copies of an allocation always synchronize is not simulated: "
+         "it returns CUDA_ERROR_NOT_SUPPORTED.");
+    return cudaErrorNotSupported;
+}

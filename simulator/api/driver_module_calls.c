@@ -1,0 +1,603 @@
+/* The driver API's modules, libraries, and links; kernels by name; and their launches. A module,
+ * and a library, is a loaded binary of ptx/registry.h; a kernel's handle stands for it like the
+ * host function of one that nvcc has registered. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/driver.h"
+#include "api/launches.h"
+#include "base/handle.h"
+#include "base/hazards.h"
+#include "mem/device.h"
+#include "os/os.h"
+#include "ptx/fat_binary.h"
+#include "run/device_variable.h"
+#include "run/nvcc_kernel.h"
+
+/* ---- modules and libraries ---- */
+
+/* Stores a text in the buffer of an option, and how many bytes it took (documented). */
+static void fill_log(unsigned count, const CUjit_option *options, void **values,
+                     CUjit_option buffer, CUjit_option size, const char *text)
+{
+    char *to = NULL;
+    size_t room = 0, at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == buffer)
+            to = values[i];
+        if (options[i] == size) {
+            room = (size_t)(unsigned)(uintptr_t)values[i];
+            at = i;
+        }
+    }
+    if (!to || !room)
+        return;
+    int length = snprintf(to, room, "%s", text);
+    values[at] = (void *)(uintptr_t)((size_t)length < room ? (size_t)length : room - 1);
+}
+
+/* Says why an image cannot be loaded. Assumed: text that is no PTX for this device is
+ * CUDA_ERROR_INVALID_PTX, anything else CUDA_ERROR_NO_BINARY_FOR_GPU. */
+static cudaError_t refuse_image(const struct call *call, const void *image, const char *why)
+{
+    bool is_text = fat_binary_is_text(image);
+    diag("%s: the image cannot run here: %s. It returns %s.", call->origin.call, why,
+         is_text ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_NO_BINARY_FOR_GPU");
+    if (!is_text)
+        hazards_gave_up("%s could not load an image", call->origin.call);
+    return is_text ? cudaErrorInvalidPtx : cudaErrorNoKernelImageForDevice;
+}
+
+static cudaError_t load(const struct call *call, void **handle, const void *image, int device,
+                        unsigned count, const CUjit_option *options, void **values)
+{
+    const char *why;
+    if (!handle || !image || (count && (!options || !values)))
+        return cudaErrorInvalidValue;
+    struct binary *binary = registry_load(image, device, &why);
+    fill_log(count, options, values, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, "");
+    fill_log(count, options, values, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+             binary ? "" : why);
+    if (!binary)
+        return refuse_image(call, image, why);
+    binary->handle = *handle = handle_new(HANDLE_MODULE, binary);
+    return cudaSuccess;
+}
+
+static cudaError_t unload(void *handle)
+{
+    struct binary *binary = handle_object(HANDLE_MODULE, handle);
+    if (!binary)
+        return cudaErrorInvalidResourceHandle;
+    /* Queued launches and reports still refer to the code. */
+    registry_unload(binary);
+    handle_retire(HANDLE_MODULE, handle);
+    return cudaSuccess;
+}
+
+/* Returns the contents of a file with a NUL after them, which the caller owns, or NULL. */
+static char *read_file(const char *path, size_t *bytes)
+{
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    char *text = NULL;
+    size_t capacity = 1 << 16, got;
+    if (!file)
+        return NULL;
+    *bytes = 0;
+    do {
+        capacity *= 2;
+        text = os_grow(text, capacity);
+        got = fread(text + *bytes, 1, capacity - *bytes - 1, file);
+        *bytes += got;
+    } while (got);
+    text[*bytes] = 0;
+    fclose(file);
+    return text;
+}
+
+cudaError_t do_cuModuleLoad(struct call *call, CUmodule *module, const char *path)
+{
+    size_t bytes;
+    if (!module || !path)
+        return cudaErrorInvalidValue;
+    char *image = read_file(path, &bytes);
+    if (!image)
+        return cudaErrorFileNotFound;
+    cudaError_t e = load(call, (void **)module, image, device_current(), 0, NULL, NULL);
+    os_free(image);
+    return e;
+}
+
+cudaError_t do_cuModuleLoadData(struct call *call, CUmodule *module, const void *image)
+{
+    return load(call, (void **)module, image, device_current(), 0, NULL, NULL);
+}
+
+cudaError_t do_cuModuleLoadDataEx(struct call *call, CUmodule *module, const void *image,
+                                  unsigned int count, CUjit_option *options, void **values)
+{
+    return load(call, (void **)module, image, device_current(), count, options, values);
+}
+
+cudaError_t do_cuModuleLoadFatBinary(struct call *call, CUmodule *module, const void *image)
+{
+    return load(call, (void **)module, image, device_current(), 0, NULL, NULL);
+}
+
+cudaError_t do_cuModuleUnload(struct call *call, CUmodule module)
+{
+    (void)call;
+    return unload(module);
+}
+
+cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const void *image,
+                                 CUjit_option *options, void **values, unsigned int count,
+                                 CUlibraryOption *libraryOptions, void **libraryValues,
+                                 unsigned int libraryCount)
+{
+    (void)libraryOptions, (void)libraryValues, (void)libraryCount;
+    return load(call, (void **)library, image, NO_DEVICE, count, options, values);
+}
+
+cudaError_t do_cuLibraryUnload(struct call *call, CUlibrary library)
+{
+    (void)call;
+    return unload(library);
+}
+
+/* A library's module is the library, and its kernels are the module's. */
+cudaError_t do_cuLibraryGetModule(struct call *call, CUmodule *module, CUlibrary library)
+{
+    (void)call;
+    if (!module)
+        return cudaErrorInvalidValue;
+    if (!handle_object(HANDLE_MODULE, library))
+        return cudaErrorInvalidResourceHandle;
+    *module = (CUmodule)library;
+    return cudaSuccess;
+}
+
+/* Documented: the default is lazy loading. */
+cudaError_t do_cuModuleGetLoadingMode(struct call *call, CUmoduleLoadingMode *mode)
+{
+    (void)call;
+    if (!mode)
+        return cudaErrorInvalidValue;
+    *mode = CU_MODULE_LAZY_LOADING;
+    return cudaSuccess;
+}
+
+/* ---- what a module has ---- */
+
+static cudaError_t find_function(void **function, const void *module, const char *name)
+{
+    if (!function || !name)
+        return cudaErrorInvalidValue;
+    struct binary *binary = handle_object(HANDLE_MODULE, module);
+    if (!binary)
+        return cudaErrorInvalidResourceHandle;
+    struct registered_kernel *k = registry_loaded_kernel(binary, name);
+    if (!k)
+        return cudaErrorSymbolNotFound;
+    *function = k;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmodule module,
+                                   const char *name)
+{
+    line_text(&call->line, "kernel", name ? name : "");
+    return find_function((void **)function, module, name);
+}
+
+cudaError_t do_cuLibraryGetKernel(struct call *call, CUkernel *kernel, CUlibrary library,
+                                  const char *name)
+{
+    line_text(&call->line, "kernel", name ? name : "");
+    return find_function((void **)kernel, library, name);
+}
+
+cudaError_t do_cuKernelGetFunction(struct call *call, CUfunction *function, CUkernel kernel)
+{
+    (void)call;
+    if (!function)
+        return cudaErrorInvalidValue;
+    if (!registry_kernel(kernel))
+        return cudaErrorInvalidResourceHandle;
+    *function = (CUfunction)kernel;
+    return cudaSuccess;
+}
+
+/* Documented: either answer may be left out. */
+static cudaError_t find_variable(CUdeviceptr *address, size_t *bytes, const void *module,
+                                 const char *name)
+{
+    if (!name || (!address && !bytes))
+        return cudaErrorInvalidValue;
+    struct binary *binary = handle_object(HANDLE_MODULE, module);
+    if (!binary)
+        return cudaErrorInvalidResourceHandle;
+    struct variable *v = registry_loaded_variable(binary, name);
+    if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST))
+        return cudaErrorSymbolNotFound;
+    int device = binary->device == NO_DEVICE ? device_current() : binary->device;
+    if (address)
+        *address = device_variable_address(v, device);
+    if (bytes)
+        *bytes = v->bytes;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, size_t *bytes,
+                                    CUmodule module, const char *name)
+{
+    (void)call;
+    return find_variable(address, bytes, module, name);
+}
+
+cudaError_t do_cuLibraryGetGlobal(struct call *call, CUdeviceptr *address, size_t *bytes,
+                                  CUlibrary library, const char *name)
+{
+    (void)call;
+    return find_variable(address, bytes, library, name);
+}
+
+/* ---- links ---- */
+
+/* The texts that cuLinkComplete makes one image of. */
+struct link {
+    char **texts;
+    size_t count;
+    void *image;
+};
+
+static void add_text(void *context, char *text)
+{
+    struct link *l = context;
+    l->texts = os_grow(l->texts, (l->count + 1) * sizeof *l->texts);
+    l->texts[l->count++] = text;
+}
+
+cudaError_t do_cuLinkCreate_v2(struct call *call, unsigned int count, CUjit_option *options,
+                               void **values, CUlinkState *state)
+{
+    (void)call;
+    if (!state || (count && (!options || !values)))
+        return cudaErrorInvalidValue;
+    fill_log(count, options, values, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, "");
+    fill_log(count, options, values, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+             "");
+    *state = handle_new(HANDLE_LINK, os_allocate(sizeof(struct link)));
+    return cudaSuccess;
+}
+
+/* `data` has `bytes` bytes; of PTX they may lack the NUL. */
+static cudaError_t add_data(const struct call *call, CUlinkState state, CUjitInputType type,
+                            const void *data, size_t bytes)
+{
+    struct link *l = handle_object(HANDLE_LINK, state);
+    if (!l)
+        return cudaErrorInvalidResourceHandle;
+    if (!data || !bytes)
+        return cudaErrorInvalidValue;
+    char *copy = os_allocate(bytes + 1);
+    memcpy(copy, data, bytes);
+    const char *why =
+        type == CU_JIT_INPUT_PTX || type == CU_JIT_INPUT_FATBINARY || type == CU_JIT_INPUT_CUBIN
+            ? fat_binary_read_image(copy, add_text, l)
+            : "objects and libraries have code for GPUs, and only PTX runs here";
+    cudaError_t e = why ? refuse_image(call, copy, why) : cudaSuccess;
+    os_free(copy);
+    return e;
+}
+
+cudaError_t do_cuLinkAddData_v2(struct call *call, CUlinkState state, CUjitInputType type,
+                                void *data, size_t bytes, const char *name, unsigned int count,
+                                CUjit_option *options, void **values)
+{
+    (void)name, (void)count, (void)options, (void)values;
+    return add_data(call, state, type, data, bytes);
+}
+
+cudaError_t do_cuLinkAddFile_v2(struct call *call, CUlinkState state, CUjitInputType type,
+                                const char *path, unsigned int count, CUjit_option *options,
+                                void **values)
+{
+    size_t bytes;
+    (void)count, (void)options, (void)values;
+    char *data = read_file(path, &bytes);
+    if (!data)
+        return cudaErrorFileNotFound;
+    cudaError_t e = add_data(call, state, type, data, bytes);
+    os_free(data);
+    return e;
+}
+
+/* Documented: the image belongs to the link and ends with it. */
+cudaError_t do_cuLinkComplete(struct call *call, CUlinkState state, void **image, size_t *bytes)
+{
+    struct link *l = handle_object(HANDLE_LINK, state);
+    size_t size;
+    (void)call;
+    if (!l)
+        return cudaErrorInvalidResourceHandle;
+    if (!image || !l->count)
+        return cudaErrorInvalidValue;
+    os_free(l->image);
+    *image = l->image = fat_binary_link(l->texts, l->count, &size);
+    if (bytes)
+        *bytes = size;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuLinkDestroy(struct call *call, CUlinkState state)
+{
+    struct link *l = handle_object(HANDLE_LINK, state);
+    (void)call;
+    if (!l)
+        return cudaErrorInvalidResourceHandle;
+    handle_retire(HANDLE_LINK, state);
+    for (size_t i = 0; i < l->count; i++)
+        os_free(l->texts[i]);
+    os_free(l->texts);
+    os_free(l->image);
+    os_free(l);
+    return cudaSuccess;
+}
+
+/* ---- kernels ---- */
+
+cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attribute attribute,
+                                  CUfunction function)
+{
+    struct cudaFuncAttributes a;
+    if (!value)
+        return cudaErrorInvalidValue;
+    cudaError_t e = do_cudaFuncGetAttributes(call, &a, function);
+    if (e)
+        return e;
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = a.maxThreadsPerBlock; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = (int)a.sharedSizeBytes; break;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = (int)a.constSizeBytes; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = (int)a.localSizeBytes; break;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = a.numRegs; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = a.ptxVersion; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = a.binaryVersion; break;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = a.cacheModeCA; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *value = a.maxDynamicSharedSizeBytes;
+        break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *value = a.preferredShmemCarveout;
+        break;
+    default:
+        diag("cuFuncGetAttribute: attribute %d is not simulated: it returns "
+             "CUDA_ERROR_NOT_SUPPORTED.",
+             (int)attribute);
+        return cudaErrorNotSupported;
+    }
+    return cudaSuccess;
+}
+
+/* Returns a kernel's function without its code, or an error. */
+static cudaError_t find_loaded(const void *function, struct registered_kernel **k,
+                               struct function **f)
+{
+    const char *why;
+    *k = registry_kernel(function);
+    if (!*k)
+        return cudaErrorInvalidResourceHandle;
+    *f = registry_function(*k, &why);
+    return *f ? cudaSuccess : nvcc_kernel_refuse(*k, why);
+}
+
+cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction function)
+{
+    (void)call;
+    if (!module)
+        return cudaErrorInvalidValue;
+    const struct registered_kernel *k = registry_kernel(function);
+    if (!k || !k->binary->handle)
+        return cudaErrorInvalidResourceHandle;
+    *module = k->binary->handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuFuncGetName(struct call *call, const char **name, CUfunction function)
+{
+    (void)call;
+    if (!name)
+        return cudaErrorInvalidValue;
+    const struct registered_kernel *k = registry_kernel(function);
+    if (!k)
+        return cudaErrorInvalidResourceHandle;
+    *name = k->symbol;
+    return cudaSuccess;
+}
+
+/* Documented: an index behind the last parameter is CUDA_ERROR_INVALID_VALUE, with which a program
+ * counts them. */
+cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t index,
+                                  size_t *offset, size_t *bytes)
+{
+    struct registered_kernel *k;
+    struct function *f;
+    (void)call;
+    if (!offset)
+        return cudaErrorInvalidValue;
+    cudaError_t e = find_loaded(function, &k, &f);
+    if (e)
+        return e;
+    if (index >= f->parameters.count)
+        return cudaErrorInvalidValue;
+    *offset = f->parameters.all[index].offset;
+    if (bytes)
+        *bytes = f->parameters.all[index].bytes;
+    return cudaSuccess;
+}
+
+/* The block size with the most threads on a multiprocessor, and the larger one if two have as many:
+ * what the toolkit's cudaOccupancyMaxPotentialBlockSize computes. */
+cudaError_t do_cuOccupancyMaxPotentialBlockSizeWithFlags(struct call *call, int *grid, int *block,
+                                                         CUfunction function,
+                                                         CUoccupancyB2DSize sharedOf,
+                                                         size_t sharedBytes, int limit,
+                                                         unsigned int flags)
+{
+    struct cudaFuncAttributes a;
+    int most = 0, multiprocessors = 0, best = 0;
+    if (!grid || !block || limit < 0)
+        return cudaErrorInvalidValue;
+    cudaError_t e = do_cudaFuncGetAttributes(call, &a, function);
+    if (e)
+        return e;
+    device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor, &most);
+    device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors);
+    limit = limit && limit < a.maxThreadsPerBlock ? limit : a.maxThreadsPerBlock;
+    *grid = *block = 0;
+    for (int aligned = (limit + 31) / 32 * 32; aligned > 0 && best < most; aligned -= 32) {
+        int threads = aligned < limit ? aligned : limit, blocks;
+        e = do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+            call, &blocks, function, threads, sharedOf ? sharedOf(threads) : sharedBytes, flags);
+        if (e)
+            return e;
+        if (blocks * threads <= best)
+            continue;
+        best = blocks * threads;
+        *block = threads;
+        *grid = blocks * multiprocessors;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t do_cuOccupancyMaxPotentialBlockSize(struct call *call, int *grid, int *block,
+                                                CUfunction function, CUoccupancyB2DSize sharedOf,
+                                                size_t sharedBytes, int limit)
+{
+    return do_cuOccupancyMaxPotentialBlockSizeWithFlags(call, grid, block, function, sharedOf,
+                                                        sharedBytes, limit, 0);
+}
+
+/* ---- launches ---- */
+
+/* Finds the buffer of all parameters in a launch's `extra`. Returns false if it is malformed. */
+static bool read_extra(void **extra, const char **buffer, size_t *bytes)
+{
+    for (*buffer = NULL, *bytes = 0; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            *buffer = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            *bytes = *(size_t *)extra[1];
+        else
+            return false;
+    }
+    return true;
+}
+
+/* Returns a pointer to each argument, which the caller owns: a copy of `arguments`, or from the
+ * buffer in `extra`. Documented: exactly one of the two is given if there are any. */
+static cudaError_t find_arguments(const void *function, void **arguments, void **extra,
+                                  void ***found)
+{
+    struct registered_kernel *k;
+    struct function *f;
+    const char *buffer = NULL;
+    size_t bytes = 0;
+    *found = NULL;
+    cudaError_t e = find_loaded(function, &k, &f);
+    if (e)
+        return e;
+    size_t count = f->parameters.count;
+    if ((arguments && extra) || (extra && !read_extra(extra, &buffer, &bytes))
+        || (count && !arguments && !buffer))
+        return cudaErrorInvalidValue;
+    *found = os_allocate((count + 1) * sizeof **found);
+    for (size_t n = 0; n < count; n++) {
+        const struct variable *p = &f->parameters.all[n];
+        (*found)[n] = arguments ? arguments[n] : (void *)(uintptr_t)(buffer + p->offset);
+        if (!arguments && p->offset + p->bytes > bytes)
+            e = cudaErrorInvalidValue;
+    }
+    if (!e)
+        return cudaSuccess;
+    os_free(*found);
+    return e;
+}
+
+static cudaError_t launch(struct call *call, struct launch l, void **extra)
+{
+    /* The sentence of a kernel that cannot run comes from the launch. */
+    void **arguments = NULL;
+    cudaError_t e = find_arguments(l.host, l.arguments, extra, &arguments);
+    if (e && e != cudaErrorNoKernelImageForDevice)
+        return e;
+    l.arguments = arguments;
+    e = launch_kernel(call, &l);
+    if (arguments)
+        os_free(arguments);
+    return e;
+}
+
+cudaError_t do_cuLaunchKernel(struct call *call, CUfunction function, unsigned int gridX,
+                              unsigned int gridY, unsigned int gridZ, unsigned int blockX,
+                              unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes,
+                              CUstream stream, void **parameters, void **extra)
+{
+    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
+                       parameters, sharedBytes,           stream,
+                       false};
+    return launch(call, l, extra);
+}
+
+cudaError_t do_cuLaunchCooperativeKernel(struct call *call, CUfunction function, unsigned int gridX,
+                                         unsigned int gridY, unsigned int gridZ,
+                                         unsigned int blockX, unsigned int blockY,
+                                         unsigned int blockZ, unsigned int sharedBytes,
+                                         CUstream stream, void **parameters)
+{
+    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
+                       parameters, sharedBytes,           stream,
+                       true};
+    return launch(call, l, NULL);
+}
+
+cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
+                                CUfunction function, void **parameters, void **extra)
+{
+    if (!config)
+        return cudaErrorInvalidValue;
+    struct launch l = {function,
+                       {config->gridDimX, config->gridDimY, config->gridDimZ},
+                       {config->blockDimX, config->blockDimY, config->blockDimZ},
+                       parameters,
+                       config->sharedMemBytes,
+                       config->hStream,
+                       false};
+    for (unsigned n = 0; n < config->numAttrs; n++) {
+        const CUlaunchAttribute *a = &config->attrs[n];
+        l.cooperative |= a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative;
+    }
+    return launch(call, l, extra);
+}
+
+cudaError_t do_cuGraphAddKernelNode_v2(struct call *call, CUgraphNode *node, CUgraph graph,
+                                       const CUgraphNode *dependencies, size_t count,
+                                       const CUDA_KERNEL_NODE_PARAMS *p)
+{
+    void **arguments;
+    if (!p)
+        return cudaErrorInvalidValue;
+    const void *function = p->func ? (const void *)p->func : (const void *)p->kern;
+    cudaError_t e = find_arguments(function, p->kernelParams, p->extra, &arguments);
+    if (e)
+        return e;
+    struct cudaKernelNodeParams params = {.func = (void *)(uintptr_t)function,
+                                          .gridDim = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                                          .blockDim = {p->blockDimX, p->blockDimY, p->blockDimZ},
+                                          .sharedMemBytes = p->sharedMemBytes,
+                                          .kernelParams = arguments};
+    e = do_cudaGraphAddKernelNode(call, node, graph, dependencies, count, &params);
+    os_free(arguments);
+    return e;
+}

@@ -1,0 +1,27 @@
+/* The driver API's streams, where they are not the runtime's. */
+#include "api/driver.h"
+#include "os/os.h"
+
+/* Assumed: a stream belongs to the primary context of its device. */
+cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *context)
+{
+    struct stream *s = call_stream(call, stream);
+    if (!s || !context)
+        return s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
+    if (context_count_created()) {
+        diag("cuStreamGetCtx: which context a stream belongs to is not simulated beside contexts "
+             "of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
+        return cudaErrorNotSupported;
+    }
+    *context = context_primary(s->device)->handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuStreamGetCaptureInfo_v2(struct call *call, CUstream stream,
+                                         CUstreamCaptureStatus *status, cuuint64_t *id,
+                                         CUgraph *graph, const CUgraphNode **dependencies,
+                                         size_t *count)
+{
+    return do_cudaStreamGetCaptureInfo(call, stream, (enum cudaStreamCaptureStatus *)status,
+                                       (unsigned long long *)id, graph, dependencies, NULL, count);
+}

@@ -1,0 +1,25 @@
+/* Launches of kernels after the call's own checks, for api/launch_calls.c and
+ * api/driver_module_calls.c. All need the lock. */
+#ifndef SIM_API_LAUNCHES_H
+#define SIM_API_LAUNCHES_H
+
+#include "api/call.h"
+#include "ptx/registry.h"
+
+struct launch {
+    /* What stands for the kernel (ptx/registry.h). */
+    const void *host;
+    dim3 grid, block;
+    void **arguments;
+    size_t shared_bytes;
+    cudaStream_t stream;
+    bool cooperative;
+};
+
+/* Queues the launch and returns its error. */
+cudaError_t launch_kernel(struct call *call, const struct launch *l);
+/* Returns the kernel, with its code for the current device, or an error. */
+cudaError_t launch_find_kernel(const void *host, struct registered_kernel **kernel,
+                               const struct kernel_code **code);
+
+#endif

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# libcuda.so.1: the driver API of the simulated device, which is the same library under another
+# name.
+
+load ../../../tests/suite
+load programs
+
+setup_file() {
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver \
+        build/simulator/simulator/tests/facts/probe-{driver,owner}
+    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
+    export NVCC
+}
+
+SUMS=$ROOT/simulator/tests/unit/kernels/sums.ptx
+
+# ended STATUS CASE [ARGUMENT...]: a case of driver.c
+ended() {
+    run bounded "$PROGRAMS/driver" "${@:2}"
+    assert_equal "$status" "$1"
+}
+
+@test "driver API: devices, contexts, memory, pools, graphs, and functions by name" {
+    local name
+    for name in devices contexts pools attributes graphs addresses; do
+        as_expected driver "$name"
+    done
+}
+
+@test "driver API: memsets of 16 and 32 bits, copies of rows, and arrays, which are refused" {
+    ended 0 memory
+    assert_line "simulated device: cuMemcpy2D: arrays are not simulated: it returns \
+CUDA_ERROR_NOT_SUPPORTED."
+    assert_line "all as expected"
+}
+
+@test "driver API: its errors, and a function that is not simulated says so" {
+    ended 0 errors
+    assert_line --partial "cuArrayDestroy is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
+    assert_line "all as expected"
+    SIM_FAIL=cuMemAlloc:2 ended 0 failing
+    assert_output "all as expected"
+    ended 1 failing
+}
+
+@test "driver API: kernels of a PTX module run, launched with pointers, one buffer, or in a graph" {
+    ended 0 modules "$SUMS"
+    assert_line --partial "it is no PTX, for it lacks .version or .target"
+    assert_line --partial "its PTX is for compute_100, and the simulated device is a GPU of compute"
+    assert_line "all as expected"
+    as_expected driver kernel-nodes "$SUMS"
+}
+
+@test "driver API: accesses that nothing orders are reported by the driver's names" {
+    ended 3 race "$SUMS"
+    assert_line --partial "sums (stream 2) and cuMemcpyHtoDAsync (stream 1) touch the same bytes"
+    assert_line --partial "allocated  cuMemAlloc, the host, at"
+    as_expected driver race "$SUMS" ordered
+}
+
+@test "driver API: machine code alone, and NVIDIA's static runtime, have a sentence and status 4" {
+    ended 4 machine-code
+    assert_line --partial "it is machine code for a GPU (a cubin), and only PTX runs here"
+    ended 4 static-runtime
+    assert_line --partial "which is nvcc's default, build with nvcc -cudart shared."
+    assert_equal "$(grep -c 'nvcc -cudart shared' <<<"$output")" 1
+}
+
+@test "a program linked with the driver's library alone finds the simulated device by that name" {
+    # A library without code stands in for the toolkit's stub.
+    echo 'int cuInit(unsigned flags) { return (int)flags; }' >stub.c
+    gcc -shared -Wl,-soname,libcuda.so.1 stub.c -o libcuda.so
+    cat >program.c <<'END'
+#include <stdio.h>
+int cuInit(unsigned flags);
+int main(void) { return printf("%d %d\n", cuInit(0), cuInit(7)) < 0; }
+END
+    gcc program.c -L. -lcuda -o program
+    run ldd program
+    assert_line --partial "libcuda.so.1 => $ROOT/build/simulator/libcuda.so.1"
+    run ./program
+    assert_success
+    assert_output "0 1"
+}
+
+@test "nvcc's default, the static runtime: the sentence says how to build instead" {
+    [ -n "$NVCC" ] || skip "nvcc is not installed"
+    cat >program.cu <<'END'
+#include <cstdio>
+int main()
+{
+    void *p;
+    puts(cudaMalloc(&p, 4) ? "failed" : "allocated");
+}
+END
+    "$NVCC" program.cu -o program
+    run bounded ./program
+    assert_equal "$status" 4
+    assert_line "failed"
+    assert_line --partial "build with nvcc -cudart shared"
+}
+
+@test "probe: what the driver API tells of an address is what a GPU's told" {
+    local one
+    SIM_CHECK=off "$FACTS/probe-owner" >owner
+    diff "$ROOT/simulator/tests/facts/probe-owner.txt" owner
+    # DMA-BUF descriptors are not simulated. For managed memory of a pool a driver dies there.
+    one='/DMA-BUF descriptor/d; /^== of_managed_pool/,/^rc/{/cuIpcGetMemHandle/d; /^end/d; /^rc/d}'
+    SIM_CHECK=off "$FACTS/probe-driver" 2>stderr | sed "$one" >asked
+    sed "$one" "$ROOT/simulator/tests/facts/probe-driver.txt" | diff - asked
+    run cat stderr
+    assert_line --partial "cuMemGetHandleForAddressRange is not simulated"
+}
+
+@test "cuGetProcAddress has the versions of the toolkit's cudaTypedefs.h, and no function is lost" {
+    local typedefs=$ROOT/build/cuda/include/cudaTypedefs.h
+    [ -e "$typedefs" ] || skip "the headers here have no cudaTypedefs.h"
+    # Each NAME VERSION of the table is a type of the header.
+    sed -nE 's/^(TWIN|OWN)\([A-Z]+, (cu\w+), \w*, ([0-9]+),.*/\2 \3/p
+        s/^(TWIN0|OTHER)\((cu\w+), \w*, ([0-9]+)[,)].*/\2 \3/p' \
+        "$ROOT/simulator/api/driver_calls.def" | sort -u >table
+    grep -oE 'PFN_cu\w+_v[0-9]+' "$typedefs" | sed -E 's/PFN_(.*)_v([0-9]+)/\1 \2/' | sort -u >types
+    run comm -23 table types
+    assert_output "$(printf '%s\n' 'cuProfilerStart 4000' 'cuProfilerStop 4000')"
+    # Each symbol of NVIDIA's library is exported.
+    nm -D --defined-only "$ROOT/build/simulator/libcuda.so.1" | sed 's/.* //; s/@.*//' | sort >here
+    run comm -23 <(LC_ALL=C sort "$ROOT/simulator/api/libcuda-symbols.txt") <(LC_ALL=C sort here)
+    assert_output ""
+}

@@ -1,0 +1,558 @@
+/* The driver API. Each case is a program of its own (driver.bats). */
+#include <cuda.h>
+#include <stdbool.h>
+
+#include "expect.h"
+
+/* The driver's codes have the runtime's numbers. */
+#define GIVES(expected, call) IS((cudaError_t)(expected), (cudaError_t)(call))
+#define DO(call)              OK((cudaError_t)(call))
+
+static CUdevice device;
+static CUcontext context;
+
+/* As a program of the driver API begins. */
+static void begin(void)
+{
+    DO(cuInit(0));
+    DO(cuDeviceGet(&device, 0));
+    DO(cuDevicePrimaryCtxRetain(&context, device));
+    DO(cuCtxSetCurrent(context));
+}
+
+static void contexts(void)
+{
+    CUcontext own, current, first;
+    CUdeviceptr p = 0;
+    CUdevice d = -1;
+    unsigned flags;
+    int active, runtime_device;
+    GIVES(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGet(&device, 0));
+    GIVES(CUDA_ERROR_NOT_INITIALIZED, cuMemAlloc(&p, 16));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuInit(1));
+    DO(cuInit(0));
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&p, 16));
+    GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, 99));
+    DO(cuCtxGetCurrent(&current));
+    SAME(0, (uintptr_t)current);
+    DO(cuDevicePrimaryCtxGetState(1, &flags, &active));
+    SAME(0, active);
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(1));
+
+    /* A stack, whose top is current. */
+    DO(cuDevicePrimaryCtxRetain(&first, 0));
+    DO(cuCtxPushCurrent(first));
+    DO(cuCtxCreate(&own, NULL, 0, 1));
+    DO(cuCtxGetDevice(&d));
+    SAME(1, d);
+    DO(cuMemAlloc(&p, 16));
+    DO(cuMemFree(p));
+    DO(cuCtxPopCurrent(&current));
+    SAME((uintptr_t)own, (uintptr_t)current);
+    DO(cuCtxGetDevice(&d));
+    SAME(0, d);
+
+    /* Another thread's, or a destroyed, context. */
+    DO(cuCtxPushCurrent(own));
+    DO(cuCtxDestroy(own));
+    DO(cuCtxGetCurrent(&current));
+    SAME((uintptr_t)first, (uintptr_t)current);
+    GIVES(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(own));
+
+    /* Both APIs have the same current device. */
+    OK(cudaSetDevice(1));
+    DO(cuCtxGetDevice(&d));
+    SAME(1, d);
+    DO(cuCtxSetCurrent(first));
+    OK(cudaGetDevice(&runtime_device));
+    SAME(0, runtime_device);
+    DO(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    SAME(1, active);
+    DO(cuDevicePrimaryCtxRelease(0));
+}
+
+static void devices(void)
+{
+    char name[100], shorter[5];
+    int count, major, minor, value;
+    size_t bytes;
+    CUuuid one, other;
+    struct cudaDeviceProp properties;
+    begin();
+    OK(cudaGetDeviceProperties(&properties, 0));
+    DO(cuDeviceGetCount(&count));
+    SAME(2, count);
+    DO(cuDeviceGetName(name, sizeof name, 0));
+    SAME(0, strcmp(name, properties.name));
+    DO(cuDeviceGetName(shorter, sizeof shorter, 0));
+    SAME(4, strlen(shorter));
+    DO(cuDeviceTotalMem(&bytes, 0));
+    SAME(properties.totalGlobalMem, bytes);
+    DO(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+    DO(cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
+    SAME(90, 10 * major + minor);
+    GIVES(CUDA_ERROR_INVALID_DEVICE,
+          cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 2));
+    DO(cuDeviceGetUuid(&one, 0));
+    DO(cuDeviceGetUuid(&other, 1));
+    SAME(1, memcmp(&one, &other, sizeof one) != 0);
+    SAME(0, memcmp(&one, &properties.uuid, sizeof one));
+}
+
+static void errors(void)
+{
+    const char *text;
+    CUdeviceptr p;
+    begin();
+    DO(cuGetErrorName(CUDA_ERROR_INVALID_CONTEXT, &text));
+    SAME(0, strcmp(text, "CUDA_ERROR_INVALID_CONTEXT"));
+    DO(cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text));
+    SAME(0, strcmp(text, "out of memory"));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuGetErrorName((CUresult)15, &text));
+    SAME(0, (uintptr_t)text);
+    /* The runtime does not remember the driver's errors. */
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&p, 0));
+    IS(cudaSuccess, cudaGetLastError());
+    /* What is not modeled. */
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArrayDestroy(NULL));
+    /* Without a word: a table that NVRTC asks for, and does without. */
+    static const CUuuid other = {{1, 2, 3}};
+    const void *table;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &other));
+}
+
+/* The runtime's pointer is the driver's address. */
+static void memory(void)
+{
+    enum { COUNT = 300 };
+    static unsigned words[COUNT], back[COUNT];
+    static unsigned short halves[2 * COUNT];
+    CUdeviceptr p, row;
+    CUstream s;
+    size_t pitch, free, total;
+    CUDA_MEMCPY2D copy;
+    begin();
+    DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    DO(cuMemAlloc(&p, sizeof words));
+    DO(cuMemGetInfo(&free, &total));
+    SAME(1, free < total);
+
+    DO(cuMemsetD32(p, 0x12345678, COUNT));
+    DO(cuMemsetD16(p + 8, 0xabcd, 3));
+    DO(cuMemsetD8(p + 20, 0xef, 1));
+    DO(cuMemcpyDtoH(back, p, sizeof back));
+    SAME(0x12345678, back[0]);
+    SAME(0xabcdabcd, back[2]);
+    SAME(0x1234abcd, back[3]);
+    SAME(0x123456ef, back[5]);
+    SAME(0x12345678, back[COUNT - 1]);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(p + 2, 0, 1));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD16(p + 1, 0, 1));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(p, 0, COUNT + 1));
+
+    for (unsigned i = 0; i < COUNT; i++)
+        words[i] = 3 * i;
+    DO(cuMemcpyHtoDAsync(p, words, sizeof words, s));
+    DO(cuMemsetD16Async(p + 4, 7, 2, s));
+    DO(cuMemcpyDtoHAsync(back, p, sizeof back, s));
+    DO(cuStreamSynchronize(s));
+    words[1] = 7 << 16 | 7;
+    SAME(0, memcmp(words, back, sizeof words));
+
+    /* A part of rows: columns 2 to 4 of rows 1 and 2, of shorts. */
+    DO(cuMemAllocPitch(&row, &pitch, 40, 4, 4));
+    DO(cuMemsetD2D16(row, pitch, 9, 20, 4));
+    for (unsigned i = 0; i < 2 * COUNT; i++)
+        halves[i] = (unsigned short)i;
+    memset(&copy, 0, sizeof copy);
+    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+    copy.srcHost = halves;
+    copy.srcPitch = 20;
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = row;
+    copy.dstPitch = pitch;
+    copy.dstXInBytes = 4;
+    copy.dstY = 1;
+    copy.WidthInBytes = 6;
+    copy.Height = 2;
+    DO(cuMemcpy2D(&copy));
+    DO(cuMemcpyDtoH(halves, row + 2 * pitch, 40));
+    SAME(9, halves[1]);
+    SAME(10, halves[2]);
+    SAME(12, halves[4]);
+    SAME(9, halves[5]);
+    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemcpy2D(&copy));
+
+    OK(cudaFree((void *)row));
+    DO(cuMemFree(p));
+    DO(cuStreamDestroy(s));
+}
+
+static void pools(void)
+{
+    CUmemoryPool own, standard, owner;
+    CUmemPoolProps props;
+    CUdeviceptr p;
+    CUstream s;
+    cuuint64_t threshold = 1 << 20, used = 0;
+    cudaMemPool_t runtime_pool;
+    begin();
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    DO(cuStreamCreate(&s, 0));
+    DO(cuMemPoolCreate(&own, &props));
+    DO(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    DO(cuDeviceGetDefaultMemPool(&standard, 0));
+    OK(cudaDeviceGetDefaultMemPool(&runtime_pool, 0));
+    SAME((uintptr_t)runtime_pool, (uintptr_t)standard);
+    DO(cuMemAllocFromPoolAsync(&p, 1000, own, s));
+    DO(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, p));
+    SAME((uintptr_t)own, (uintptr_t)owner);
+    DO(cuMemPoolGetAttribute(own, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    SAME(1000, used);
+    DO(cuMemFreeAsync(p, s));
+    DO(cuStreamSynchronize(s));
+    DO(cuMemPoolTrimTo(own, 0));
+    DO(cuMemPoolDestroy(own));
+    DO(cuStreamDestroy(s));
+}
+
+/* Attributes of several at once; an address of nobody's has none and is no error. */
+static void attributes(void)
+{
+    static int mine;
+    CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_HOST_POINTER};
+    CUcontext owner = NULL;
+    unsigned type = 0;
+    size_t bytes = 0;
+    void *host = &mine, *values[] = {&owner, &type, &bytes, &host};
+    CUdeviceptr p;
+    begin();
+    DO(cuMemAlloc(&p, 300));
+    DO(cuPointerGetAttributes(4, which, values, p + 100));
+    SAME((uintptr_t)context, (uintptr_t)owner);
+    SAME(CU_MEMORYTYPE_DEVICE, type);
+    SAME(300, bytes);
+    SAME(0, (uintptr_t)host);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&host, which[3], p));
+    DO(cuMemFree(p));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttribute(&type, which[1], (CUdeviceptr)&mine));
+    DO(cuPointerGetAttributes(4, which, values, (CUdeviceptr)&mine));
+    SAME(0, (uintptr_t)owner);
+    SAME(0, type);
+    SAME(0, bytes);
+    GIVES(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&p, &bytes, (CUdeviceptr)&mine));
+}
+
+static void graphs(void)
+{
+    CUDA_MEMSET_NODE_PARAMS set;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUgraphNodeType type;
+    CUstream s;
+    CUdeviceptr p;
+    unsigned short got[8];
+    begin();
+    DO(cuStreamCreate(&s, 0));
+    DO(cuMemAlloc(&p, sizeof got));
+    DO(cuMemsetD8(p, 0, sizeof got));
+    DO(cuGraphCreate(&graph, 0));
+    memset(&set, 0, sizeof set);
+    set.dst = p + 2;
+    set.elementSize = 2;
+    set.value = 0x5151;
+    set.width = 3;
+    set.height = 1;
+    DO(cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, context));
+    DO(cuGraphNodeGetType(node, &type));
+    SAME(CU_GRAPH_NODE_TYPE_MEMSET, type);
+    DO(cuGraphInstantiate(&exec, graph, 0));
+    DO(cuGraphLaunch(exec, s));
+    DO(cuStreamSynchronize(s));
+    DO(cuMemcpyDtoH(got, p, sizeof got));
+    SAME(0, got[0]);
+    SAME(0x5151, got[1]);
+    SAME(0x5151, got[3]);
+    SAME(0, got[4]);
+    DO(cuGraphExecDestroy(exec));
+    DO(cuGraphDestroy(graph));
+
+    /* The same by a capture. */
+    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    DO(cuMemsetD32Async(p, 5, 1, s));
+    DO(cuStreamEndCapture(s, &graph));
+    DO(cuGraphInstantiate(&exec, graph, 0));
+    DO(cuGraphLaunch(exec, s));
+    DO(cuMemcpyDtoHAsync(got, p, sizeof got, s));
+    DO(cuStreamSynchronize(s));
+    SAME(5, got[0]);
+    SAME(0, got[1]);
+    SAME(0x5151, got[2]);
+    DO(cuGraphExecDestroy(exec));
+    DO(cuGraphDestroy(graph));
+    DO(cuMemFree(p));
+    DO(cuStreamDestroy(s));
+}
+
+/* cuGetProcAddress finds the version that a program was compiled for. */
+static void addresses(void)
+{
+    CUresult (*get)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
+    CUdriverProcAddressQueryResult status;
+    void *found, *other;
+    DO(cuGetProcAddress("cuGetProcAddress", (void **)&get, 13000, 0, NULL));
+    DO(get("cuMemAlloc", &found, 13000, 0, &status));
+    SAME((uintptr_t)cuMemAlloc, (uintptr_t)found);
+    DO(get("cuCtxCreate", &found, 11000, 0, &status));
+    DO(get("cuCtxCreate", &other, 13000, 0, &status));
+    SAME((uintptr_t)cuCtxCreate, (uintptr_t)other);
+    SAME(1, found != other);
+    DO(get("cuStreamQuery", &found, 13000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status));
+    DO(get("cuStreamQuery", &other, 13000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &status));
+    SAME(1, found != other);
+    GIVES(CUDA_ERROR_NOT_FOUND, get("cuMemAllocAsync", &found, 11000, 0, &status));
+    SAME(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, status);
+    GIVES(CUDA_ERROR_NOT_FOUND, get("cuNothing", &found, 13000, 0, &status));
+    SAME(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, status);
+    SAME(0, (uintptr_t)found);
+    /* It exists, and says that it is not simulated. */
+    DO(get("cuTexObjectCreate", &found, 13000, 0, &status));
+}
+
+/* ---- kernels: simulator/tests/unit/kernels/sums.ptx, argv[2] ---- */
+
+static const char *path;
+/* argv[3] is "ordered". */
+static bool ordered;
+
+static int sum_of(int n) { return n < 2 ? n : 2 + sum_of(n - 1); }
+
+static void modules(void)
+{
+    enum { COUNT = 1000, BLOCKS = 5 };
+    static int data[COUNT], each[BLOCKS];
+    int count = COUNT, all = 0, sum = 0, threads, grid, block;
+    CUmodule module, again;
+    CUfunction function;
+    CUdeviceptr data_at, each_at, all_at;
+    CUlinkState link;
+    size_t bytes, offset;
+    void *image;
+    const char *name;
+    char log[200] = "?";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log};
+    begin();
+    GIVES(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nothing"));
+    GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&module, "nonsense", 2, options, values));
+    SAME(1, strlen(log) > 10 && (size_t)values[1] == strlen(log));
+    GIVES(CUDA_ERROR_INVALID_PTX,
+          cuModuleLoadData(&module, ".version 9.0\n.target sm_100\n.address_size 64\n"));
+
+    DO(cuModuleLoad(&module, path));
+    GIVES(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "differences"));
+    DO(cuModuleGetFunction(&function, module, "sums"));
+    DO(cuFuncGetName(&name, function));
+    SAME(0, strcmp(name, "sums"));
+    DO(cuFuncGetModule(&again, function));
+    SAME((uintptr_t)module, (uintptr_t)again);
+    DO(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+    SAME(256, threads);
+    DO(cuFuncGetParamInfo(function, 3, &offset, &bytes));
+    SAME(24, offset);
+    SAME(4, bytes);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuFuncGetParamInfo(function, 4, &offset, &bytes));
+    DO(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, NULL, 0, 0));
+    SAME(1, block % 32 == 0 && grid % 132 == 0 && grid > 0);
+
+    DO(cuMemAlloc(&data_at, sizeof data));
+    DO(cuMemAlloc(&each_at, sizeof each));
+    DO(cuMemAlloc(&all_at, sizeof all));
+    DO(cuMemsetD32(all_at, 0, 1));
+    for (int i = 0; i < COUNT; i++) {
+        data[i] = i % 7;
+        sum += sum_of(data[i]);
+    }
+    DO(cuMemcpyHtoD(data_at, data, sizeof data));
+    void *arguments[] = {&data_at, &each_at, &all_at, &count};
+    DO(cuLaunchKernel(function, BLOCKS, 1, 1, 64, 1, 1, 0, NULL, arguments, NULL));
+    DO(cuMemcpyDtoH(&all, all_at, sizeof all));
+    SAME(sum, all);
+    DO(cuMemcpyDtoH(each, each_at, sizeof each));
+    SAME(sum, each[0] + each[1] + each[2] + each[3] + each[4]);
+
+    /* The arguments in one buffer; and errors. */
+    struct {
+        CUdeviceptr data, each, all;
+        int count;
+    } buffer = {data_at, each_at, all_at, COUNT / 2};
+    bytes = sizeof buffer;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    for (int i = 0; i < COUNT / 2; i++)
+        sum += sum_of(data[i]);
+    DO(cuLaunchKernel(function, BLOCKS, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    DO(cuMemcpyDtoH(&all, all_at, sizeof all));
+    SAME(sum, all);
+    bytes = 24;
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, arguments, extra));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+    GIVES(CUDA_ERROR_INVALID_VALUE,
+          cuLaunchKernel(function, 1, 1, 1, 2000, 1, 1, 0, NULL, arguments, NULL));
+
+    /* The linker's image has the same kernel. */
+    DO(cuLinkCreate(0, NULL, NULL, &link));
+    DO(cuLinkAddFile(link, CU_JIT_INPUT_PTX, path, 0, NULL, NULL));
+    DO(cuLinkComplete(link, &image, &bytes));
+    DO(cuModuleLoadData(&again, image));
+    DO(cuLinkDestroy(link));
+    DO(cuModuleUnload(module));
+    GIVES(CUDA_ERROR_INVALID_HANDLE,
+          cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, arguments, NULL));
+    DO(cuModuleGetFunction(&function, again, "sums"));
+    DO(cuMemsetD32(all_at, 0, 1));
+    DO(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, NULL, arguments, NULL));
+    DO(cuMemcpyDtoH(&sum, all_at, sizeof sum));
+    DO(cuMemcpyDtoH(each, each_at, sizeof each));
+    SAME(each[0], sum);
+    DO(cuModuleUnload(again));
+    DO(cuMemFree(data_at));
+    DO(cuMemFree(each_at));
+    DO(cuMemFree(all_at));
+}
+
+/* A module's kernel as a node of a graph. */
+static void kernel_nodes(void)
+{
+    CUmodule module;
+    CUDA_KERNEL_NODE_PARAMS p;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUdeviceptr memory;
+    int one = 1, got[3];
+    begin();
+    DO(cuModuleLoad(&module, path));
+    DO(cuMemAlloc(&memory, sizeof got));
+    CUdeviceptr data = memory, each = memory + 4, all = memory + 8;
+    void *arguments[] = {&data, &each, &all, &one};
+    memset(&p, 0, sizeof p);
+    DO(cuModuleGetFunction(&p.func, module, "sums"));
+    p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimY = p.blockDimZ = 1;
+    p.blockDimX = 64;
+    p.kernelParams = arguments;
+    DO(cuGraphCreate(&graph, 0));
+    DO(cuGraphAddKernelNode(&node, graph, NULL, 0, &p));
+    DO(cuGraphInstantiate(&exec, graph, 0));
+    DO(cuMemsetD32(data, 4, 1));
+    DO(cuMemsetD32(each, 0, 2));
+    DO(cuGraphLaunch(exec, NULL));
+    DO(cuGraphLaunch(exec, NULL));
+    DO(cuMemcpyDtoH(got, memory, sizeof got));
+    SAME(sum_of(4), got[1]);
+    SAME(2 * sum_of(4), got[2]);
+    DO(cuGraphExecDestroy(exec));
+    DO(cuGraphDestroy(graph));
+    DO(cuMemFree(memory));
+    DO(cuModuleUnload(module));
+}
+
+/* ---- what is reported ---- */
+
+/* A copy in one stream, and a kernel in another that reads it; correct: with an event. */
+static void race(void)
+{
+    static int *numbers;
+    CUmodule module;
+    CUfunction function;
+    CUstream load, work;
+    CUevent event;
+    CUdeviceptr p;
+    int count = 64;
+    begin();
+    DO(cuModuleLoad(&module, path));
+    DO(cuModuleGetFunction(&function, module, "sums"));
+    DO(cuStreamCreate(&load, CU_STREAM_NON_BLOCKING));
+    DO(cuStreamCreate(&work, CU_STREAM_NON_BLOCKING));
+    DO(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    DO(cuMemAllocHost((void **)&numbers, 256));
+    DO(cuMemAlloc(&p, 264));
+    memset(numbers, 0, 256);
+    DO(cuMemsetD8(p, 0, 264));
+    DO(cuCtxSynchronize());
+    CUdeviceptr each = p + 256, all = p + 260;
+    void *arguments[] = {&p, &each, &all, &count};
+    DO(cuMemcpyHtoDAsync(p, numbers, 256, load));
+    if (ordered) {
+        DO(cuEventRecord(event, load));
+        DO(cuStreamWaitEvent(work, event, 0));
+    }
+    DO(cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, work, arguments, NULL));
+    DO(cuCtxSynchronize());
+    DO(cuMemFree(p));
+    DO(cuMemFreeHost(numbers));
+}
+
+/* An image that is a GPU's machine code. */
+static void machine_code(void)
+{
+    static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    CUmodule module;
+    begin();
+    GIVES(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, elf));
+}
+
+/* What NVIDIA's static runtime does at the program's first call. */
+static void static_runtime(void)
+{
+    static const unsigned char asked[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                          0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+    CUuuid id;
+    const void *table = &id;
+    memcpy(&id, asked, sizeof asked);
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
+    SAME(0, (uintptr_t)table);
+}
+
+/* SIM_FAIL=cuMemAlloc:2. */
+static void failing(void)
+{
+    CUdeviceptr p, q;
+    begin();
+    DO(cuMemAlloc(&p, 16));
+    GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&q, 16));
+    DO(cuMemFree(p));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct named_case cases[] = {
+        {"contexts", contexts},
+        {"devices", devices},
+        {"errors", errors},
+        {"memory", memory},
+        {"pools", pools},
+        {"attributes", attributes},
+        {"graphs", graphs},
+        {"addresses", addresses},
+        {"modules", modules},
+        {"kernel-nodes", kernel_nodes},
+        {"race", race},
+        {"machine-code", machine_code},
+        {"static-runtime", static_runtime},
+        {"failing", failing},
+    };
+    path = argc > 2 ? argv[2] : "";
+    ordered = argc > 3 && !strcmp(argv[3], "ordered");
+    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
+}
