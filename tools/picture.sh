@@ -20,7 +20,7 @@ type -P python3 >/dev/null || {
 }
 mkdir -p "$folder"
 rm -f "$folder/$name".{html,json,jsonl,jsonl.*}
-SIM_CHECK=${SIM_CHECK-leaks} SIM_JOURNAL=$folder/$name.jsonl "$program" "$@"
+SIM_CHECK=${SIM_CHECK-leaks,no-init} SIM_JOURNAL=$folder/$name.jsonl "$program" "$@"
 status=$?
 [ $status = 0 ] || echo "(It ended with status $status.)"
 journals=("$folder/$name".jsonl*)

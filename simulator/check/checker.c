@@ -13,6 +13,7 @@
 
 #include "base/hazards.h"
 #include "base/settings.h"
+#include "base/summary.h"
 #include "check/access_tree.h"
 #include "check/byte_set.h"
 #include "check/conflict.h"
@@ -21,6 +22,7 @@
 #include "os/os.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
+#include "check/written.h"
 
 /* Assumed: enough. A program may queue a write and a host function a thousand times and never wait:
  * from so many accesses of an allocation on, two host functions count as one, and so does what
@@ -820,6 +822,25 @@ bool checker_faulted(const struct origin *origin, enum hazard kind, const char *
     return true;
 }
 
+void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, size_t from,
+                            size_t to, const char *inside)
+{
+    NEEDS_LOCK();
+    /* A kernel that did not run has not written either. */
+    if (!settings.check || summary.given_up || report_covers(origin)
+        || !report_begin(HAZARD_UNINITIALIZED_READ, &ref.shadow->allocated_by, origin))
+        return;
+    report_text("%s (%s) reads bytes %zu to %zu of allocation %u, and nothing has written them.",
+                origin->call, report_stream(origin).text, from, to - 1, ref.id);
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("read", origin);
+    note_inside(&(struct access){.inside = inside});
+    report_advice("write them first: a kernel, a copy, or cudaMemsetAsync.");
+    report_note("memory that is new often reads as 0. What a pool gives out again has what its "
+                "last owner left there. SIM_CHECK=no-init turns this check off.");
+    report_end(ref.id);
+}
+
 /* Removes what the launch's access covers and comes after. */
 static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
                                const struct access *later)
@@ -909,6 +930,7 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
         check_free(ref, checker_origin(call, s, seq), s);
     if (ref.shadow->accesses)
         access_tree_clear(ref.shadow);
+    written_end(ref.shadow);
     if (ref.shadow->ipc_ref)
         checker_ipc->ended(call, ref, s, seq);
 }

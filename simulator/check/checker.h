@@ -108,6 +108,10 @@ bool checker_found_gone(const struct late_launch *l, const void *address, size_t
  * report is about that work already. */
 bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
                      const char *inside, const char *error);
+/* Work of this origin has read bytes [from, to) of the allocation, and nothing has written them
+ * (check/written.h). Nothing is reported if a report is about that work already. */
+void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, size_t from,
+                            size_t to, const char *inside);
 /* Called when copy `seq` of stream `s` has read bytes [from, to) during its call and no longer
  * needs them (assumed: still in the stream's order). */
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,

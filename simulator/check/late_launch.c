@@ -2,6 +2,7 @@
 #include "check/late_launch.h"
 
 #include "check/access_tree.h"
+#include "check/written.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/happens_before.h"
@@ -60,6 +61,7 @@ static void forget_freed(void)
         }
         *at = f->next;
         access_tree_clear(&f->shadow);
+        written_end(&f->shadow);
         os_free(f);
     }
 }
@@ -122,6 +124,7 @@ void late_freed_add(struct shadow_ref ref)
     f->next = late.freed;
     late.freed = f;
     ref.shadow->accesses = NULL;
+    ref.shadow->written = 0;
 }
 
 struct late_freed *late_freed_find(const struct late_launch *l, const char *address)
@@ -134,4 +137,14 @@ struct late_freed *late_freed_find(const struct late_launch *l, const char *addr
             && address < f->ref.address + f->ref.bytes)
             found = f;
     return found;
+}
+
+struct late_freed *late_freed_at(uint32_t call, const char *address)
+{
+    NEEDS_LOCK();
+    for (struct late_freed *f = late.freed; f; f = f->next)
+        if (f->shadow.allocated_by.number <= call && address >= f->ref.address
+            && address < f->ref.address + f->ref.bytes)
+            return f;
+    return NULL;
 }

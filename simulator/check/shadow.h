@@ -61,7 +61,9 @@ struct shadow {
     /* NULL until the first access, because most allocations are unused or no longer used. */
     struct access_trees *accesses;
     struct origin allocated_by;
-    enum allocation_kind kind;
+    enum allocation_kind kind : 4;
+    /* Which bytes have a value (check/written.h); 0: all. */
+    uint32_t written : 28;
     /* The allocation in the ipc table (ipc/ipc_table.h), or 0. */
     uint32_t ipc_ref;
 };

@@ -10,6 +10,7 @@
 #include "sched/cost.h"
 #include "os/os.h"
 #include "base/settings.h"
+#include "check/written.h"
 #include "mem/address_map.h"
 
 #define GRANULARITY (2 * MiB)
@@ -140,12 +141,20 @@ void *memory_address(const struct heap *h, const struct range *r)
     return h->base + r->offset;
 }
 
+bool memory_is_noted(const struct heap *h)
+{
+    NEEDS_LOCK();
+    return !h->host_visible && !h->imported && !h->file;
+}
+
 void *memory_born(const struct call *call, const struct heap *h, struct range *r,
                   enum allocation_kind kind, struct stream *s, uint64_t seq)
 {
     NEEDS_LOCK();
     void *address = memory_address(h, r);
     r->id = memory_new_id();
+    if (settings.init && settings.check && memory_is_noted(h))
+        written_begin(&r->shadow);
     checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, r->requested}, kind, s,
                       seq);
     return address;

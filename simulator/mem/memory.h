@@ -70,6 +70,9 @@ struct heap *memory_heap(int device);
 void memory_free(struct address_info *a);
 /* Returns the address of a range. */
 void *memory_address(const struct heap *h, const struct range *r);
+/* Can nothing but this process's copies and kernels write the heap's memory? Then it is noted which
+ * bytes have a value (check/written.h). */
+bool memory_is_noted(const struct heap *h);
 /* Makes a live range of a heap an allocation of the program: gives it a number, and tells the
  * checker. `kind`, `s`, and `seq` are as in checker_allocated. Returns the address. */
 void *memory_born(const struct call *call, const struct heap *h, struct range *r,

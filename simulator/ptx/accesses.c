@@ -94,6 +94,33 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
     return launch->last = win;
 }
 
+static bool is_load(const struct instruction *i)
+{
+    return i->run == run_load || i->run == run_load_volatile;
+}
+
+/* Notes what a thread does with bytes without a value. */
+static void note_values(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
+                        uint64_t address, size_t bytes, enum access_kind kind)
+{
+    uint64_t at[WARP_SIZE];
+    at[l] = address;
+    if (kind == ACCESS_WRITE && i->run == run_store)
+        values_stored(w, i, 1u << l, win, at);
+    else if (kind == ACCESS_READ && is_load(i))
+        values_loaded(w, i, 1u << l, win, at);
+    else if (kind == ACCESS_ATOMIC)
+        values_changed(w, i, 1u << l, win, at);
+    else if (kind == ACCESS_READ)
+        values_read(w, i, 1u << l, win, at, bytes);
+}
+
+/* May the window have bytes without a value, or a register of the frame a copy of such? */
+static INLINE bool has_values(const struct warp *w, const struct window *win)
+{
+    return win->pieces || win->carried.bits || w->frame->carried;
+}
+
 /* Returns the bytes that thread l touches in device memory, or NULL. */
 static INLINE char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
                                  uint64_t address, size_t bytes, enum access_kind kind)
@@ -102,6 +129,8 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
     if (!is_in(win, address, bytes)
         && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
         return NULL;
+    if (has_values(w, win))
+        note_values(w, i, l, win, address, bytes, kind);
     touch(win, touched_of(win, kind), address, bytes);
     return win->storage + (address - win->base);
 }
@@ -364,6 +393,22 @@ static INLINE void touch_region(const struct region *r, enum access_kind kind, u
         touch(r->window, t, at[__builtin_ctz(rest)], bytes);
 }
 
+/* Have all bytes from the first to the last a value? Only a short way is looked at. */
+static INLINE bool region_has_values(const struct region *r)
+{
+    const struct window *win = r->window;
+    const size_t from = r->least - win->base, last = (r->end - 1 - win->base) / 64;
+    uint64_t without = ~window_values(win, from / 64) & ~(uint64_t)0 << from % 64;
+    if (last - from / 64 > WARP_SIZE)
+        return false;
+    for (size_t n = from / 64; n < last; n++) {
+        if (without)
+            return false;
+        without = ~window_values(win, n + 1);
+    }
+    return !(without & ~(uint64_t)0 >> (63 - (r->end - 1 - win->base) % 64));
+}
+
 /* ---- loads ---- */
 
 /* Extends the element at `from` to the width of the register. */
@@ -487,6 +532,9 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     size_t all = (size_t)i->bytes * i->count;
     addresses_of(w, i, i->count, lanes, &address);
     if (find_region(w, i, &address, &region)) {
+        if (region.window && has_values(w, region.window)
+            && (!region_has_values(&region) || (i->option == LOAD_IS_STORED && w->frame->carried)))
+            values_loaded(w, i, lanes, region.window, each_address(&address));
         touch_region(&region, ACCESS_READ, lanes, &address, all);
         load_region(w, i, lanes, &address, region.base);
         return;
@@ -615,6 +663,8 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, &region)) {
         touch_region(&region, ACCESS_WRITE, lanes, &address, all);
+        if (region.window && (w->frame->carried || region.window->carried.bits))
+            values_stored(w, i, lanes, region.window, each_address(&address));
         store_region(w, i, lanes, &address, region.base);
         return;
     }
@@ -631,18 +681,6 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 
 /* ---- atomic operations ---- */
 
-enum atomic {
-    ATOMIC_ADD,
-    ATOMIC_MIN,
-    ATOMIC_MAX,
-    ATOMIC_EXCH,
-    ATOMIC_CAS,
-    ATOMIC_AND,
-    ATOMIC_OR,
-    ATOMIC_XOR,
-    ATOMIC_INC,
-    ATOMIC_DEC
-};
 enum { ATOMIC_FLOAT = 2 };
 
 static float as_float(uint64_t bits)
@@ -745,6 +783,8 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     addresses_of(w, i, 1, lanes, &address);
     const uint64_t *at = each_address(&address);
     if (find_region(w, i, &address, &region)) {
+        if (region.window && has_values(w, region.window) && !region_has_values(&region))
+            values_changed(w, i, lanes, region.window, at);
         touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
         if (i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
             add_each(w, i, lanes, at, region.base);
@@ -763,6 +803,17 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
             return;
         atomic_lane(w, i, l, bytes);
     }
+}
+
+/* What a window has kept of the instruction's part is the instruction's. */
+static void keep_whole(const struct launch *launch, const struct instruction *part,
+                       const struct instruction *whole)
+{
+    struct window *win = launch->last;
+    if (win && win->instruction == part)
+        win->instruction = whole;
+    if (win && win->unwritten.instruction == part)
+        win->unwritten.instruction = whole;
 }
 
 /* cp.async [shared], [global], bytes: copies at once, so that waiting for it does nothing. r: both
@@ -786,6 +837,7 @@ void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
         memset(here, 0, i->bytes);
         const char *there =
             bytes ? bytes_at(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
+        keep_whole(w->launch, &source, i);
         if (bytes && !there)
             return;
         if (bytes)

@@ -454,6 +454,7 @@ static void read_statement(struct decoder *d)
     read_operands(d);
     if (d->failed)
         return;
+    decode_note_uses(d);
     if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_arithmetic(d))
         decode_refuse(d, "an instruction that is not simulated");
     while (d->s.word.length && !word_is(d->s.word, ";"))
@@ -637,6 +638,8 @@ static void end_function(struct decoder *d)
         d->statement.text = d->references[0].name;
         decode_refuse(d, "a label that is nowhere");
     }
+    decode_set_loads(d);
+    os_free(d->uses);
     os_free(d->registers);
     os_free(d->labels);
     os_free(d->references);

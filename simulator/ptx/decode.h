@@ -88,6 +88,9 @@ struct decoder {
     /* A hash table by name (ptx/decode_filled.c). */
     struct written *written;
     size_t written_count, written_capacity;
+    /* For each 4 bytes that a register has: how statements use it. */
+    uint8_t *uses;
+    size_t use_count;
     /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
     /* And how many registers and variables were declared: what a scope declares ends with it. */
@@ -129,6 +132,11 @@ bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t 
  * makes it one, without an instruction. Returns whether it did. */
 bool decode_fill_copy(struct decoder *d, const struct operand *to, uint32_t from, uint32_t bytes);
 void code_fill_given(struct code *c, const struct given *g);
+
+/* Notes how the statement uses each register; and, when all statements are read, what becomes of
+ * the values of each load (ptx/decode_uses.c). */
+void decode_note_uses(struct decoder *d);
+void decode_set_loads(struct decoder *d);
 
 /* Read statements about memory, calls, and threads. They return false for other statements. */
 bool decode_memory(struct decoder *d);

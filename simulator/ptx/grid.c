@@ -31,8 +31,7 @@
 
 /* ---- faults ---- */
 
-/* Where a thread of the warp is. */
-static struct launch_fault place_of(const struct warp *w, unsigned lane)
+struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct instruction *i)
 {
     const struct launch_shape *s = w->launch->shape;
     uint32_t thread = w->index * WARP_SIZE + lane;
@@ -42,7 +41,9 @@ static struct launch_fault place_of(const struct warp *w, unsigned lane)
                    thread / s->block.x / s->block.y},
         .block = {w->block->x, w->block->y, w->block->z},
         .code = w->frame ? w->frame->code : NULL,
-        .instruction = w->frame ? &w->frame->code->all[pc] : NULL,
+        .instruction = i        ? i
+                     : w->frame ? &w->frame->code->all[pc]
+                                : NULL,
     };
 }
 
@@ -52,7 +53,7 @@ void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t ad
     struct launch_fault *f = w->launch->fault;
     if (f->kind)
         return;
-    *f = place_of(w, lane);
+    *f = warp_place(w, lane, NULL);
     f->kind = kind;
     f->address = address;
     f->bytes = bytes;
@@ -195,7 +196,8 @@ static void check_time(struct launch *launch, const struct block *b)
         if (!w->group_count)
             continue;
         w->frame = w->groups[0].frame;
-        struct launch_fault place = place_of(w, (unsigned)__builtin_ctz(w->groups[0].lanes));
+        struct launch_fault place =
+            warp_place(w, (unsigned)__builtin_ctz(w->groups[0].lanes), NULL);
         launch->memory->still_runs(launch->memory->context, &place);
         launch->said_long = true;
     }

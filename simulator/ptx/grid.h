@@ -5,6 +5,8 @@
 
 #include "ptx/code.h"
 
+#define PIECE_SHIFT 10
+
 /* The input of a launch. */
 struct launch_shape {
     struct {
@@ -21,40 +23,6 @@ struct launch_shape {
     uint64_t seed;
     /* The initial value of the clocks. */
     uint64_t nanoseconds;
-};
-
-/* An allocation that the kernel touches, or bytes outside of allocations. */
-struct window {
-    uint64_t base, end;
-    /* The bytes as the CPU sees them. */
-    char *storage;
-    /* The bytes that were read, written, or changed atomically: a bit for each, by distance from
-     * `base`, or NULL if there are none. The first and last word that may have bits. */
-    struct touched {
-        uint64_t *bits;
-        size_t first, last;
-    } read, written, atomic;
-    /* For the caller. */
-    void *owner;
-    /* The first touch: the instruction and the thread. */
-    const struct code *code;
-    const struct instruction *instruction;
-    uint32_t thread[3], block[3];
-    uint64_t address;
-    size_t bytes;
-    bool write;
-};
-
-struct launch_fault;
-
-/* Where the launch's memory is, and whom it tells that it takes long. */
-struct launch_memory {
-    /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
-     * caller knows why. */
-    struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
-    /* After ten seconds: where one of its threads is. */
-    void (*still_runs)(void *context, const struct launch_fault *place);
-    void *context;
 };
 
 enum fault_kind {
@@ -74,7 +42,7 @@ enum fault_kind {
     FAULT_WAITS
 };
 
-/* What a thread did that no device survives; without a kind, where a thread is. */
+/* What a thread did that no device survives; without a kind, where a thread is or what it does. */
 struct launch_fault {
     enum fault_kind kind;
     uint64_t address;
@@ -83,6 +51,46 @@ struct launch_fault {
     uint32_t thread[3], block[3];
     const struct instruction *instruction;
     const struct code *code;
+};
+
+/* An allocation that the kernel touches, or bytes outside of allocations. */
+struct window {
+    uint64_t base, end;
+    /* The bytes as the CPU sees them. */
+    char *storage;
+    /* The bytes that were read, written, or changed atomically: a bit for each, by distance from
+     * `base`, or NULL if there are none. The first and last word that may have bits. */
+    struct touched {
+        uint64_t *bits;
+        size_t first, last;
+    } read, written, atomic;
+    /* The bytes that have a value when the launch begins: a bit for each, in pieces of
+     * 1 << PIECE_SHIFT words; NULL: all have. Those of `written` to which the launch has copied
+     * bytes without a value. */
+    const uint64_t *const *pieces;
+    struct touched carried;
+    /* The first read of bytes without a value, unless only a copy of them was made; the instruction
+     * is NULL if there was none. */
+    struct launch_fault unwritten;
+    /* For the caller. */
+    void *owner;
+    /* The first touch: the instruction and the thread. */
+    const struct code *code;
+    const struct instruction *instruction;
+    uint32_t thread[3], block[3];
+    uint64_t address;
+    size_t bytes;
+    bool write;
+};
+
+/* Where the launch's memory is, and whom it tells that it takes long. */
+struct launch_memory {
+    /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
+     * caller knows why. */
+    struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
+    /* After ten seconds: where one of its threads is. */
+    void (*still_runs)(void *context, const struct launch_fault *place);
+    void *context;
 };
 
 /* Runs the launch. Returns false if it ended by a fault. */

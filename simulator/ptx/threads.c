@@ -152,6 +152,8 @@ static void fill_given(const struct warp *w, const struct given *g, char *regist
 static void fill_frame(const struct warp *w, struct frame *f, bool again)
 {
     const struct code *code = f->code;
+    os_free(f->carried);
+    f->carried = NULL;
     for (size_t n = 0; !again && n < code->constant_count; n++) {
         const struct constant *c = &code->constants[n];
         fill_register(f->registers + c->offset, c->bytes == 8, c->value);
@@ -177,6 +179,7 @@ static void frame_free(struct frame *f)
 {
     os_free(f->registers);
     os_free(f->predicates);
+    os_free(f->carried);
     os_free(f);
 }
 

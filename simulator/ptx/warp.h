@@ -21,6 +21,9 @@ struct frame {
     const struct call_site *site;
     uint32_t return_to;
     unsigned depth;
+    /* For each 4 bytes that a register has: the threads whose value there was loaded from bytes
+     * without a value, where it is only stored again; NULL: none has been. */
+    uint32_t *carried;
 };
 
 enum group_state {
@@ -126,6 +129,45 @@ void block_check_barrier(struct block *b, unsigned barrier);
 /* Ends the launch by a fault: what thread `lane` of the warp has done. */
 void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t address, size_t bytes,
                 bool write);
+
+/* Where a thread of the warp is; `i`: the instruction, or NULL: the next of the first group. */
+struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct instruction *i);
+
+/* `option` of an atomic operation. */
+enum atomic {
+    ATOMIC_ADD,
+    ATOMIC_MIN,
+    ATOMIC_MAX,
+    ATOMIC_EXCH,
+    ATOMIC_CAS,
+    ATOMIC_AND,
+    ATOMIC_OR,
+    ATOMIC_XOR,
+    ATOMIC_INC,
+    ATOMIC_DEC
+};
+
+/* ---- bytes without a value (ptx/values.c) ---- */
+
+/* Returns which of 64 bytes of the window have a value now. */
+static inline uint64_t window_values(const struct window *win, size_t word)
+{
+    uint64_t values =
+        win->pieces ? win->pieces[word >> PIECE_SHIFT][word % (1 << PIECE_SHIFT)] : ~(uint64_t)0;
+    values |= win->written.bits ? win->written.bits[word] : 0;
+    values |= win->atomic.bits ? win->atomic.bits[word] : 0;
+    return win->carried.bits ? values & ~win->carried.bits[word] : values;
+}
+/* These threads load from the window, at one address each; or read otherwise; or change its bytes
+ * atomically; or have stored. */
+void values_loaded(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                   const uint64_t *at);
+void values_read(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                 const uint64_t *at, size_t bytes);
+void values_changed(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                    const uint64_t *at);
+void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                   const uint64_t *at);
 
 /* ---- operands ---- */
 

@@ -16,6 +16,7 @@
 #include "sched/cost.h"
 #include "os/os.h"
 #include "mem/address_map.h"
+#include "run/value_notes.h"
 
 /* Measured (probe-waits.txt): a pageable source of up to 2 MiB is staged at the call, while one of
  * 3 MiB makes the call wait for the stream, as any copy to the host does. */
@@ -115,8 +116,9 @@ const char *command_why_not(const struct address_info *a, const void *address, s
              : "has no physical memory: it was never allocated, or it was freed and has gone back";
 }
 
-static struct origin origin_of(const struct op *op)
+struct origin command_origin(const struct op *op)
 {
+    NEEDS_LOCK();
     const struct made_by *m = &op->made_by;
     struct origin origin = {.call = m->call,
                             .site = m->site,
@@ -142,7 +144,7 @@ void command_fault(const struct op *op, cudaError_t error, const char *what, con
                    bool is_hazard)
 {
     NEEDS_LOCK();
-    struct origin origin = origin_of(op);
+    struct origin origin = command_origin(op);
     enum hazard kind = error == cudaErrorIllegalAddress    ? HAZARD_ILLEGAL_ADDRESS
                      : error == cudaErrorMisalignedAddress ? HAZARD_MISALIGNED_ADDRESS
                                                            : HAZARD_LAUNCH_FAILURE;
@@ -359,6 +361,7 @@ static void fill_rows(struct op *op, int value)
             heap_fill(h, (size_t)(row - h->base), r.width, value);
         else
             write_ints(storage_of(row, r.width), value, r.width);
+        values_written(op, row, r.width);
     }
 }
 
@@ -418,6 +421,7 @@ static void effect_copy(struct op *op)
     bool to_is_there = may_touch(op, op->to), from_is_there = op->staged || may_touch(op, op->from);
     if (!to_is_there || !from_is_there)
         return;
+    values_copied(op, op->to, op->staged ? NULL : op->from, &r);
     struct heap *to = address_map_find(op->to);
     struct heap *from = op->staged ? NULL : address_map_find(op->from);
     if (from && r.height == 1) {
@@ -765,6 +769,8 @@ static void effect_add(struct op *op)
     if (!are_ints_there(op))
         return;
     struct heap *h = address_map_find(op->to);
+    values_used(op, op->to, op->bytes, true);
+    values_written(op, op->to, op->bytes);
     if (h)
         heap_add(h, (size_t)(op->to - h->base), op->bytes, op->value);
     else

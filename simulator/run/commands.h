@@ -24,6 +24,8 @@ size_t rows_span(const struct rows *r, size_t pitch);
 
 /* The call has queued the op, which keeps the call's number and its place for reports. */
 void command_made_by(struct op *op, const struct call *call);
+/* The op as reports name it. */
+struct origin command_origin(const struct op *op);
 /* Why a device may not touch these bytes ("is a null pointer"); NULL: it may. Good until the next
  * call. */
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,

@@ -8,6 +8,7 @@
 #include "base/hazards.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/written.h"
 #include "mem/address_map.h"
 #include "mem/device.h"
 #include "mem/memory.h"
@@ -16,6 +17,8 @@
 #include "run/commands.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
+
+_Static_assert(WRITTEN_PIECE == (size_t)64 << PIECE_SHIFT, "a window has the same pieces");
 
 /* ---- refused kernels ---- */
 
@@ -160,7 +163,10 @@ static struct window *add_allocation(struct running *r, const struct address_inf
                                      struct shadow_ref ref, char *storage)
 {
     uint64_t base = (uint64_t)(uintptr_t)ref.address;
-    return add_window(r, a, ref, base, base + ref.bytes, storage);
+    struct window *win = add_window(r, a, ref, base, base + ref.bytes, storage);
+    if (settings.check && settings.init)
+        win->pieces = written_pieces(ref.shadow, ref.bytes);
+    return win;
 }
 
 /* Adds mapped memory outside of allocations: the free range around it, within one segment. */
@@ -227,6 +233,7 @@ static void free_windows(struct running *r)
         os_free(m->window.read.bits);
         os_free(m->window.written.bits);
         os_free(m->window.atomic.bits);
+        os_free(m->window.carried.bits);
         os_free(m);
     }
 }
@@ -264,6 +271,19 @@ static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
     return 0;
 }
 
+/* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1"; argument 0: not known. */
+static void write_place(char *text, size_t size, const struct code *code,
+                        const struct instruction *instruction, const uint32_t *t, const uint32_t *b,
+                        size_t argument)
+{
+    char line[300], by[64] = "";
+    if (argument)
+        snprintf(by, sizeof by, ", by its argument %zu", argument);
+    line_of(code, instruction, line, sizeof line);
+    snprintf(text, size, "thread (%u,%u,%u) of block (%u,%u,%u)%s%s", t[0], t[1], t[2], b[0], b[1],
+             b[2], line, by);
+}
+
 /* The end of a sentence, which is never freed. There is one for each instruction and argument. */
 struct place {
     struct place *next;
@@ -273,26 +293,21 @@ struct place {
     char text[];
 };
 
-/* Returns "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1" behind `first`, kept for
- * good; argument 0: not known. */
+/* Returns that place behind `first`, kept for good. */
 static const char *place_in_kernel(const char *first, const struct code *code,
                                    const struct instruction *instruction, const uint32_t *t,
                                    const uint32_t *b, size_t argument)
 {
     static struct place *places;
-    char text[512], line[300], by[64] = "";
+    char text[512];
     for (const struct place *p = places; p; p = p->next)
         if (p->instruction == instruction && p->argument == argument
             && p->is_first == (*first != 0))
             return p->text;
-    if (argument)
-        snprintf(by, sizeof by, ", by its argument %zu", argument);
-    line_of(code, instruction, line, sizeof line);
-    snprintf(text, sizeof text, "%sthread (%u,%u,%u) of block (%u,%u,%u)%s%s", first, t[0], t[1],
-             t[2], b[0], b[1], b[2], line, by);
-    struct place *p = os_allocate(sizeof *p + strlen(text) + 1);
+    write_place(text, sizeof text, code, instruction, t, b, argument);
+    struct place *p = os_allocate(sizeof *p + strlen(first) + strlen(text) + 1);
     *p = (struct place){places, instruction, argument, *first != 0};
-    strcpy(p->text, text);
+    strcat(strcpy(p->text, first), text);
     places = p;
     return p->text;
 }
@@ -348,6 +363,32 @@ static void judge_gap(const struct running *r, const struct touched_memory *m)
                               where);
 }
 
+/* Notes which bytes have got a value; a report of some without one comes when all else has been
+ * judged. */
+static void note_values(const struct touched_memory *m)
+{
+    const struct window *win = &m->window;
+    const struct touched *all[] = {&win->written, &win->atomic};
+    for (size_t n = 0; n < 2 && (win->pieces || win->carried.bits); n++)
+        if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap))
+            written_set_bits(m->ref.shadow, m->ref.bytes, all[n]->bits, all[n]->first, all[n]->last,
+                             win->carried.bits);
+}
+
+static void judge_values(const struct running *r)
+{
+    for (struct touched_memory *m = r->windows; m; m = m->next) {
+        const struct launch_fault *u = &m->window.unwritten;
+        if (!u->instruction)
+            continue;
+        const size_t from = u->address - m->window.base;
+        char where[512];
+        write_place(where, sizeof where, u->code, u->instruction, u->thread, u->block,
+                    argument_in(r->kernel, &m->window));
+        checker_read_unwritten(&r->kernel->late->origin, m->ref, from, from + u->bytes, where);
+    }
+}
+
 static void judge(struct running *r)
 {
     for (struct touched_memory *m = r->windows; m; m = m->next) {
@@ -358,6 +399,7 @@ static void judge(struct running *r)
             continue;
         }
         struct window *win = &m->window;
+        note_values(m);
         subtract(&win->read, &win->written);
         subtract(&win->read, &win->atomic);
         subtract(&win->atomic, &win->written);
@@ -365,6 +407,7 @@ static void judge(struct running *r)
         judge_kind(r, m, &win->atomic, true, true);
         judge_kind(r, m, &win->read, false, false);
     }
+    judge_values(r);
 }
 
 /* ---- faults ---- */

@@ -1,6 +1,7 @@
 /* A program's own kernels. To the checker, a launch is one access to each byte that it declares,
  * whatever its function does. The rest of this file compares the function with the declaration, as
  * far as possible. */
+#include "run/value_notes.h"
 #include "run/user_kernel.h"
 
 #include <string.h>
@@ -304,6 +305,10 @@ static void effect_user_kernel(struct op *op)
         char *storage = NULL;
         if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes)))
             return;
+        if (r->access & SIM_READ)
+            values_used(op, r->address, r->bytes, false);
+        if (r->access & SIM_WRITE)
+            values_written(op, r->address, r->bytes);
         begin_range(&all[i], r, storage);
         memory[i] = storage;
     }

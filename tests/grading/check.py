@@ -609,7 +609,7 @@ class Check:
         own = {
             "LD_LIBRARY_PATH": library,
             "SIM_JOURNAL": f"{ROOT / folder}/journal.jsonl",
-            "SIM_CHECK": "leaks",
+            "SIM_CHECK": "leaks,no-init",
         }
         return folder, run_program(
             {
@@ -675,7 +675,7 @@ class Check:
             except Miss as why:
                 raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
             folder, ending = self.begin(
-                program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=on", *given]
+                program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=no-init", *given]
             )
             self.runs[key] = Run(folder, f"SEED={self.seed} make check-{self.goal}", ending)
         run = self.last = self.of_both(self.runs[key]) if both else self.runs[key]

@@ -55,7 +55,7 @@ setup_file() {
     rm -rf "$FOLDER"
     mkdir -p "$FOLDER"
     unset "${!SIM_@}"
-    export SIM_CHECK=leaks
+    export SIM_CHECK=leaks,no-init
     make -s -j"$(nproc)" BACKEND=simulator "${programs[@]}" "${programs[@]/%/_wrong}" \
         build/simulator/simulator/tests/litmus/random
     export -f run_program

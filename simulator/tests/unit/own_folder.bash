@@ -6,6 +6,6 @@ setup_file() { make -s BACKEND=simulator simulator; }
 
 setup() {
     unset "${!SIM_@}"
-    export SIM_CHECK=leaks LD_LIBRARY_PATH=$ROOT/build/simulator
+    export SIM_CHECK=leaks,no-init LD_LIBRARY_PATH=$ROOT/build/simulator
     cd "$BATS_TEST_TMPDIR" || return 1
 }

@@ -9,7 +9,7 @@ setup_file() {
 
 setup() {
     unset "${!SIM_@}"
-    export SIM_CHECK=leaks LD_LIBRARY_PATH=$ROOT/build/simulator
+    export SIM_CHECK=leaks,no-init LD_LIBRARY_PATH=$ROOT/build/simulator
     peers=$ROOT/build/simulator/simulator/tests/facts/p2p
 }
 

@@ -13,7 +13,7 @@ setup_file() {
 
 setup() {
     unset "${!SIM_@}"
-    export SIM_CHECK=leaks LD_LIBRARY_PATH=$ROOT/build/simulator
+    export SIM_CHECK=leaks,no-init LD_LIBRARY_PATH=$ROOT/build/simulator
     library=build/simulator/libcudart.so.13
     at=$ROOT/build/simulator/simulator/tests/unit
     facts=$ROOT/build/simulator/simulator/tests/facts

@@ -1,0 +1,109 @@
+/* Bytes without a value: what a kernel reads though nobody has written it, and where a kernel
+ * copies such bytes to. Only memory that is not written as a whole comes here. */
+#include "os/os.h"
+#include "ptx/warp.h"
+
+#define SLOT(offset) ((offset) / (4 * WARP_SIZE))
+
+/* Has none of these bytes a value? If only some have, the others are mostly the padding of a
+ * structure that is read as a whole. */
+static bool is_unwritten(const struct window *win, uint64_t address, size_t bytes)
+{
+    for (size_t at = address - win->base, end = at + bytes; at < end;) {
+        const size_t word = at / 64, left = end - at,
+                     bits = 64 - at % 64 < left ? 64 - at % 64 : left;
+        const uint64_t mask = (bits == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bits) - 1) << at % 64;
+        if (window_values(win, word) & mask)
+            return false;
+        at += bits;
+    }
+    return true;
+}
+
+/* These threads have read bytes without a value. */
+static void note_read(struct warp *w, const struct instruction *i, uint32_t lanes,
+                      struct window *win, const uint64_t *at, size_t bytes)
+{
+    if (win->unwritten.instruction)
+        return;
+    const unsigned first = (unsigned)__builtin_ctz(lanes);
+    win->unwritten = warp_place(w, first, i);
+    win->unwritten.address = at[first];
+    win->unwritten.bytes = bytes;
+}
+
+/* Notes which threads have loaded a copy of bytes without a value. */
+static void carry(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without)
+{
+    struct frame *f = w->frame;
+    if (!f->carried && !without)
+        return;
+    if (!f->carried)
+        f->carried = os_allocate((SLOT(f->code->register_bytes) + 2) * sizeof *f->carried);
+    for (unsigned n = 0; n < i->count; n++) {
+        uint32_t *of = &f->carried[SLOT(i->r[n])];
+        *of = (*of & ~lanes) | without;
+    }
+}
+
+void values_loaded(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                   const uint64_t *at)
+{
+    const size_t bytes = (size_t)i->bytes * i->count;
+    uint32_t without = 0;
+    for (uint32_t rest = lanes; rest && (win->pieces || win->carried.bits); rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        if (is_unwritten(win, at[l], bytes))
+            without |= 1u << l;
+    }
+    if (i->option == LOAD_IS_STORED)
+        carry(w, i, lanes, without);
+    else if (without && i->option == LOAD_IS_USED)
+        note_read(w, i, without, win, at, bytes);
+}
+
+void values_read(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                 const uint64_t *at, size_t bytes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        if (is_unwritten(win, at[l], bytes))
+            note_read(w, i, 1u << l, win, at, bytes);
+    }
+}
+
+static void set_carried(struct window *win, uint64_t address, size_t bytes, bool is_carried)
+{
+    struct touched *t = &win->carried;
+    if (!t->bits && is_carried)
+        t->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
+    for (size_t at = address - win->base, end = at + bytes; t->bits && at < end; at++)
+        if (is_carried)
+            t->bits[at / 64] |= (uint64_t)1 << at % 64;
+        else
+            t->bits[at / 64] &= ~((uint64_t)1 << at % 64);
+}
+
+void values_changed(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                    const uint64_t *at)
+{
+    if (i->option != ATOMIC_EXCH) {
+        values_read(w, i, lanes, win, at, i->bytes);
+        return;
+    }
+    for (uint32_t rest = lanes; rest && win->carried.bits; rest &= rest - 1)
+        set_carried(win, at[__builtin_ctz(rest)], i->bytes, false);
+}
+
+void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
+                   const uint64_t *at)
+{
+    const uint32_t *carried = w->frame->carried;
+    for (unsigned n = 0; n < i->count; n++) {
+        const uint32_t without = carried ? carried[SLOT(i->r[n + 1])] & lanes : 0;
+        for (uint32_t rest = win->carried.bits ? lanes : without; rest; rest &= rest - 1) {
+            const unsigned l = (unsigned)__builtin_ctz(rest);
+            set_carried(win, at[l] + (uint64_t)n * i->bytes, i->bytes, lane_is_in(without, l));
+        }
+    }
+}

@@ -1,0 +1,273 @@
+// Reads of memory that nobody has written, each beside its correct form: unwritten CASE correct|incorrect.
+// compute-sanitizer --tool initcheck looks for the same.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define N 96
+#define CHECK(call)                                                        \
+    do {                                                                   \
+        cudaError_t e_ = (call);                                           \
+        if (e_ != cudaSuccess) {                                           \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_));      \
+            exit(1);                                                       \
+        }                                                                  \
+    } while (0)
+
+// Their padding is 7 and 8 bytes.
+struct odd {
+    char c;
+    double d;
+};
+struct alignas(16) wide {
+    double d;
+};
+
+__global__ void add_one(const int *in, int *out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+__global__ void accumulate(int *x) { x[threadIdx.x] += 1; }
+__global__ void count(int *counter) { atomicAdd(counter, 1); }
+__global__ void count_in_two(int *x)
+{
+    x[threadIdx.x] = 1;
+    __syncthreads();
+    if (threadIdx.x)
+        atomicAdd(x, x[threadIdx.x]);
+}
+__global__ void copy(const int *in, int *out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void copy_four(const int4 *in, int4 *out) { out[threadIdx.x] = in[threadIdx.x]; }
+__global__ void set(int *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] = i;
+}
+__global__ void set_fields(odd *a, wide *b)
+{
+    a[threadIdx.x].c = (char)threadIdx.x;
+    a[threadIdx.x].d = threadIdx.x;
+    b[threadIdx.x].d = threadIdx.x;
+}
+__global__ void copy_whole(const odd *a, const wide *b, odd *c, wide *d)
+{
+    c[threadIdx.x] = a[threadIdx.x];
+    d[threadIdx.x] = b[threadIdx.x];
+}
+__global__ void sum_fields(const odd *a, const wide *b, double *sum)
+{
+    sum[threadIdx.x] = a[threadIdx.x].c + a[threadIdx.x].d + b[threadIdx.x].d;
+}
+__global__ void choose(const int *x, int *out, int n)
+{
+    int i = threadIdx.x, value = x[i];
+    out[i] = i < n ? value : -1;
+}
+
+static int *a, *b, here[N];
+static bool wrong;
+
+static void memset_all() { CHECK(cudaMemset(a, 0, N * sizeof *a)); }
+
+static void read_once()
+{
+    if (!wrong)
+        memset_all();
+    add_one<<<1, N>>>(a, b);
+}
+// The count of a memset is in bytes.
+static void read_part()
+{
+    CHECK(cudaMemset(a, 0, wrong ? N : N * sizeof *a));
+    add_one<<<1, N>>>(a, b);
+}
+static void sums()
+{
+    if (!wrong)
+        memset_all();
+    accumulate<<<1, N>>>(a);
+}
+static void counter()
+{
+    if (!wrong)
+        memset_all();
+    count<<<1, N>>>(a);
+}
+static void in_one_kernel()
+{
+    if (wrong)
+        count<<<1, 1>>>(a + 1);
+    count_in_two<<<1, N>>>(a);
+}
+// The kernel writes one element less than is read.
+static void last_element()
+{
+    set<<<1, N>>>(a, wrong ? N - 1 : N);
+    add_one<<<1, N>>>(a, b);
+}
+// A pool returns the same memory, which is as unwritten as new memory.
+static void pool_again()
+{
+    int *p, *q;
+    CHECK(cudaMallocAsync(&p, N * sizeof *p, 0));
+    set<<<1, N>>>(p, N);
+    CHECK(cudaFreeAsync(p, 0));
+    CHECK(cudaMallocAsync(&q, N * sizeof *q, 0));
+    if (!wrong)
+        CHECK(cudaMemsetAsync(q, 0, N * sizeof *q, 0));
+    accumulate<<<1, N>>>(q);
+    CHECK(cudaFreeAsync(q, 0));
+}
+// All is queued before any of it runs.
+static void pool_queued()
+{
+    cudaStream_t s;
+    CHECK(cudaStreamCreate(&s));
+    for (int i = 0; i < 3; i++) {
+        int *p;
+        CHECK(cudaMallocAsync(&p, N * sizeof *p, s));
+        if (!wrong || i < 2)
+            CHECK(cudaMemsetAsync(p, 0, N * sizeof *p, s));
+        accumulate<<<1, N, 0, s>>>(p);
+        add_one<<<1, N, 0, s>>>(p, p);
+        CHECK(cudaMemcpyAsync(here, p, sizeof here, cudaMemcpyDeviceToHost, s));
+        CHECK(cudaFreeAsync(p, s));
+    }
+    CHECK(cudaStreamSynchronize(s));
+    CHECK(cudaStreamDestroy(s));
+}
+// A copy of bytes without a value gives them none.
+static void copied()
+{
+    if (!wrong)
+        memset_all();
+    CHECK(cudaMemcpy(b, a, N * sizeof *a, cudaMemcpyDeviceToDevice));
+    accumulate<<<1, N>>>(b);
+}
+static void copied_by_a_kernel()
+{
+    if (!wrong)
+        memset_all();
+    copy<<<1, N>>>(a, b);
+    copy_four<<<1, N / 4>>>((int4 *)b, (int4 *)(b + N));
+    accumulate<<<1, N>>>(b + N);
+}
+// What is copied is written again before it is read.
+static void written_over()
+{
+    copy<<<1, N>>>(a, b);
+    if (!wrong)
+        set<<<1, N>>>(b, N);
+    accumulate<<<1, N>>>(b);
+}
+static void download()
+{
+    if (!wrong)
+        set<<<1, N>>>(a, N / 2);
+    CHECK(cudaMemcpy(here, a, sizeof here, cudaMemcpyDeviceToHost));
+}
+static void padding()
+{
+    odd *from = (odd *)a, *to = from + 16;
+    wide *wide_from = (wide *)b, *wide_to = wide_from + 16;
+    odd odds[16];
+    if (!wrong)
+        set_fields<<<1, 16>>>(from, wide_from);
+    copy_whole<<<1, 16>>>(from, wide_from, to, wide_to);
+    sum_fields<<<1, 16>>>(to, wide_to, (double *)b + 3 * N / 2);
+    CHECK(cudaMemcpy(odds, to, sizeof odds, cudaMemcpyDeviceToHost));
+}
+// A value that is loaded and not chosen.
+static void chosen()
+{
+    set<<<1, N>>>(a, N / 2);
+    choose<<<1, N>>>(a, b, N / 2);
+    if (wrong)
+        add_one<<<1, N>>>(a, b);
+}
+static void graph_memory()
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaStream_t s;
+    int *p;
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync(&p, N * sizeof *p, s));
+    if (!wrong)
+        CHECK(cudaMemsetAsync(p, 0, N * sizeof *p, s));
+    accumulate<<<1, N, 0, s>>>(p);
+    CHECK(cudaFreeAsync(p, s));
+    CHECK(cudaStreamEndCapture(s, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; i++)
+        CHECK(cudaGraphLaunch(exec, s));
+    CHECK(cudaStreamSynchronize(s));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaStreamDestroy(s));
+}
+static void rows()
+{
+    CHECK(cudaMemset2D(a, 32, 0, 16, wrong ? 1 : 2));
+    CHECK(cudaMemcpy2D(b, 16, a, 32, 16, 2, cudaMemcpyDeviceToDevice));
+    add_one<<<1, 8>>>(b, b + 8);
+}
+static void peer()
+{
+    int *there, devices = 0;
+    CHECK(cudaGetDeviceCount(&devices));
+    CHECK(cudaSetDevice(devices > 1));
+    CHECK(cudaMalloc(&there, N * sizeof *there));
+    if (!wrong)
+        CHECK(cudaMemset(there, 0, N * sizeof *there));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpyPeer(a, 0, there, devices > 1, N * sizeof *a));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceSynchronize());
+    accumulate<<<1, N>>>(a);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(there));
+}
+
+static const struct {
+    const char *name;
+    void (*run)();
+} cases[] = {{"read", read_once},
+             {"part", read_part},
+             {"sums", sums},
+             {"counter", counter},
+             {"one_kernel", in_one_kernel},
+             {"last_element", last_element},
+             {"pool", pool_again},
+             {"queued", pool_queued},
+             {"copied", copied},
+             {"copied_by_kernel", copied_by_a_kernel},
+             {"written_over", written_over},
+             {"download", download},
+             {"padding", padding},
+             {"chosen", chosen},
+             {"graph", graph_memory},
+             {"rows", rows},
+             {"peer", peer}};
+
+int main(int argc, char **argv)
+{
+    wrong = argc > 2 && !strcmp(argv[2], "incorrect");
+    if (argc < 2) {
+        for (const auto &c : cases)
+            puts(c.name);
+        return 0;
+    }
+    for (const auto &c : cases)
+        if (!strcmp(argv[1], c.name)) {
+            CHECK(cudaMalloc(&a, 2 * N * sizeof *a));
+            CHECK(cudaMalloc(&b, 4 * N * sizeof *b));
+            c.run();
+            CHECK(cudaDeviceSynchronize());
+            CHECK(cudaFree(a));
+            CHECK(cudaFree(b));
+            return 0;
+        }
+    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
+    return 2;
+}
