@@ -841,6 +841,71 @@ void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, 
     report_end(ref.id);
 }
 
+void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, size_t bytes,
+                                    const char *inside)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin;
+    if (!settings.check || !report_begin(HAZARD_UNINITIALIZED_READ, origin, origin))
+        return;
+    report_text("A thread of %s (%s) reads bytes %llu to %llu of its block's shared memory, and no "
+                "thread of the block has written them.",
+                origin->call, report_stream(origin).text, (unsigned long long)from,
+                (unsigned long long)(from + bytes - 1));
+    report_origin("launched", origin);
+    report_text("\n  read       %s", inside);
+    report_advice("write them first, with __syncthreads() between the write and the read.");
+    report_note("a block finds in shared memory what earlier blocks have left there. "
+                "SIM_CHECK=no-init turns this check off.");
+    report_end(0);
+}
+
+static void report_racing(const struct racing *r)
+{
+    report_text("\n  %-10s %s", r->write ? "written" : "read", r->inside);
+}
+
+void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
+                        const struct racing *first, const struct racing *second)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin;
+    if (!settings.check || !report_begin(kind, origin, origin))
+        return;
+    report_text("Two threads of %s (%s) %s, and nothing orders them.", origin->call,
+                report_stream(origin).text, what);
+    report_origin("launched", origin);
+    report_racing(first);
+    report_racing(second);
+    report_advice("__syncthreads() between the two, where all threads of the block come to it; or, "
+                  "if both are of one warp, __syncwarp().");
+    report_note("SIM_CHECK=no-race turns this check off.");
+    report_end(0);
+}
+
+void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,
+                          const char *where, const char *other)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin;
+    if (!settings.check
+        || !report_begin(is_barrier ? HAZARD_DIVERGENT_BARRIER : HAZARD_ABSENT_THREADS, origin,
+                         origin))
+        return;
+    report_text("Threads of %s (%s) %s.", origin->call, report_stream(origin).text, what);
+    report_origin("launched", origin);
+    report_text("\n  %-10s %s", is_barrier ? "waited" : "exchanged", where);
+    if (other)
+        report_text("\n  %-10s %s", "elsewhere", other);
+    report_advice(is_barrier ? "call __syncthreads() where all threads of the block come to it, "
+                               "outside of the condition."
+                             : "name in the mask the threads that come, and no others; or let all "
+                               "come.");
+    report_note("a device may go on, hang, or exchange other values. SIM_CHECK=no-sync turns this "
+                "check off.");
+    report_end(0);
+}
+
 /* Removes what the launch's access covers and comes after. */
 static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
                                const struct access *later)

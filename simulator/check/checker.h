@@ -112,6 +112,22 @@ bool checker_faulted(const struct origin *origin, enum hazard kind, const char *
  * (check/written.h). Nothing is reported if a report is about that work already. */
 void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, size_t from,
                             size_t to, const char *inside);
+/* A thread of the launch has read bytes of its block's shared memory that no thread of the block
+ * has written. */
+void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, size_t bytes,
+                                    const char *inside);
+/* Two threads of the launch access the same bytes, and nothing orders the second access (where it
+ * is, and whether it writes) after the first. `what`: "touch byte 3 of ..." */
+struct racing {
+    const char *inside;
+    bool write;
+};
+void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
+                        const struct racing *first, const struct racing *second);
+/* Threads of the launch wait for others that do not come, at a barrier of their block or, with a
+ * mask, in their warp. `where`: one that waits; `other`: one that is elsewhere, or NULL. */
+void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,
+                          const char *where, const char *other);
 /* Called when copy `seq` of stream `s` has read bytes [from, to) during its call and no longer
  * needs them (assumed: still in the stream's order). */
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "ptx/warp.h"
+#include "ptx/shared_notes.h"
 
 /* ---- recording touches ---- */
 
@@ -38,8 +38,6 @@ static INLINE void touch(struct window *win, struct touched *t, uint64_t address
         bits[i] = ~(uint64_t)0;
     bits[last] |= ~(uint64_t)0 >> (63 - (from + bytes - 1) % 64);
 }
-
-enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
 static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
 {
@@ -99,13 +97,18 @@ static bool is_load(const struct instruction *i)
     return i->run == run_load || i->run == run_load_volatile;
 }
 
+static bool is_store(const struct instruction *i)
+{
+    return i->run == run_store || i->run == run_store_volatile;
+}
+
 /* Notes what a thread does with bytes without a value. */
 static void note_values(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
                         uint64_t address, size_t bytes, enum access_kind kind)
 {
     uint64_t at[WARP_SIZE];
     at[l] = address;
-    if (kind == ACCESS_WRITE && i->run == run_store)
+    if (kind == ACCESS_WRITE && is_store(i))
         values_stored(w, i, 1u << l, win, at);
     else if (kind == ACCESS_READ && is_load(i))
         values_loaded(w, i, 1u << l, win, at);
@@ -131,16 +134,26 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
         return NULL;
     if (has_values(w, win))
         note_values(w, i, l, win, address, bytes, kind);
+    if (w->frame->tainted && kind == ACCESS_WRITE && is_store(i))
+        values_tainted_stored(w, i, 1u << l);
     touch(win, touched_of(win, kind), address, bytes);
     return win->storage + (address - win->base);
 }
 
-static char *shared_bytes(struct warp *w, unsigned l, uint64_t address, size_t bytes, bool write)
+static char *shared_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                          size_t bytes, enum access_kind kind)
 {
-    if (address <= w->launch->shared_bytes && bytes <= w->launch->shared_bytes - address)
-        return w->block->shared + address;
-    warp_fault(w, l, FAULT_SHARED_ADDRESS, address, bytes, write);
-    return NULL;
+    uint64_t at[WARP_SIZE];
+    if (address > w->launch->shared_bytes || bytes > w->launch->shared_bytes - address) {
+        warp_fault(w, l, FAULT_SHARED_ADDRESS, address, bytes, kind != ACCESS_READ);
+        return NULL;
+    }
+    at[l] = address;
+    if (w->block->notes)
+        shared_note(w, i, 1u << l, at, bytes, kind);
+    if (w->frame->carried && is_store(i))
+        values_staged(w, i, 1u << l);
+    return w->block->shared + address;
 }
 
 static char *local_bytes(struct warp *w, unsigned l, uint64_t address, size_t bytes, bool write)
@@ -176,8 +189,7 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
               : window == PARAM_WINDOW  ? SPACE_PARAM
                                         : SPACE_GLOBAL;
     switch (space) {
-    case SPACE_SHARED:
-        return shared_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
+    case SPACE_SHARED: return shared_bytes(w, i, l, address & ~WINDOW_MASK, bytes, kind);
     case SPACE_LOCAL: return local_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
     case SPACE_PARAM: return parameter_bytes(w, l, address & ~WINDOW_MASK, bytes);
     case SPACE_GLOBAL:
@@ -535,6 +547,8 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
         if (region.window && has_values(w, region.window)
             && (!region_has_values(&region) || (i->option == LOAD_IS_STORED && w->frame->carried)))
             values_loaded(w, i, lanes, region.window, each_address(&address));
+        if (!region.window && w->block->notes)
+            shared_note(w, i, lanes, each_address(&address), all, ACCESS_READ);
         touch_region(&region, ACCESS_READ, lanes, &address, all);
         load_region(w, i, lanes, &address, region.base);
         return;
@@ -554,12 +568,20 @@ void run_load_volatile(struct warp *w, const struct instruction *i, uint32_t lan
 {
     w->spins++;
     run_load(w, i, lanes);
+    shared_acquire(w, lanes);
+}
+
+void run_store_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    run_store(w, i, lanes);
+    shared_release(w, lanes);
 }
 
 void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    (void)i, (void)lanes;
+    (void)i;
     w->spins++;
+    shared_release(w, lanes);
 }
 
 /* Loads from a fixed place in the kernel's parameters: all threads read the same. */
@@ -663,8 +685,14 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, &region)) {
         touch_region(&region, ACCESS_WRITE, lanes, &address, all);
+        if (region.window && w->frame->tainted)
+            values_tainted_stored(w, i, lanes);
         if (region.window && (w->frame->carried || region.window->carried.bits))
             values_stored(w, i, lanes, region.window, each_address(&address));
+        if (!region.window && w->frame->carried)
+            values_staged(w, i, lanes);
+        if (!region.window && w->block->notes)
+            shared_note(w, i, lanes, each_address(&address), all, ACCESS_WRITE);
         store_region(w, i, lanes, &address, region.base);
         return;
     }
@@ -772,9 +800,7 @@ static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_
     }
 }
 
-/* Operands: the result (for `red` a scratch register), the address, and one or two values. One
- * thread after the other. */
-HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
+static INLINE void change_each(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses address;
     struct region region;
@@ -785,6 +811,8 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     if (find_region(w, i, &address, &region)) {
         if (region.window && has_values(w, region.window) && !region_has_values(&region))
             values_changed(w, i, lanes, region.window, at);
+        if (!region.window && w->block->notes)
+            shared_note(w, i, lanes, at, i->bytes, ACCESS_ATOMIC);
         touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
         if (i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
             add_each(w, i, lanes, at, region.base);
@@ -803,6 +831,18 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
             return;
         atomic_lane(w, i, l, bytes);
     }
+}
+
+/* Operands: the result (for `red` a scratch register), the address, and one or two values. One
+ * thread after the other. `rounding`: the result is used. */
+HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    change_each(w, i, lanes);
+    if (w->frame->tainted)
+        values_tainted_stored(w, i, lanes);
+    shared_release(w, lanes);
+    if (i->rounding)
+        shared_acquire(w, lanes);
 }
 
 /* What a window has kept of the instruction's part is the instruction's. */

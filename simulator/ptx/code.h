@@ -58,9 +58,19 @@ struct instruction {
     uint32_t target;
     /* In the source; file 0 if unknown. */
     uint32_t file, line;
+    /* Which of its code's flows it is the last instruction of, plus 1; 0: of none. */
+    uint32_t flow;
     /* The statement, as a part of the module's text. */
     const char *text;
 };
+
+/* The registers that a statement writes, and those from whose values it computes them. Of what
+ * only chooses a value, there are no sources. The unit is 4 bytes of a register. */
+struct flow {
+    uint8_t result_count, source_count;
+    uint32_t results[8], sources[8];
+};
+#define REGISTER_SLOT(offset) ((offset) / (4 * WARP_SIZE))
 
 /* A register that is filled before a function begins. */
 struct constant {
@@ -100,6 +110,10 @@ struct code {
     struct function *function;
     struct instruction *all;
     size_t count, capacity;
+    /* The number in the kernel of its first instruction, for notes. */
+    uint32_t first_number;
+    struct flow *flows;
+    size_t flow_count;
     struct constant *constants;
     size_t constant_count;
     struct special *specials;
@@ -126,6 +140,8 @@ struct kernel_code {
     struct code **functions;
     size_t function_count;
     size_t static_shared_bytes, dynamic_alignment;
+    /* The bytes of its smallest access that may be one of shared memory; 0: it has none. */
+    unsigned least_shared;
     /* It calls functions. */
     bool has_calls;
     /* The device, and how to find a variable's address there, for addresses in instructions. */

@@ -455,8 +455,10 @@ static void read_statement(struct decoder *d)
     if (d->failed)
         return;
     decode_note_uses(d);
+    const size_t before = d->code->count;
     if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_arithmetic(d))
         decode_refuse(d, "an instruction that is not simulated");
+    decode_note_flow(d, before);
     while (d->s.word.length && !word_is(d->s.word, ";"))
         scan(&d->s);
     scan(&d->s);
@@ -715,6 +717,13 @@ static void place_dynamic(struct kernel_code *k, struct code *code)
             code->constants[n].value += begin;
 }
 
+/* Gives the instructions of the function their numbers, after those of the one before. */
+static void number_code(struct kernel_code *k, size_t n)
+{
+    const struct code *before = n ? k->functions[n - 1] : k->entry;
+    k->functions[n]->first_number = before->first_number + (uint32_t)before->count;
+}
+
 struct kernel_code *code_read(struct function *kernel, int device,
                               uint64_t (*address)(struct variable *v, int device))
 {
@@ -727,8 +736,10 @@ struct kernel_code *code_read(struct function *kernel, int device,
     for (size_t n = 0; n < k->function_count; n++)
         read_code(k, k->functions[n]);
     place_dynamic(k, k->entry);
-    for (size_t n = 0; n < k->function_count; n++)
+    for (size_t n = 0; n < k->function_count; n++) {
         place_dynamic(k, k->functions[n]);
+        number_code(k, n);
+    }
     return k;
 }
 
@@ -747,6 +758,7 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
     for (size_t n = known; n < k->function_count; n++) {
         read_code(k, k->functions[n]);
         place_dynamic(k, k->functions[n]);
+        number_code(k, n);
     }
     /* The launch has begun with the size that was known then. */
     if (!k->refusal && k->static_shared_bytes > shared) {

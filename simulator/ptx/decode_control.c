@@ -139,7 +139,7 @@ static void decode_call(struct decoder *d)
 /* ---- barriers ---- */
 
 /* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: whether b is given; option: for
- * bar.red; space: it does not wait. */
+ * bar.red; space: it does not wait; wide: a warp comes to it as one. */
 static void decode_barrier(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -147,6 +147,7 @@ static void decode_barrier(struct decoder *d)
     size_t count = st->operand_count;
     bool reduces = has_part(st, "red");
     struct instruction i = {.space = has_part(st, "arrive")};
+    i.wide = word_is(st->parts[0], "bar") || has_part(st, "aligned");
     if (has_part(st, "cluster")) {
         decode_refuse(d, "clusters");
         return;

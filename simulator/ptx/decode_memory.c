@@ -123,6 +123,10 @@ static void finish(struct decoder *d, instruction_run *run, const struct instruc
     made.line = i->line;
     made.text = i->text;
     *i = made;
+    unsigned *least = &d->kernel->least_shared;
+    if (i->bytes && (i->space == SPACE_SHARED || i->space == SPACE_GENERIC)
+        && (!*least || i->bytes < *least))
+        *least = i->bytes;
 }
 
 /* ---- statements ---- */
@@ -163,7 +167,9 @@ static void decode_store(struct decoder *d)
     set_parameter_space(d, &i, &o[0]);
     i.r[0] = read_address(d, &i, &o[0]);
     read_elements(d, &i, &o[1], 1);
-    finish(d, run_store, &i);
+    bool is_volatile = has_part(&d->statement, "volatile") || has_part(&d->statement, "relaxed")
+                    || has_part(&d->statement, "release");
+    finish(d, is_volatile ? run_store_volatile : run_store, &i);
 }
 
 static void decode_atomic(struct decoder *d)

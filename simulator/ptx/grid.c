@@ -10,7 +10,7 @@
 
 #include "os/needs_lock.h"
 #include "os/os.h"
-#include "ptx/warp.h"
+#include "ptx/shared_notes.h"
 
 /* The instructions that a warp runs before another gets its turn, and the turns that a block gets
  * before another block is begun. */
@@ -68,6 +68,11 @@ void block_check_barrier(struct block *b, unsigned barrier)
     unsigned expected = at->expected ? at->expected : b->alive;
     if (!at->arrived || at->arrived < expected)
         return;
+    if (at->arrived >= b->alive) {
+        shared_sync_block(b);
+        if (!at->expected)
+            misuse_at_barrier(b, barrier);
+    }
     for (unsigned n = 0; n < b->warp_count; n++)
         warp_release(&b->warps[n], barrier);
     *at = (struct barrier){0, 0, 0};
@@ -151,6 +156,8 @@ static void begin_block(struct launch *launch, struct block *b)
         b->shared = os_allocate(launch->shared_bytes + 16);
     memset(b->barriers, 0, sizeof b->barriers);
     b->waits = 0;
+    b->passed = b->ending_count = 0;
+    shared_begin(b);
     for (unsigned n = 0; n < b->warp_count; n++)
         begin_warp(b, n);
     b->runs = true;
@@ -228,6 +235,7 @@ static void free_block(struct block *b)
     }
     os_free(b->warps);
     os_free(b->shared);
+    shared_end(b);
 }
 
 /* Ends the launch if all blocks only wait. `since` is the time and number of the last change. */
@@ -276,11 +284,14 @@ static void run_blocks(struct launch *launch)
 }
 
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
-              const struct launch_memory *memory, struct launch_fault *fault)
+              const struct launch_memory *memory, struct launch_fault *fault,
+              struct launch_found *found)
 {
     NEEDS_LOCK();
     size_t alignment = code->dynamic_alignment > 16 ? code->dynamic_alignment : 16;
-    struct launch launch = {.shape = shape, .memory = memory, .fault = fault, .code = code};
+    struct launch launch = {
+        .shape = shape, .memory = memory, .fault = fault, .found = found, .code = code};
+    launch.granule_shift = code->least_shared ? (unsigned)__builtin_ctz(code->least_shared) : 3;
     launch.shared_bytes =
         (code->static_shared_bytes + alignment - 1) / alignment * alignment + shape->shared_bytes;
     launch.threads_of_block = shape->block.x * shape->block.y * shape->block.z;

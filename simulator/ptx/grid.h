@@ -23,6 +23,10 @@ struct launch_shape {
     uint64_t seed;
     /* The initial value of the clocks. */
     uint64_t nanoseconds;
+    /* What is looked for: reads of what nobody has written, races, misused barriers. */
+    struct {
+        bool init, race, sync;
+    } checks;
 };
 
 enum fault_kind {
@@ -83,6 +87,29 @@ struct window {
     bool write;
 };
 
+/* What is wrong between threads of the launch, the first of each kind; the instruction of its last
+ * place is NULL if there is nothing. */
+struct launch_found {
+    /* In shared memory: two accesses that nothing orders, and a read of what nobody has written. */
+    struct launch_fault shared_race[2], shared_unwritten;
+    /* What waits for threads that do not come, and where one of these is instead. */
+    enum misuse {
+        MISUSE_NONE,
+        /* Threads of one warp wait at two barriers, which a warp comes to as one. */
+        MISUSE_TWO_BARRIERS,
+        /* Some threads have passed a barrier of the block (the first place), and end as others do
+         * that have not. */
+        MISUSE_PASSED_BY_SOME,
+        /* The mask of a shuffle, vote, or __syncwarp names threads that are elsewhere, or lacks the
+         * thread itself. */
+        MISUSE_ABSENT,
+        MISUSE_NOT_IN_MASK
+    } misuse;
+    struct launch_fault misused[2];
+    /* The mask, and the threads of the warp that came. */
+    uint32_t mask, came;
+};
+
 /* Where the launch's memory is, and whom it tells that it takes long. */
 struct launch_memory {
     /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
@@ -93,8 +120,9 @@ struct launch_memory {
     void *context;
 };
 
-/* Runs the launch. Returns false if it ended by a fault. */
+/* Runs the launch. Returns false if it ended by a fault. `found` is zero before. */
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
-              const struct launch_memory *memory, struct launch_fault *fault);
+              const struct launch_memory *memory, struct launch_fault *fault,
+              struct launch_found *found);
 
 #endif

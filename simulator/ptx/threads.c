@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "ptx/warp.h"
+#include "ptx/shared_notes.h"
 
 /* Volatile loads, atomic operations and fences: a loop that waits has one in each turn. */
 #define SPINS_MAX 1000
@@ -153,7 +153,8 @@ static void fill_frame(const struct warp *w, struct frame *f, bool again)
 {
     const struct code *code = f->code;
     os_free(f->carried);
-    f->carried = NULL;
+    os_free(f->tainted);
+    f->carried = f->tainted = NULL;
     for (size_t n = 0; !again && n < code->constant_count; n++) {
         const struct constant *c = &code->constants[n];
         fill_register(f->registers + c->offset, c->bytes == 8, c->value);
@@ -180,6 +181,7 @@ static void frame_free(struct frame *f)
     os_free(f->registers);
     os_free(f->predicates);
     os_free(f->carried);
+    os_free(f->tainted);
     os_free(f);
 }
 
@@ -357,6 +359,7 @@ static void return_from(struct warp *w, uint32_t lanes)
 
 static void end_threads(struct warp *w, uint32_t lanes)
 {
+    misuse_at_end(w, lanes);
     w->alive &= ~lanes;
     w->block->alive -= (unsigned)__builtin_popcount(lanes);
     w->groups[0].lanes &= ~lanes;
@@ -381,6 +384,7 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
     unsigned expected = i->count ? ((const lane_u32 *)(w->registers + i->r[1]))[first] : 0;
     uint32_t others = w->groups[0].lanes & ~lanes, pc = w->groups[0].pc;
     b->expected = expected;
+    shared_release(w, lanes);
     w->block->waits += !b->arrived;
     b->arrived += (unsigned)__builtin_popcount(lanes);
     if (i->option) {
@@ -424,25 +428,45 @@ void warp_release(struct warp *w, unsigned barrier)
         if (g->state != GROUP_AT_BARRIER || g->barrier != barrier)
             continue;
         set_voted(w, g, &w->block->barriers[barrier]);
+        if (w->block->barriers[barrier].arrived < w->block->alive)
+            shared_acquire(w, g->lanes);
         g->state = GROUP_RUNS;
         g->barrier = 0;
         g->pc++;
     }
 }
 
-/* Runs an instruction for which threads come together. Returns false if they wait for others. */
+static uint32_t mask_of(const struct warp *w, const struct instruction *i, unsigned l)
+{
+    return i->wide ? ((const lane_u32 *)(w->registers + i->target))[l] : ALL_LANES;
+}
+
+/* Runs an instruction for which threads come together: those with the same mask exchange with each
+ * other. Returns false if they wait for others. */
 static bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint32_t wanted = ALL_LANES;
-    if (i->wide)
-        wanted = ((const lane_u32 *)(w->registers + i->target))[__builtin_ctz(lanes)];
+    uint32_t wanted = 0;
     bool forced = w->groups[0].barrier;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        wanted |= mask_of(w, i, (unsigned)__builtin_ctz(rest));
     if ((wanted & w->alive & ~w->groups[0].lanes) && w->group_count > 1 && !forced) {
         w->groups[0].state = GROUP_TOGETHER;
         return false;
     }
     w->groups[0].barrier = 0;
-    i->run(w, i, lanes);
+    while (lanes) {
+        const uint32_t mask = mask_of(w, i, (unsigned)__builtin_ctz(lanes));
+        uint32_t same = 0;
+        for (uint32_t rest = lanes; rest; rest &= rest - 1)
+            if (mask_of(w, i, (unsigned)__builtin_ctz(rest)) == mask)
+                same |= rest & -rest;
+        if (i->wide && ((mask & w->alive) != same))
+            misuse_of_mask(w, i, mask, same);
+        i->run(w, i, same);
+        shared_sync_warp(w, same);
+        lanes &= ~same;
+    }
+    w->groups[0].met = 0;
     w->groups[0].pc++;
     return true;
 }
@@ -501,12 +525,16 @@ static uint64_t run_plain(struct warp *w)
     const struct instruction *meeting = all + next_meeting(w), *begin = i;
     const uint32_t lanes = g->lanes;
     const enum fault_kind *fault = &w->launch->fault->kind;
+    uint32_t *const *tainted = &w->frame->tainted;
+    w->began_at = g->pc;
     while (i->kind == INSTRUCTION_PLAIN && i != meeting) {
         uint32_t active = lanes;
         if (i->guard)
             active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
         if (active)
             i->run(w, i, active);
+        if (active && *tainted)
+            values_flow(w, i, active);
         i++;
         if (*fault)
             break;

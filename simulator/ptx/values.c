@@ -3,8 +3,6 @@
 #include "os/os.h"
 #include "ptx/warp.h"
 
-#define SLOT(offset) ((offset) / (4 * WARP_SIZE))
-
 /* Has none of these bytes a value? If only some have, the others are mostly the padding of a
  * structure that is read as a whole. */
 static bool is_unwritten(const struct window *win, uint64_t address, size_t bytes)
@@ -33,15 +31,22 @@ static void note_read(struct warp *w, const struct instruction *i, uint32_t lane
 }
 
 /* Notes which threads have loaded a copy of bytes without a value. */
-static void carry(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without)
+static void carry(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without,
+                  struct window *win, const uint64_t *at)
 {
     struct frame *f = w->frame;
     if (!f->carried && !without)
         return;
+    if (!f->carried) {
+        f->carried_at = warp_place(w, (unsigned)__builtin_ctz(without), i);
+        f->carried_at.address = at[__builtin_ctz(without)];
+        f->carried_at.bytes = (size_t)i->bytes * i->count;
+        f->carried_from = win;
+    }
     if (!f->carried)
-        f->carried = os_allocate((SLOT(f->code->register_bytes) + 2) * sizeof *f->carried);
+        f->carried = os_allocate((REGISTER_SLOT(f->code->register_bytes) + 2) * sizeof *f->carried);
     for (unsigned n = 0; n < i->count; n++) {
-        uint32_t *of = &f->carried[SLOT(i->r[n])];
+        uint32_t *of = &f->carried[REGISTER_SLOT(i->r[n])];
         *of = (*of & ~lanes) | without;
     }
 }
@@ -57,7 +62,7 @@ void values_loaded(struct warp *w, const struct instruction *i, uint32_t lanes, 
             without |= 1u << l;
     }
     if (i->option == LOAD_IS_STORED)
-        carry(w, i, lanes, without);
+        carry(w, i, lanes, without, win, at);
     else if (without && i->option == LOAD_IS_USED)
         note_read(w, i, without, win, at, bytes);
 }
@@ -100,10 +105,72 @@ void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, 
 {
     const uint32_t *carried = w->frame->carried;
     for (unsigned n = 0; n < i->count; n++) {
-        const uint32_t without = carried ? carried[SLOT(i->r[n + 1])] & lanes : 0;
+        const uint32_t without = carried ? carried[REGISTER_SLOT(i->r[n + 1])] & lanes : 0;
         for (uint32_t rest = win->carried.bits ? lanes : without; rest; rest &= rest - 1) {
             const unsigned l = (unsigned)__builtin_ctz(rest);
             set_carried(win, at[l] + (uint64_t)n * i->bytes, i->bytes, lane_is_in(without, l));
         }
     }
+}
+
+void values_staged(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct frame *f = w->frame;
+    uint32_t without = 0;
+    for (unsigned n = 0; n < i->count; n++)
+        without |= f->carried[REGISTER_SLOT(i->r[n + 1])] & lanes;
+    if (without && !f->carried_from->unwritten.instruction)
+        f->carried_from->unwritten = f->carried_at;
+}
+
+/* ---- values that come from shared memory which no thread has written ---- */
+
+void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without,
+                  const uint64_t *at)
+{
+    struct frame *f = w->frame;
+    w->noted_load = true;
+    if (!f->tainted && !without)
+        return;
+    if (!f->tainted) {
+        const unsigned first = (unsigned)__builtin_ctz(without);
+        f->tainted = os_allocate((REGISTER_SLOT(f->code->register_bytes) + 2) * sizeof *f->tainted);
+        f->tainted_at = warp_place(w, first, i);
+        f->tainted_at.address = at[first] & ~WINDOW_MASK;
+        f->tainted_at.bytes = (size_t)i->bytes * i->count;
+    }
+    for (unsigned n = 0; n < i->count; n++) {
+        uint32_t *of = &f->tainted[REGISTER_SLOT(i->r[n])];
+        *of = (*of & ~lanes) | without;
+    }
+}
+
+void values_flow(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint32_t *tainted = w->frame->tainted, from = 0;
+    const bool noted = w->noted_load;
+    w->noted_load = false;
+    if (!i->flow || noted)
+        return;
+    const struct flow *f = &w->frame->code->flows[i->flow - 1];
+    for (unsigned n = 0; n < f->source_count; n++)
+        from |= tainted[f->sources[n]];
+    for (unsigned n = 0; n < f->result_count; n++)
+        tainted[f->results[n]] = (tainted[f->results[n]] & ~lanes) | (from & lanes);
+}
+
+uint32_t values_tainted(const struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    uint32_t tainted = 0;
+    const unsigned first = i->run == run_atomic ? 2 : 1;
+    for (unsigned n = 0; w->frame->tainted && n < i->count; n++)
+        tainted |= w->frame->tainted[REGISTER_SLOT(i->r[n + first])] & lanes;
+    return tainted;
+}
+
+void values_tainted_stored(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    struct launch_fault *f = &w->launch->found->shared_unwritten;
+    if (values_tainted(w, i, lanes) && !f->instruction && w->launch->shape->checks.init)
+        *f = w->frame->tainted_at;
 }

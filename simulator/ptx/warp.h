@@ -24,6 +24,13 @@ struct frame {
     /* For each 4 bytes that a register has: the threads whose value there was loaded from bytes
      * without a value, where it is only stored again; NULL: none has been. */
     uint32_t *carried;
+    /* The first of these loads, and its window. */
+    struct launch_fault carried_at;
+    struct window *carried_from;
+    /* The same for values that come from shared memory which no thread has written; and the first
+     * load of such. */
+    uint32_t *tainted;
+    struct launch_fault tainted_at;
 };
 
 enum group_state {
@@ -40,6 +47,8 @@ struct group {
     enum group_state state;
     /* The barrier at which it waits. */
     unsigned barrier;
+    /* Those of other groups that have run an instruction together with it, which it has not yet. */
+    uint32_t met;
     /* When it was preferred to one that may wait for it: the warp's count of that. */
     uint32_t preferred;
 };
@@ -52,8 +61,10 @@ struct warp {
     struct launch *launch;
     struct block *block;
     unsigned index;
-    /* The running instruction. */
-    uint32_t pc;
+    /* Where the first group began to run plain instructions. */
+    uint32_t began_at;
+    /* The instruction has loaded from shared memory, and that is noted for its results. */
+    bool noted_load;
     /* Those that have not ended. */
     uint32_t alive;
     /* Every live thread is in one group. The first group runs. */
@@ -86,9 +97,20 @@ struct block {
     uint32_t x, y, z;
     uint64_t number;
     char *shared;
+    /* ptx/shared_notes.h; NULL: none are kept. */
+    struct shared_notes *notes;
     struct barrier barriers[BARRIERS];
     /* The number of barriers at which threads have arrived. */
     unsigned waits;
+    /* How many barriers all its threads have passed, and the last; and how threads have ended
+     * (ptx/synchronization.c). */
+    unsigned passed, ending_count;
+    struct launch_fault last_passed;
+    struct ending {
+        unsigned passed;
+        uint32_t from, to;
+        struct launch_fault place;
+    } endings[4];
     bool runs;
 };
 
@@ -96,7 +118,10 @@ struct launch {
     const struct launch_shape *shape;
     const struct launch_memory *memory;
     struct launch_fault *fault;
+    struct launch_found *found;
     const struct kernel_code *code;
+    /* Shared memory is noted in units of 1 << granule_shift bytes. */
+    unsigned granule_shift;
     size_t shared_bytes;
     unsigned threads_of_block, warps_of_block;
     uint64_t blocks, next_block;
@@ -147,6 +172,17 @@ enum atomic {
     ATOMIC_DEC
 };
 
+enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
+
+/* ---- misused synchronization (ptx/synchronization.c) ---- */
+
+/* A barrier of all threads of the block, which names no number of them, opens. */
+void misuse_at_barrier(struct block *b, unsigned barrier);
+/* These threads of the first group end. */
+void misuse_at_end(struct warp *w, uint32_t lanes);
+/* These threads run an instruction with this mask, which names others that do not come. */
+void misuse_of_mask(struct warp *w, const struct instruction *i, uint32_t mask, uint32_t lanes);
+
 /* ---- bytes without a value (ptx/values.c) ---- */
 
 /* Returns which of 64 bytes of the window have a value now. */
@@ -166,6 +202,18 @@ void values_read(struct warp *w, const struct instruction *i, uint32_t lanes, st
                  const uint64_t *at, size_t bytes);
 void values_changed(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
                     const uint64_t *at);
+/* Of these threads, those in `without` have loaded from shared memory what none has written. Such a
+ * value goes from register to register, and counts as read when it is stored to device memory;
+ * choosing another one in its place, or comparing it, ends that. */
+void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, uint32_t without,
+                  const uint64_t *at);
+/* Called after each instruction of a frame with such values. */
+void values_flow(struct warp *w, const struct instruction *i, uint32_t lanes);
+/* Which of the threads store such a value? They store it to device memory. */
+uint32_t values_tainted(const struct warp *w, const struct instruction *i, uint32_t lanes);
+void values_tainted_stored(struct warp *w, const struct instruction *i, uint32_t lanes);
+/* They have stored to shared memory, where a value that nobody wrote counts as used. */
+void values_staged(struct warp *w, const struct instruction *i, uint32_t lanes);
 void values_stored(struct warp *w, const struct instruction *i, uint32_t lanes, struct window *win,
                    const uint64_t *at);
 
@@ -247,8 +295,8 @@ extern const struct operation lop3_operation;
 
 instruction_run run_modified, run_move, run_pack, run_unpack, run_frame_address, run_clock;
 instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, run_isspacep;
-instruction_run run_load, run_load_volatile, run_fence, run_store, run_load_parameter, run_atomic,
-    run_copy, run_nothing;
+instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_volatile,
+    run_load_parameter, run_atomic, run_copy, run_nothing;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
 instruction_run run_reduce, run_trap, run_printf, run_assertion;
 

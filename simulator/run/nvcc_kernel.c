@@ -410,6 +410,63 @@ static void judge(struct running *r)
     judge_values(r);
 }
 
+/* ---- what threads of one launch do to each other ---- */
+
+static void write_fault_place(char *text, size_t size, const struct launch_fault *f)
+{
+    write_place(text, size, f->code, f->instruction, f->thread, f->block, 0);
+}
+
+static void judge_misuse(const struct running *r, const struct launch_found *found)
+{
+    static const char *const texts[] = {
+        [MISUSE_TWO_BARRIERS] = "wait at two barriers, and threads of one warp have to come to the "
+                                "same one",
+        [MISUSE_PASSED_BY_SOME] = "come to a barrier that other threads of the block leave out",
+    };
+    char what[256], first[512], second[512];
+    const bool is_barrier =
+        found->misuse == MISUSE_TWO_BARRIERS || found->misuse == MISUSE_PASSED_BY_SOME;
+    if (!found->misuse)
+        return;
+    write_fault_place(first, sizeof first, &found->misused[0]);
+    write_fault_place(second, sizeof second, &found->misused[1]);
+    if (is_barrier)
+        snprintf(what, sizeof what, "%s", texts[found->misuse]);
+    else if (found->misuse == MISUSE_ABSENT)
+        snprintf(what, sizeof what,
+                 "exchange with the mask %#x, and of the warp only the threads %#x have come",
+                 found->mask, found->came);
+    else
+        snprintf(what, sizeof what,
+                 "exchange with the mask %#x, in which some of the threads %#x "
+                 "that have come are not",
+                 found->mask, found->came);
+    checker_found_misuse(r->kernel->late, is_barrier, what, first,
+                         found->misuse == MISUSE_NOT_IN_MASK ? NULL : second);
+}
+
+static void judge_threads(const struct running *r, const struct launch_found *found)
+{
+    const struct launch_fault *race = found->shared_race, *unwritten = &found->shared_unwritten;
+    char what[256], first[512], second[512];
+    if (race[1].instruction) {
+        write_fault_place(first, sizeof first, &race[0]);
+        write_fault_place(second, sizeof second, &race[1]);
+        snprintf(what, sizeof what, "touch byte %llu of their block's shared memory",
+                 (unsigned long long)race[1].address);
+        checker_found_race(r->kernel->late, HAZARD_RACE_IN_A_BLOCK, what,
+                           &(struct racing){first, race[0].write},
+                           &(struct racing){second, race[1].write});
+    }
+    /* Where a barrier is missing, the read may only have come too early. */
+    if (unwritten->instruction && !race[1].instruction) {
+        write_fault_place(first, sizeof first, unwritten);
+        checker_found_unwritten_shared(r->kernel->late, unwritten->address, unwritten->bytes,
+                                       first);
+    }
+}
+
 /* ---- faults ---- */
 
 static cudaError_t fault_error(enum fault_kind kind)
@@ -518,11 +575,19 @@ static void effect_nvcc_kernel(struct op *op)
     struct running r = {.op = op, .kernel = k};
     struct launch_memory memory = {find_memory, say_still_runs, &r};
     struct launch_fault fault;
+    struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;
     k->shape.nanoseconds = virtual_now;
     k->shape.seed = settings.schedule == SCHEDULE_RANDOM ? 1 + random_below(1u << 30) : 0;
-    bool survived = grid_run(k->code, &k->shape, &memory, &fault);
+    if (settings.check) {
+        k->shape.checks.init = settings.init;
+        k->shape.checks.race = settings.race;
+        k->shape.checks.sync = settings.sync;
+    }
+    bool survived = grid_run(k->code, &k->shape, &memory, &fault, &found);
     judge(&r);
+    judge_misuse(&r, &found);
+    judge_threads(&r, &found);
     if (!survived)
         end_by_fault(&r, &fault);
     free_windows(&r);

@@ -2,6 +2,8 @@
 # What is found inside a kernel. Each program has cases, which it lists without an argument: PROGRAM
 # CASE correct must be silent under every schedule; PROGRAM CASE incorrect must be reported.
 
+# shellcheck disable=SC2034,SC2046,SC2086  # for programs.bash; lists of words
+
 load ../../../tests/suite
 load programs
 
@@ -11,14 +13,18 @@ setup_file() {
     export NVCC
 }
 
-# pairs NAME HAZARD LINE: compiles simulator/tests/unit/kernels/NAME.cu and runs all its cases,
-# whose reports have LINE, too
+# compiled NAME: simulator/tests/unit/kernels/NAME.cu into ./NAME
+compiled() {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
+    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo -o "$1" "$ROOT/simulator/tests/unit/kernels/$1.cu"
+    [ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured random:3)
+    PROGRAMS=. SIM_CHECK=leaks
+}
+
+# pairs NAME HAZARD WORDS CASE...: reports of the incorrect cases have the words, too
 pairs() {
     local case
-    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared -lineinfo -o "$1" "$ROOT/simulator/tests/unit/kernels/$1.cu"
-    PROGRAMS=. SIM_CHECK=leaks
-    for case in $("./$1"); do reported "$1" "$case" "$2" "$3" || return; done
+    for case in "${@:4}"; do reported "$1" "$case" "$2" "$3" || return; done
 }
 
 # silent WORD NAME CASE: with SIM_CHECK=WORD the incorrect case is not reported
@@ -29,6 +35,27 @@ silent() {
 }
 
 @test "a read of memory that nobody has written is reported; a copy of it carries that along" {
-    pairs unwritten "uninitialized read" ", at "
+    compiled unwritten
+    pairs unwritten "uninitialized read" ", at " $(./unwritten)
     silent no-init unwritten pool
+    silent no-init unwritten shared
+}
+
+@test "accesses of a block's threads to its shared memory that nothing orders are reported" {
+    compiled races
+    pairs races "race in a block" "
+  written    thread (" $(./races)
+    assert_output --partial ") of block (0,0,0) at "
+    silent no-race races two_turns
+}
+
+@test "barriers, shuffles, and votes to which not all threads come are reported" {
+    compiled misused
+    local barriers="condition loop two_branches early_return"
+    pairs misused "divergent barrier" "
+  elsewhere  thread (" $barriers
+    pairs misused "absent threads" "
+  exchanged  thread (" $(./misused | grep -vxE "${barriers// /|}")
+    silent no-sync misused condition
+    silent no-sync misused vote
 }

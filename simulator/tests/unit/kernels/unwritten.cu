@@ -5,13 +5,13 @@
 #include <cstring>
 
 #define N 96
-#define CHECK(call)                                                        \
-    do {                                                                   \
-        cudaError_t e_ = (call);                                           \
-        if (e_ != cudaSuccess) {                                           \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_));      \
-            exit(1);                                                       \
-        }                                                                  \
+#define CHECK(call)                                                   \
+    do {                                                              \
+        cudaError_t e_ = (call);                                      \
+        if (e_ != cudaSuccess) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
+            exit(1);                                                  \
+        }                                                             \
     } while (0)
 
 // Their padding is 7 and 8 bytes.
@@ -60,6 +60,63 @@ __global__ void choose(const int *x, int *out, int n)
 {
     int i = threadIdx.x, value = x[i];
     out[i] = i < n ? value : -1;
+}
+
+__global__ void shared_part(int *out, int n)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    if (t < n)
+        s[t] = t;
+    __syncthreads();
+    out[t] = s[t];
+}
+__global__ void shared_sum(int *out, int n)
+{
+    __shared__ int s[N + 1], total;
+    int t = threadIdx.x, sum = 0;
+    s[t] = t;
+    if (!t)
+        total = 0;
+    __syncthreads();
+    for (int i = 0; i < n; i++)
+        sum += 3 * s[i];
+    atomicAdd(&total, sum);
+    __syncthreads();
+    out[t] = total + s[(t + 1) % N];
+}
+__global__ void shared_counter(int *out, bool cleared)
+{
+    __shared__ int count[2];
+    if (threadIdx.x < 2 && cleared)
+        count[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&count[threadIdx.x & 1], 1);
+    __syncthreads();
+    out[threadIdx.x] = count[threadIdx.x & 1];
+}
+// What is behind the end is loaded and compared, and not used; one thread more computes with it, and
+// stores nothing.
+__global__ void shared_behind(int *out, int n)
+{
+    __shared__ int s[N + 1];
+    int t = threadIdx.x;
+    if (t < n)
+        s[t] = 2 * (t / 2);
+    __syncthreads();
+    int here = s[t], next = s[t + 1];
+    bool different = t + 1 < n && here != next;
+    int sum = here * 5 + next;
+    if (t < n - 1)
+        out[t] = sum + different;
+}
+// Values that nobody wrote are copied within shared memory, and then stored.
+__global__ void shared_staged(const int *in, int *out)
+{
+    __shared__ int s[N];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[N - 1 - threadIdx.x];
 }
 
 static int *a, *b, here[N];
@@ -229,6 +286,22 @@ static void peer()
     CHECK(cudaFree(there));
 }
 
+static void in_shared() { shared_part<<<2, N>>>(a, wrong ? N - 1 : N); }
+static void sum_in_shared() { shared_sum<<<2, N>>>(a, wrong ? N + 1 : N); }
+static void counter_in_shared() { shared_counter<<<2, N>>>(a, !wrong); }
+static void behind_in_shared()
+{
+    shared_behind<<<1, N>>>(a, N / 2);
+    if (wrong)
+        shared_part<<<1, N>>>(a, 1);
+}
+static void staged()
+{
+    if (!wrong)
+        memset_all();
+    shared_staged<<<1, N>>>(a, b);
+}
+
 static const struct {
     const char *name;
     void (*run)();
@@ -248,7 +321,12 @@ static const struct {
              {"chosen", chosen},
              {"graph", graph_memory},
              {"rows", rows},
-             {"peer", peer}};
+             {"peer", peer},
+             {"shared", in_shared},
+             {"shared_sum", sum_in_shared},
+             {"shared_counter", counter_in_shared},
+             {"shared_behind", behind_in_shared},
+             {"staged", staged}};
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,378 @@
+/* Notes of a block's shared memory: for each granule, as large as the kernel's smallest access, who
+ * wrote it last and who has read it since.
+ *
+ * A record is the time, the number of the instruction in the kernel, whether it synchronizes by
+ * itself, whether several threads wrote the same, whether it is a value that comes from what nobody
+ * wrote, and the thread's number in the block. Records
+ * from before the block's last barrier mean nothing any more, but for what they say of writing:
+ * records from before the block's beginning are another block's.
+ *
+ * Invariant: of the threads that have read a granule since the last barrier, `first` has one, and
+ * `last` has another, if there are two. */
+#include "ptx/shared_notes.h"
+
+#include <string.h>
+
+#include "os/os.h"
+
+#define TIME_SHIFT        32
+#define INSTRUCTION_SHIFT 13
+#define INSTRUCTIONS_MAX  (1u << 19)
+#define SYNCHRONIZES      (1u << 11)
+#define AGREED            (1u << 10)
+#define WITHOUT           (1u << 12)
+#define THREAD            1023u
+/* Enough for what the warps of a block read between two barriers, mostly. */
+#define LOG_MAX 512
+/* Long before it wraps around. */
+#define TIME_MAX 0xf0000000u
+
+struct granule {
+    uint64_t written, first, last;
+    /* So that finding one takes no multiplication. */
+    uint64_t unused;
+};
+
+struct shared_notes {
+    uint32_t time, begun, barrier;
+    size_t count;
+    struct granule *granules;
+    /* Reads since the last barrier that are in no granule's record yet: only a write needs that. */
+    unsigned logged;
+    struct logged {
+        uint64_t me;
+        uint32_t granules[WARP_SIZE];
+    } log[LOG_MAX];
+    struct thread_notes {
+        uint32_t released, acquired, synced;
+    } threads[1024];
+};
+
+void shared_begin(struct block *b)
+{
+    const struct launch *launch = b->launch;
+    struct shared_notes *n = b->notes;
+    if (!launch->shape->checks.init && !launch->shape->checks.race)
+        return;
+    if (!launch->shared_bytes)
+        return;
+    if (!n) {
+        n = b->notes = os_allocate(sizeof *n);
+        n->count = (launch->shared_bytes >> launch->granule_shift) + 2;
+        n->granules = os_allocate_table(n->count * sizeof *n->granules);
+    }
+    if (n->time > TIME_MAX) {
+        memset(n->granules, 0, n->count * sizeof *n->granules);
+        n->time = 0;
+    }
+    memset(n->threads, 0, launch->threads_of_block * sizeof *n->threads);
+    n->begun = n->barrier = ++n->time;
+    n->logged = 0;
+}
+
+void shared_end(struct block *b)
+{
+    if (!b->notes)
+        return;
+    os_free(b->notes->granules);
+    os_free(b->notes);
+    b->notes = NULL;
+}
+
+/* ---- order ---- */
+
+void shared_release(struct warp *w, uint32_t lanes)
+{
+    struct shared_notes *n = w->block->notes;
+    if (!n || !lanes)
+        return;
+    n->time++;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        n->threads[(w->index * WARP_SIZE + l) & THREAD].released = n->time;
+}
+
+void shared_acquire(struct warp *w, uint32_t lanes)
+{
+    struct shared_notes *n = w->block->notes;
+    if (!n)
+        return;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].acquired = n->time;
+}
+
+void shared_sync_warp(struct warp *w, uint32_t lanes)
+{
+    struct shared_notes *n = w->block->notes;
+    uint32_t acquired = 0;
+    if (!n)
+        return;
+    struct thread_notes *t = &n->threads[w->index * WARP_SIZE];
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint32_t by = t[__builtin_ctz(rest)].acquired;
+        acquired = by > acquired ? by : acquired;
+    }
+    n->time++;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        t[__builtin_ctz(rest)].acquired = acquired;
+        t[__builtin_ctz(rest)].synced = n->time;
+    }
+}
+
+void shared_sync_block(struct block *b)
+{
+    if (!b->notes)
+        return;
+    b->notes->barrier = ++b->notes->time;
+    b->notes->logged = 0;
+}
+
+static bool is_ordered(const struct shared_notes *n, uint64_t earlier, unsigned thread)
+{
+    const uint32_t time = (uint32_t)(earlier >> TIME_SHIFT);
+    const unsigned other = earlier & THREAD;
+    const struct thread_notes *a = &n->threads[other], *b = &n->threads[thread];
+    if (time < n->barrier || other == thread)
+        return true;
+    if (other / WARP_SIZE == thread / WARP_SIZE && a->synced > time && b->synced > time)
+        return true;
+    return a->released > time && b->acquired > time;
+}
+
+/* ---- what is found ---- */
+
+/* Fills in what a record says of an access. */
+static void describe(const struct warp *w, uint64_t record, struct launch_fault *f)
+{
+    const struct kernel_code *k = w->launch->code;
+    const struct launch_shape *s = w->launch->shape;
+    const uint32_t thread = record & THREAD,
+                   number = record >> INSTRUCTION_SHIFT & (INSTRUCTIONS_MAX - 1);
+    const struct code *code = k->entry;
+    for (size_t n = 0; n < k->function_count; n++)
+        if (k->functions[n]->first_number <= number
+            && k->functions[n]->first_number > code->first_number)
+            code = k->functions[n];
+    *f = (struct launch_fault){
+        .code = code,
+        .instruction = number - code->first_number < code->count
+                         ? &code->all[number - code->first_number]
+                         : NULL,
+        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
+                   thread / s->block.x / s->block.y},
+        .block = {w->block->x, w->block->y, w->block->z},
+    };
+}
+
+static const char *stored_value(const struct warp *w, const struct instruction *i, unsigned n,
+                                unsigned l)
+{
+    return w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u);
+}
+
+static bool is_store(const struct instruction *i)
+{
+    return i->run == run_store || i->run == run_store_volatile;
+}
+
+/* Would the store leave the bytes as they are? */
+static bool changes_nothing(const struct warp *w, const struct instruction *i, unsigned l,
+                            uint64_t at)
+{
+    for (unsigned n = 0; is_store(i) && n < i->count; n++)
+        if (memcmp(w->block->shared + at + n * i->bytes, stored_value(w, i, n, l), i->bytes))
+            return false;
+    return is_store(i);
+}
+
+/* Does thread l of the warp store what another one does? Of other writes it is assumed. */
+static bool stores_the_same(const struct warp *w, const struct instruction *i, unsigned l,
+                            unsigned other)
+{
+    for (unsigned n = 0; is_store(i) && n < i->count; n++)
+        if (memcmp(stored_value(w, i, n, other), stored_value(w, i, n, l), i->bytes))
+            return false;
+    return true;
+}
+
+static void found_race(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                       size_t bytes, uint64_t earlier, bool wrote, enum access_kind kind)
+{
+    struct launch_fault *race = w->launch->found->shared_race;
+    if (race[1].instruction || !w->launch->shape->checks.race)
+        return;
+    describe(w, earlier, &race[0]);
+    race[0].write = wrote;
+    race[1] = warp_place(w, l, i);
+    race[1].address = at;
+    race[1].bytes = bytes;
+    race[1].write = kind != ACCESS_READ;
+}
+
+/* An atomic operation computes with what is there. */
+static void found_unwritten(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                            size_t bytes)
+{
+    struct launch_fault *f = &w->launch->found->shared_unwritten;
+    if (f->instruction || !w->launch->shape->checks.init)
+        return;
+    *f = warp_place(w, l, i);
+    f->address = at;
+    f->bytes = bytes;
+}
+
+/* ---- accesses ---- */
+
+/* Is a note about this access wanted? A value that is at most chosen may have been loaded by the
+ * compiler alone. */
+static bool is_load_alone(const struct instruction *i)
+{
+    return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
+}
+
+static bool synchronizes(const struct instruction *i, enum access_kind kind)
+{
+    return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
+}
+
+/* Is the earlier access a conflict that nothing orders? */
+static bool is_race(const struct shared_notes *n, uint64_t earlier, uint64_t me)
+{
+    return !(earlier & me & SYNCHRONIZES) && !is_ordered(n, earlier, me & THREAD);
+}
+
+static void note_write(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                       size_t bytes, struct granule *g, uint64_t me, enum access_kind kind)
+{
+    const struct shared_notes *n = w->block->notes;
+    const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
+    /* All but the thread in the warp. */
+    const uint64_t same = ~(uint64_t)(WARP_SIZE - 1 + AGREED + WITHOUT);
+    uint64_t earlier = 0;
+    if (g->written >= limit && (g->written & same) == (me & same)) {
+        const unsigned other = g->written & (WARP_SIZE - 1);
+        if (kind == ACCESS_WRITE && other != l && stores_the_same(w, i, l, other))
+            me |= AGREED;
+    } else if (g->written >= limit && is_race(n, g->written, me)) {
+        earlier = g->written;
+    }
+    if (!earlier && g->first >= limit && is_race(n, g->first, me))
+        earlier = g->first;
+    if (!earlier && g->last >= limit && is_race(n, g->last, me))
+        earlier = g->last;
+    if (earlier && changes_nothing(w, i, l, at)) {
+        if (earlier == g->written)
+            g->written |= AGREED;
+        return;
+    }
+    if (earlier)
+        found_race(w, i, l, at, bytes, earlier, earlier == g->written, kind);
+    g->written = me;
+}
+
+static INLINE void note_reader(struct granule *g, uint64_t me, uint64_t limit)
+{
+    if (g->first < limit)
+        g->first = me;
+    else if ((g->first ^ me) & THREAD && (g->last ^ me) >> TIME_SHIFT)
+        g->last = me;
+}
+
+static void note_read(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                      size_t bytes, struct granule *g, uint64_t me, uint64_t limit)
+{
+    if (g->written >= limit && !(g->written & AGREED) && is_race(w->block->notes, g->written, me))
+        found_race(w, i, l, at, bytes, g->written, true, ACCESS_READ);
+    note_reader(g, me, limit);
+}
+
+/* Enters the logged reads into the granules' records. Of neighbors that read the same, two are
+ * enough; of the threads that read something at one time, too. */
+static HOT void enter_reads(struct shared_notes *n)
+{
+    const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
+    for (unsigned k = 0; k < n->logged; k++) {
+        const struct logged *r = &n->log[k];
+        uint32_t previous = UINT32_MAX;
+        bool again = false;
+        for (unsigned l = 0; l < WARP_SIZE; l++) {
+            const bool same = r->granules[l] == previous;
+            if (same && again)
+                continue;
+            again = same;
+            previous = r->granules[l];
+            note_reader(&n->granules[previous], r->me | l, limit);
+        }
+    }
+    n->logged = 0;
+}
+
+/* Logs reads of one granule each by all threads of the warp, if all of it was written before the
+ * last barrier: most is. Returns false, and nothing is logged, if not. */
+static HOT bool log_reads(struct shared_notes *n, unsigned shift, const uint64_t *at, uint64_t me)
+{
+    struct logged *r = &n->log[n->logged];
+    const struct granule *granules = n->granules;
+    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
+                   span = ((uint64_t)n->barrier << TIME_SHIFT) - begun;
+    uint64_t flags = 0, late = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        r->granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        const uint64_t written = granules[r->granules[l]].written;
+        late |= written - begun >= span;
+        flags |= written;
+    }
+    if (late || flags & WITHOUT)
+        return false;
+    r->me = me;
+    n->logged++;
+    return true;
+}
+
+void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, const uint64_t *at,
+                 size_t bytes, enum access_kind kind)
+{
+    struct shared_notes *n = w->block->notes;
+    const unsigned shift = w->launch->granule_shift;
+    const uint32_t number = w->frame->code->first_number + (uint32_t)(i - w->frame->code->all);
+    const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
+                   begun = (uint64_t)n->begun << TIME_SHIFT;
+    uint64_t me = (uint64_t)n->time << TIME_SHIFT | w->index * WARP_SIZE
+                | (uint64_t)(number % INSTRUCTIONS_MAX) << INSTRUCTION_SHIFT;
+    uint32_t without = 0;
+    const uint32_t stored = kind == ACCESS_WRITE && is_store(i) ? values_tainted(w, i, lanes) : 0;
+    me |= synchronizes(i, kind) ? SYNCHRONIZES : 0;
+    if (kind == ACCESS_READ && bytes >> shift == 1 && lanes == ALL_LANES && !w->frame->tainted
+        && i->option != LOAD_IS_SELECTED && log_reads(n, shift, at, me)) {
+        if (n->logged == LOG_MAX)
+            enter_reads(n);
+        return;
+    }
+    if (kind != ACCESS_READ && n->logged)
+        enter_reads(n);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        const uint64_t address = at[l] & ~WINDOW_MASK;
+        struct granule *g = &n->granules[address >> shift];
+        bool any = false;
+        /* Only in a function that is called by its address, and so was not known before. */
+        if (bytes >> shift == 0) {
+            if (kind != ACCESS_READ && g->written < begun)
+                g->written = begun | SYNCHRONIZES | AGREED;
+            continue;
+        }
+        for (size_t k = 0; k < bytes >> shift; k++) {
+            any |= g[k].written >= begun && !(g[k].written & WITHOUT);
+            if (kind != ACCESS_READ)
+                note_write(w, i, l, address, bytes, &g[k],
+                           me | l | (lane_is_in(stored, l) ? WITHOUT : 0), kind);
+            else if (!is_load_alone(i))
+                note_read(w, i, l, address, bytes, &g[k], me | l, limit);
+        }
+        without |= (uint32_t)!any << l;
+        if (!any && kind == ACCESS_ATOMIC && i->option != ATOMIC_EXCH)
+            found_unwritten(w, i, l, address, bytes);
+    }
+    if (kind == ACCESS_READ && i->run != run_copy)
+        values_taint(w, i, lanes, without, at);
+}

@@ -1,0 +1,298 @@
+// Threads of a launch that touch the same bytes, each case beside its incorrect form:
+// races CASE correct|incorrect. compute-sanitizer --tool racecheck looks for those in shared memory.
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cg = cooperative_groups;
+
+#define N 128
+#define CHECK(call)                                                   \
+    do {                                                              \
+        cudaError_t e_ = (call);                                      \
+        if (e_ != cudaSuccess) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
+            exit(1);                                                  \
+        }                                                             \
+    } while (0)
+
+static int *a, *b;
+
+// ---- in a block: barriers of all threads ----
+
+__global__ void reverse(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (!wrong)
+        __syncthreads();
+    x[t] = s[N - 1 - t];
+}
+__global__ void sum_tree(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    for (int half = N / 2; half; half /= 2) {
+        if (t < half)
+            s[t] += s[t + half];
+        if (!wrong)
+            __syncthreads();
+    }
+    if (!t)
+        x[0] = s[0];
+}
+// The second turn writes what the first one reads.
+__global__ void two_turns(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x, sum = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        s[t] = x[t] + turn;
+        __syncthreads();
+        sum += s[(t + 40) % N];
+        if (!wrong)
+            __syncthreads();
+    }
+    x[t] = sum;
+}
+__global__ void bytes(int *x, bool wrong)
+{
+    __shared__ char s[N];
+    int t = threadIdx.x;
+    s[t] = (char)t;
+    if (!wrong)
+        __syncthreads();
+    x[t] = s[t ^ 64];
+}
+__global__ void histogram(int *x, bool wrong)
+{
+    __shared__ int bins[16];
+    int t = threadIdx.x;
+    if (t < 16)
+        bins[t] = 0;
+    __syncthreads();
+    atomicAdd(&bins[x[t] & 15], 1);
+    if (!wrong)
+        __syncthreads();
+    if (t < 16)
+        x[t] = bins[t];
+}
+__global__ void counter(int *x, bool wrong)
+{
+    __shared__ int count;
+    if (!threadIdx.x)
+        count = 0;
+    __syncthreads();
+    if (wrong)
+        count++;
+    else
+        atomicAdd(&count, 1);
+    __syncthreads();
+    x[threadIdx.x] = count;
+}
+// All write the same value; incorrect: each its own.
+__global__ void found(int *x, bool wrong)
+{
+    __shared__ int s;
+    if (x[threadIdx.x] > 3)
+        s = wrong ? threadIdx.x : 7;
+    __syncthreads();
+    x[threadIdx.x] = s;
+}
+
+// ---- in a warp ----
+
+__global__ void sum_warp(int *x, bool wrong)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    s[t + 32] = x[t + 32];
+    if (!wrong)
+        __syncwarp();
+    int v = s[(t + 1) % 32];
+    __syncwarp();
+    for (int half = 16; half; half /= 2) {
+        int other = s[t + half];
+        __syncwarp();
+        s[t] += other;
+        __syncwarp();
+    }
+    x[t] = s[t] + v;
+}
+// One lane writes for its warp.
+__global__ void lane_zero(int *x, bool wrong)
+{
+    __shared__ int s[N / 32];
+    int t = threadIdx.x, warp = t / 32;
+    if (t % 32 == 0)
+        s[warp] = x[t];
+    if (!wrong)
+        __syncwarp();
+    x[t] = s[warp];
+}
+__global__ void tiles(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+    int t = threadIdx.x;
+    s[t] = x[t];
+    if (!wrong)
+        tile.sync();
+    x[t] = s[t ^ 5];
+}
+__global__ void volatile_warp(int *x, bool wrong)
+{
+    __shared__ int s[64];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    s[t + 32] = 0;
+    __syncwarp();
+    volatile int *v = s;
+    for (int half = 16; half; half /= 2)
+        v[t] += v[t + half];
+    if (wrong)
+        s[t] = s[t ^ 1] + 1;
+    __syncwarp();
+    x[t] = s[t];
+}
+
+// ---- in a block: other ways to order ----
+
+__global__ void lock(int *x, bool wrong)
+{
+    __shared__ int taken, sum;
+    if (!threadIdx.x)
+        taken = sum = 0;
+    __syncthreads();
+    for (int turn = 0; turn < N; turn++) {
+        if (turn == threadIdx.x) {
+            while (!wrong && atomicCAS(&taken, 0, 1))
+                ;
+            sum += x[turn];
+            __threadfence_block();
+            if (!wrong)
+                atomicExch(&taken, 0);
+        }
+        __syncwarp();
+    }
+    __syncthreads();
+    x[threadIdx.x] = sum;
+}
+__global__ void flag(int *x, bool wrong)
+{
+    __shared__ int value;
+    __shared__ volatile int ready;
+    if (!threadIdx.x)
+        ready = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        value = x[5];
+        __threadfence_block();
+        ready = 1;
+    } else if (threadIdx.x == 64) {
+        while (!wrong && !ready)
+            ;
+        x[1] = value;
+    }
+}
+// Warps 0 and 1 produce, 2 and 3 consume: barriers of a part of the block.
+__global__ void named(int *x, bool wrong)
+{
+    __shared__ int s[N / 2];
+    int t = threadIdx.x;
+    for (int turn = 0; turn < 3; turn++) {
+        if (t < N / 2) {
+            if (turn)
+                asm volatile("bar.sync 2, 128;" ::: "memory");
+            s[t] = x[t] + turn;
+            if (!wrong)
+                asm volatile("bar.arrive 1, 128;" ::: "memory");
+        } else {
+            if (!wrong)
+                asm volatile("bar.sync 1, 128;" ::: "memory");
+            x[t] += s[N - 1 - t];
+            if (turn < 2)
+                asm volatile("bar.arrive 2, 128;" ::: "memory");
+        }
+    }
+}
+__global__ void last_of_block(int *x, bool wrong)
+{
+    __shared__ int s[N], done;
+    int t = threadIdx.x;
+    if (!t)
+        done = 0;
+    __syncthreads();
+    s[t] = x[t];
+    __threadfence_block();
+    int ticket = wrong ? t : atomicAdd(&done, 1);
+    if (ticket == N - 1) {
+        int sum = 0;
+        for (int i = 0; i < N; i++)
+            sum += s[i];
+        x[0] = sum;
+    }
+}
+__global__ void copy_async(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    unsigned to = (unsigned)__cvta_generic_to_shared(&s[t]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(x + t) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    if (!wrong)
+        __syncthreads();
+    x[t] = s[N - 1 - t];
+}
+
+static const struct {
+    const char *name;
+    void (*kernel)(int *, bool);
+    int threads;
+} cases[] = {{"reverse", reverse, N},
+             {"sum_tree", sum_tree, N},
+             {"two_turns", two_turns, N},
+             {"bytes", bytes, N},
+             {"histogram", histogram, N},
+             {"counter", counter, N},
+             {"found", found, N},
+             {"sum_warp", sum_warp, 32},
+             {"lane_zero", lane_zero, N},
+             {"tiles", tiles, N},
+             {"volatile", volatile_warp, 32},
+             {"lock", lock, N},
+             {"flag", flag, N},
+             {"named", named, N},
+             {"last", last_of_block, N},
+             {"copy_async", copy_async, N}};
+
+int main(int argc, char **argv)
+{
+    bool wrong = argc > 2 && !strcmp(argv[2], "incorrect");
+    int here[N];
+    if (argc < 2) {
+        for (const auto &c : cases)
+            puts(c.name);
+        return 0;
+    }
+    for (int i = 0; i < N; i++)
+        here[i] = i;
+    for (const auto &c : cases)
+        if (!strcmp(argv[1], c.name)) {
+            CHECK(cudaMalloc(&a, sizeof here));
+            CHECK(cudaMalloc(&b, sizeof here));
+            CHECK(cudaMemcpy(a, here, sizeof here, cudaMemcpyHostToDevice));
+            c.kernel<<<1, c.threads>>>(a, wrong);
+            CHECK(cudaDeviceSynchronize());
+            CHECK(cudaFree(a));
+            CHECK(cudaFree(b));
+            return 0;
+        }
+    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
+    return 2;
+}
