@@ -97,22 +97,38 @@ def lines_of(text):
 @cache
 def variants(room):
     """The variants of a room, in their order."""
-    if not (ROOT / file_of(room)).exists():
-        raise Wrong(f"{file_of(room)} does not exist.")
-    found, parts = [], []
-    for number, line in enumerate(lines_of(text_of(file_of(room))), 1):
-        if line.startswith("== "):
-            parts.append((number, line, []))
-        elif parts:
-            parts[-1][2].append((number, line))
-        elif line and not line.startswith("#"):
-            raise Wrong(f'{file_of(room)}:{number}: expected "#" or "== KIND NAME", got "{line}".')
-    for number, heading, lines in parts:
+    found = []
+    for number, heading, lines in parts_of_file(file_of(room)):
         variant = variant_of(room, number, heading, lines)
         if any((variant.kind, variant.name) == (each.kind, each.name) for each in found):
             raise Wrong(f"{variant.where(number)} stands here for the second time.")
         found.append(variant)
     return found
+
+
+def parts_of_file(file):
+    """(number, heading, [(number, line)]) of each part of a file, which "== KIND NAME" begins."""
+    if not (ROOT / file).exists():
+        raise Wrong(f"{file} does not exist.")
+    parts = []
+    for number, line in enumerate(lines_of(text_of(file)), 1):
+        if line.startswith("== "):
+            parts.append((number, line, []))
+        elif parts:
+            parts[-1][2].append((number, line))
+        elif line and not line.startswith("#"):
+            raise Wrong(f'{file}:{number}: expected "#" or "== KIND NAME", got "{line}".')
+    return parts
+
+
+def head_of(numbered, keys):
+    """(the sentence, {key: what it says}) of the lines between a heading and what it is about."""
+    head, given = [line for _, line in numbered if line], dict.fromkeys(keys, "")
+    for key in keys:
+        if line := next((line for line in head if line.startswith(f"{key}:")), None):
+            head.remove(line)
+            given[key] = line.partition(":")[2].strip()
+    return " ".join(head), given
 
 
 def variant_of(room, number, heading, lines):
@@ -123,20 +139,15 @@ def variant_of(room, number, heading, lines):
             f'"== style NAME", got "{heading}".'
         )
     begin = next((at for at, (_, line) in enumerate(lines) if EDIT.match(line)), len(lines))
-    head = [line for _, line in lines[:begin] if line]
-    given = {"fails": "", "says": ""}
-    for key in given:
-        if head and (line := next((x for x in head if x.startswith(f"{key}:")), None)):
-            head.remove(line)
-            given[key] = line.partition(":")[2].strip()
-    edits = edits_in(lines[begin:], room)
-    variant = Variant(room, kind, name, " ".join(head), given["fails"], given["says"], edits)
+    about, given = head_of(lines[:begin], ("fails", "says"))
+    edits = edits_in(lines[begin:], file_of(room))
+    variant = Variant(room, kind, name, about, given["fails"], given["says"], edits)
     if not variant.edits:
         raise Wrong(f'{variant.where(number)} changes nothing: no line begins with "- " or "+ ".')
     return variant
 
 
-def edits_in(numbered, room):
+def edits_in(numbered, file):
     """(number of the first line, [(sign, line)]) of each edit. Empty lines at its end separate it
     from what follows."""
     while numbered and not numbered[-1][1]:
@@ -144,7 +155,7 @@ def edits_in(numbered, room):
     for number, line in numbered:
         if line and not EDIT.match(line):
             raise Wrong(
-                f'{file_of(room)}:{number}: expected a line that begins with "- ", "+ " or two '
+                f'{file}:{number}: expected a line that begins with "- ", "+ " or two '
                 f'blanks, got "{line}".'
             )
     groups = groupby(numbered, key=lambda each: each[1] == "--")
@@ -186,25 +197,27 @@ def sources_of(file):
 
 def source(variant):
     """The program that the variant is."""
-    return applied(variant, text_of(program_of(variant.room)))
+    program = program_of(variant.room)
+    return applied(variant.edits, text_of(program), program, variant.where)
 
 
-def applied(variant, text):
+def applied(edits, text, program, where):
+    """A program's text after the edits. where(number) names one of them in a sentence."""
     lines, gone, new = lines_of(text), set(), {}
-    for number, edit in variant.edits:
-        at, added = place_of(variant, number, edit, lines), {}
+    for number, edit in edits:
+        at, added = place_of(edit, lines, program, where(number)), {}
         for sign, line in edit:
             if sign == "+":
                 added.setdefault(at, []).append(line)
                 continue
             if sign == "-" and at in gone:
-                raise Wrong(f"{variant.where(number)}: another edit changes this line, too: {line}")
+                raise Wrong(f"{where(number)}: another edit changes this line, too: {line}")
             if sign == "-":
                 gone.add(at)
             at += 1
         if shared := new.keys() & added.keys():
             line = added[min(shared)][0]
-            raise Wrong(f"{variant.where(number)}: another edit adds lines here, too: {line}")
+            raise Wrong(f"{where(number)}: another edit adds lines here, too: {line}")
         new |= added
     changed = []
     for at, line in enumerate([*lines, None]):
@@ -214,14 +227,14 @@ def applied(variant, text):
     return "\n".join(changed) + "\n"
 
 
-def place_of(variant, number, edit, lines):
+def place_of(edit, lines, program, where):
     """Where the lines of an edit that are not new stand, as an index of lines."""
-    program, old = program_of(variant.room), [line for sign, line in edit if sign != "+"]
+    old = [line for sign, line in edit if sign != "+"]
     if all(sign == " " for sign, _ in edit):
-        raise Wrong(f'{variant.where(number)}: this edit has no line with "-" or "+".')
+        raise Wrong(f'{where}: this edit has no line with "-" or "+".')
     if not old:
         raise Wrong(
-            f"{variant.where(number)}: this edit has new lines alone. Above or below them it needs "
+            f"{where}: this edit has new lines alone. Above or below them it needs "
             f"a line of {program}, with two blanks in front."
         )
     places = places_of(old, lines)
@@ -231,7 +244,7 @@ def place_of(variant, number, edit, lines):
             found = "at lines " + " and ".join(str(place + 1) for place in places)
         shown = "\n".join(f"    {line}" for line in old)
         raise Wrong(
-            f"{variant.where(number)}: in {program} these lines of the edit stand {found}, and "
+            f"{where}: in {program} these lines of the edit stand {found}, and "
             f"must stand exactly once:\n{shown}"
         )
     return places[0]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every cheat of attacks/cheats earns nothing, and what a file may import is what lessons need. What
-# a graded process can do is in simulator/tests/unit/seal.bats.
+# Every case of attacks/cheats.txt earns what it says there, and what a file may import is what
+# lessons need. What a graded process can do is in simulator/tests/unit/seal.bats.
 
 load ../suite
 
@@ -9,38 +9,19 @@ setup_file() {
     know_compiler
 }
 
-# The lessons of a cheat, by their names.
-lessons_of() {
-    local numbers number all
-    numbers=$(sed -nE '1s/.*Lessons: ([0-9 al]+)\..*/\1/p' "tests/grading/attacks/cheats/$1.in")
-    all=$(lessons)
-    for number in $numbers; do
-        if [ "$number" = all ]; then echo "$all"; else grep "^${number}_" <<<"$all"; fi
-    done
-}
+attacks() { python3 -B tests/grading/attacks/attacks.py "$@"; }
 
-# Does the cheat do most of the work, so that only the points for the rest are missing?
-has_solution() { grep -q '^@solution@' "tests/grading/attacks/cheats/$1.in"; }
-
-# hand_in CHEAT FOLDER: the cheat for each of its lessons, as a student's files
-hand_in() {
-    local lesson
-    mkdir -p "$2"
-    for lesson in $(lessons_of "$1"); do
-        tests/grading/attacks/cheats/cheat.sh "$1" "$lesson" "${CLASS:-}" >"$2/$lesson.c"
-    done
-}
-
-# cheats NAME...: grades these, and complains of each lesson that gives points
+# cheats NAME...: grades these, and complains of each lesson that gives points, or says other words
 cheats() {
-    local cheat grade=$BATS_TEST_TMPDIR/grade hidden='^(include|steal_class|incbin|expected)'
+    local cheat folder grade=$BATS_TEST_TMPDIR/grade hidden='^(include|steal_class|incbin|expected)'
     export CLASS=$BATS_TEST_TMPDIR/class
     mkdir -p "$CLASS/ada"
     cp solutions/*.c "$CLASS/ada"
     for cheat; do
-        hand_in "$cheat" "$BATS_TEST_TMPDIR/$cheat"
-        as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$BATS_TEST_TMPDIR/$cheat" OUT="$grade" \
-            ONLY="$(lessons_of "$cheat" | tr '\n' ' ')" tests/grading/grade.sh \
+        folder=$BATS_TEST_TMPDIR/$cheat
+        as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$folder/attack1" OUT="$grade" \
+            ONLY="$(attacks hand-in "$folder" "$cheat" | cut -d ' ' -f 2 | tr '\n' ' ')" \
+            tests/grading/grade.sh \
             >"$BATS_TEST_TMPDIR/log" 2>&1 || complain "$cheat: $(cat "$BATS_TEST_TMPDIR/log")"
         # Without a sandbox the files of others are there to be read; the grader says so.
         if [[ $cheat =~ $hidden ]] && [ "$(jq -r .sandbox "$grade/grade.json")" = none ]; then
@@ -54,10 +35,13 @@ cheats() {
 
 complain_of() { # complain_of CHEAT GRADE
     local gained
-    gained=$(jq -r --argjson some "$(has_solution "$1" && echo true || echo false)" '.lessons[]
-        | select(if $some then .points >= .possible else .points > 0 end)
+    gained=$(jq -r --arg earns "$(attacks says "$1" earns)" '.lessons[]
+        | select(if $earns == "less" then .points >= .possible else .points > 0 end)
         | "\(.lesson): \(.points) of \(.possible), by: "
             + ([.tests[] | select(.result == "passed").name] | join("; "))' "$2")
+    [ -z "$gained" ] || complain "$1:" "$gained"
+    gained=$(jq -r --arg says "$(attacks says "$1" says)" '.lessons[]
+        | select(.sentence | contains($says) | not) | "\(.lesson) says: \(.sentence)"' "$2")
     [ -z "$gained" ] || complain "$1:" "$gained"
 }
 
@@ -72,7 +56,7 @@ complain_of() { # complain_of CHEAT GRADE
         lesson=$(lessons | grep "^$number")
         file=$BATS_TEST_TMPDIR/$cheat/$lesson.c
         mkdir -p "${file%/*}"
-        tests/grading/attacks/cheats/cheat.sh "$cheat" "$lesson" >"$file"
+        attacks write "$cheat" "$file" "$lesson"
         judge "$file" "$lesson"
         [[ "$status" = 1 && "$output" == *MISS* ]] || complain "$case passes: $output"
         [[ "$output" != *"error:"* ]] || complain "$case does not compile: $output"
@@ -216,52 +200,44 @@ refused() {
 }
 
 @test "the command of the book names what remains possible, and no honest file" {
-    local words
+    local words name
     words=$(sed -nE "s/^   \\$ grep -rlE --include='\*\.c' '(.*)' .*/\1/p" docs/teaching.rst)
     assert [ -n "$words" ]
     # A variant has the lines of the solution and those that it adds.
     run grep -lE "$words" lessons/*.c solutions/*.c tests/lessons/*/variants.txt
     assert_output ""
-    run grep -LE "$words" \
-        tests/grading/attacks/cheats/{rewrite_journal,hide_reports,loader_*,remap_*}.in
+    for name in rewrite_journal hide_reports loader_list loader_table remap_settings; do
+        attacks write "$name" "$BATS_TEST_TMPDIR/$name.c" 20_graph_memory
+    done
+    run grep -LE "$words" "$BATS_TEST_TMPDIR"/*.c
     assert_output ""
 }
 
-# Unchanged starters: grader.bats. Printed lines for each lesson: checks.bats.
+# Unchanged starters are graded in grader.bats.
 # bats test_tags=long
-@test "an empty main and printed lines earn no point" {
-    cheats empty print_only print_and_call
-}
-
-# bats test_tags=long
-@test "a solution, a neighbor or a check that is included earns no point" {
-    cheats include include_absolute include_computed steal_class incbin
-}
-
-# bats test_tags=long
-@test "every other cheat earns no point" {
-    local file others=()
-    local else='^(starter|empty|print_.*|include.*|steal_class|incbin|rewrite_.*|hide_.*)$'
-    for file in tests/grading/attacks/cheats/*.in; do
-        file=$(basename "$file" .in)
-        [[ $file =~ $else ]] || others+=("$file")
+@test "every cheat earns no point, or with most of a solution not all" {
+    local name chosen=()
+    for name in $(attacks names cheats); do
+        [[ $name = starter || $(attacks says "$name" earns) = some ]] || chosen+=("$name")
     done
-    cheats "${others[@]}"
+    [ "${#chosen[@]}" -gt 40 ] || miss "There are only these cheats: ${chosen[*]}"
+    cheats "${chosen[@]}"
 }
 
 # bats test_tags=long
 @test "what the book calls possible is possible: the journal or the reports changed in memory" {
     local student=$BATS_TEST_TMPDIR/student
     export GRADE_PROTECTED=$KNOWN
-    hand_in rewrite_journal "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
+    attacks hand-in "$student" rewrite_journal
+    as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
     # Of no lesson all, and of all lessons about a fifth.
     run jq -r '(.lessons[] | select(.points >= .possible).lesson),
         .points > .possible / 8, .points < .possible / 3' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
     assert_output $'true\ntrue'
     # A hazard that is not reported: all of a lesson.
-    hand_in hide_reports "$student"
-    as_typed STUDENT="$student" OUT="$BATS_TEST_TMPDIR/grade" ONLY=20 tests/grading/grade.sh
+    rm -r "$student"
+    attacks hand-in "$student" hide_reports
+    as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" ONLY=20 tests/grading/grade.sh
     assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade/grade.json")" true
 }

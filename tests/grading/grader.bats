@@ -384,8 +384,8 @@ so none was chosen: one, two." . \
     refute [ "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/longer.out/grade.json")" = \
         "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")" ]
     seed=$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")
-    TABLE_SEED=$seed tests/grading/attacks/cheats/cheat.sh table_of_one_seed 02_default_pool \
-        >"$BATS_TEST_TMPDIR/table/02_default_pool.c"
+    TABLE_SEED=$seed python3 -B tests/grading/attacks/attacks.py write table_of_one_seed \
+        "$BATS_TEST_TMPDIR/table/02_default_pool.c" 02_default_pool
     OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table grade tests/grading/grade.sh
     assert_equal "$(jq '.points < .possible' "$BATS_TEST_TMPDIR/table.out/grade.json")" true
     # With the seed of the table it would be a solution.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # What a student's program and its compiler can see, write and use up while they are graded, and
-# what another student's program changes in a grade: nothing. tests/grading/attacks/hostile has the
-# programs.
+# what another student's program changes in a grade: nothing. The programs are the cases of
+# tests/grading/attacks/hostile.txt.
 
 load ../suite
 
@@ -61,21 +61,27 @@ end_lesson() {
     jq '.cgroup = ""' <<<"$own" >"$CHECK_PLACE"
 }
 compile() { python3 -B tests/grading/compiler.py "$@"; }
+attacks() { python3 -B "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
 
-# attack NAME [ARGUMENT...]: compiles attacks/hostile/NAME.c or $WORK/NAME.c and runs it as a grader
-# does, in $FOLDER. Sets status and ended.
+# attack NAME [ARGUMENT...]: compiles $WORK/NAME.c and runs it as a grader does, in $FOLDER. Where
+# that file does not exist, it is the hostile case NAME, which must be stopped for the reason that
+# the case gives. Sets status and ended.
 attack() {
-    local file=tests/grading/attacks/hostile/$1.c
-    [ -e "$file" ] || file=$WORK/$1.c
+    local must=
+    if [ ! -e "$WORK/$1.c" ]; then
+        attacks write "$1" "$WORK/$1.c"
+        must=$1
+    fi
     FOLDER=$WORK/$1.run
     mkdir "$FOLDER"
     protect_lesson
-    compile "$file" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
+    compile "$WORK/$1.c" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
     RUN_BY="taskset -c $(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)" \
         run_program "{\"place\": $own, \"lesson\": \"$(first)\"}" "$FOLDER" \
         LD_LIBRARY_PATH="$ROOT/build/simulator" \
         SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
     end_lesson
+    [ -z "$must" ] || assert_equal "$must: $ended" "$must: $(attacks says "$must" ended)"
 }
 
 # No process of a program of this test is left. A cgroup with one could not be removed.
@@ -228,11 +234,10 @@ time.sleep(3600)' >"$WORK/port" &
 @test "output and files are bounded, and all that a program starts ends" {
     need_sandbox
     local name
-    for name in flood_stdout fill_folder stdout_sparse journal_sparse; do
+    for name in flood_stdout fill_folder stdout_sparse journal_sparse left_behind left_forking \
+        namespaces kill_all stop_all; do
         attack $name
-        assert_equal "$name: $ended" "$name: flood"
     done
-    for name in left_behind left_forking namespaces kill_all stop_all; do attack $name; done
     nothing_left
 }
 
@@ -240,18 +245,13 @@ time.sleep(3600)' >"$WORK/port" &
 @test "processes, time and memory are bounded" {
     need_sandbox
     local name
-    for name in fork_bomb spinning_sessions threads; do
-        attack $name
-        assert_equal "$name: $ended" "$name: time"
-    done
+    for name in fork_bomb spinning_sessions threads; do attack $name; done
     nothing_left
     [ -n "$cgroup" ] || skip "memory: this machine allows this user no cgroup"
     export CHECK_SECONDS=10   # memory is what ends them
     attack touch_3_gib
-    assert_equal "$ended" memory
     # The limit is seen above; with less of it what belongs to no process is counted as soon.
     MEMORY=268435456 attack touch_3_gib_shared
-    assert_equal "$ended" memory
 }
 
 # bats test_tags=long
@@ -260,11 +260,11 @@ time.sleep(3600)' >"$WORK/port" &
     # Nor is the machine slow, as long as it compiles and runs a solution in these seconds.
     export CHECK_SECONDS=4
     attack reserve_100_gib
-    assert_equal "$ended" "time"
     assert [ $((SECONDS - before)) -ge 32 ]   # twice four times these seconds
     export CHECK_SECONDS=1
     for name in large_array macro_chain; do
-        run compile "tests/grading/attacks/hostile/$name.c" "$WORK/$name"
+        attacks write $name "$WORK/$name.c"
+        run compile "$WORK/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
     done
     # Nor is it the student's to know what a crash of the compiler means.
@@ -346,7 +346,7 @@ END
     assert_equal "$status $ended" "0 "
     # And where the sandbox says nothing at all, the sentence says so.
     printf '#!/bin/bash\nexit 1\n' >"$WORK/bin/bwrap"
-    cp tests/grading/attacks/hostile/odd_files.c "$WORK/again.c"
+    cp "$WORK/odd_files.c" "$WORK/again.c"
     compile "$WORK/again.c" "$WORK/again"
     mkdir "$WORK/again.run"
     PATH=$ROOT/$WORK/bin:$PATH run_program "{\"place\": $(<"$CHECK_PLACE")}" "$WORK/again.run" -- \
@@ -356,28 +356,27 @@ END
 the machine very busy, or a process of it killed? Grade again."
 }
 
+# as_said STUDENT LESSON CASE GRADE: the case has no point and the sentence that it names; on a
+# machine that was too busy it has none
+as_said() {
+    run jq -r --arg lesson "$2" '.lessons[] | select(.lesson == $lesson)
+        | select(.status != "ungraded") | "\(.points) \(.sentence)"' "$4"
+    [[ -z $output || $output == "0 "*"$(attacks says "$3" says)"* ]] || complain "$3: $output"
+}
+
 @test "no file makes its own lesson ungraded, by its size, its journal or its words" {
-    local lesson lessons name names student=$BATS_TEST_TMPDIR/student out=$BATS_TEST_TMPDIR/out
-    local -A sentence=([big_text]="It has assembly (asm)" [sections]="It has assembly (asm)"
-        [long_symbol]="It has assembly (asm)" [fake_end]="/as: out of memory:1:"
-        [long_journal]="The most frequent is cudaMemGetInfo, ")
-    mkdir "$student"
-    # Each as another lesson of one student, and one twice.
-    names=("${!sentence[@]}" long_journal)
-    mapfile -t lessons < <(lessons | sed -n "1,${#names[@]}p")
+    local line files student=$BATS_TEST_TMPDIR/attack1 out=$BATS_TEST_TMPDIR/out
+    attacks hand-in "$BATS_TEST_TMPDIR" big_text sections long_symbol fake_end long_journal \
+        >"$BATS_TEST_TMPDIR/files"
+    mapfile -t files <"$BATS_TEST_TMPDIR/files"
     [ "$OWN_SANDBOX" = bubblewrap ] || export SANDBOX=none
-    for lesson in "${!lessons[@]}"; do
-        cp "tests/grading/attacks/hostile/${names[lesson]}.c" "$student/${lessons[lesson]}.c"
-    done
-    run as_typed CHECK_SECONDS=5 OUT="$out" STUDENT="$student" ONLY="${lessons[*]}" \
-        GRADE_PROTECTED="$KNOWN" tests/grading/grade.sh
+    run as_typed CHECK_SECONDS=5 OUT="$out" STUDENT="$student" GRADE_PROTECTED="$KNOWN" \
+        ONLY="$(cut -d ' ' -f 2 "$BATS_TEST_TMPDIR/files" | tr '\n' ' ')" tests/grading/grade.sh
     [ -e "$out/grade.json" ] || miss "There is no grade.json: $output"
-    for lesson in "${!lessons[@]}"; do
-        name=${names[lesson]}
-        run jq -r ".lessons[$lesson] | \"\(.status) \(.points) \(.sentence)\"" "$out/grade.json"
-        [[ $output != ungraded* && $output == *" 0 "*"${sentence[$name]}"* ]] ||
-            complain "$name: $output"
-    done
+    # shellcheck disable=SC2086  # words
+    for line in "${files[@]}"; do as_said $line "$out/grade.json"; done
+    run jq '.lessons | length, map(select(.status == "ungraded"))' "$out/grade.json"
+    assert_output $'6\n[]'
     # A journal that was cut is counted the same each time.
     run jq -r '[.lessons[].sentence | select(contains("The most frequent is"))]
         | length, (unique | length)' "$out/grade.json"
@@ -525,36 +524,32 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     rm -rf "$copy"
 }
 
-# The hostile files as the lessons of some students, 20 each, graded beside an honest one.
-beside_hostile() { # beside_hostile WORKBOOK FILES COMMAND...: COMMAND stands before each command
-    local folder=$1 chosen=$2 names files i hostile
-    mapfile -t names < <(lessons)
-    mapfile -t files < <(basename -s .c tests/grading/attacks/hostile/*.c)
+# beside_hostile WORKBOOK CASES COMMAND...: grades the hostile cases beside an honest student.
+# COMMAND begins each command.
+beside_hostile() {
+    local folder=$1 chosen=$2 hostile line files
     shift 2
     cd "$folder" || return 1
-    "$@" mkdir -p class
-    for i in "${!files[@]}"; do
-        [[ $'\n'$chosen$'\n' == *$'\n'"${files[i]}"$'\n'* ]] || continue
-        # Always the same lesson: fork_bomb is that of one which may call fork.
-        hostile=class/hostile$((i / ${#names[@]}))
-        "$@" mkdir -p "$hostile"
-        "$@" cp "$ROOT/tests/grading/attacks/hostile/${files[i]}.c" \
-            "$hostile/${names[i % ${#names[@]}]}.c"
-    done
+    "$@" mkdir class
+    # shellcheck disable=SC2086  # words
+    "$@" python3 -B tests/grading/attacks/attacks.py hand-in class $chosen \
+        >"$BATS_TEST_TMPDIR/files"
+    mapfile -t files <"$BATS_TEST_TMPDIR/files"
     "$@" mkdir class/honest
     "$@" cp solutions/06_trim.c class/honest
-    "$@" cp "solutions/${names[0]}.c" class/honest
-    export CHECK_SECONDS=5 ONLY="${names[0]} 06"
+    "$@" cp "solutions/$(first).c" class/honest
+    export CHECK_SECONDS=5 ONLY="$(first) 06"
     "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
-    for hostile in class/hostile*; do
+    for hostile in class/attack*; do
         on_one_core "$@" env CHECK_SECONDS=1 ONLY= STUDENT="$hostile" OUT="${hostile#class/}" \
             JOBS=2 tests/grading/grade.sh >"${hostile#class/}.txt" 2>&1 &
         "$@" env STUDENT=class/honest OUT=beside tests/grading/grade.sh >beside.txt
         diff -r alone beside
         wait "$!" || true   # 2: a machine that is too busy for one of them
-        run jq -r '.lessons[] | select(.points != 0).lesson' "${hostile#class/}/grade.json"
-        assert_output ""
     done
+    # shellcheck disable=SC2086  # words
+    for line in "${files[@]}"; do as_said $line "${line%% *}/grade.json"; done
+    finish
     assert_equal "$(jq '.points == .possible' beside/grade.json)" true
     run find build -path 'build/check/*' -name 'grade.*'
     assert_output ""
@@ -567,7 +562,7 @@ beside_hostile() { # beside_hostile WORKBOOK FILES COMMAND...: COMMAND stands be
     grading_copy "$BATS_TEST_TMPDIR/copy"
     # But those that do nothing but compute, or write memory, until they are stopped: macro_chain
     # and message_flood are enough here. The others are tried alone above, and two of them below.
-    beside_hostile "$BATS_TEST_TMPDIR/copy" "$(basename -s .c tests/grading/attacks/hostile/*.c |
+    beside_hostile "$BATS_TEST_TMPDIR/copy" "$(attacks names hostile |
         grep -vxE 'spinning_sessions|threads|fork_bomb|large_array|touch_3_gib')" env
 }
 
@@ -581,7 +576,7 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
     need_sandbox
     local chosen=$AS_USER
     # Where root does not grade them all above, they are graded here.
-    [ "$(id -u)" = 0 ] || chosen=$(basename -s .c tests/grading/attacks/hostile/*.c)
+    [ "$(id -u)" = 0 ] || chosen=$(attacks names hostile)
     users_copy
     beside_hostile "$copy" "$chosen" as_user
     assert_equal "$(jq -r .sandbox beside/grade.json)" bubblewrap

@@ -1,4 +1,0 @@
-/* Includes /dev/stdin. */
-#include "/dev/stdin"
-
-int main(void) { return 0; }

@@ -1,3 +1,0 @@
-/* Includes itself, twice. */
-#include __FILE__
-#include __FILE__

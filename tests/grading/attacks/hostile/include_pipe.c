@@ -1,4 +1,0 @@
-/* Includes /tmp/pipe. */
-#include "/tmp/pipe"
-
-int main(void) { return 0; }

@@ -1,4 +1,0 @@
-/* Includes /dev/urandom. */
-#include "/dev/urandom"
-
-int main(void) { return 0; }

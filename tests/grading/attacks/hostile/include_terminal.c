@@ -1,4 +1,0 @@
-/* Includes /dev/tty. */
-#include "/dev/tty"
-
-int main(void) { return 0; }

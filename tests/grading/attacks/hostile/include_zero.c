@@ -1,4 +1,0 @@
-/* Includes /dev/zero. */
-#include "/dev/zero"
-
-int main(void) { return 0; }
