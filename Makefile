@@ -245,7 +245,7 @@ mine: $(LIBRARY) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
 watch: $(LIBRARY)
 	@bash tools/watch.sh
 grade grade-class: $(LIBRARY)
-	@bash tests/grading/$(subst -,_,$@).sh
+	@bash tests/grading/grade.sh $(filter class,$(subst -, ,$@))
 
 .PHONY: list
 list:

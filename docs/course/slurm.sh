@@ -10,7 +10,7 @@
 #   make simulator
 #   export CLASS=/home/prof/handed-in OUT=/home/prof/grades
 #   job=$(sbatch --parsable docs/course/slurm.sh)
-#   sbatch --dependency=afterany:"$job" --wrap "tests/grading/grade_class.sh collect"
+#   sbatch --dependency=afterany:"$job" --wrap "tests/grading/grade.sh class collect"
 #
 # The first task draws the seed of all, OUT/seed. A task that was canceled is repeated by the same
 # commands: what is graded is not graded again.
@@ -18,5 +18,5 @@ if [ $# != 0 ]; then
     echo "slurm.sh takes no words." >&2
     exit 2
 fi
-JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/grading/grade_class.sh batch \
+JOBS=${SLURM_CPUS_PER_TASK:-1} exec tests/grading/grade.sh class batch \
     "$((SLURM_ARRAY_TASK_ID - SLURM_ARRAY_TASK_MIN))" "$SLURM_ARRAY_TASK_COUNT"

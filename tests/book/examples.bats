@@ -177,7 +177,7 @@ copy_with_course() {
         assert_success
     done
     run as_typed COURSE=docs/course/course.ini ROSTER=docs/course/roster.csv \
-        tests/grading/grade_class.sh collect
+        tests/grading/grade.sh class collect
     assert_success
     run jq -c '.[] | [.student, .points, .result]' "$OUT/class.json"
     assert_output '["ada",5,80]

@@ -31,7 +31,7 @@ scripts() {
 @test "one word of many is refused like another one, and a usage is the heading of the script" {
     local command
     for command in "tools/test.sh all" "tools/setup.sh everything" "tools/format.sh when" \
-        "tools/watch.sh 04" "tests/grading/grade.sh 04" "tests/grading/grade_class.sh collect 1" \
+        "tools/watch.sh 04" "tests/grading/grade.sh 04" "tests/grading/grade.sh class collect 1" \
         "tools/picture.sh paint 04 x" "tools/gpu/record.py walk" "tools/mine.sh x" \
         "tools/progress.sh 04_release_threshold done"; do
         # shellcheck disable=SC2086  # words

@@ -42,7 +42,7 @@ three() {
         '{"lesson": "06_trim", "points": 0, "possible": 5,
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
-collect() { run as_typed tests/grading/grade_class.sh collect; }
+collect() { run as_typed tests/grading/grade.sh class collect; }
 # handed_in STUDENT LESSON TIME
 handed_in() {
     cp "lessons/$2.c" "$CLASS/$1/"
@@ -415,7 +415,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
     run stat -c %s "$made/ada_1/06_trim.c"
     assert_output 1048577
     echo text >"$BATS_TEST_TMPDIR/text.zip"
-    run as_typed CLASS="$BATS_TEST_TMPDIR/text.zip" tests/grading/grade_class.sh
+    run as_typed CLASS="$BATS_TEST_TMPDIR/text.zip" tests/grading/grade.sh class
     assert_equal "$status" 2
     assert_output --partial "text.zip: File is not a zip file"
 }
@@ -514,7 +514,7 @@ END
     assert_equal "$status" 2
     assert_output "/not/there cannot be read: No such file or directory."
     # A class is not graded for hours before its course is read.
-    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade_class.sh
+    run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade.sh class
     assert_equal "$status" 2
     assert_file_not_exists "$OUT/joblog.0.1"
 }
@@ -640,14 +640,14 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 
 @test "bad arguments have a sentence and status 2" {
     three
-    run as_typed tests/grading/grade_class.sh batch 3 3
+    run as_typed tests/grading/grade.sh class batch 3 3
     assert_equal "$status" 2
     assert_output --partial "the first number must be less than the second"
-    run as_typed JOBS=none tests/grading/grade_class.sh
+    run as_typed JOBS=none tests/grading/grade.sh class
     assert_output "JOBS=none: expected a number from 1 on."
-    run as_typed SEED=x tests/grading/grade_class.sh
+    run as_typed SEED=x tests/grading/grade.sh class
     assert_output "SEED=x: expected a number from 1 on."
-    run as_typed CLASS="$CLASS/not" tests/grading/grade_class.sh
+    run as_typed CLASS="$CLASS/not" tests/grading/grade.sh class
     assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
 }
 
@@ -700,7 +700,7 @@ six() {
         mkdir "$CLASS/$student"
         cp solutions/0[23]_*.c "$CLASS/$student"
     done
-    [ -e "$WHOLE" ] || as_typed OUT="$WHOLE" tests/grading/grade_class.sh >"$WHOLE.txt" ||
+    [ -e "$WHOLE" ] || as_typed OUT="$WHOLE" tests/grading/grade.sh class >"$WHOLE.txt" ||
         miss "$(cat "$WHOLE.txt")"
 }
 # begun N: waits for N grades
@@ -711,7 +711,7 @@ begun() {
 nothing_grades() { [ -z "$(gradings)" ]; }
 start_class() {
     rm -f "$OUT.pid"
-    as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade_class.sh' \
+    as_typed bash -c 'echo $$ >"$OUT.pid"; exec tests/grading/grade.sh class' \
         >"$OUT.log" 2>&1 3>&- &
     queue=$!
     within_reason test -s "$OUT.pid"
@@ -724,18 +724,18 @@ start_class() {
     printf '[course]\ncount = best\n' >"$COURSE"
     mkdir -p "$CLASS/ada"
     cp solutions/06_trim.c "$CLASS/ada"
-    SEED=3 run as_typed tests/grading/grade_class.sh
+    SEED=3 run as_typed tests/grading/grade.sh class
     assert_success
     cp lessons/06_trim.c "$CLASS/ada"
-    SEED=3 run as_typed tests/grading/grade_class.sh
+    SEED=3 run as_typed tests/grading/grade.sh class
     assert_equal "$(jq .points "$OUT/students/ada/grade.json")" 0
     assert_equal "$(result)" '[100,5]'
-    SEED=4 run as_typed tests/grading/grade_class.sh
+    SEED=4 run as_typed tests/grading/grade.sh class
     assert_equal "$(result)" '[100,5]'
     run bash -c "cat '$OUT'/students/ada/submissions/*/grade.json | jq -s 'map(.seed)' -c"
     assert_output "[4,4]"
     echo '[course]' >"$COURSE"
-    SEED=4 run as_typed tests/grading/grade_class.sh
+    SEED=4 run as_typed tests/grading/grade.sh class
     assert_equal "$(result)" '[0,0]'
 }
 
@@ -753,7 +753,7 @@ start_class() {
         within_reason nothing_grades || miss "These go on: $(gradings)"
     done
     assert [ "$(find "$OUT/students" -name grade.json | wc -l)" -lt 6 ]
-    run as_typed tests/grading/grade_class.sh
+    run as_typed tests/grading/grade.sh class
     assert_success
     run diff -r -x 'joblog*' "$WHOLE" "$OUT"
     assert_output ""
@@ -767,7 +767,7 @@ start_class() {
     six
     start_class
     begun 1
-    run as_typed tests/grading/grade_class.sh
+    run as_typed tests/grading/grade.sh class
     assert_equal "$status" 2
     assert_output --partial "another grading writes there"
     kill -TERM "$(cat "$OUT.pid")"
@@ -782,7 +782,7 @@ start_class() {
 @test "a job array: two batches and a collecting step give what one call gives" {
     six
     for part in 0 1; do
-        run as_typed tests/grading/grade_class.sh batch "$part" 2
+        run as_typed tests/grading/grade.sh class batch "$part" 2
         assert_success
         assert_file_not_exists "$OUT/class.csv"
     done

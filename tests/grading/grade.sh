@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived
-# from it.
+# from it. Or a class: every folder in CLASS is a student.
 #
-#   grade.sh           grades, as these say:
+#   grade.sh           grades one, as these say:
 #     STUDENT=FOLDER   the student's files: FOLDER/lessons/NN_name.c or FOLDER/NN_name.c, or in the
 #                      one folder below that has such files; left out: lessons/
 #     OUT=FOLDER       where the grade is written; left out: build/grade
@@ -16,8 +16,25 @@
 #     GRADE_OWN=1      the files are the grader's own, as in the book: where root can become no
 #                      other user, they run as root
 #
-# Exit status: 0 the grade is written, with any number of points; 2 something could not be graded,
-# and a sentence on stderr names it.
+#   grade.sh class            grades every student of a class, several at a time, then writes tables
+#   grade.sh class batch I N  grades each N-th student, beginning with number I (from 0), and writes
+#                             no table: one task of a job array
+#   grade.sh class collect    writes the tables of what is graded
+#     CLASS=FOLDER            or the ZIP file with all submissions that Canvas or Moodle gives, or a
+#                             folder of these: unpacked into OUT/handed-in (class/unpack.py)
+#     OUT=FOLDER (build/class), ONLY="01 06", JOBS=N, SANDBOX=none
+#     SEED=N                  left out: one is drawn by the class's first grading, and kept in
+#                             OUT/seed
+#     SSHLOGIN=HOST,...       grades on these machines; ":" is this one. Each has the workbook,
+#                             CLASS and OUT at the same paths
+#     COURSE=FILE ROSTER=FILE see class/course.py
+#
+# A second call for a class grades only what has changed: a student's files, a check, the seed, what
+# an interruption has left out, or what could not be graded. A student who cannot be graded has a
+# row with the reason, and does not stop the others.
+#
+# Exit status: 0 the grade is written, with any number of points, or every student has one; 2
+# something could not be graded, and a sentence on stderr names it.
 #
 # The student's files are only read: each is copied to a folder of this grading (lessons.py),
 # compiled and run there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox
@@ -27,7 +44,7 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/../../tools/usage.sh"
-takes '' "$@"
+takes '|class(;batch;[0-9]+;[0-9]+|;collect|;student-there;.*)?' "$@"
 caller=$PWD mask=$(umask)
 cd "${0%/*}/../.." || exit 2
 home=$PWD
@@ -38,5 +55,6 @@ type -P python3 >/dev/null || {
     exit 2
 }
 # Without what a person has set up around Python. What it has compiled is kept for the next grading.
-exec python3 -EsS -X pycache_prefix="$home/build/python" tests/grading/grade.py \
-    "$home" "$caller" "$mask"
+python=(python3 -EsS -X pycache_prefix="$home/build/python")
+[ $# = 0 ] || exec "${python[@]}" tests/grading/grade_class.py "$caller" "$mask" "${@:2}"
+exec "${python[@]}" tests/grading/grade.py "$home" "$caller" "$mask"

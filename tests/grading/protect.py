@@ -3,9 +3,6 @@
 protect.py try FOLDER     tries it with a program that is known to be correct, in FOLDER, and
                           prints what it found as JSON: see try_machine
 protect.py known FOLDER   the same; exit status 1 where root would grade in a copy
-protect.py commit         the commit of the workbook, also in a copy
-protect.py reach          for root: copies the workbook where another user can reach it, if this
-                          one is closed to others, and prints the folder of the copy
 """
 
 import json
@@ -308,23 +305,13 @@ def readable_here(workbook):
     return [str(x) for x in hidden if succeeds(*AS_ANOTHER, "test", "-r", str(x))]
 
 
-def main(what, *folder):
+def main(what, folder):
     os.umask(0o022)
-    if what == "reach":
-        if needs_copy():
-            print(copied_workbook())
-    elif what == "commit":
-        print(commit_here())
-    elif what == "known" and needs_copy():
+    if what == "known" and needs_copy():
         return 1
-    else:
-        print(json.dumps(try_machine(*folder)))
+    print(json.dumps(try_machine(folder)))
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(*sys.argv[1:]))
-    except Machine as why:
-        print(why, file=sys.stderr)
-        sys.exit(2)
+    sys.exit(main(*sys.argv[1:]))

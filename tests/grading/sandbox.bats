@@ -464,7 +464,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
         run jq -r '.not_promised[]' build/grade/grade.json
         refute_output --partial "a limit of processes"
         run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
-            SEED=1 SANDBOX=none tests/grading/grade_class.sh
+            SEED=1 SANDBOX=none tests/grading/grade.sh class
         assert_success
         assert_output --partial "The table: class/class.csv, "
         assert_equal "$(jq '.points == .possible' class/students/ada/grade.json)" true

@@ -1,9 +1,8 @@
-"""Keeps what a student has handed in: keep.py FOLDER OUT [graded]
+"""Keeps what a student has handed in, where "count = best" stands in the file of the course.
 
-Kept are the files in FOLDER that have lessons' names, with their times, in OUT/submissions/SUM:
-SUM stands for the files, so that the same ones are kept once. With "graded", OUT/grade.json is
-their grade and is kept beside them. With "count = best" in the file of the course, grade_class.sh
-calls this after each grading, and report.py counts the best.
+Kept are the files that have lessons' names, with their times, in OUT/submissions/SUM: SUM stands
+for the files, so that the same ones are kept once. grade_class.py calls this after each grading,
+and tables.py counts the best.
 """
 
 import hashlib
@@ -11,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 LARGEST = 1 << 20
@@ -32,7 +30,8 @@ def found(folder):
                 yield name, path, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def keep(folder, out, graded=""):
+def keep(folder, out, graded=False):
+    """Keeps the files in a folder; graded: OUT/grade.json is their grade and is kept, too."""
     grade = None
     files = list(found(folder))
     if graded:
@@ -56,7 +55,3 @@ def keep(folder, out, graded=""):
         text = json.dumps({**grade, "folder": "lessons"}, indent=2, ensure_ascii=False) + "\n"
         (new / "grade.json").write_text(text, encoding="utf-8")
     new.rename(kept)
-
-
-if __name__ == "__main__":
-    keep(*sys.argv[1:])

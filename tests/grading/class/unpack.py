@@ -3,7 +3,7 @@
 DOWNLOAD is the ZIP file with all submissions of an assignment, or a folder that has its files or
 several such ZIP files: of a file that several have, the one in the last of them counts, by their
 names. FOLDER then has a folder for each student, where .earlier keeps what was replaced, and
-FOLDER.json says how the platform finds each student: report.py names the feedback files for it.
+FOLDER.json says how the platform finds each student: tables.py names the feedback files for it.
 
   Canvas   NAME_USER_FILE_07_trim.c and NAME_LATE_USER_FILE_07_trim.c, all in one folder. USER and
            FILE are numbers. The student's folder is NAME_USER. What a student handed in again has
@@ -114,7 +114,7 @@ def sources(download):
 
 
 def make_earlier(folder, file):
-    """A file that a later download replaces goes to FOLDER/.earlier/N, where grade_class.sh finds
+    """A file that a later download replaces goes to FOLDER/.earlier/N, where grade_class.py finds
     it."""
     number = 1
     while (earlier := folder / ".earlier" / str(number) / file.relative_to(folder)).exists():
@@ -155,10 +155,11 @@ def unpack(source, into, students, left_out):
         students.setdefault(student, {}).update(words)
 
 
-def main(download, into):
+def class_of(download, into):
+    """Unpacks a download into a folder; False: there is nothing of the kind in it."""
     given = sources(download)
     if not given:
-        return 1
+        return False
     new = Path(f"{into}.new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -166,8 +167,7 @@ def main(download, into):
     for source in given:
         unpack(source, new, students, left_out)
     if not students:
-        print("it has no file that is named as Canvas or Moodle name submissions.")
-        return 2
+        raise ValueError("it has no file that is named as Canvas or Moodle name submissions.")
     for path in left_out[:20]:
         print(f"Not unpacked: {path!r}", file=sys.stderr)
     if len(left_out) > 20:
@@ -175,12 +175,12 @@ def main(download, into):
     shutil.rmtree(into, ignore_errors=True)
     new.rename(into)
     Path(f"{into}.json").write_text(json.dumps(students, indent=1, sort_keys=True) + "\n")
-    return 0
+    return True
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main(*sys.argv[1:]))
-    except (OSError, ValueError, zipfile.BadZipFile) as why:
+        sys.exit(0 if class_of(*sys.argv[1:]) else 1)
+    except UNREADABLE as why:
         print(why)
         sys.exit(2)

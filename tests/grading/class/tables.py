@@ -1,11 +1,5 @@
 """The tables and pages of a class, from the grades in OUT/students.
 
-    report.py check CLASS OUT [--course FILE] [--roster FILE]   reads the two files, writes
-                                                                nothing, and prints what counts
-    report.py write CLASS OUT [--course FILE] [--roster FILE]
-
-The names of the students' folders are on stdin, each ended by a NUL byte. It writes
-
     OUT/class.csv, OUT/class.json            a row for each student
     OUT/canvas.csv, OUT/moodle.csv           for a gradebook; which of them, the roster decides
     OUT/class.html, OUT/statistics.json      how the class did (pages.py)
@@ -13,25 +7,21 @@ The names of the students' folders are on stdin, each ended by a NUL byte. It wr
     OUT/feedback-canvas.zip, -moodle.zip     all of these pages, each named as the platform from
                                              which the files came (unpack.py) wants it for upload
 
-Everything is derived: a grade has no dates and no weights (course.py has). Exit status: 0 every
-student has a grade, 2 one has none, or a file cannot be used; a sentence on stderr says which.
+Everything is derived: a grade has no dates and no weights (course.py has).
 """
 
-import argparse
 import csv
 import json
 import os
 import re
-import subprocess
 import sys
 import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-import judge  # noqa: E402
-import pages  # noqa: E402
-from course import Course, Refused, rounded  # noqa: E402
+import judge
+import pages
+from course import rounded
 
 # What two grades of the same checks share.
 SAME = ("workbook", "seed")
@@ -300,10 +290,8 @@ def write_feedback(out, class_folder, students):
                 archive.writestr(zipfile.ZipInfo(name), page.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def write(names, arguments, course):
-    out = Path(arguments.out)
-    students = [Student(name, arguments.class_folder, out, course) for name in names]
-    with_course = arguments.course is not None
+def write(names, class_folder, out, course, with_course):
+    students = [Student(name, class_folder, out, course) for name in names]
     rows = [student.row(with_course) for student in students]
     lessons = sorted({lesson for row in rows for lesson in row["lessons"]})
     write_text(out / "class.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
@@ -321,7 +309,7 @@ def write(names, arguments, course):
             page = pages.feedback(student, course, with_course)
             write_text(student.folder / "feedback.html", pages.html(page))
             write_text(student.folder / "feedback.txt", pages.text(page))
-    write_feedback(out, Path(arguments.class_folder), students)
+    write_feedback(out, class_folder, students)
     statistics = pages.statistics(students, lessons)
     write_text(out / "statistics.json", json.dumps(statistics, ensure_ascii=False, indent=1) + "\n")
     write_text(
@@ -360,43 +348,13 @@ def print_table(students, out, with_course, course):
     print(f"The table: {os.path.relpath(out / 'class.csv')}, and as a page: class.html beside it")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("action", choices=("check", "write"))
-    parser.add_argument("class_folder")
-    parser.add_argument("out")
-    parser.add_argument("--course")
-    parser.add_argument("--roster")
-    arguments = parser.parse_args()
-    names = [os.fsdecode(name) for name in sys.stdin.buffer.read().split(b"\0")[:-1]]
-    lessons = subprocess.run(
-        ["make", "-s", "list"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    course = Course(lessons, [shown(name) for name in names])
+def report(names, class_folder, out, course, with_course):
+    """Writes all files and prints a table; the exit status of the grading."""
     try:
-        if arguments.course:
-            course.read(arguments.course)
-        if arguments.roster:
-            course.read_roster(arguments.roster)
-        elif course.settings.get("submitted") == "roster":
-            raise Refused(
-                [f'{arguments.course}: "submitted = roster", but there is no ROSTER=FILE.']
-            )
-    except Refused as refused:
-        print(refused, file=sys.stderr)
-        return 2
-    if arguments.action == "check":
-        print("best" if course.counts_best() else "last")
-        return 0
-    try:
-        students = write(names, arguments, course)
+        students = write(names, class_folder, out, course, with_course)
     except OSError as why:
         sentence = f"The tables could not be written: {why}. Type the same command again."
         print(sentence, file=sys.stderr)
         return 2
-    print_table(students, Path(arguments.out), arguments.course is not None, course)
+    print_table(students, out, with_course, course)
     return 2 if any(student.problem for student in students) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
