@@ -11,21 +11,14 @@ setup() {
 }
 
 # a_grade NAME JSON...: the student's folder, and a grade with these lessons:
-# {lesson, points, possible}, and what else differs from a lesson without a miss. bare_grade: the
-# same of an older grader, which wrote no more than this.
+# {lesson, points, possible}, and what else differs from a lesson without a miss
 a_grade() {
-    bare_grade "$@"
-    jq '. += {sandbox: "bubblewrap", not_promised: [], seed: 7, folder: "."}
-        | .lessons |= map({waiting: 0, given: 0, seed: 1} + .)' \
-        "$OUT/students/$1/grade.json" >"$BATS_TEST_TMPDIR/grade"
-    mv "$BATS_TEST_TMPDIR/grade" "$OUT/students/$1/grade.json"
-}
-bare_grade() {
     mkdir -p "$CLASS/$1" "$OUT/students/$1"
     printf '%s\n' "${@:2}" | jq -s '{workbook: {commit: "unknown", checks: "0"},
+        sandbox: "bubblewrap", not_promised: [], seed: 7, folder: ".",
         points: (map(.points) | add), possible: (map(.possible) | add),
-        lessons: map({status: "graded", sentence: null, file: null, tests: []} + .)}' \
-        >"$OUT/students/$1/grade.json"
+        lessons: map({status: "graded", sentence: null, file: null, tests: [], waiting: 0,
+            given: 0, seed: 1} + .)}' >"$OUT/students/$1/grade.json"
 }
 three() {
     a_grade ada '{"lesson": "04_release_threshold", "points": 6, "possible": 6}' \
@@ -63,23 +56,6 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
  was stopped."
     run jq -c '.[1] | [.student, .points, .lessons, .graded]' "$OUT/class.json"
     assert_output '["ben",3,{"04_release_threshold":3,"06_trim":0},true]'
-}
-
-@test "a grade of an older grader, which lacks what is new, has its row and its page" {
-    three
-    bare_grade dan '{"lesson": "04_release_threshold", "points": 3, "possible": 6,
-        "sentence": "Expected: a.", "tests": [{"name": "is set", "result": "failed",
-            "lines": ["Expected: a."]}, {"name": "holds", "result": "skipped", "lines": [""]}]}'
-    printf '[course]\nwaiting = 1\n' >"$BATS_TEST_TMPDIR/course"
-    COURSE=$BATS_TEST_TMPDIR/course collect
-    assert_success
-    assert_line "Sandbox: bubblewrap."
-    assert_line "Sandbox: unknown. An older grader wrote this grade."
-    assert_equal "$(jq -c '.[] | select(.student == "dan") | .lessons' "$OUT/class.json")" \
-        '{"04_release_threshold":3}'
-    run cat "$OUT/students/dan/feedback.txt"
-    assert_line "Missed: is set."
-    refute_output --partial "not judged"
 }
 
 @test "halves, and what a course says a rule counts that waits" {

@@ -33,6 +33,7 @@ from place import (
     is_clang,
     plain,
     sandbox_failed,
+    solution_of,
     without_flags,
 )
 
@@ -353,10 +354,7 @@ def compilers_headers(compiler):
 def is_machine_slow(lesson, program, place):
     """A tool was stopped for its time. Is this machine as slow with the lesson's solution?"""
     begun = time.monotonic()
-    for file in (f"solutions/{lesson}.c", f"lessons/{lesson}.c"):
-        if (ROOT / file).exists():
-            Compilation(file, f"{program}.solution", place).of_a_lesson(lesson, [])
-            break
+    Compilation(solution_of(lesson), f"{program}.solution", place).of_a_lesson(lesson, [])
     return time.monotonic() - begun >= PATIENCE / 4
 
 

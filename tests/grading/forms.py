@@ -94,50 +94,35 @@ def words_of(printed, work):
     return lasting(words[:300], work) or "it printed nothing."
 
 
-def graded(name, work):
-    """One lesson of a grade."""
-    base = Path(work) / name
-    read = {
-        suffix: path.read_text(errors="replace")
-        if (path := Path(f"{base}.{suffix}")).exists()
-        else ""
-        for suffix in ("json", "sum", "status", "seed")
-    }
+def graded(line, work):
+    """A lesson of a grade: what the student's file decided (lessons.py), and its judgment."""
+    name, file = line["lesson"], Path(work, f"{line['lesson']}.json")
+    printed = file.read_text(errors="replace") if file.exists() else ""
     try:
-        found = json.loads(read["json"])
+        found = json.loads(printed)
     except ValueError:
-        found = {
-            "rules": [],
-            "points": 0,
-            "possible": possible(name),
-            "wrong": f"The check of {name} failed: {words_of(read['json'], work)}",
-        }
-    tests = counted([test_of(rule, work) for rule in found["rules"]])
-    line = {
+        found = {"ungraded": f"The check of {name} failed: {words_of(printed, work)}"}
+    tests = counted([test_of(rule, work) for rule in found.get("rules", ())])
+    points, waiting, status, why = 0, 0, line["status"], line["sentence"]
+    if status == "graded":
+        waiting = sum(test["result"] == "skipped" for test in tests)
+        missed = [sentence(t["lines"]) for t in tests if t["result"] == "failed"]
+        points, status, why = found.get("points", 0), found.get("status"), (missed or [None])[0]
+        if not tests:
+            why = clean(found.get("ungraded", f"The check of {name} judged nothing."))
+            points, status = 0, "ungraded"
+    return {
         "lesson": name,
-        "points": 0,
-        "possible": found["possible"],
-        "status": "graded",
-        "sentence": None,
-        "file": read["sum"].strip() or None,
-        "seed": int(read["seed"] or 0) or None,
-        "waiting": 0,
+        "points": points,
+        "possible": found.get("possible", possible(name)),
+        "status": status,
+        "sentence": why,
+        "file": line["file"],
+        "seed": line["seed"],
+        "waiting": waiting,
         "given": found.get("given", 0),
         "tests": tests,
     }
-    if read["status"]:
-        status, _, why = read["status"].strip().partition(" ")
-        line.update(status=status, sentence=clean(why))
-    elif found.get("wrong"):
-        line.update(status="ungraded", sentence=clean(found["wrong"]))
-    elif not tests:
-        line.update(status="ungraded", sentence=f"The check of {name} judged nothing.")
-    else:
-        waits = sum(test["result"] == "skipped" for test in tests)
-        missed = [sentence(t["lines"]) for t in tests if t["result"] == "failed"]
-        line.update(points=found["points"], waiting=waits, sentence=(missed or [None])[0])
-        line["status"] = found["status"]
-    return line
 
 
 # ---- the forms of a grade ----

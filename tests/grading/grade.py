@@ -1,18 +1,14 @@
 """Grades one student, as grade.sh describes it.
 
-For each lesson lessons.py leaves in the folder of the grading NAME.json, what judge.py made of the
-file; NAME.sum, the file's SHA-256, unless there is none; and NAME.status, a word and a sentence,
-when it could not be judged.
-
-Written there, and then to OUT, are grade.json and what is derived from it: junit.xml,
-gradescope/results.json and prairielearn/results.json. The same file gives the same bytes: what
-differs from one grading to the next is left out. docs/teaching.rst describes the files. A student
-sees all of them but grade.json, so the seed stands only there.
+lessons.py judges the files in a folder of this grading. Written there, and then to OUT, are
+grade.json and what is derived from it: junit.xml, gradescope/results.json and
+prairielearn/results.json. The same file gives the same bytes: what differs from one grading to the
+next is left out. docs/teaching.rst describes the files. A student sees all of them but grade.json,
+so the seed stands only there.
 """
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import random
@@ -26,12 +22,12 @@ import time
 from pathlib import Path
 
 import protect
-from forms import graded, gradescope, junit, prairielearn, table, ungraded
+from forms import gradescope, junit, prairielearn, table, ungraded
 from manifest import ROOT, Wrong, lessons
 from place import LIBRARY, Machine, Place
 from report import clean
 
-from lessons import Task, hand_in, judge_all
+from lessons import Task, handed_in, judge_all
 
 
 class Grading:
@@ -110,30 +106,20 @@ class Grading:
             "folder": clean(folder),
         }
 
-    def handed_in(self, name):
-        """A lesson of a grade, as far as the student's files decide it: its file's SHA-256, and the
-        sentence about one that is missing."""
-        text, why = hand_in(self.task(), name)
-        status, _, words = (why or "").partition(" ")
-        return (
-            name,
-            None if text is None else hashlib.sha256(text).hexdigest(),
-            clean(words) if status in ("missing", "refused") else "",
-        )
-
     def is_held(self):
         """Does OUT/grade.json grade these very files with these very checks?"""
+
+        def decided(line):
+            return line["lesson"], line["file"], "" if line["file"] else line["sentence"]
+
         try:
             old = json.loads((self.out / "grade.json").read_text(encoding="utf-8"))
-            found = [
-                (line["lesson"], line["file"], "" if line["file"] else line["sentence"])
-                for line in old["lessons"]
-            ]
             wanted = self.common()
             return (
                 all(old[word] == wanted[word] for word in ("workbook", "seed", "folder"))
                 and all(line["status"] != "ungraded" for line in old["lessons"])
-                and found == [self.handed_in(name) for name in self.names]
+                and [*map(decided, old["lessons"])]
+                == [decided(handed_in(self.task(), name)[0]) for name in self.names]
             )
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return False
@@ -276,11 +262,10 @@ def write_grade(work, grading, allowed):
     ]
     cgroups = [each[0] if each else "" for each in made]
     try:
-        judge_all(work, grading.names, grading.task(place, cgroups))
+        found = judge_all(work, grading.names, grading.task(place, cgroups))
     finally:
         for cgroup in cgroups:
             protect.end_cgroup(cgroup)
-    found = [graded(name, os.path.abspath(work)) for name in grading.names]
     grade = {
         **grading.common(allowed),
         "points": sum(line["points"] for line in found),

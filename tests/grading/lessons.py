@@ -1,7 +1,8 @@
-"""What a student handed in for each lesson, and the judgment of it, for grade.py.
+"""What a student handed in for each lesson, and what came of it, for grade.py.
 
 One process has imported what a check needs. Each lesson is a copy of it (fork), in a process group
-of its own, with which all ends that the lesson has begun.
+of its own, with which all ends that the lesson has begun. It prints its judgment to NAME.json in
+the folder of the grading.
 
 What they have in common is a Task: the folder with the student's files, a sentence where else they
 may be, the seed, and the Place of their programs with a cgroup, or none, for each lesson that may
@@ -24,8 +25,10 @@ from pathlib import Path
 
 import judge
 from compiler import compilers_headers
+from forms import graded
 from place import Machine, is_clang
 from protect import NUMBERS
+from report import clean
 
 LARGEST = 1 << 20
 SECONDS = int(os.environ.get("CHECK_LESSON_SECONDS") or 600)
@@ -57,49 +60,37 @@ def absent(task, name):
     return f"lessons/{name}.c does not exist{but}.{task.elsewhere}"
 
 
-def hand_in(task, name):
-    """(the bytes of a lesson's file, None), or (None, a word and a sentence why there are none)."""
+def handed_in(task, name):
+    """(a lesson of a grade, as far as the student's file decides it; the bytes of that file). The
+    numbers of a check are drawn by SEED and by these bytes: nobody hands in a table of the last
+    ones."""
     file, shown = task.source / f"{name}.c", f"lessons/{name}.c"
+    status, why, text = "refused", None, None
     if file.is_symlink():
-        return None, f"refused {shown} is a symbolic link. Hand in the file itself."
-    if not os.path.exists(file):
-        return None, f"missing {absent(task, name)}"
-    if file.is_dir():
-        return None, f"refused {shown} is a folder, not a C file."
-    if not file.is_file():
-        return None, f"refused {shown} is not a regular file."
-    try:
-        with file.open("rb") as opened:
-            text = opened.read(LARGEST + 1)
-    except OSError:
-        return None, f"refused {shown} cannot be read."
-    if len(text) > LARGEST:
-        return None, f"refused {shown} is larger than 1 MiB. No lesson needs that much."
-    return text, None
+        why = f"{shown} is a symbolic link. Hand in the file itself."
+    elif not os.path.exists(file):
+        status, why = "missing", absent(task, name)
+    elif file.is_dir():
+        why = f"{shown} is a folder, not a C file."
+    elif not file.is_file():
+        why = f"{shown} is not a regular file."
+    else:
+        try:
+            with file.open("rb") as opened:
+                text = opened.read(LARGEST + 1)
+        except OSError:
+            why = f"{shown} cannot be read."
+    if text is not None and len(text) > LARGEST:
+        why = f"{shown} is larger than 1 MiB. No lesson needs that much."
+    line = {"lesson": name, "status": status, "sentence": why and clean(why)}
+    if why:
+        return {**line, "file": None, "seed": None}, None
+    found = hashlib.sha256(text).hexdigest()
+    seed = int(hashlib.sha256(f"{task.seed} {found}".encode()).hexdigest()[:7], 16)
+    return {**line, "status": "graded", "file": found, "seed": seed}, text
 
 
 # ---- a lesson, in a process of its own ----
-
-
-def file_to_judge(work, name, task):
-    """Copies the student's file, whose numbers are drawn by SEED and its own bytes: nobody hands in
-    a table of the last ones. None where there is nothing to judge; NAME.status says why."""
-    text, why = hand_in(task, name)
-    copy = f"{work}/lessons/{name}.c"
-    if text is not None:
-        try:
-            Path(copy).write_bytes(text)
-        except OSError:
-            why = f"ungraded The disk is full: lessons/{name}.c could not be copied."
-    if why:
-        Path(f"{work}/{name}.status").write_text(why, encoding="utf-8")
-        return None
-    found = hashlib.sha256(text).hexdigest()
-    seed = int(hashlib.sha256(f"{task.seed} {found}".encode()).hexdigest()[:7], 16)
-    Path(f"{work}/{name}.sum").write_text(found)
-    Path(f"{work}/{name}.seed").write_text(str(seed))
-    os.environ["SEED"] = str(seed)
-    return copy
 
 
 def begin(work, name):
@@ -114,27 +105,27 @@ def begin(work, name):
     os.dup2(said, 2)
 
 
-def judge_one(work, name, cgroup, task):
+def judge_one(work, line, cgroup, task):
     """Is the whole of a lesson's process."""
-    status = 1
+    name, status = line["lesson"], 1
     try:
         begin(work, name)
-        file = file_to_judge(work, name, task)
         place = task.place.changed(cgroup=cgroup, events=f"{cgroup}/{task.place.events}")
         if place.users:
             place.user = NUMBERS[0] + os.getpid() % NUMBERS[1]
-        os.environ["CHECK_FOLDER"] = f"{work}/{name}"
+        os.environ.update(SEED=str(line["seed"]), CHECK_FOLDER=f"{work}/{name}")
         try:
-            json.dump(judge.judge(name, file, place=place), sys.stdout)
-            status = 0
+            found = judge.judge(name, f"{work}/lessons/{name}.c", place=place)
         except Machine as why:
-            Path(f"{work}/{name}.status").write_text(f"ungraded {why}", encoding="utf-8")
-        except (judge.Wrong, OSError) as why:
-            print(why)
-        sys.stdout.flush()
+            found = {"ungraded": str(why)}
+        json.dump(found, sys.stdout)
+        status = 0
+    except (judge.Wrong, OSError) as why:
+        print(why)
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:
+        sys.stdout.flush()
         os._exit(status)
 
 
@@ -157,41 +148,50 @@ def stop(process):
         os.killpg(process, signal.SIGKILL)
 
 
-def ended(work, name, status):
-    """NAME.status has a word and a sentence where nothing was judged."""
-    why = ""
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-        why = f"The check of {name} did not end within {SECONDS} seconds."
-    elif os.WIFSIGNALED(status):
-        why = f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
-    try:
-        if why:
-            Path(f"{work}/{name}.status").write_text(f"ungraded {why}", encoding="utf-8")
-    except OSError:  # a lesson without a judgment is ungraded, too
-        os.truncate(f"{work}/{name}.json", 0)
-    remove(f"{work}/{name}")
+def end_of(name, status):
+    """Why a lesson's process did not end by itself, or None."""
+    if not os.WIFSIGNALED(status):
+        return None
+    if os.WTERMSIG(status) == signal.SIGALRM:
+        return f"The check of {name} did not end within {SECONDS} seconds."
+    return f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
 
 
 def judge_all(work, names, task):
-    """Leaves for each lesson NAME.json, what judge.py made of it, and NAME.sum, .seed and .status.
-    A signal ends all of them."""
-    free, names, running = list(task.cgroups), list(names), {}
+    """The lessons of a grade. A signal ends all of them."""
+    free, names, running, found = list(task.cgroups), list(names), {}, []
     gc.disable()  # journals have many lines and no cycles
     compilers_headers(task.place.compiler)  # asked once, for all lessons
     is_clang(task.place.compiler)
     try:
         while names or running:
             while names and free:
-                name, cgroup = names.pop(0), free.pop()
+                line, text = handed_in(task, names.pop(0))
+                found.append(line)
+                if text is None:
+                    continue
+                try:
+                    Path(f"{work}/lessons/{line['lesson']}.c").write_bytes(text)
+                except OSError:
+                    why = f"The disk is full: lessons/{line['lesson']}.c could not be copied."
+                    line.update(status="ungraded", sentence=why)
+                    continue
+                cgroup = free.pop()
                 process = os.fork()
                 if process == 0:
-                    judge_one(work, name, cgroup, task)
-                running[process] = name, cgroup
+                    judge_one(work, line, cgroup, task)
+                running[process] = line, cgroup
+            if not running:
+                break
             process, status = os.wait()
-            name, cgroup = running.pop(process)
+            line, cgroup = running.pop(process)
             stop(process)
-            ended(work, name, status)
+            why = end_of(line["lesson"], status)
+            if why:
+                line.update(status="ungraded", sentence=why)
+            remove(f"{work}/{line['lesson']}")
             free.append(cgroup)
     finally:
         for process in running:
             stop(process)
+    return [graded(line, os.path.abspath(work)) for line in found]

@@ -112,6 +112,12 @@ def without_flags(compiler):
     return compiler[: next(flags, len(compiler))]
 
 
+def solution_of(lesson):
+    """The lesson's solution, or what a student's copy has in its place."""
+    file = f"solutions/{lesson}.c"
+    return file if (ROOT / file).exists() else f"lessons/{lesson}.c"
+
+
 KNOWN = {}
 
 

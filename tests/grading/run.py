@@ -38,7 +38,7 @@ import time
 from pathlib import Path
 
 from compiler import compiled
-from place import IN_SANDBOX, LIBRARY, ROOT, Machine, Place, sandbox_failed
+from place import IN_SANDBOX, LIBRARY, ROOT, Machine, Place, sandbox_failed, solution_of
 from seal import Seal
 
 LIMITS = """
@@ -281,7 +281,7 @@ class Run:
             running.stop(process)
         if self.killed() != before:
             self.ended = "memory"
-        elif self.status == 128 + signal.SIGXFSZ or self.was_flooded():
+        elif self.status == 128 + signal.SIGXFSZ or self.is_flooded():
             self.ended = "flood"
         elif self.status == 128 + signal.SIGXCPU:
             self.ended = "time"
@@ -307,43 +307,43 @@ class Run:
         )
         return done.stdout.decode(errors="replace").splitlines()
 
-    def is_flooded(self):
-        """By all files, by one, or by one journal, which lies in the folder itself. The sizes of
-        files count, not their blocks: a file with holes has few."""
-        where = [self.own] if self.own == self.here else [self.own, "stdout", "stderr"]
-        place = self.place
-        words = f"""-type f -printf %s\\t ( -size +{place.kilobytes}k -printf file -o
-            -name journal.jsonl* -size +{place.journal_kilobytes}k -printf %d -o -true )
-            -printf \\n""".split()
-        total = 0
-        for line in self.find(*where, *words):
-            size, _, found = line.partition("\t")
-            if found in ("file", "1"):
-                return True
-            total += int(size)
-        return total > 1024 * place.kilobytes
-
-    def was_flooded(self):
-        """The same. Where all files are plain, which are those of most runs, nothing is started."""
+    def sizes(self):
+        """[(bytes, is it a journal)] of the files. A journal lies in the folder itself. Where all
+        files are plain, as after most runs, no find is started."""
         try:
-            entries = [*os.scandir(self.own)]
-            entries += [x for x in os.scandir(self.here) if x.name in ("stdout", "stderr")]
-        except OSError:
-            return self.is_flooded()
-        if not all(x.is_file(follow_symlinks=False) for x in entries):
-            return self.is_flooded()
-        place, sizes = self.place, {x.path: x.stat(follow_symlinks=False).st_size for x in entries}
-        journals = [s for p, s in sizes.items() if os.path.basename(p).startswith("journal.jsonl")]
-        return (
-            sum(sizes.values()) > 1024 * place.kilobytes
-            or max(journals, default=0) > 1024 * place.journal_kilobytes
-        )
+            entries = {x.path: x for x in os.scandir(self.own)}
+            entries |= {x.path: x for x in os.scandir(self.here) if x.name in ("stdout", "stderr")}
+            if all(x.is_file(follow_symlinks=False) for x in entries.values()):
+                return [
+                    (x.stat(follow_symlinks=False).st_size, x.name.startswith("journal.jsonl"))
+                    for x in entries.values()
+                ]
+        except OSError:  # a program may shut its folder, or remove a file meanwhile
+            pass
+        where = [self.own] if self.own == self.here else [self.own, "stdout", "stderr"]
+        journal = ["(", "-name", "journal.jsonl*", "-printf", "%d", "-o", "-true", ")"]
+        lines = self.find(*where, "-type", "f", "-printf", "%s ", *journal, "-printf", "\\n")
+        return [(int(line.split(" ")[0]), line.endswith(" 1")) for line in lines]
+
+    def is_flooded(self):
+        """By all files, or by one journal. The sizes of files count, not their blocks: a file with
+        holes has few."""
+        total, most = 0, 1024 * self.place.journal_kilobytes
+        for size, journal in self.sizes():
+            if journal and size > most:
+                return True
+            total += size
+        return total > 1024 * self.place.kilobytes
+
+    def empty(self):
+        """Removes what a run has left in its own folder."""
+        subprocess.run(["chmod", "-R", "u+rwX", self.own], stderr=subprocess.DEVNULL, check=False)
+        self.find(self.own, "-mindepth", "1", "-delete")
 
     def clear(self):
-        subprocess.run(["chmod", "-R", "u+rwX", self.own], stderr=subprocess.DEVNULL, check=False)
+        self.empty()
         if self.own != self.here:
             self.find("stdout", "stderr", "-delete")
-        self.find(self.own, "-mindepth", "1", "-delete")
 
     def take_journals(self):
         """What a sandbox leaves: its journals come to the folder, the rest is removed."""
@@ -354,8 +354,7 @@ class Run:
                     os.chmod(entry.path, 0o600)
                 os.rename(entry.path, os.path.join(self.here, entry.name))
         if any(os.scandir(self.own)):
-            subprocess.run(["chmod", "-R", "u+rwX", self.own], stderr=subprocess.DEVNULL)
-            self.find(self.own, "-mindepth", "1", "-delete")
+            self.empty()
 
     def cut_off(self):
         """By the time that a flood is seen it may be a hundred times as long. No reader needs the
@@ -387,9 +386,7 @@ class Run:
 
     def is_machine_slow(self):
         """Is the lesson's solution slow, too?"""
-        begun, name = time.monotonic(), self.given.get("lesson", "")
-        file = f"solutions/{name}.c" if (ROOT / f"solutions/{name}.c").exists() else ""
-        file = file or f"lessons/{name}.c"
+        begun, file = time.monotonic(), solution_of(self.given.get("lesson", ""))
         folder, plain = Path(self.here, "canary"), Place(compiler=self.place.compiler)
         (folder / "run").mkdir(parents=True)
         if not compiled(file, folder / "program", plain).words:

@@ -128,7 +128,7 @@ def changed(adjustment):
 
 
 def lateness(line):
-    """What became of a lesson's points: words, or nothing."""
+    """Why a lesson counts other points than it was graded with, or nothing."""
     late = f"{days(line['late'])} late" if line["late"] else ""
     if line["slip"]:
         late += f", {line['slip']} of them slip"
@@ -218,16 +218,14 @@ def misses(line):
 
 
 def not_judged(line):
-    """Where the points went that no miss names."""
+    """A sentence about rules that were not judged, because no miss explains their points."""
     rules = "1 rule was" if line["waiting"] == 1 else f"{line['waiting']} rules were"
     return f"{rules} not judged until this is repaired."
 
 
 def sandbox(grade):
-    """What kept this student's programs from the rest of the machine, in a sentence."""
-    if "sandbox" not in grade:
-        return "Sandbox: unknown. An older grader wrote this grade."
-    lacking = ", ".join(grade.get("not_promised", []))
+    """A sentence about the sandbox in which this student's programs ran."""
+    lacking = ", ".join(grade["not_promised"])
     return f"Sandbox: {grade['sandbox']}." + (f" Not promised: {lacking}." if lacking else "")
 
 
@@ -276,7 +274,7 @@ DIFFICULTY = (
 
 
 def expected(test):
-    """What a student who missed a test was told first, without the numbers that were drawn."""
+    """The first sentence that a student read about a missed test, without the drawn numbers."""
     lines = test["lines"] or [test["name"]]
     first = next((words for words in lines if words.startswith("Expected: ")), lines[0])
     return re.sub(r"\d+", "N", first.removeprefix("Expected: "))[:300]

@@ -40,7 +40,7 @@ def shown(name):
 
 
 def cell(value):
-    """Text for a CSV file; a spreadsheet does not take it for a formula."""
+    """Text for a CSV file that no spreadsheet takes for a formula."""
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return "'" + value
     return value
@@ -84,7 +84,7 @@ def why_zero(lesson):
 
 def points_of(lesson, waiting):
     """The points of a lesson where the course says what a rule counts that waits."""
-    if waiting is None or "given" not in lesson:  # an older grade
+    if waiting is None:
         return lesson["points"]
     return judge.count_points(lesson["tests"], lesson["given"], float(waiting))[0]
 
@@ -110,8 +110,8 @@ class Student:
             self.count(Path(class_folder) / name, course)
 
     def submissions(self, folder, course):
-        """What was handed in, as (grade, folder of its files), the last one first. Of earlier ones
-        those that the same checks have graded (keep.py has kept them)."""
+        """What was handed in, as (grade, folder of its files), the last one first. Of the earlier
+        ones, which keep.py has kept, only those count that the same checks have graded."""
         yield self.grade, folder
         if not course.counts_best():
             return
@@ -136,7 +136,6 @@ class Student:
         slipped = int(min(late or 0, slip)) if there else 0
         after = late and late - slipped
         return {
-            "waiting": 0,  # an older grade has no such field
             **lesson,
             "due": due,
             "submitted": submitted,
@@ -155,7 +154,7 @@ class Student:
             for lesson in grade["lessons"]:
                 files = [x["file"] for x, *_ in handed_in.get(lesson["lesson"], [])]
                 if not files or lesson["file"] and lesson["file"] not in files:
-                    found_in = grade.get("folder", ".")
+                    found_in = grade["folder"]
                     handed_in.setdefault(lesson["lesson"], []).append((lesson, place, found_in))
         slip = course.settings.get("slip", 0)
         for name in sorted(handed_in, key=lambda x: course.due_order(self.name, x)):
@@ -175,7 +174,7 @@ class Student:
 
     def hints(self):
         """What the teacher should know of the files, a sentence each."""
-        folder = self.grade.get("folder", ".") if self.grade else "."
+        folder = self.grade["folder"] if self.grade else "."
         if folder not in (".", "lessons"):
             yield f"its files are in {folder}"
         others = [
