@@ -1,10 +1,10 @@
-"""Is this text of a compiler assembly that it made of C alone?
+"""Decides whether a compiler made this assembly from C alone.
 
 A student's file reaches the assembler as text: by asm, but also by the names that attributes,
 asm("name") and #ident give, which may have a line end in them. An assembler reads other files
 (.include, .incbin), and quotes them in its errors. So the text is read here before any assembler
-sees it: each line must be one label, one directive that a compiler writes, or one instruction.
-Macros are no such directive, so an instruction is one.
+sees it: each line must be one label, one directive that a compiler writes, or one instruction. The
+directives exclude macros, so what looks like an instruction is one.
 """
 
 import re
@@ -15,7 +15,7 @@ DIRECTIVES = """file loc text data bss section pushsection popsection previous g
     double uleb128 sleb128 align balign p2align ident addrsig addrsig_sym arch cpu fpu arm
     tlsdescadd tlsdesccall tlsdescldr variant_pcs base64 nops subsection"""
 
-# What follows a word: no second statement behind ";", and quotation marks in pairs.
+# What follows a word: no ";" with a second statement, and quotation marks in pairs.
 REST = r'(?:[ \t](?:[^";\\\n]|"(?:[^"\\\n]|\\.)*")*)?'
 # The comments with which gcc and clang say that what follows is the file's own assembly.
 COMMENT = r"(?:#|//)(?!\s*(?:NO_)?APP)(?!.*inline assembly).*"

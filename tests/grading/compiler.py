@@ -1,14 +1,14 @@
 """Compiles a student's file for a check, and refuses what no lesson needs.
 
-The compiler, the assembler and the linker read a file that is not trusted to behave, with tools
-that were not made for that. Each gets 10 seconds of a processor (twice CHECK_SECONDS), 2 GiB and
-files of 128 MiB. For a grader they run as a user who is no person and, where there can be one, in a
-sandbox that shows of the workbook the headers in lessons/, the simulated device and the file.
+The compiler, the assembler and the linker were not made for files that nobody trusts. Each gets 10
+seconds of a processor (twice CHECK_SECONDS), 2 GiB and files of 128 MiB. For a grader they run as a
+user who is no person and, where the machine allows one, in a sandbox. Of the workbook it shows only
+the headers in lessons/, the simulated device and the student's file.
 
-Nothing of another file may come back in what the student reads, with a sandbox or without one. So
-the compiler makes text of assembly, which assembly.py reads before an assembler does. -H makes it
-list the headers that it reads, and it quotes no lines: gcc takes them from the file that #line
-names. The lines that a student sees beside an error come from the student's own file, here.
+No line of another file may come back in what the student reads, with a sandbox or without one. So
+the compiler writes assembly as text, and assembly.py reads it before an assembler does. The option
+-H makes the compiler list the headers that it reads. It must not quote source lines, because gcc
+takes them from whatever file a #line names. Instead, messages() quotes the student's own file.
 """
 
 import contextlib
@@ -49,8 +49,9 @@ EMBED = re.compile(
     re.S,
 )
 
-# What the tools say of their own end differs from one time to the next. It is their last words, and
-# names no place in a file; in other lines it could be the student's, who names files by #line.
+# What a tool says when it crashes or is killed, which differs from one time to the next. Only its
+# last line counts, and only without a place in a file: any other line could be the student's, who
+# can put words there as the name of a file (#line).
 STOPPED = re.compile(
     r"(?:(?:[^ ]*[/-])?(?:gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*(?:signal terminated program"
     r"|terminated with signal|out of memory|memory exhausted)|virtual memory)"
@@ -71,8 +72,8 @@ NO_OBJECT, TOO_LARGE, UNREADABLE, NOT_LINKED = 3, 4, 5, 6
 
 
 class Compiled:
-    """words: what the student reads about a file that does not become a program, else "". stopped:
-    a tool crashed, or was stopped. refused: the file has what no lesson needs."""
+    """What became of a file. words: what the student reads when there is no program, else "";
+    stopped: a tool crashed or was stopped; refused: the file has what no lesson needs."""
 
     def __init__(self, words="", stopped=False, refused=False):
         self.words, self.stopped, self.refused = words, stopped, refused
@@ -220,7 +221,7 @@ class Compilation:
             place = re.match(r"(.*?):(\d+):(\d+): (fatal )?(error|warning): ", line)
             if place and place[1] in self.own and not is_clang(self.place.compiler):
                 source, path = sources.get(place[1]), ROOT / place[1]
-                if source is None:  # the check's own ask.h is no file of that name
+                if source is None:  # the lines of the check's ask.h have a name that is no file
                     text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
                     source = sources[place[1]] = text.split("\n")
                 number, column = int(place[2]), int(place[3])
@@ -263,7 +264,8 @@ class Compilation:
         foreign = self.foreign(files_of(assembly))
         if foreign:
             return Compiled(f"It names {foreign} by #line, which no lesson needs.", refused=True)
-        # The assembler gets what was read here, and no process of the student's can change it.
+        # The assembler gets the text that was read here, which no process of the student's can
+        # change.
         self.assembly = [f"{os.path.abspath(self.program)}.s"]
         if self.assembly != [f"{self.base}.s"]:
             Path(self.assembly[0]).write_bytes(assembly)
@@ -271,7 +273,7 @@ class Compilation:
 
     def linked(self, lesson, imports):
         compiler = without_flags(self.place.compiler)
-        # The object has no code of gcc's own form, which its plugin would look for.
+        # The object has no code for link-time optimization, so gcc's plugin for it has no work.
         plugin = [] if is_clang(compiler) else ["-fno-use-linker-plugin"]
         linker = [
             *self.place.compiler,
@@ -327,8 +329,8 @@ class Compilation:
 
 
 def files_of(assembly):
-    """The files that assembly says its lines are from: where a report of the device looks for the
-    words of a line."""
+    """The files that assembly names as the sources of its lines. A report of the simulated device
+    quotes lines of these files."""
     for line in re.findall(rb'(?m)^[ \t]*\.file[ \t]+\d+[ \t]+(".*)$', assembly):
         words = re.findall(rb'"((?:[^"\\]|\\.)*)"', line)[:2]
         octal = rb"\\([0-7]{3}|.)"
@@ -352,7 +354,8 @@ def compilers_headers(compiler):
 
 
 def is_machine_slow(lesson, program, place):
-    """A tool was stopped for its time. Is this machine as slow with the lesson's solution?"""
+    """Is this machine as slow with the lesson's solution as with the file for which a tool was
+    stopped?"""
     begun = time.monotonic()
     Compilation(solution_of(lesson), f"{program}.solution", place).of_a_lesson(lesson, [])
     return time.monotonic() - begun >= PATIENCE / 4

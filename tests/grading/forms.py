@@ -19,7 +19,7 @@ NEWLINE, TAB = "\n", "\t"
 
 
 def lasting(line, work):
-    """A line without what differs from one grading to the next: folders, the compiler's own files,
+    """A line without the words that differ between two gradings: folders, the compiler's own files
     and addresses."""
     for folder in (work, os.path.relpath(work, ROOT), ROOT):
         line = line.replace(f"{folder}/", "")
@@ -29,7 +29,7 @@ def lasting(line, work):
 
 
 def counted(tests):
-    """Numbers of processes differ from one grading to the next: they are counted in their order."""
+    """Replaces the numbers of processes, which differ between two gradings, by 1, 2, 3 ..."""
     numbers = []
 
     def count(found):
@@ -43,8 +43,8 @@ def counted(tests):
 
 
 def sentence(lines):
-    """The lines of a miss as one sentence: what was expected and what happened. Of a compiler's
-    words, the first error."""
+    """The lines of a miss as one sentence: what was expected and what happened, or the compiler's
+    first error."""
     if any("does not compile" in line for line in lines):
         errors = [x for x in lines if re.search(r": (fatal )?[eE]rror: |undefined reference to", x)]
         text = (errors or [line for line in lines if line] or [""])[0]
@@ -63,8 +63,7 @@ def sentence(lines):
 
 
 def test_of(rule, work):
-    """A rule as a grade has it. The seed is no student's business, and a page and a hint are found
-    without the grade."""
+    """A rule as a grade has it. Students see it, so it has no command with the seed."""
     shown = [
         (label, text)
         for label, text in rule.get("see", [])
@@ -86,7 +85,7 @@ def possible(name):
 
 
 def words_of(printed, work):
-    """What a check printed that judged nothing, in a sentence. Of Python's words, the last line."""
+    """What a check printed that failed, in a sentence: of Python's traceback, the last line."""
     lines = printed.split("\n")
     if "Traceback (most recent call last):" in lines:
         lines = [line for line in lines if line][-1:]
@@ -129,7 +128,7 @@ def graded(line, work):
 
 
 def table(grade, width):
-    """A row for each lesson, and beside it what is to be done first: what was expected."""
+    """A row for each lesson, with what the first miss expected."""
     named = max([len(line["lesson"]) for line in grade["lessons"]] + [10])
     for line in grade["lessons"]:
         row = f"{line['lesson']:{named}}{line['points']:5g} of{line['possible']:4g}"
@@ -150,7 +149,7 @@ def table(grade, width):
 
 
 def waiting_sentence(line):
-    """Where points went that no miss names."""
+    """A sentence about rules that were not judged, because no miss explains their points."""
     if not line["waiting"]:
         return []
     rules = "1 rule" if line["waiting"] == 1 else f"{line['waiting']} rules"
@@ -199,7 +198,7 @@ def gradescope(grade):
 
 
 def is_no_program(line):
-    """A file that is no program yet costs no attempt."""
+    """Is the file no program yet? Then it costs no attempt."""
     return line["status"] in ("missing", "refused", "uncompiled")
 
 

@@ -63,7 +63,7 @@ class Grading:
             self.folder = "." if same else os.path.relpath(self.source, self.student)
 
     def note(self, words):
-        """About the files of a student. A class has it in its tables."""
+        """Prints a sentence about the student's files. The tables of a class have it anyway."""
         if not os.environ.get("GRADE_OF_CLASS"):
             say(f"STUDENT={self.named}: {words}")
 
@@ -95,7 +95,7 @@ class Grading:
         return Task(self.source, self.elsewhere, self.seed, place, cgroups)
 
     def common(self, allowed=None):
-        """What the lessons of a grade have in common."""
+        """The words of a grade that are about all of its lessons."""
         allowed = allowed or {"sandbox": "", "not_promised": []}
         folder = os.fsencode(self.folder).decode(errors="replace")
         return {
@@ -201,7 +201,7 @@ def folders_with_lessons(student):
 
 
 def first_archive(student):
-    """A student may have handed in an archive in the place of files. It is named, and not
+    """The path of an archive that a student handed in instead of files. It is named and not
     unpacked."""
     kind = re.compile(r"\.(zip|7z|rar|tar|tgz|tar\..*|gz|xz)$", re.I)
     found = [
@@ -213,7 +213,7 @@ def first_archive(student):
 
 
 def sum_of_checks():
-    """A sum of the files that decide."""
+    """A checksum of all files that a judgment depends on."""
     script = """find Makefile lessons/*.h simulator tests/build.mk tests/{grading,lessons} tools \
         lessons/traces -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum"""
     said = subprocess.run(["bash", "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -226,8 +226,8 @@ def stopped(number, _):
 
 @contextlib.contextmanager
 def folder_of_grading():
-    """A folder that every process of this grading but the students' own has open. With the end of
-    this process the lessons end, and with each of them its check and what that runs."""
+    """A folder for this grading. Every process of the grading but the students' own has it open, so
+    the lock tells when the last of them has ended, and only then it is removed."""
     (ROOT / "build/check").mkdir(parents=True, exist_ok=True)
     where = os.environ.get("GRADE_FOLDER") or "build/check"
     work = tempfile.mkdtemp(prefix="grade.", dir=where)
@@ -288,8 +288,8 @@ FILES = "junit.xml", "gradescope/results.json", "prairielearn/results.json", "gr
 
 
 def hand_out(work, out, mask):
-    """Copies the grade to OUT. Two gradings into one folder: each leaves all of its files. The
-    grade comes last: where it is, the others are."""
+    """Copies the grade to OUT, under a lock, so that two gradings into one folder do not mix their
+    files. grade.json comes last: where it is, the others are complete."""
     os.umask(mask)
     lock = os.open(out, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -310,7 +310,7 @@ def print_grade(grade, grading):
 
 
 def grade_in_copy(home, caller, mask):
-    """The same in a copy of the workbook, which another user can enter; its exit status."""
+    """Grades in a copy of the workbook that another user can enter; the exit status."""
     os.environ["GRADE_COMMIT"] = protect.commit_here()
     copy = protect.copied_workbook()
     script = f"{copy}/tests/grading/grade.py"

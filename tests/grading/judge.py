@@ -9,17 +9,17 @@
     --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
                      below it why
     --only=TEXT      judges by the rules whose sentences begin so
-    --first          judges no rule behind the first miss
+    --first          judges no rule after the first miss
 
 The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by compiler.py and
 run.py beside this. check.py beside this is what a check is written with. A file that does not
 compile, or has what no lesson needs, is judged by no rule: the judgment's status says so. Exit
 status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
 
-This is the one place that counts points. A point is for each rule that is met, but for as many as
-the starter meets, which check.py marks @met_by_starter. A rule that waits for a repair counts
-CHECK_WAITING (0.5), and all of them together never more than what was met: who has done nothing
-gets nothing for what was not judged.
+Points are counted here and nowhere else. Each rule that is met is worth a point, less one for each
+rule that the starter meets (@met_by_starter in check.py). A rule that waits for a repair is worth
+CHECK_WAITING (0.5), but all waiting rules together are never worth more than the points for rules
+that are met: without work there are no points for what was not judged.
 """
 
 import argparse
@@ -114,7 +114,8 @@ def judged(rule, check):
 
 
 def lost(rule, error):
-    """The program does what the author of the rule did not think of: a miss, that says where."""
+    """The miss of a program that does what the author of the rule did not think of; it says where
+    the check stopped."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
@@ -127,7 +128,7 @@ def lost(rule, error):
 
 
 def shown_errors(errors):
-    """The first lines of stderr. What differs in an address only stands once: a line, with the
+    """The first lines of stderr. Of lines that differ only in an address, the first stays, with the
     indented lines that belong to it."""
     lines, seen, again = [], set(), False
     for line in errors.splitlines():
@@ -161,7 +162,7 @@ def see(check, run):
 
 
 def count_points(rules, given, share=WAITING):
-    """(points, possible) of a file, of which each rule is judged."""
+    """(points, possible) of a file that was judged by every rule."""
     met = sum(rule["result"] == "passed" for rule in rules)
     waiting = sum(rule["result"] == "skipped" for rule in rules)
     earned = max(0, met - given)
@@ -171,7 +172,7 @@ def count_points(rules, given, share=WAITING):
     return int(points) if points == int(points) else points, possible
 
 
-# What a file is told that no rule judges.
+# What is missed by a file that no rule judges.
 NO_PROGRAM = {
     "refused": "the file has nothing that its lesson does not need",
     "uncompiled": "the file compiles",
@@ -208,8 +209,8 @@ def judge(name, file, only="", first=False, place=None):
 
 
 def folder_of(file):
-    """Where a file is checked: the student's runs in build/check/NN_name; others, which may run at
-    the same time, elsewhere."""
+    """Where a file is checked. That of lessons/ is checked in build/check/NN_name, and any other in
+    a folder of its own, because it may be checked at the same time."""
     given = os.environ.get("CHECK_FOLDER")
     if given:
         return ROOT / given
@@ -235,7 +236,7 @@ def main():
     if given.form == "json":
         json.dump(found, sys.stdout)
     elif given.form == "files":
-        # What is no program meets no rule, so each of them says why.
+        # A file that is no program meets no rule, and each of the rules says why.
         why, *rules = found["rules"] if found["status"] != "graded" else (None, *found["rules"])
         for rule in rules:
             lines = [(why or rule)["result"], *report.lines_of(why or rule)]

@@ -48,7 +48,7 @@ def complaint_of_mutant(mutant, found, seen):
     if mutant.says not in words:
         return f"the rule that is missed does not say: {mutant.says}\n{words}"
     words = words.split("On stderr it printed:")[0]
-    # up_to_N is a solution as far as a section of the page has come: no mistake of its own.
+    # A mutant up_to_N is the solution up to one section of the page, and no mistake of its own.
     if words in seen and not case and not mutant.name.startswith("up_to_"):
         return f"it is told the same as {seen[words]}:\n{words}"
     seen[words] = mutant.name

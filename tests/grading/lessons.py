@@ -1,12 +1,12 @@
 """What a student handed in for each lesson, and what came of it, for grade.py.
 
-One process has imported what a check needs. Each lesson is a copy of it (fork), in a process group
-of its own, with which all ends that the lesson has begun. It prints its judgment to NAME.json in
-the folder of the grading.
+One process imports what a check needs and forks for each lesson. The child has a process group of
+its own, so that all that a lesson has begun can be ended together. It prints its judgment to
+NAME.json in the folder of the grading.
 
-What they have in common is a Task: the folder with the student's files, a sentence where else they
-may be, the seed, and the Place of their programs with a cgroup, or none, for each lesson that may
-be judged at a time.
+A Task is what the lessons have in common: the folder with the student's files, a sentence about
+where else they may be, the seed, the Place of the programs, and for each lesson that may be judged
+at the same time a cgroup, or "".
 """
 
 import contextlib
@@ -45,14 +45,14 @@ class Task:
 
 
 def absent(task, name):
-    """The sentence about a file that is not there. It names one that is likely to be the lesson's,
-    under another name: "06_trim (1).c", 07-Trim.C."""
+    """The sentence about a file that does not exist. It names a file that is likely to be the
+    lesson's under another name, such as "06_trim (1).c" or 07-Trim.C."""
     likely, others = re.compile(name.replace("_", "[-_ ]"), re.I), []
     for folder in (task.source, task.source / "lessons"):
         if folder.is_dir():
             with os.scandir(folder) as entries:
                 others += [x.name for x in entries if x.is_file(follow_symlinks=False)]
-    # Names that contain line ends are not told.
+    # A name with a line end in it is not repeated.
     others = [x for x in others if likely.search(x) and "\n" not in x]
     other = max(others, key=os.fsencode, default="")
     other = "".join(c if c.isprintable() else "?" for c in other)
@@ -94,7 +94,7 @@ def handed_in(task, name):
 
 
 def begin(work, name):
-    """What a lesson's process is before it judges. What it prints goes to NAME.json."""
+    """Gives a lesson's process its group, its limit of time, and NAME.json for what it prints."""
     signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
     os.setpgid(0, 0)
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -106,7 +106,7 @@ def begin(work, name):
 
 
 def judge_one(work, line, cgroup, task):
-    """Is the whole of a lesson's process."""
+    """All that a lesson's process does."""
     name, status = line["lesson"], 1
     try:
         begin(work, name)
@@ -143,7 +143,7 @@ def remove(folder):
 
 
 def stop(process):
-    """Ends what a lesson's process has begun."""
+    """Ends a lesson's process and all that it has begun."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)
 

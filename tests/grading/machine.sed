@@ -1,5 +1,5 @@
-# For sed -E -f. Lines of a program's output that begin with "~" depend on the machine. This leaves
-# their words and takes away the rest: numbers, what stands in quotes, and how far apart things are.
+# For sed -E -f. Lines of a program's output that begin with "~" depend on the machine. This keeps
+# their words and replaces numbers, quoted text and runs of blanks.
 /^~/ {
     s/"[^"]*"/"..."/g
     s/-?[0-9]+(\.[0-9]+)?/N/g

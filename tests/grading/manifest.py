@@ -8,12 +8,12 @@
     imports               library functions that its program may use besides those of imports.txt
     gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
     live                  whether it can run in a page of the book
-    live_most             the largest argument with which all that runs there does, in MiB
+    live_most             the largest argument, in MiB, with which it still runs there
     live_mutants          which mutants can be run there beside the solution
 
-A case of the clinic has title and part, after which it can be solved, in its section of
-tests/lessons/clinic/manifest.ini. How many rules a check has, and how many of them the starter
-meets (@met_by_starter), manifest() counts in check.py: the words rules and given.
+A case of the clinic has a title, and the part of the course after which it can be solved, in its
+section of tests/lessons/clinic/manifest.ini. manifest() adds two words, counted in check.py:
+"rules", how many a check has, and "given", how many of them the starter meets (@met_by_starter).
 
     manifest.py list             the names of the lessons
     manifest.py live             those that run in a page
@@ -21,7 +21,6 @@ meets (@met_by_starter), manifest() counts in check.py: the words rules and give
     manifest.py table            the table of README.md
     manifest.py addresses        README's line of addresses, as CITATION.cff has them
     manifest.py readme           writes both there, each between its two comments
-    manifest.py count WORK       writes rules and given, from what judge.py made of the starters
 """
 
 import configparser

@@ -54,7 +54,7 @@ def section_sentence(line):
     .text PROGBITS 0000000000000000 000040 000000 00  AX  0   0  1"""
     words = line.split()
     name, flags = words[0], words[6] if len(words) == 10 else ""
-    # The first, which has no name, and where addresses in another section are put in.
+    # The first section has no name; a section of relocations belongs to another section.
     if len(words) == 8 or (re.match(r"\.rela?\.", name) and flags in ("", "I")):
         return None
     if len(words) > 10:

@@ -10,11 +10,11 @@ A Place is data, which protect.py finds out once for a grading and keeps as JSON
     sandbox     how tests/grading/sandbox.sh makes one: user, number, root, or "" for none
     seen        the folder with what a program sees in a sandbox
     user        for root: the number of the user who compiles and runs, who is no person, or 0
-    users       true: each lesson has a user of its own
+    users       true: each lesson has such a user of its own
     cgroup      a folder that limits the memory of what runs, or ""; groups: where one can be made
     events      the name of its file that counts what the kernel ended for it
     scope       bytes, where systemd makes a cgroup for each run, or 0
-    seal        true: a program can do nothing that no lesson needs (seal.py)
+    seal        true: the library lets a program do only what lessons need (seal.py)
 
 A person may set CHECK_SECONDS (5), CHECK_PROCESSES (64) and CHECK_KILOBYTES (65536): the processor
 time of a run, its processes and threads, and the length of its files together.
@@ -30,7 +30,7 @@ LIBRARY = "build/simulator/libcudart.so.13"
 MEMORY = 1 << 31  # of programs and of the compiler
 PATIENCE = 30  # seconds that a tool may take; in a sandbox twice as many
 
-# sandbox.sh is Bash. Its settings come in the environment, which what it starts does not get.
+# sandbox.sh is Bash and takes its settings from the environment, which no sandbox shows.
 IN_SANDBOX = """
 [ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
 source "$root/tests/grading/sandbox.sh"
@@ -53,9 +53,6 @@ class Place:
     processes = property(lambda self: int(os.environ.get("CHECK_PROCESSES") or 64))
     kilobytes = property(lambda self: int(os.environ.get("CHECK_KILOBYTES") or 65536))
     journal_kilobytes = 16384  # the largest of a solution has a third of that
-
-    def as_json(self):
-        return json.dumps(vars(self))
 
     def changed(self, **words):
         return Place(**{**vars(self), **words})
@@ -80,7 +77,7 @@ class Place:
 
 
 def plain(sanitize=""):
-    """The place of a student's own check: limits, and nothing that keeps one from another."""
+    """The place of a student's own check: it has limits and no sandbox."""
     kind = "".join(f"-{word}" for word in sanitize.split(",") if word)
     library = f"build/simulator{kind}/libcudart.so.13"
     seal = bool(os.environ.get("CHECK_SEAL"))  # for tests
@@ -135,7 +132,7 @@ def is_clang(compiler):
 
 
 def sandbox_failed(words):
-    """A sentence about a sandbox that could not be made: the last function of sandbox.sh."""
+    """A sentence about a sandbox that could not be made, from sandbox.sh."""
     script = f'source "{ROOT}/tests/grading/sandbox.sh"; sandbox_failed "$1"'
     said = subprocess.run(["bash", "-c", script, "sandbox", words], stdout=subprocess.PIPE)
     return said.stdout.decode(errors="replace").strip()

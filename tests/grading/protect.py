@@ -115,12 +115,12 @@ def memory_limit(place):
 
 
 def seen_in_sandbox(program):
-    """Copies the tools inside of a sandbox, and the libraries that they and a lesson's program
-    need, each to its place below a folder: three folders are shown in less time than twenty files.
-    The copy is kept in build/ for the next grading, as long as the machine has these very files."""
+    """Copies the tools that a sandbox needs, and the libraries of these tools and of a lesson's
+    program, to a folder with the same paths: bubblewrap shows three folders sooner than twenty
+    files. The copy stays in build/ for the next grading while the machine has these very files."""
     tools = [path for tool in ("prlimit", "setpriv", "addr2line") if (path := shutil.which(tool))]
     files = set()
-    # What ldd does, which begins each program three times.
+    # This is what ldd does, but ldd starts each program three times.
     loader = dict(
         os.environ, LD_LIBRARY_PATH=f"{ROOT}/build/simulator", LD_TRACE_LOADED_OBJECTS="1"
     )
@@ -138,7 +138,7 @@ def seen_in_sandbox(program):
             copy = Path(f"{new}{file}")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, copy)
-        if (new / ROOT.parts[1]).is_dir():  # where a part of the workbook itself is shown
+        if (new / ROOT.parts[1]).is_dir():  # the workbook is in one of these folders
             Path(f"{new}{ROOT}").mkdir(parents=True, exist_ok=True)
         try:
             new.rename(folder)
@@ -190,9 +190,9 @@ def canary(folder, place):
 
 
 def chosen(folder, place):
-    """The place with the best sandbox that works, or (None, why no program runs). As root a program
-    of a student runs as a user who is no person. Each way is tried twice: what goes wrong once, on
-    a busy machine, must not cost a grading its sandbox."""
+    """(the place with the best sandbox that works, ""), or (None, why no program runs). Root lets a
+    student's program run as a user who is no person. Each way is tried twice, because one failure
+    on a busy machine must not cost a grading its sandbox."""
     number = NUMBERS[0] + os.getpid() % NUMBERS[1] if is_root() else 0
     ways = []
     if shutil.which("bwrap"):
@@ -261,8 +261,8 @@ def commit_here():
 
 
 def needs_copy():
-    """As root a program of a student runs as another user, who cannot enter a folder that is root's
-    alone, such as /root. Then the grading goes on in a copy of what decides."""
+    """Is this root's workbook in a folder that only root can enter, such as /root? Root lets a
+    student's program run as another user, so it must then grade in a copy."""
     return (
         is_root()
         and succeeds(*AS_ANOTHER, "true")
@@ -271,8 +271,8 @@ def needs_copy():
 
 
 def copied_workbook():
-    """The folder of the copy. Others can enter it and read what was built, but neither list it nor
-    read the solutions."""
+    """Copies the workbook; the folder of the copy. Others can enter it and read what was built, but
+    can neither list it nor read the solutions."""
     folder = tempfile.mkdtemp(prefix="workbook.", dir=os.environ.get("TMPDIR") or "/tmp")
     script = """set -e
         cp -r Makefile lessons simulator tools "$1"
@@ -299,8 +299,8 @@ def copied_workbook():
 
 
 def readable_here(workbook):
-    """What a student's program can read without a sandbox, as root has become another user, and no
-    student may see."""
+    """What no student may see and a student's program can read here without a sandbox, where root
+    lets it run as another user."""
     hidden = [Path(workbook, x) for x in ("solutions", "tests/lessons", ".git")]
     return [str(x) for x in hidden if succeeds(*AS_ANOTHER, "test", "-r", str(x))]
 

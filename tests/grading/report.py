@@ -7,9 +7,9 @@ WIDTH = 100
 
 
 def clean(text):
-    """Text that every format can carry, and no terminal takes for a command: without control
-    characters but tab and line end, without those that turn the direction of writing, and without
-    what XML forbids."""
+    """Text that every format can carry and no terminal takes for a command. Its only control
+    characters are tab and line end, no character turns the direction of writing, and none is
+    forbidden in XML."""
     return "".join(
         c
         for c in text
@@ -26,8 +26,8 @@ TURNING = {0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)
 
 
 def lines_of(rule, known=None):
-    """All lines about a rule: why it is not met, what stderr had, and where to look. `known` holds
-    what was shown of stderr before; numbers of processes and addresses may differ."""
+    """All lines about a rule: why it is not met, what stderr had, and where to look. `known` has
+    what was already shown of stderr, without numbers of processes and addresses."""
     lines = list(rule.get("lines", []))
     printed = rule.get("printed", [])
     key = re.sub(r"process \d+|0x[0-9a-f]+", "", "\n".join(printed))
@@ -62,8 +62,9 @@ def tap(found):
 
 
 def wrapped(line):
-    """A line in lines of WIDTH columns. They hang below the text behind its label ("  MISS  ",
-    "  read       "), else two columns in. A compiler's excerpt ("   12 |  call();") stays whole."""
+    """A line as lines of WIDTH columns. The second and later ones begin below the text after the
+    label ("  MISS  ", "  read       "), or are indented by two columns. A compiler's excerpt
+    ("   12 |  call();") stays whole."""
     if len(line) <= WIDTH or re.match(r" *\d* +\|", line):
         return [line]
     label = re.match(r" *[A-Za-z]+( [A-Za-z]+)*:?  +", line)

@@ -13,16 +13,17 @@ CHECK_SECONDS of a processor, or when it has slept for so long; "flood" when its
 than CHECK_KILOBYTES, or a journal more than 16 MiB, and what is longer is cut off there; "memory";
 "journal" when a journal is not the one that the simulated device wrote; or "". The program gets no
 input and no descriptor but 0, 1 and 2. Its session ends with it. Links, pipes and sockets that it
-left in the folder are removed: who reads its files reads files.
+left in the folder are removed, so that whoever reads its files reads plain files.
 
 In a grading it has four times as many seconds in all, CHECK_PROCESSES processes and threads, and no
 file of more than 1 GiB. In a sandbox all that it starts ends with it. It sees its libraries,
-itself, the student's file and an empty folder in the place of its own: the folder own beside that,
-which one run after the other has. What it leaves there is removed, but for the journals.
+itself, the student's file, and an empty folder instead of its working directory: the folder "own"
+next to that, which all runs share. What a run leaves there is removed, except for its journals.
 
-A program that used little of its time slept, or the machine was busy. It runs again while no other
-run has the lock, and then the lesson's solution. If that is slow as well, the fault is the
-machine's: Machine is raised, as when a sandbox cannot be made or the disk is full.
+A program that was stopped after using little processor time slept, or the machine was busy. So it
+runs again, with a lock that keeps such runs apart. If it is as slow then, the lesson's solution
+runs. If that is slow, too, the fault is the machine's: Machine is raised, as it is when a sandbox
+cannot be made or the disk is full.
 """
 
 import contextlib
@@ -47,8 +48,8 @@ ulimit -S -t "$seconds"
 ulimit -H -t "$((seconds + 1))"
 [ -z "$limited" ] || ulimit -f 1048576
 """
-# The number of the session is printed on the pipe, which nothing that runs in it holds open. The
-# limit ends it when the grader was ended before.
+# The session's number is printed on the pipe, which no process of the session holds open. The time
+# limit ends the session even after the grader itself was killed.
 ALONE = f"""[ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
 {LIMITS}
 eval 'setsid timeout --signal=KILL "$longest" "$@" '"$pipe>&- &"
@@ -78,8 +79,9 @@ class Running:
         self.place, self.first, self.boxed, self.worked = place, 0, False, 0
 
     def hear(self, line):
-        """A line of the pipe: the session's number, or what bubblewrap reports, which is the first
-        process of the sandbox and, when the program has begun and ended there, an exit code."""
+        """Takes a line of the pipe: the session's number, or a report of bubblewrap. That names the
+        first process of the sandbox and, once the program has begun and ended there, an exit
+        code."""
         number = re.search(rb'^(\d+)$|"child-pid": (\d+)', line)
         if number:
             self.first = int(number[1] or number[2])
@@ -102,9 +104,9 @@ class Running:
         return used >= 0.95 * TICKS * self.place.seconds
 
     def is_at_work(self):
-        """Does the program want a processor now, or has it, since the last look two seconds ago,
-        computed or waited for one for more than a tenth of the time? A busy machine makes a program
-        wait. One that sleeps goes on sleeping."""
+        """Does the program want a processor now, or did it compute or wait for one for more than a
+        tenth of the time since the last look, two seconds ago? On a busy machine a program waits
+        for a processor, while a program that sleeps does not."""
         last, self.worked = self.worked, 0
         for path, words in stats("[0-9]*/task/[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError, IndexError):
@@ -127,8 +129,8 @@ class Running:
                 os.kill(number, signal.SIGKILL)
 
     def wait_for_sandbox(self):
-        """When the first process of a sandbox is dead, all in it are. It closes its files before.
-        Most are dead at one of the first looks."""
+        """Waits until the first process of a sandbox is dead, because then all others in it are
+        dead, too. It closes its files a little earlier."""
         looks = 0
         while self.first:
             try:
@@ -166,8 +168,8 @@ class Run:
             if user:
                 os.chown(self.own, user, user)
         elif self.place.sandbox == "root" or not os.access(self.own, os.W_OK | os.X_OK):
-            # A run before this one may have shut it for its own user. To root nothing looks shut,
-            # and a sandbox that root makes has given up the right to enter it.
+            # An earlier run may have removed its own permissions there. Root would not notice,
+            # because it bypasses them, but a sandbox that root makes has given up that right.
             os.chmod(self.own, 0o755)
         if self.place.seal:
             self.close()
@@ -181,12 +183,12 @@ class Run:
         self.seal = None
 
     def words(self, pipe):
-        """The command for Bash: its script, and what stands behind it."""
+        """What Bash runs: a script, and the script's arguments."""
         place, limits = self.place, []
         base = {"PATH": "/usr/bin:/bin", "HOME": self.here, "LC_ALL": "C"}
         environment = {**base, **self.environment}
-        # It counts for the user of a sandbox alone, and for a number that is no person's. So who
-        # has become that user sets it.
+        # The limit counts all processes of a user. So it is set only where a sandbox or a number
+        # that is no person's has the user for itself, and after the change to that user.
         if place.grading and (place.sandbox or place.user):
             limits = ["prlimit", f"--nproc={place.processes}"]
         if not place.sandbox:
@@ -227,8 +229,8 @@ class Run:
             )
 
     def attempt(self):
-        """Sets status, and ended to nothing, flood, memory, time, or asleep: it used little of its
-        time; or to machine: the sandbox could not be made."""
+        """Sets status and ended, which may also be "asleep", when the program used little of its
+        time, or "machine", when there was no sandbox."""
         self.prepare()
         running, before = Running(self.place), self.killed()
         self.ended, end = "", time.monotonic() + self.wall + 1
@@ -253,7 +255,7 @@ class Run:
                 *lines, part = (part + read).split(b"\n")
                 for line in lines:
                     running.hear(line)
-                if not read:  # what held it has ended
+                if not read:  # every process that held the pipe has ended
                     return
                 continue
             if self.is_flooded():
@@ -275,7 +277,7 @@ class Run:
             if not self.ended and not running.boxed:
                 self.ended = "machine"
         else:
-            # It had ended by itself when it should have been stopped.
+            # The program ended by itself just before it was to be stopped.
             if self.ended == "time" and self.status < 124:
                 self.ended = ""
             running.stop(process)
@@ -346,7 +348,8 @@ class Run:
             self.find("stdout", "stderr", "-delete")
 
     def take_journals(self):
-        """What a sandbox leaves: its journals come to the folder, the rest is removed."""
+        """Moves the journals that a sandbox has left to the working directory, and removes the
+        rest."""
         for entry in [*os.scandir(self.own)]:
             plain = entry.is_file(follow_symlinks=False)
             if plain and entry.name.startswith("journal.jsonl"):
@@ -357,8 +360,8 @@ class Run:
             self.empty()
 
     def cut_off(self):
-        """By the time that a flood is seen it may be a hundred times as long. No reader needs the
-        rest: a byte more than the limit stays."""
+        """Cuts off files that are too long: when a flood is noticed, a file may be a hundred times
+        as long as allowed. One byte more than the limit stays, so that a reader sees it."""
         for most, which in (
             (self.place.kilobytes, []),
             (self.place.journal_kilobytes, ["-maxdepth", "1", "-name", "journal.jsonl*"]),
@@ -367,8 +370,9 @@ class Run:
             self.find(".", *which, "-type", "f", "-size", f"+{most}k", *cut)
 
     def expect_room(self):
-        """A disk that is full has cut off what the program wrote: that is no fault of the
-        program's. In a grading a neighbor may fill it, so it is looked at after each run."""
+        """Raises Machine when the disk is full, because that has cut off what the program wrote and
+        is not its fault. In a grading a neighbor may fill the disk at any time, so each run ends
+        with this."""
         room = os.path.join(self.here, ".room")
         try:
             with open(room, "wb") as file:
@@ -428,7 +432,7 @@ class Run:
         if sealed and not self.seal.holds(self.here, self.environment):
             self.ended = "journal"
         if self.own == self.here:
-            # A folder with plain files alone, which most runs leave, needs no search.
+            # Most runs leave only plain files, and then no find is started.
             if not all(x.is_file(follow_symlinks=False) for x in os.scandir(self.here)):
                 self.find(".", "!", "-type", "f", "!", "-type", "d", "-delete")
             if self.place.user:  # a later run of the same user cannot change what this one left

@@ -16,7 +16,7 @@
 #   user    by the user who calls this, with a user namespace
 #   number  by the user with the number CHECK_USER, who is no person, for root
 #   root    by root; the command then runs as that user
-# tests/grading/protect.sh tries which of them work.
+# tests/grading/protect.py tries which of them work.
 
 sandbox() {
     local purpose=$1 temporary=67108864 own=() inside=() before=() seen=() folder

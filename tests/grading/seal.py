@@ -1,8 +1,8 @@
 """The seal of a graded run (SIM_SEAL, docs/simulator_variables.rst).
 
-The program's process writes its journal itself. A receipt of each, with its checksum, a secret that
-the program does not have, and the settings (SIM_ variables) of the run, comes by a descriptor. The
-journal's first line has the settings, too.
+The process of the program writes its own journal. For each journal the library also writes a
+receipt to a descriptor: the journal's checksum, a secret that the program does not have, and the
+settings (SIM_ variables) of the run. The first line of the journal has the settings, too.
 """
 
 import os
@@ -14,8 +14,8 @@ REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 
 
 def cksum(data):
-    """What cksum of POSIX makes of bytes. Its CRC takes the bits of each byte, and is written, the
-    other way round than zlib's, and takes the length last."""
+    """The checksum that the command cksum prints. Its CRC has the bits of each byte, and its own,
+    in the reverse order of zlib's, and ends with the length."""
     length = len(data)
     tail = length.to_bytes((length.bit_length() + 7) // 8, "little")
     found = zlib.crc32(data.translate(REVERSED), 0xFFFFFFFF)
@@ -38,9 +38,9 @@ class Seal:
         os.close(self.descriptor)
 
     def receipts(self, wanted):
-        """{name of a journal: its checksum and length}, or None when one is false. Where exec stays
-        open, the secrets come first, each alone in its line. The receipts come in the order in
-        which the processes ended."""
+        """{name of a journal: its checksum and length}, or None when a receipt is false. Where the
+        program may start itself again, the file still begins with the secrets, each alone in its
+        line. The receipts follow in the order in which the processes ended."""
         size = os.fstat(self.descriptor).st_size
         found = {}
         for line in os.pread(self.descriptor, size, 0).decode(errors="replace").splitlines():
@@ -57,9 +57,9 @@ class Seal:
         return found
 
     def holds(self, folder, environment):
-        """Are the files journal.jsonl* of this folder what the simulated device wrote, in this
-        environment? Not so when one was changed, is no plain file, has no receipt or other
-        settings, or when a receipt has no journal."""
+        """Are the files journal.jsonl* of this folder what the simulated device wrote in this
+        environment? False when one was changed, is no plain file, or has no receipt or other
+        settings, and when a receipt has no journal."""
         wanted = {
             name: value
             for name, value in environment.items()

@@ -32,8 +32,8 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     result = Workbook (4711)    the column's name in the files for Canvas and Moodle
     07 = Lesson 07 (4712)       a lesson's counted points as a column of their own
 
-It is a format of its own because every mistake in it is to be named with its line, and the reader
-of a course must be able to comment a decision. ROSTER is a CSV file with a header: the column
+It is a format of its own, so that every mistake can be named with its line, and a teacher can
+comment a decision. ROSTER is a CSV file with a header: the column
 "folder" and those of the gradebook that a student is found by there (tables.py). For a class that
 came from Canvas it may lack "folder": the column "ID" has the number with which a folder's name
 ends. With "submitted = roster" it has a column "submitted", or one for a lesson, such as
