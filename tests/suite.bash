@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the tests of the workbook itself share: the Bats libraries, the book built once, a copy of
-# the workbook to break, a file judged, complaints in one list. It is sourced by "load ../suite".
+# What the workbook's own tests share: the Bats libraries, a book that is built once, a copy of the
+# workbook to break, the judgment of a file, and a list of complaints. "load ../suite" sources it.
 
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
-export WORKBOOK_PROGRESS=none      # what tests check is no progress of the reader's
+export WORKBOOK_PROGRESS=none      # a check by a test is not the reader's progress
 
 # lines WORDS...: each on a line
 lines() { printf '%s\n' "$@"; }
@@ -18,8 +18,8 @@ miss() {
 # words [FILE]: a program's output without what depends on the machine
 words() { sed -E -f "$ROOT/tests/grading/machine.sed" "$@"; }
 
-# The Bats libraries, where Debian, Ubuntu or a hand put them.
-# What their load.bash does is done here: it starts a process for each file.
+# Loads the Bats libraries from where Debian, Ubuntu or a person put them. Their own load.bash would
+# start a process for each file.
 load_libraries() {
     local library folder file
     for library in bats-support bats-assert bats-file; do
@@ -79,15 +79,15 @@ make_book() {
         echo "tools/requirements.txt does not serve this Python." >"$BOOK_FAILED"
 }
 
-# For setup: skips the tests of a book that is not there. That it could not be built is one miss,
-# of the first test in book.bats.
+# For setup: skips the test when there is no book. When it could not be built, only the first test
+# in book.bats fails.
 need_book() {
     [ ! -e "$BOOK_FAILED" ] || skip "the book was not built: see tests/book/book.bats"
     [ -z "${BOOK_LACKS:-}" ] || skip "Sphinx could not be installed: $BOOK_LACKS"
 }
 
-# The same, and what looks at the finished book: a browser, epubcheck, and what reads a PDF. Where
-# they cannot be installed, BOOK_TOOLS_LACK has the reason.
+# Builds the book, and installs the tools that look at it: a browser, epubcheck, and what reads a
+# PDF. Where they cannot be installed, BOOK_TOOLS_LACK has the reason.
 build_book_and_tools() {
     build_book
     [ ! -e "$BOOK_FAILED" ] || return 0
@@ -102,16 +102,16 @@ need_book_and_tools() {
         skip "the browser or epubcheck is missing: $BOOK_TOOLS_LACK"
 }
 
-# The browser of this machine, in $CHROMIUM, which what drives it in Python reads too. "" when there
-# is none.
+# Sets CHROMIUM to the browser of this machine, or to "". The Python programs that drive the browser
+# read the variable, too.
 find_chromium() {
     CHROMIUM=$(python3 -B "$ROOT/docs/extensions/book/chromium.py" 2>/dev/null) || true
     export CHROMIUM
 }
 need_chromium() { [ -n "$CHROMIUM" ] || skip "no Chromium here: apt-get install chromium"; }
 
-# Runs a command as a person would type it: what Bats put into the environment would reach a make or
-# a bats inside the command.
+# Runs a command as a person would type it, without what Bats put into the environment, because that
+# would reach a make or a bats inside the command.
 as_typed() {
     # Bats puts this folder into PATH; from 1.11 on, what is named bats there cannot be called.
     local word words=() own=${BATS_LIBEXEC:-/usr/libexec/bats-core}
@@ -155,7 +155,8 @@ copy_built() {
     cp -a build/simulator/{objects,unmodeled.inc,libcudart.so.13} "$1/build/simulator"
 }
 
-# counted LESSON rules|given: so many has its check; possible LESSON: the points that it gives
+# counted LESSON rules|given: how many rules its check has, or how many the starter meets
+# possible LESSON: how many points it gives
 counted() {
     local -A line=([rules]='^def test_' [given]='^@met_by_starter$')
     grep -c "${line[$2]}" "tests/lessons/$1/check.py"
@@ -176,15 +177,14 @@ folder_for() {
     folder=build/check/${folder##*/}$2${file##*/}
 }
 
-# judge FILE LESSON: the first miss of FILE in its check, in $output, and $status. Quicker than the
-# next.
+# judge FILE LESSON: sets $output to the first miss of FILE, and $status. It is quicker than check.
 judge() {
     local folder
     folder_for "$1" -
     run as_typed CHECK_FOLDER="$folder" python3 -B tests/grading/judge.py "$2" "$1"
 }
 
-# check FILE LESSON: what a student sees who checks FILE, in $output and $status.
+# check FILE LESSON: sets $output and $status to what a student sees who checks FILE
 check() {
     local folder
     folder_for "$1" -
@@ -239,11 +239,11 @@ run_program() {
     status=$(jq .status <<<"$said") ended=$(jq -r .ended <<<"$said")
 }
 
-# How busy the machine is decides no test: what may hang has a limit of processor time, and a far
-# one for what sleeps; what must come is waited for.
+# No test depends on how busy the machine is. A program that may hang has a limit of processor time
+# and a much larger limit of time, and a test waits until an expected event has happened.
 
-# bounded COMMAND [ARGUMENT...]: ends it, with another status than its own, when it has had two
-# minutes of a processor, or has not ended in ten
+# bounded COMMAND [ARGUMENT...]: ends the command, with another status than its own, after two
+# minutes of processor time or ten minutes in all
 bounded() {
     (
         ulimit -S -t 120
@@ -251,19 +251,18 @@ bounded() {
     )
 }
 
-# on_one_core COMMAND [ARGUMENT...]: all processes of a program that computes until it is stopped
-# share one processor
+# on_one_core COMMAND [ARGUMENT...]: lets all processes of a command share one processor
 on_one_core() {
     local core
     core=$(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)
     (taskset -cp "$core" "$BASHPID" >/dev/null && "$@")
 }
 
-# leashed COMMAND [ARGUMENT...] &: in the background, a program that would not end by itself. The
-# kernel ends it with this test, however that ends.
+# leashed COMMAND [ARGUMENT...] &: runs a program that would not end by itself. The kernel ends it
+# when this test ends, for whatever reason.
 leashed() { exec setpriv --pdeathsig KILL "$@" 3>&- 4>&-; }
 
-# busy [COMMAND...] &: a loop that wants a processor. COMMAND stands before it.
+# busy [COMMAND...] &: an endless loop that uses a processor, started by COMMAND
 busy() { leashed "$@" "$BASH" -c 'while :; do :; done'; }
 
 # within_reason COMMAND [ARGUMENT...]: waits until it succeeds; returns 1 after ten minutes

@@ -23,7 +23,7 @@ cheats() {
             ONLY="$(attacks hand-in "$folder" "$cheat" | cut -d ' ' -f 2 | tr '\n' ' ')" \
             tests/grading/grade.sh \
             >"$BATS_TEST_TMPDIR/log" 2>&1 || complain "$cheat: $(cat "$BATS_TEST_TMPDIR/log")"
-        # Without a sandbox the files of others are there to be read; the grader says so.
+        # Without a sandbox a file can include another one, and the grade says so.
         if [[ $cheat =~ $hidden ]] && [ "$(jq -r .sandbox "$grade/grade.json")" = none ]; then
             echo "# $cheat: this machine has no sandbox" >&3
             continue
@@ -85,7 +85,8 @@ PYTHON
     [ -z "$said" ] || miss "$said"
 }
 
-# refused CODE SENTENCE: the code beside a main; without a sentence it is refused by nothing
+# refused CODE SENTENCE: a file with this code and a main is refused with the sentence, or compiles
+# when the sentence is empty
 refused() {
     local file=$BATS_TEST_TMPDIR/file.c
     printf '%s\nint main(void) { return 0; }\n' "$1" >"$file"
@@ -121,12 +122,13 @@ refused() {
         "the table of the loader"
     refused 'extern char table[] __asm__("_GLOBAL_OFFSET_TABLE_"); char *f = table;' \
         "the table of the loader"
-    # The compiler's own headers are in a folder of /usr/lib, and nothing else of that is included.
+    # The compiler's own headers are below /usr/lib, and no other file there may be included.
     refused '#include "/usr/lib/os-release"' "It includes os-release, which no lesson needs"
     refused '#include <float.h>
         #include <limits.h>
         #include <stdarg.h>' ""
-    # What an honest student may well write. The address of a function names the loader's table.
+    # Honest students may write the following. The address of a function refers to the loader's
+    # table.
     refused '#include <stdio.h>
         int (*f(void))(const char *, ...) { return printf; }' ""
     refused 'int twice(int i) { return 2 * i; } int many[4];' ""
@@ -154,7 +156,8 @@ refused() {
         done
         refused "#line 1 \"$secret\"
             int f(void) { return 1; }" "It names other.c by #line, which no lesson needs."
-        # These end in other words, or are harmless; of the other file no word is said.
+        # These are refused with other sentences, or are harmless. No word of the other file comes
+        # back.
         for what in '#include "SECRET"' '#import "SECRET"' '#include "SECRET"
             #error' '#pragma GCC target("avx2")
             #ifdef __AVX2__
@@ -193,7 +196,7 @@ refused() {
     run readelf --wide --symbols "$program.o"
     assert_line --regexp 'LOCAL .* raise$'
     assert_line --regexp 'GLOBAL .* main$'
-    # Without the inspection it is as the compiler makes it: the test would notice.
+    # As the compiler makes the object, raise is global, so this test would notice a missing step.
     gcc -fvisibility=hidden -c "$program.c" -o "$program.o"
     run readelf --wide --symbols "$program.o"
     assert_line --regexp 'GLOBAL .* raise$'
@@ -230,12 +233,12 @@ refused() {
     export GRADE_PROTECTED=$KNOWN
     attacks hand-in "$student" rewrite_journal
     as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
-    # Of no lesson all, and of all lessons about a fifth.
+    # It earns full points in no lesson, and about a fifth of all points.
     run jq -r '(.lessons[] | select(.points >= .possible).lesson),
         .points > .possible / 8, .points < .possible / 3' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
     assert_output $'true\ntrue'
-    # A hazard that is not reported: all of a lesson.
+    # A hazard whose report is hidden earns all points of a lesson.
     rm -r "$student"
     attacks hand-in "$student" hide_reports
     as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" ONLY=20 tests/grading/grade.sh

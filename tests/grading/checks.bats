@@ -235,7 +235,7 @@ PYTHON
     run as_typed make new-lesson NAME=of_a_name_with_25_letters
     assert_failure
     assert_output --partial "has 25 characters. The name of a lesson has at most 24."
-    # The end of a lesson's name, but no lesson's name.
+    # "pool" is the end of a lesson's name, and still free.
     run as_typed make new-lesson NAME=pool
     assert_success
     rm -r {lessons,solutions,tests/lessons,docs}/23_pool*
@@ -245,7 +245,7 @@ PYTHON
     assert_equal "$(grep -A 1 '^   22_' docs/index.rst)" "   22_capstone
    23_my_topic"
     assert_file_contains README.md 'My topic'
-    # Alone, for the time that the others take.
+    # The other lessons go, because they would only take time.
     rm -r {lessons,solutions,tests/lessons}/[01]*_* {lessons,solutions,tests/lessons}/2[0-2]_*
     run as_typed make check-23
     assert_failure

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # A class: its queue, its tables and pages, the result with weights and dates, and files for a
-# gradebook. The tests of what is derived use grades that they write themselves.
+# gradebook. The tests of tables and pages write the grades themselves.
 
 load ../suite
 
@@ -127,7 +127,7 @@ END
     assert_output '"a,b;c \"d\" $(e)"
 "two\\x0alines"
 "\\xff\\xfe"'
-    # A page of each, and a link to it that leads there.
+    # Each has a page, and a link that leads to it.
     run python3 - "$OUT" <<'END'
 import pathlib, re, sys, urllib.parse
 out = sys.argv[1]
@@ -214,7 +214,7 @@ More than 5 days later counts 0. Times are those of UTC.
     assert_output --partial "+1.5 The file of Monday."
     assert_output --partial "32 days late: -100%"
     assert_output --partial "Result = 50 x 0 / 4, then +0.26: 50 x"
-    # The grade knows nothing of it.
+    # No date is in the grade itself.
     run grep -l 2026 "$OUT/students/ada/grade.json"
     assert_output ""
     # An extension, and a limit.
@@ -260,7 +260,7 @@ END
     assert_output --partial "slip is a whole number of days"
 }
 
-# submission STUDENT NAME TIME JSON...: a kept one, with the lessons that it has
+# submission STUDENT NAME TIME JSON...: keeps an earlier submission with these lessons
 submission() {
     local folder=$OUT/students/$1/submissions/$2 given
     mkdir -p "$folder/lessons"
@@ -284,7 +284,7 @@ submission() {
         '{"lesson": "06_trim", "points": 4, "possible": 5, "file": "2"}'
     submission ada two "2026-09-12 10:00Z" \
         '{"lesson": "04_release_threshold", "points": 4.5, "possible": 6, "file": "4"}'
-    # Other checks graded this one: it does not count until they have graded it.
+    # A submission that other checks have graded does not count.
     submission ada old "2026-09-11 10:00Z" \
         '{"lesson": "04_release_threshold", "points": 6, "possible": 6, "file": "5"}'
     sed -i 's/"seed": 7/"seed": 8/' "$OUT/students/ada/submissions/old/grade.json"
@@ -342,7 +342,7 @@ END
     CLASS=$made
     a_grade lovelaceada_11 '{"lesson": "06_trim", "points": 5, "possible": 5}'
     a_grade benl_12 '{"lesson": "06_trim", "points": 0, "possible": 5}'
-    # The export of Canvas is the roster as it comes.
+    # An export of Canvas can be the roster as it is.
     printf '%s\n' 'Student,ID,SIS User ID,SIS Login ID,Section,Old (1)' \
         '    Points Possible,,,,,100' '"Lovelace, Ada",11,s,ada,1,' '"L, Ben",12,s,ben,1,' \
         >"$BATS_TEST_TMPDIR/roster.csv"
@@ -371,18 +371,18 @@ END
 ./Dora_14/out/06_trim.c'
     run jq -r '."Ada Lovelace_11".moodle' "$made.json"
     assert_output "Ada Lovelace_11_assignsubmission_file"
-    # The same, unpacked by the teacher.
+    # The teacher may have unpacked the archive.
     mkdir -p "$folder/Ben_12_assignsubmission_file_"
     echo b >"$folder/Ben_12_assignsubmission_file_/06_trim.c"
     run python3 -B tests/grading/class/unpack.py "$folder" "$made"
     assert_success
     assert_file_exists "$made/Ben_12/06_trim.c"
-    # A class as before is none of them, whatever lies beside the students' folders.
+    # A folder of students' folders is no download, whatever else is in it.
     three
     touch "$CLASS/notes_1_2_of_mine.txt"
     run python3 -B tests/grading/class/unpack.py "$CLASS" "$made"
     assert_equal "$status" 1
-    # Megabytes of zeros stay small; what is no archive has a sentence.
+    # A bomb of zeros is cut off, and a file that is no archive has a sentence.
     python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("ada_1_2_06_trim.c", bytes(300 << 20))' "$BATS_TEST_TMPDIR/bomb.zip"
@@ -489,7 +489,7 @@ END
     COURSE=/not/there collect
     assert_equal "$status" 2
     assert_output "/not/there cannot be read: No such file or directory."
-    # A class is not graded for hours before its course is read.
+    # The course is read before the first student is graded.
     run as_typed COURSE="$BATS_TEST_TMPDIR/course" tests/grading/grade.sh class
     assert_equal "$status" 2
     assert_file_not_exists "$OUT/joblog.0.1"

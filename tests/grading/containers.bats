@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# The examples of docs/course in places without namespaces and without CAP_SYS_ADMIN, which the
-# containers of Gradescope, PrairieLearn, GitLab and Docker are: no sandbox can be made there. What
-# a place does is in its file, and is done as it stands there. No service is asked for.
+# Runs the examples of docs/course in places like the containers of Gradescope, PrairieLearn, GitLab
+# and Docker, where no sandbox can be made, because there are no namespaces and no CAP_SYS_ADMIN.
+# The commands are taken from the files of the examples. No service is called.
 #
-# Solutions have all points, hostile files none, and nothing that they want to read is in what a
+# Solutions have all points, hostile files have none, and what these want to read is not in what a
 # student gets. CONTAINER_LESSONS=all judges the solutions of all lessons.
 
 # bats file_tags=long
@@ -20,15 +20,15 @@ setup_file() {
 setup() {
     [ -z "$LACKS" ] || skip "$LACKS"
     root=$BATS_TEST_TMPDIR/place
-    # All that leads there may be entered by the user of the programs.
+    # The user of the programs may enter the folders above.
     mkdir -p "$root/root"
     chmod 755 "$root"
     echo "$SECRET" >"$root/root/secret"
     chmod 600 "$root/root/secret"
 }
 
-# a_workbook FOLDER: as the files of a place copy it, with the folder docs/course; what must not be
-# read has the secret's words
+# a_workbook FOLDER: a copy as the examples make it, with docs/course; the files that no student may
+# read have the secret in them
 a_workbook() {
     local file
     mkdir -p "$1"
@@ -39,7 +39,7 @@ a_workbook() {
     for file in "$1"/solutions/*.c; do echo "/* $SECRET */" >>"$file"; done
 }
 
-# hostile FOLDER WORKBOOK OTHER: one student's files, each of which wants what it was not given
+# hostile FOLDER WORKBOOK OTHER: one student's files, each of which tries to read what is not theirs
 hostile() {
     local number=0 path names
     mapfile -t names < <(lessons)
@@ -62,7 +62,7 @@ hostile() {
     a_file "$1" '#include "workbook.h"' \
         "int main(void) { FILE *f = fopen(\"$3\", \"r\"); char s[99]; fgets(s, 99, f); puts(s);" \
         'return cudaDeviceSynchronize(); }'
-    # What an assembler would take in, and a line that the compiler would quote.
+    # Two files that an assembler would read, and one of which the compiler would quote a line.
     a_file "$1" "__asm__(\".include \\\"$3\\\"\");" 'int main(void) { return 0; }'
     a_file "$1" "#ident \"a\\\"\\n.include \\\"$2/solutions/06_trim.c\\\"\\n.ident \\\"b\"" \
         'int main(void) { return 0; }'
@@ -143,7 +143,7 @@ nothing_read() {
     nothing_read "$root/grades"
 }
 
-# made_image: does what the Dockerfile does, but for FROM
+# made_image: does what the Dockerfile does, except for its FROM
 made_image() {
     a_workbook "$root/workbook"
     sed -zE 's/\\\n//g' docs/course/Dockerfile | sed -nE 's/^RUN //p' >"$root/image.sh"
@@ -190,7 +190,7 @@ made_image() {
 @test "GitLab: the script of the pipeline" {
     a_workbook "$root/source"
     mkdir -p "$root/builds"
-    # The lines of the list, a line that goes on being one.
+    # The commands in the list "script", with continued lines joined.
     sed -nE '/^  script:/,/^  artifacts:/p' docs/course/gitlab.yml |
         sed -nE '/^ +#/d; s/^    - /\n/p; s/^      / /p' | sed -z 's/\n \+/ /g' >"$root/pipeline.sh"
     pipeline() {
@@ -203,7 +203,7 @@ made_image() {
     pipeline "$BATS_TEST_TMPDIR/ada"
     assert_success
     assert_equal "$(jq -c '.points == .possible' "$root/builds/student/grade/grade.json")" true
-    # The pipeline ends below full points. In the student's own repository nothing is a secret.
+    # A pipeline fails below full points.
     hostile "$BATS_TEST_TMPDIR/hostile" /workbook /builds/student/other.c
     ONLY='' pipeline "$BATS_TEST_TMPDIR/hostile"
     assert_equal "$status" 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The grader: what it gives to correct, incorrect and hostile files, what it writes, and make watch.
-# What a check itself judges is in checks.bats and mutants.bats. Only one run grades every
-# lesson; the others a few.
+# The grader: what it gives to correct, incorrect and odd files, what it writes, and make watch. The
+# checks themselves are tested in checks.bats and mutants.bats. One test grades every lesson, the
+# others a few.
 
 # bats file_tags=long
 load ../suite
@@ -32,7 +32,7 @@ setup_file() {
         >"$MIXED/lessons/10_reuse_events.c"
     find "$MIXED" -type f -exec sha256sum {} + | sort >"$GRADES/before"
     export CHOSEN="${lesson%%_*} 8 02 03 04 06_trim 07 10"
-    # Other files grade in build/check meanwhile.
+    # Other test files grade in build/check at the same time.
     mkdir -p build/check/mixed
     as_typed GRADE_FOLDER=build/check/mixed STUDENT="$MIXED" OUT="$GRADES/mixed" ONLY="$CHOSEN" \
         make grade \
@@ -84,7 +84,7 @@ PYTHON
         | split(" Happened: ")[0]' "$STARTERS/grade.json")
     assert_equal "$(awk '/^[^ ]/ { on = /^08_/; sub(/^[^ ]+ +[0-9.]+ of +[0-9]+/, "") } on' \
         "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
-    # A longer one in the file ends with a whole word.
+    # A sentence that grade.json cuts off ends with a whole word.
     run python3 -B -c 'import sys
 sys.path.insert(0, "tests/grading")
 from forms import sentence
@@ -122,7 +122,7 @@ print(sentence([" ".join(f"word{i}" for i in range(90))]))'
     done
     run of_lesson 08_stream_order '.status, .sentence'
     assert_output $'missing\nlessons/08_stream_order.c does not exist.'
-    # What is no program is judged by no rule: no rule is missed, and its status says why.
+    # No rule judges a file that is no program, so it misses none, and its status says why.
     run of_lesson 03_custom_pool '.status, .sentence, .tests[0].name, .tests[0].lines[2],
         ([.tests[] | select(.result == "failed")] | length),
         (.tests[1:] | all(.result == "skipped"))'
@@ -216,7 +216,7 @@ END
 
 @test "starters and other files, graded again beside each other, have the same grades" {
     local mixed again lesson='.lessons[] | select(.lesson | test("^(01|08|10|16|17|22)"))'
-    # What grades at the same time is the student who did one of everything.
+    # The student who did one of everything is graded at the same time.
     as_typed GRADE_PROTECTED="$KNOWN" OUT="$BATS_TEST_TMPDIR/second" ONLY="1 8 10 16 17 22" \
         tests/grading/grade.sh >"$BATS_TEST_TMPDIR/second.txt" 2>&1 &
     as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$MIXED" OUT="$BATS_TEST_TMPDIR/mixed" \
@@ -321,20 +321,20 @@ END
     }
     deep=$student/pools-main
     mkdir -p "$deep"/{lessons,solutions} "$student/__MACOSX/lessons"
-    # An archive of the whole repository has the names twice.
+    # An unpacked archive of the whole repository has the names of the lessons twice.
     cp solutions/08_stream_order.c "$deep/lessons"
     cp lessons/{08_stream_order,06_trim}.c "$deep/solutions"
     cp lessons/08_stream_order.c "$student/__MACOSX/lessons"
     handed_in "lessons/06_trim.c does not exist." pools-main/lessons \
         "its files are in pools-main/lessons."
-    # An empty lessons/ beside the files.
+    # The folder lessons/ is empty, and the files are next to it.
     rm -rf "$student" && mkdir -p "$student/lessons"
     cp solutions/08_stream_order.c "$student"
     handed_in "lessons/06_trim.c does not exist." . ""
     before=$(stat -c '%i %.Y' "$OUT/grade.json")
     RESUME=1 handed_in "lessons/06_trim.c does not exist." . ""
     assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
-    # A new name is news, though the file does not count.
+    # A file under another name changes the sentence, so RESUME=1 grades again.
     cp solutions/06_trim.c "$student/lessons/06-Trim (1).C"
     RESUME=1 handed_in \
         'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . ""
@@ -342,7 +342,7 @@ END
     cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
     handed_in 'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
         "it has no file with a lesson's name." 0
-    # Nobody knows which of two folders is meant.
+    # With files in two folders, none is chosen.
     mkdir "$student"/{one,two}
     cp solutions/08_stream_order.c "$student/one"
     cp solutions/08_stream_order.c "$student/two"
@@ -350,7 +350,7 @@ END
     handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
-    # An archive in the place of files.
+    # An archive instead of files is named.
     rm -r "${student:?}"/*
     mkdir "$student/in here"
     : >"$student/in here/my lessons.ZIP"
@@ -365,7 +365,7 @@ so none was chosen: one, two." . \
     assert_success
     assert_line --regexp "^points .*   for 1 of the [0-9]+ lessons$"
     seed=$(jq .seed "$BATS_TEST_TMPDIR/drawn/grade.json")
-    # One of a thousand million: another grading draws another.
+    # Another grading draws another of a thousand million numbers.
     OUT=$BATS_TEST_TMPDIR/other SEED="draw" grade tests/grading/grade.sh
     refute [ "$seed" = "$(jq .seed "$BATS_TEST_TMPDIR/other/grade.json")" ]
     OUT=$BATS_TEST_TMPDIR/again SEED=$seed grade tests/grading/grade.sh
@@ -431,10 +431,10 @@ END
     assert_output ""
 }
 
-# In a copy of the workbook.
+# few_lessons: removes all lessons but three from a copy of the workbook
 few_lessons() {
     local name
-    for name in $(lessons | sed -n '4,$p'); do   # three are enough
+    for name in $(lessons | sed -n '4,$p'); do
         rm -r "lessons/$name.c" "solutions/$name.c" "tests/lessons/$name"
     done
 }
@@ -474,7 +474,7 @@ few_lessons() {
     wait_for_words "Stopped."
     cd "$ROOT" || return 1
     assert_equal "$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$copy" 2>/dev/null)" ""
-    # What was built before the copy was made serves there: nothing is compiled for a second time.
+    # The copy uses what was built before, and compiles the simulated device no second time.
     refute [ "$copy/build/simulator/libcudart.so.13" -nt build/simulator/libcudart.so.13 ]
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# The checks checked: each mutant, a solution with one of the mistakes that students make, must miss
-# a rule in words that fit the mistake; each style, a right answer that its author would not have
-# written, must meet all (judge_mutants.py beside this). Both stand in variants.txt in the lesson's
-# room, and tools/variants.py makes the programs. make test judges the first mutant of each
-# lesson, make test-all every mutant and every style.
+# Tests of the checks. Each mutant, a solution with one mistake that students make, must miss a rule
+# in words that fit the mistake. Each style, a right answer that its author would not have written,
+# must meet all rules (judge_mutants.py). Both are in the variants.txt of a lesson, from which
+# tools/variants.py makes the programs. make test judges the first mutant of each lesson, and make
+# test-all every mutant and every style.
 
 load ../suite
 

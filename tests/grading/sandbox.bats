@@ -13,7 +13,7 @@ setup_file() {
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
     allowed=$(python3 -B tests/grading/protect.py try "$WORK")
-    # These programs do what no lesson needs.
+    # The seal would stop what these programs try before the sandbox has to.
     PLACE=$(jq -c '.place.seal = false | .place' <<<"$allowed")
     OWN_SANDBOX=$(jq -r .sandbox <<<"$allowed")
     [ "$(jq -r .not_protected <<<"$allowed")" = "" ] || miss "$allowed"
@@ -22,7 +22,8 @@ setup_file() {
 
 teardown_file() { rm -rf "$WORK"; }
 
-# Each test has a folder of its own there, as each lesson of a grading has, for its user.
+# Each test works in a folder of its own, as each lesson of a grading does, because it has a user of
+# its own.
 setup() {
     ALL=$WORK
     WORK+=/$BATS_TEST_NUMBER
@@ -81,10 +82,12 @@ attack() {
         LD_LIBRARY_PATH="$ROOT/build/simulator" \
         SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
     end_lesson
+    # shellcheck disable=SC2154   # run_program sets it
     [ -z "$must" ] || assert_equal "$must: $ended" "$must: $(attacks says "$must" ended)"
 }
 
-# No process of a program of this test is left. A cgroup with one could not be removed.
+# nothing_left: no process that a program of this test started is left, nor its cgroup, which could
+# not be removed while it had a process
 nothing_left() {
     run grep -ls "sandbox[.]${WORK##*sandbox.}/" /proc/[0-9]*/cmdline
     assert_output ""
@@ -102,7 +105,7 @@ users_copy() {
     fi
     [ "$(id -u)" != 0 ] || chown -R 1000:1000 "$copy"
 }
-# no_bwrap FOLDER: a bubblewrap that may not work here. (That it is not there at all is tried once.)
+# no_bwrap FOLDER: puts a bubblewrap there that fails, as one does that this machine forbids
 no_bwrap() {
     mkdir "$1"
     printf '#!/bin/sh\nexit 1\n' >"$1/bwrap"
@@ -140,15 +143,14 @@ int main(int count, char **files)
 END
     local folder others=()
     for folder in /home /root /sys /run /var; do
-        # The folders above the workbook are there, with nothing else in them.
+        # A sandbox has the folders above the workbook, and they are empty otherwise.
         [[ $ROOT == "$folder"/* ]] || others+=("$folder")
     done
     attack look "$ROOT"/{Makefile,README.md,solutions,docs,.git,lessons/*.?,tests/lessons} \
         "$ROOT/tests/grading" "$ROOT/$WORK/look.c" "$ROOT/$ALL/canary" /etc/passwd "${others[@]}" \
         /usr/bin/gcc /usr/include /dev/zero /dev/tty "$BATS_FILE_TMPDIR" "$ROOT/$WORK/look"
-    # Where root made the sandbox its first process shows nothing at all.
+    # The first process of a sandbox shows only its PATH, or nothing where root made the sandbox.
     assert_equal "$(grep -v "^PATH=" "$FOLDER/stdout")" "processes: 2"$'\n'"seen: $ROOT/$WORK/look"
-    # shellcheck disable=SC2154   # run_program sets it
     assert_equal "$status $ended" "0 "
 }
 
@@ -165,8 +167,8 @@ END
         assert_equal "$status" 1
         assert_output --partial "No such file"
     done
-    # Without the sandbox who owns the workbook sees it: the test would notice. The user of the
-    # programs may not even reach the headers, where those are in root's own folder.
+    # Without a sandbox, the owner of the workbook can include the file, so this test would notice a
+    # missing one. It is not tried as the user of the programs, who cannot always reach the headers.
     echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
     jq '.sandbox = "" | .user = 0' <<<"$own" >"$CHECK_PLACE"
     compile "$WORK/steal.c" "$WORK/steal"
@@ -211,7 +213,7 @@ time.sleep(3600)' >"$WORK/port" &
     echo 'int main(void) { return chmod(".", 0); }' >>"$WORK/shut.c"
     attack shut
     assert_equal "$status $ended" "0 "
-    # Where no user can make namespaces, root makes them.
+    # The same in a sandbox that root makes, as where no user can make namespaces.
     if [ "$(id -u)" = 0 ] && bwrap --unshare-pid --dev-bind / / true; then
         cp "$WORK/shut.c" "$WORK/shut_again.c"
         PLACE=$(jq -c '.sandbox = "root"' <<<"$PLACE") attack shut_again
@@ -250,14 +252,14 @@ time.sleep(3600)' >"$WORK/port" &
     [ -n "$cgroup" ] || skip "memory: this machine allows this user no cgroup"
     export CHECK_SECONDS=10   # memory is what ends them
     attack touch_3_gib
-    # The limit is seen above; with less of it what belongs to no process is counted as soon.
+    # Memory that belongs to no process counts as well. A lower limit is enough to see that.
     MEMORY=268435456 attack touch_3_gib_shared
 }
 
 # bats test_tags=long
 @test "a program that sleeps runs again alone; a compiler that is stopped has status 124" {
     local before=$SECONDS
-    # Nor is the machine slow, as long as it compiles and runs a solution in these seconds.
+    # In this time the machine must compile and run a solution, or it counts as slow.
     export CHECK_SECONDS=4
     attack reserve_100_gib
     assert [ $((SECONDS - before)) -ge 32 ]   # twice four times these seconds
@@ -267,7 +269,7 @@ time.sleep(3600)' >"$WORK/port" &
         run compile "$WORK/$name.c" "$WORK/$name"
         assert_equal "$name: $status" "$name: 124"
     done
-    # Nor is it the student's to know what a crash of the compiler means.
+    # A crash of the compiler counts as stopped, too.
     export CHECK_SECONDS=20
     python3 -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
     run compile "$WORK/deep.c" "$WORK/deep"
@@ -299,8 +301,8 @@ time.sleep(3600)' >"$WORK/port" &
     local lesson call
     lesson=$(first)
     mkdir "$WORK/bin"
-    # The first call is for the compiler, as long as nothing tries the machine before. What fails
-    # once is done again.
+    # Without a try of the machine, the first call of bubblewrap is for the compiler. A call that
+    # fails once is repeated.
     [ -n "$KNOWN" ] || skip "no other user can enter this folder"
     for call in 1:1 2:2 1:2 2:3 3:4; do
         echo 0 >"$WORK/calls"
@@ -332,7 +334,8 @@ END
 @test "what bubblewrap reports is read whole, however slowly it comes" {
     need_sandbox
     mkdir "$WORK/bin"
-    # Its lines for run.py, in pieces. A read that waits for their end gives up in between.
+    # Passes bubblewrap's report on to run.py in pieces with pauses, which a read with a short limit
+    # of time would miss.
     cat >"$WORK/bin/bwrap" <<END
 #!/bin/bash
 for ((i = 1; i <= \$#; i++)); do [ "\${!i}" != --json-status-fd ] || break; done
@@ -344,7 +347,7 @@ END
     chmod 755 "$WORK/bin/bwrap"
     PATH=$ROOT/$WORK/bin:$PATH CHECK_SECONDS=60 attack odd_files
     assert_equal "$status $ended" "0 "
-    # And where the sandbox says nothing at all, the sentence says so.
+    # A sandbox that fails without a word has a sentence of its own.
     printf '#!/bin/bash\nexit 1\n' >"$WORK/bin/bwrap"
     cp "$WORK/odd_files.c" "$WORK/again.c"
     compile "$WORK/again.c" "$WORK/again"
@@ -460,7 +463,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
         assert_success
         assert_line "The whole grade: build/grade/grade.json"
         assert_equal "$(jq '.points == .possible' build/grade/grade.json)" true
-        # Its programs ran as another user: only then their processes could be counted.
+        # Processes can only be limited when the programs ran as another user.
         run jq -r '.not_promised[]' build/grade/grade.json
         refute_output --partial "a limit of processes"
         run as_typed PATH="$path" TMPDIR="$temporary" CLASS="$class" OUT=class ONLY="$lesson" \
@@ -496,7 +499,7 @@ reach what their user reaches. SANDBOX=none grades nevertheless."
     mkdir "$full"
     cd "$copy" || return 1
     no_bwrap bin
-    # What is graded lies on a disk of 4 MiB, which this prints full.
+    # Grades on a disk of 4 MiB, which this program fills with its output.
     printf '#include <stdio.h>\nint main(void)\n{\n    for (int i = 0; i < 1000000; i++)
         puts("what nobody needs");\n    return 0;\n}\n' >"lessons/$lesson.c"
     on_small_disk() {
@@ -537,8 +540,8 @@ beside_hostile() {
     mapfile -t files <"$BATS_TEST_TMPDIR/files"
     "$@" mkdir class/honest
     "$@" cp solutions/06_trim.c class/honest
-    "$@" cp "solutions/$(first).c" class/honest
-    export CHECK_SECONDS=5 ONLY="$(first) 06"
+    "$@" cp solutions/01_first_allocation.c class/honest
+    export CHECK_SECONDS=5 ONLY="01 06"
     "$@" env STUDENT=class/honest OUT=alone tests/grading/grade.sh >alone.txt
     for hostile in class/attack*; do
         on_one_core "$@" env CHECK_SECONDS=1 ONLY= STUDENT="$hostile" OUT="${hostile#class/}" \
@@ -560,15 +563,14 @@ beside_hostile() {
     need_sandbox
     [ "$(id -u)" = 0 ] || skip "this is $(id -un)"
     grading_copy "$BATS_TEST_TMPDIR/copy"
-    # But those that do nothing but compute, or write memory, until they are stopped: macro_chain
-    # and message_flood are enough here. The others are tried alone above, and two of them below.
+    # Five that only compute, or write memory, until they are stopped are left out, because
+    # macro_chain and message_flood are enough here. They run alone above, and two of them below.
     beside_hostile "$BATS_TEST_TMPDIR/copy" "$(attacks names hostile |
         grep -vxE 'spinning_sessions|threads|fork_bomb|large_array|touch_3_gib')" env
 }
 
-# What depends on who grades, of the files whose programs are run: how many processes they may make
-# and signal, what they print and how much memory they may have; and two that the compiler is to
-# read. The rest are refused when they are compiled, whoever grades.
+# The cases whose end depends on who grades: they make or signal processes, print, need much memory,
+# or let the compiler read a file. The others are refused when they are compiled, whoever grades.
 AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes include_pipe \
     include_terminal touch_3_gib)
 # bats test_tags=long
@@ -591,13 +593,13 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
     make -s build/mutants/17_ipc_allocation/exporter_frees_first.c
     cp build/mutants/17_ipc_allocation/exporter_frees_first.c "$student/17_ipc_allocation.c"
     cp solutions/01_first_allocation.c lessons/06_trim.c "$student"
-    # This one is reported with an address.
+    # A report about this program has an address in it.
     sed 's/launch_add(to,/launch_add((int *)((char *)to + 1),/' \
         solutions/21_own_arena.c >"$student/21_own_arena.c"
     export CHECK_SECONDS=5 ONLY="1 6 17 21" STUDENT=$student GRADE_PROTECTED=$KNOWN
     OUT=$BATS_TEST_TMPDIR/1 as_typed tests/grading/grade.sh >"$BATS_TEST_TMPDIR/1.txt" || true
-    # Each second of it costs one of each processor: one grading is enough. That quiet ones agree is
-    # in grader.bats.
+    # One grading on a busy machine is enough, because it keeps all processors busy. grader.bats
+    # compares gradings on a quiet one.
     for _ in $(seq $((2 * $(nproc)))); do
         busy &
         loops+=($!)
