@@ -28,6 +28,7 @@ cannot be made or the disk is full.
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
 import re
@@ -67,7 +68,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def stats(pattern):
     """(the path, the words from its state on) of each process or task: proc(5)."""
-    for path in Path("/proc").glob(pattern):
+    for path in map(
+        Path, glob.glob(f"/proc/{pattern}")
+    ):  # Path.glob raises when one ends meanwhile
         with contextlib.suppress(OSError, IndexError):
             yield path.parent, (path.read_text(errors="replace").rpartition(") ")[2].split())
 
