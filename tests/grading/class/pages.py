@@ -286,9 +286,11 @@ def item(name, lines):
     lesson's other tests (-1 to 1), or None where all meet it, or none."""
     met = [any(t["name"] == name and t["result"] == "passed" for t in x["tests"]) for x in lines]
     others = [sum(t["result"] == "passed" for t in x["tests"] if t["name"] != name) for x in lines]
-    both = None
-    if len(set(met)) == 2 and len(set(others)) > 1:
-        both = round(figures.correlation([float(x) for x in met], others), 2)
+    both, spread = None, figures.pstdev(met) * figures.pstdev(others) if met else 0
+    if spread:  # figures.correlation needs Python 3.10
+        products = [a * b for a, b in zip(met, others)]
+        both = (figures.mean(products) - figures.mean(met) * figures.mean(others)) / spread
+        both = round(both, 2)
     return {
         "difficulty": round(sum(met) / len(met), 2) if met else None,
         "discrimination": both,
