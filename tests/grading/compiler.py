@@ -32,6 +32,7 @@ from place import (
     from_file,
     is_clang,
     plain,
+    said_by_compiler,
     sandbox_failed,
     solution_of,
     without_flags,
@@ -341,16 +342,9 @@ def files_of(assembly):
         yield os.fsdecode(b"/".join(plain))
 
 
-HEADERS = {}
-
-
 def compilers_headers(compiler):
-    key = tuple(without_flags(compiler))
-    if key not in HEADERS:
-        command = [*key, "-print-file-name=include"]
-        said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        HEADERS[key] = said.stdout.strip()
-    return HEADERS[key], f"{HEADERS[key]}-fixed"
+    folder = said_by_compiler(*without_flags(compiler), "-print-file-name=include").strip()
+    return folder, f"{folder}-fixed"
 
 
 def is_machine_slow(lesson, program, place):

@@ -23,6 +23,7 @@ time of a run, its processes and threads, and the length of its files together.
 import json
 import os
 import subprocess
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,20 +116,19 @@ def solution_of(lesson):
     return file if (ROOT / file).exists() else f"lessons/{lesson}.c"
 
 
-KNOWN = {}
+@cache
+def said_by_compiler(*command):
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.run(command, **quiet, check=False).stdout.decode()
 
 
 def is_clang(compiler):
     """clang reads the assembly of a file itself, unless it is told that an assembler will."""
-    key = tuple(without_flags(compiler))
-    if key not in KNOWN:
-        command = [*key, "-dM", "-E", "-x", "c", "/dev/null"]
-        try:
-            said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-            KNOWN[key] = b"__clang__" in said.stdout
-        except OSError:
-            KNOWN[key] = False
-    return KNOWN[key]
+    words = "-dM", "-E", "-x", "c", "/dev/null"
+    try:
+        return "__clang__" in said_by_compiler(*without_flags(compiler), *words)
+    except OSError:
+        return False
 
 
 def sandbox_failed(words):
