@@ -615,14 +615,18 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 }
 
 @test "bad arguments have a sentence and status 2" {
+    local seed
     three
     run as_typed tests/grading/grade.sh class batch 3 3
     assert_equal "$status" 2
     assert_output --partial "the first number must be less than the second"
     run as_typed JOBS=none tests/grading/grade.sh class
-    assert_output "JOBS=none: expected a number from 1 on."
-    run as_typed SEED=x tests/grading/grade.sh class
-    assert_output "SEED=x: expected a number from 1 on."
+    assert_output "JOBS=none: expected a whole number from 1 to 999999999."
+    # A longer seed would be refused for each student.
+    for seed in x 12345678901; do
+        run as_typed SEED=$seed tests/grading/grade.sh class
+        assert_output "SEED=$seed: expected a whole number from 1 to 999999999."
+    done
     run as_typed CLASS="$CLASS/not" tests/grading/grade.sh class
     assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
 }

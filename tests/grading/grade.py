@@ -51,10 +51,7 @@ class Grading:
         if not re.fullmatch("[0-9]{1,9}", seed):
             fail(f"SEED={seed}: give a whole number with at most nine digits, or draw.")
         self.seed = seed
-        jobs = asked.get("JOBS") or str(len(os.sched_getaffinity(0)))
-        if not re.fullmatch("[1-9][0-9]*", jobs):
-            fail(f"JOBS={jobs}: expected a number from 1 on.")
-        self.jobs = int(jobs)
+        self.jobs = asked_number("JOBS") or len(os.sched_getaffinity(0))
         self.names = chosen_lessons(asked.get("ONLY") or "")
         self.source, self.folder = self.home / "lessons", "lessons"
         if self.student:
@@ -161,6 +158,14 @@ def say(*lines):
 def fail(*lines):
     say(*lines)
     sys.exit(2)
+
+
+def asked_number(name):
+    """A number that the environment may give, or 0."""
+    text = os.environ.get(name) or ""
+    if not re.fullmatch("([1-9][0-9]{0,8})?", text):
+        fail(f"{name}={text}: expected a whole number from 1 to 999999999.")
+    return int(text or 0)
 
 
 def printable(text):

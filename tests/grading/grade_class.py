@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import os
 import random
-import re
 import shlex
 import shutil
 import signal
@@ -24,7 +23,7 @@ import protect  # noqa: E402
 import tables  # noqa: E402
 import unpack  # noqa: E402
 from course import Course, Refused  # noqa: E402
-from grade import fail, say  # noqa: E402
+from grade import asked_number, fail, say  # noqa: E402
 from keep import keep  # noqa: E402
 from manifest import ROOT, lessons  # noqa: E402
 from place import Machine  # noqa: E402
@@ -105,10 +104,7 @@ class Class:
         self.folder = Path(caller, self.named)
         if not (self.folder.is_dir() or self.folder.is_file() and self.named.endswith(".zip")):
             fail(f"CLASS={self.named}: there is no such folder, and no such ZIP file.")
-        self.numbers = {name: asked.get(name) or "" for name in ("JOBS", "SEED")}
-        for name, number in self.numbers.items():
-            if not re.fullmatch("([1-9][0-9]*)?", number):
-                fail(f"{name}={number}: expected a number from 1 on.")
+        self.jobs, self.given_seed = asked_number("JOBS"), asked_number("SEED")
         self.machines = asked.get("SSHLOGIN") or ""
         for tool in ("parallel", "ssh") if self.machines else ("parallel",):
             if not shutil.which(tool):
@@ -157,8 +153,8 @@ class Class:
         """What the checks of the whole class draw their numbers from. The tasks of a job array draw
         at the same time; the link of the first one counts."""
         kept = self.out / "seed"
-        if self.numbers["SEED"]:
-            kept.write_text(f"{self.numbers['SEED']}\n")
+        if self.given_seed:
+            kept.write_text(f"{self.given_seed}\n")
         else:
             drawn = self.out / f"seed.{self.name}"
             drawn.write_text(f"{random.SystemRandom().randint(1, 999999999)}\n")
@@ -227,10 +223,10 @@ def command(asked, settings, mask):
         words = shlex.join(["bash", "tests/grading/grade.sh", "class", "student-there"])
         given = " ".join(f"{name}={shlex.quote(value)}" for name, value in settings.items())
         options += ["--sshlogin", asked.machines, "--filter-hosts"]
-        options += ["--jobs", asked.numbers["JOBS"] or "100%"]
+        options += ["--jobs", str(asked.jobs or "100%")]
         return [*options, f"cd {shlex.quote(os.getcwd())} && {given} {words}", "{}"]
     # A student's grading waits now and then: one more than there are processors.
-    options += ["--jobs", asked.numbers["JOBS"] or str(len(os.sched_getaffinity(0)) + 1)]
+    options += ["--jobs", str(asked.jobs or len(os.sched_getaffinity(0)) + 1)]
     return [*options, shlex.join([*map(str, PYTHON), HERE, ".", mask, "student"]), "{}"]
 
 
