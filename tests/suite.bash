@@ -177,11 +177,12 @@ folder_for() {
     folder=build/check/${folder##*/}$2${file##*/}
 }
 
-# judge FILE LESSON: sets $output to the first miss of FILE, and $status. It is quicker than check.
+# judge FILE LESSON [OPTION...]: sets $output to the first miss of FILE, and $status. It is quicker
+# than check.
 judge() {
     local folder
     folder_for "$1" -
-    run as_typed CHECK_FOLDER="$folder" python3 -B tests/grading/judge.py "$2" "$1"
+    run as_typed CHECK_FOLDER="$folder" python3 -B tests/grading/judge.py "$2" "$1" "${@:3}"
 }
 
 # check FILE LESSON: sets $output and $status to what a student sees who checks FILE

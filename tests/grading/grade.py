@@ -27,7 +27,7 @@ from manifest import ROOT, Wrong, lessons
 from place import LIBRARY, Machine, Place
 from report import clean
 
-from lessons import Task, handed_in, judge_all
+from lessons import handed_in, judge_all
 
 
 class Grading:
@@ -88,9 +88,6 @@ class Grading:
         self.note(self.elsewhere.strip() or "it has no file with a lesson's name.")
         return self.student
 
-    def task(self, place=None, cgroups=()):
-        return Task(self.source, self.elsewhere, self.seed, place, cgroups)
-
     def common(self, allowed=None):
         """The words of a grade that are about all of its lessons."""
         allowed = allowed or {"sandbox": "", "not_promised": []}
@@ -116,7 +113,7 @@ class Grading:
                 all(old[word] == wanted[word] for word in ("workbook", "seed", "folder"))
                 and all(line["status"] != "ungraded" for line in old["lessons"])
                 and [*map(decided, old["lessons"])]
-                == [decided(handed_in(self.task(), name)[0]) for name in self.names]
+                == [decided(handed_in(self, name)[0]) for name in self.names]
             )
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return False
@@ -267,7 +264,7 @@ def write_grade(work, grading, allowed):
     ]
     cgroups = [each[0] if each else "" for each in made]
     try:
-        found = judge_all(work, grading.names, grading.task(place, cgroups))
+        found = judge_all(work, grading, place, cgroups)
     finally:
         for cgroup in cgroups:
             protect.end_cgroup(cgroup)

@@ -49,7 +49,7 @@ caller=$PWD mask=$(umask)
 cd "${0%/*}/../.." || exit 2
 home=$PWD
 export LC_ALL=C.UTF-8   # the compiler's words, and what counts as a letter, are the same everywhere
-unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_TEST CHECK_COMPILER
+unset MAKEFLAGS MAKELEVEL MFLAGS LESSON SANITIZE BACKEND CHECK_FOLDER CHECK_COMPILER
 type -P python3 >/dev/null || {
     echo "python3 is not installed. make grade installs it." >&2
     exit 2

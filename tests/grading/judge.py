@@ -4,11 +4,9 @@
     --form=report    what a student reads: the first miss in full and the names of the others, in
                      lines of 100 columns, and the points. ALL=1 shows all in full
     --form=brief     the same without what waits and without the last lines, for make watch
-    --form=tap       what Bats would print
     --form=json      the judgment as data, from which grade.py makes every grade
     --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
                      below it why
-    --only=TEXT      judges by the rules whose sentences begin so
     --first          judges no rule after the first miss
 
 The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by compiler.py and
@@ -179,7 +177,7 @@ NO_PROGRAM = {
 }
 
 
-def judge(name, file, only="", first=False, place=None):
+def judge(name, file, first=False, place=None):
     """The judgment of a file, as data."""
     rules = load_rules(name)
     given = sum(hasattr(rule, "met_by_starter") for rule in rules)
@@ -192,18 +190,17 @@ def judge(name, file, only="", first=False, place=None):
         raise Machine("The simulated device is not built. Type: make simulator")
     kind = Case if name.startswith("clinic/") else Check
     check = kind(name, file, folder_of(file), place)
-    chosen = [rule for rule in rules if rule.sentence.startswith(only)]
     try:
-        for rule in chosen:
+        for rule in rules:
             if first and check.missed:
                 found["rules"].append(waits(rule, "a rule before this one is not met"))
             else:
                 found["rules"].append(judged(rule, check))
     except NoProgram as why:
         missed = {"rule": "", "name": NO_PROGRAM[why.status], "result": "failed"}
-        others = [waits(rule, "the file is no program yet") for rule in chosen]
+        others = [waits(rule, "the file is no program yet") for rule in rules]
         found.update(status=why.status, rules=[{**missed, "lines": why.lines}, *others])
-    if not only and not first:
+    if not first:
         found["points"], _ = count_points(found["rules"], given)
     return found
 
@@ -225,14 +222,13 @@ def main():
     parser.add_argument("name")
     parser.add_argument("file", nargs="?")
     parser.add_argument("--form", default="first", choices=[*report.FORMS, "json", "files"])
-    parser.add_argument("--only", default=os.environ.get("CHECK_TEST", ""))
     parser.add_argument("--first", action="store_true")
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
     gc.disable()  # journals have many lines and no cycles
     first = given.first or given.form == "first"
-    found = judge(given.name, given.file, given.only, first)
+    found = judge(given.name, given.file, first)
     if given.form == "json":
         json.dump(found, sys.stdout)
     elif given.form == "files":
@@ -243,9 +239,6 @@ def main():
             Path(given.into, rule["rule"]).write_text("\n".join(lines) + "\n")
     else:
         report.FORMS[given.form](found)
-    if not found["rules"]:
-        print(f"The check of {given.name} has no rule that begins so: {given.only}")
-        return 2
     return int(any(rule["result"] == "failed" for rule in found["rules"]))
 
 

@@ -3,10 +3,6 @@
 One process imports what a check needs and forks for each lesson. The child has a process group of
 its own, so that all that a lesson has begun can be ended together. It prints its judgment to
 NAME.json in the folder of the grading.
-
-A Task is what the lessons have in common: the folder with the student's files, a sentence about
-where else they may be, the seed, the Place of the programs, and for each lesson that may be judged
-at the same time a cgroup, or "".
 """
 
 import contextlib
@@ -31,24 +27,18 @@ from protect import NUMBERS
 from report import clean
 
 LARGEST = 1 << 20
-SECONDS = int(os.environ.get("CHECK_LESSON_SECONDS") or 600)
+SECONDS = 600
 PR_SET_PDEATHSIG = 1
-
-
-class Task:
-    def __init__(self, source, elsewhere, seed, place=None, cgroups=()):
-        self.source, self.elsewhere, self.seed = Path(source), elsewhere, seed
-        self.place, self.cgroups = place, cgroups
 
 
 # ---- what was handed in ----
 
 
-def absent(task, name):
+def absent(grading, name):
     """The sentence about a file that does not exist. It names a file that is likely to be the
     lesson's under another name, such as "06_trim (1).c" or 07-Trim.C."""
     likely, others = re.compile(name.replace("_", "[-_ ]"), re.I), []
-    for folder in (task.source, task.source / "lessons"):
+    for folder in (grading.source, grading.source / "lessons"):
         if folder.is_dir():
             with os.scandir(folder) as entries:
                 others += [x.name for x in entries if x.is_file(follow_symlinks=False)]
@@ -57,19 +47,19 @@ def absent(task, name):
     other = max(others, key=os.fsencode, default="")
     other = "".join(c if c.isprintable() else "?" for c in other)
     but = f', but "{other}" does: name it {name}.c' if other else ""
-    return f"lessons/{name}.c does not exist{but}.{task.elsewhere}"
+    return f"lessons/{name}.c does not exist{but}.{grading.elsewhere}"
 
 
-def handed_in(task, name):
+def handed_in(grading, name):
     """(a lesson of a grade, as far as the student's file decides it; the bytes of that file). The
     numbers of a check are drawn by SEED and by these bytes: nobody hands in a table of the last
     ones."""
-    file, shown = task.source / f"{name}.c", f"lessons/{name}.c"
+    file, shown = grading.source / f"{name}.c", f"lessons/{name}.c"
     status, why, text = "refused", None, None
     if file.is_symlink():
         why = f"{shown} is a symbolic link. Hand in the file itself."
     elif not os.path.exists(file):
-        status, why = "missing", absent(task, name)
+        status, why = "missing", absent(grading, name)
     elif file.is_dir():
         why = f"{shown} is a folder, not a C file."
     elif not file.is_file():
@@ -86,7 +76,7 @@ def handed_in(task, name):
     if why:
         return {**line, "file": None, "seed": None}, None
     found = hashlib.sha256(text).hexdigest()
-    seed = int(hashlib.sha256(f"{task.seed} {found}".encode()).hexdigest()[:7], 16)
+    seed = int(hashlib.sha256(f"{grading.seed} {found}".encode()).hexdigest()[:7], 16)
     return {**line, "status": "graded", "file": found, "seed": seed}, text
 
 
@@ -105,12 +95,11 @@ def begin(work, name):
     os.dup2(said, 2)
 
 
-def judge_one(work, line, cgroup, task):
+def judge_one(work, line, place):
     """All that a lesson's process does."""
     name, status = line["lesson"], 1
     try:
         begin(work, name)
-        place = task.place.changed(cgroup=cgroup, events=f"{cgroup}/{task.place.events}")
         if place.users:
             place.user = NUMBERS[0] + os.getpid() % NUMBERS[1]
         os.environ.update(SEED=str(line["seed"]), CHECK_FOLDER=f"{work}/{name}")
@@ -125,7 +114,8 @@ def judge_one(work, line, cgroup, task):
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:
-        sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
         os._exit(status)
 
 
@@ -157,16 +147,17 @@ def end_of(name, status):
     return f"The check of {name} was ended by a signal ({os.WTERMSIG(status)})."
 
 
-def judge_all(work, names, task):
-    """The lessons of a grade. A signal ends all of them."""
-    free, names, running, found = list(task.cgroups), list(names), {}, []
+def judge_all(work, grading, place, cgroups):
+    """The lessons of a grade, of which each that is judged at the same time has one of the cgroups,
+    or "". A signal ends all of them."""
+    free, names, running, found = list(cgroups), list(grading.names), {}, []
     gc.disable()  # journals have many lines and no cycles
-    compilers_headers(task.place.compiler)  # asked once, for all lessons
-    is_clang(task.place.compiler)
+    compilers_headers(place.compiler)  # asked once, for all lessons
+    is_clang(place.compiler)
     try:
         while names or running:
             while names and free:
-                line, text = handed_in(task, names.pop(0))
+                line, text = handed_in(grading, names.pop(0))
                 found.append(line)
                 if text is None:
                     continue
@@ -179,7 +170,8 @@ def judge_all(work, names, task):
                 cgroup = free.pop()
                 process = os.fork()
                 if process == 0:
-                    judge_one(work, line, cgroup, task)
+                    own = {"cgroup": cgroup, "events": f"{cgroup}/{place.events}"}
+                    judge_one(work, line, place.changed(**own))
                 running[process] = line, cgroup
             if not running:
                 break

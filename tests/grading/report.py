@@ -1,4 +1,4 @@
-"""What a judgment (judge.py) looks like to a person, and to a program that reads TAP."""
+"""What a judgment (judge.py) looks like to a person."""
 
 import os
 import re
@@ -47,20 +47,6 @@ def first(found):
             print("\n".join([f"  MISS  {rule['name']}", *lines_of(rule)]))
 
 
-def tap(found):
-    print(f"1..{len(found['rules'])}")
-    for number, rule in enumerate(found["rules"], 1):
-        if rule["result"] == "failed":
-            print(
-                "\n".join(
-                    [f"not ok {number} {rule['name']}", *(f"# {line}" for line in lines_of(rule))]
-                )
-            )
-        else:
-            why = f" # skip {rule['lines'][0]}" if rule["result"] == "skipped" else ""
-            print(f"ok {number} {rule['name']}{why}")
-
-
 def wrapped(line):
     """A line as lines of WIDTH columns. The second and later ones begin below the text after the
     label ("  MISS  ", "  read       "), or are indented by two columns. A compiler's excerpt
@@ -102,10 +88,6 @@ def listed(found, brief):
     return misses, everything
 
 
-def number(points):
-    return f"{points:g}"
-
-
 def points_line(found):
     """How many rules of each result, and what they are worth."""
     results = [rule["result"] for rule in found["rules"]]
@@ -113,7 +95,7 @@ def points_line(found):
     waiting = results.count("skipped")
     if waiting:
         line += f", {waiting} not judged until that is repaired"
-    line += f". Points: {number(found['points'])} of {number(found['possible'])}"
+    line += f". Points: {found['points']:g} of {found['possible']:g}"
     if found["given"]:
         gives = "give" if found["given"] > 1 else "gives"
         line += f"; {found['given']} passed at the start and {gives} no point"
@@ -133,4 +115,4 @@ def brief(found):
     listed(found, brief=True)
 
 
-FORMS = {"first": first, "report": student, "brief": brief, "tap": tap}
+FORMS = {"first": first, "report": student, "brief": brief}
