@@ -610,5 +610,5 @@ AS_USER=$(printf '%s\n' escapes flood_stdout fork_bomb half_the_processes includ
     run jq -r '.lessons[2].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
     assert_output --partial "process 1"
     run jq -r '.lessons[3].tests[].lines[]' "$BATS_TEST_TMPDIR/1/grade.json"
-    assert_output --partial "used 0x..., which is no multiple of 4"
+    assert_output --partial "touched 0x..., which is no multiple of 4"
 }
