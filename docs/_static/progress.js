@@ -107,6 +107,18 @@
         });
     }
 
+    // ---- the rail: a segment of a lesson that is done is filled ----
+
+    for (const link of document.querySelectorAll(".rail a")) {
+        const lesson = link.ariaCurrent && own ? own.dataset.lesson : lessonOf(link);
+        const { ariaLabel } = link;
+        shown.push(() => {
+            const done = isDone(lesson);
+            link.classList.toggle("is-done", done);
+            link.ariaLabel = done ? `${ariaLabel}, done` : ariaLabel;
+        });
+    }
+
     // ---- the lesson's own page ----
 
     if (own) {

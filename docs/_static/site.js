@@ -1,13 +1,9 @@
 // What every page does beyond being read: the Tab key reaches what scrolls sideways, a word of the
-// glossary shows its meaning while it is pointed at or has the focus, and the sidebar shows where
-// one is. The page of search results has a heading, and both columns beside a page have names,
-// which the theme leaves out.
+// glossary shows its meaning while it is pointed at or has the focus, and the contents open where one
+// is. The page of search results has a heading, which the theme leaves out.
 "use strict";
 
 (() => {
-    for (const [column, name] of [[".sidebar-drawer", "The book"], [".toc-drawer", "This page"]])
-        document.querySelector(column)?.setAttribute("aria-label", name);
-
     // ---- what scrolls ----
 
     // But for what a program prints here and the stepper's listing: they are stops anyway.
@@ -90,17 +86,13 @@
         if (event.key === "Escape") hideTip();
     });
 
-    // ---- the sidebar shows where one is ----
+    // ---- the contents show where one is ----
 
-    const here = document.querySelector(".sidebar-tree .current-page > a");
-    const list = document.querySelector(".sidebar-scroll");
-    if (here && list) {
-        const [inner, outer] = [here, list].map((each) => each.getBoundingClientRect());
-        if (inner.bottom > outer.bottom || inner.top < outer.top) {
-            const middle = inner.top - outer.top - (outer.height - inner.height) / 2;
-            list.scrollTo({ top: list.scrollTop + middle, behavior: "instant" });
-        }
-    }
+    document.getElementById("contents")?.addEventListener("toggle", (event) => {
+        if (event.newState === "open")
+            event.target.querySelector(".sidebar-tree .current-page > a")
+                ?.scrollIntoView({ block: "center", behavior: "instant" });
+    });
 
     // ---- the page of search results ----
 

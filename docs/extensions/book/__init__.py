@@ -22,6 +22,7 @@ Around the pages:
     every_page   what each page has besides text           page_writer  how a node becomes HTML
     finder       one field over all of it                  progress  what the checks left behind
     how_far      what a long build prints                  chromium, pdf  pages printed
+    fonts        the typefaces as a style
     own_run      pictures and a trace (run_trace) of a reader's own run, without Sphinx
 """
 
@@ -30,7 +31,7 @@ from importlib import import_module
 # What is more than a directive, in the order in which it takes part in the build.
 PARTS = ("programs", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
 PARTS += ("how_far", "domain", "progress", "pictures", "finder", "minutes", "live", "stepper")
-PARTS += ("dial",)
+PARTS += ("dial", "fonts")
 
 
 def setup(app):

@@ -169,6 +169,23 @@ def move_to_end(app, doctree, page):
         section += end
 
 
+LESSON = re.compile(r'<a class="(current )?reference internal" href="([^"]*)">((\d\d) [^<]*)</a>')
+
+
+def rail_of(tree):
+    """The lessons as the segments of a pool, with a gap between two parts."""
+    groups = []
+    for _, pages in GROUP.findall(tree):
+        segments = "".join(
+            f'<a href="{address}" title="{title}" aria-label="{title}"'
+            f'{" aria-current=page" if current else ""}>{number}</a>'
+            for current, address, title, number in LESSON.findall(pages)
+        )
+        if segments:
+            groups.append(f"<div>{segments}</div>")
+    return "".join(groups)
+
+
 def finish_page(app, page, template, context, doctree):
     if app.builder.name == "epub":
         context["body"] = xhtml(context.get("body", ""))
@@ -177,6 +194,7 @@ def finish_page(app, page, template, context, doctree):
     tree = context.get("furo_navigation_tree")
     if tree:  # the captions beside the page (sphinx issue 14030)
         tree = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+        context["rail"] = rail_of(tree)
         context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
     kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
     context["metatags"] = kept + head(app, page, context, doctree)

@@ -14,19 +14,19 @@ import sys
 from html import escape
 from pathlib import Path
 
-from . import memory_picture, order_picture, run_trace
+from . import fonts, memory_picture, order_picture, run_trace
 from .runs import BookError
 
 WIDE, NARROW = 720, 356
 # More than so many columns of a pool or calls of the host are a trace's business.
 MOST_MOMENTS, MOST_CALLS, MOST_POOLS = 120, 120, 12
-STYLE = Path(__file__).resolve().parents[2] / "_static" / "pictures.css"
+STYLES = Path(__file__).resolve().parents[2] / "_static"
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><style>
-body {{ font: 16px system-ui, sans-serif; max-width: 720px; margin: 16px auto; padding: 0 16px; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #131416; color: #e6e9ed; }} }}
+body {{ font: 16px var(--sans); max-width: 720px; margin: 16px auto; padding: 0 16px;
+    background: var(--paper); color: var(--ink); }}
 {style}</style></head><body><h1>{title}</h1>
 {body}</body></html>
 """
@@ -93,7 +93,8 @@ def main(what, title, output, *files):
             pictures_of(journal, number, f", process {number}" if several else "")
             for number, journal in enumerate(journals, 1)
         )
-        style = STYLE.read_text(encoding="utf-8")
+        sheets = ("colors.css", "pictures.css")
+        style = fonts.style() + "".join((STYLES / name).read_text(encoding="utf-8") for name in sheets)
         text = PAGE.format(title=escape(title), style=style, body=body)
     Path(output).write_text(text, encoding="utf-8")
 
