@@ -96,8 +96,8 @@ expect_no() {
     expect_no ticks
 }
 
-@test "the sidebar shows the page's own entry, and nothing scrolls smoothly where less is wanted" {
-    expect_no sidebar motion
+@test "the contents show the page's own entry, and nothing scrolls smoothly where less is wanted" {
+    expect_no contents motion
 }
 
 @test "the finder has the right place first, leads there by the keyboard, and so does the search" {
@@ -143,8 +143,12 @@ expect_no() {
     look mistakes
 }
 
-@test "the first screen falls to tens of microseconds; on paper and without script it is a table" {
-    look dial dial_without_script weight bench_without_script
+@test "300 days turn red and are repaired by mouse, keyboard and link, as the device says" {
+    look days days_alone weight
+}
+
+@test "the dial falls to tens of microseconds; on paper and without script it is a table" {
+    look dial dial_without_script bench_without_script
 }
 
 @test "the browser's checks report what is wrong" {
@@ -159,7 +163,6 @@ expect_no() {
 <style>
 @media print { details.late::details-content { content-visibility: hidden } }
 @media print { .arrowhead { display: none } }
-.back-to-top { left: 50% !important }
 html { scroll-behavior: smooth !important }
 .tip { width: 60rem; max-width: none !important }
 .highlight-udiff .gi { color: red !important; background: none !important }
@@ -207,12 +210,12 @@ END
         'console: .*a script fails' 'console: .*missing.png' 'head: .*2 headings' \
         'keyboard: .*no outline' 'keyboard: .*the Tab key does not come to it' \
         'keyboard: .*opens another page' 'paper: .*a fold is not printed' \
-        'paper: .*part of a picture is not' 'layout: .*a line of text' 'layout: .*covers the text' \
+        'paper: .*part of a picture is not' 'layout: .*a line of text' \
         'head: .*not of the page' \
         'pictures: .*words have a contrast' 'pictures: .*words are' \
         'pictures: .*a line has a contrast' 'tips: .*leaves the column' 'code: .*looks like what' \
         'code: .*names a file again' 'code: .*do not hang' 'cards: .*no card' 'motion: ' \
-        'sidebar: .*is folded' 'pairs: .*not side by side' 'finder: .*which is not there'; do
+        'contents: .*is folded' 'pairs: .*not side by side' 'finder: .*which is not there'; do
         grep -qE "^$expected" <<<"$output" || complain "Not reported: $expected"
     done
     finish

@@ -6,7 +6,7 @@ as it was recorded ends the build. Everything runs on the simulated device, in b
 On a page:
     programs     programs, commands and journals           sources  the programs, and the role path
     predict      questions, answered by a run              asked    the same, in a stepper
-    stepper      a run, step by step (run_steps)           dial     the first screen
+    stepper      a run, step by step (run_steps)           days     the first screen
     pictures     from a run's journal: memory_picture, order_picture, scaled_picture, case_picture;
                  and drawings, where no journal can (svg: texts have room)
     recording    the notes about one driver                evidence whose a rule is
@@ -22,7 +22,7 @@ Around the pages:
     every_page   what each page has besides text           page_writer  how a node becomes HTML
     finder       one field over all of it                  progress  what the checks left behind
     how_far      what a long build prints                  chromium, pdf  pages printed
-    fonts        the typefaces as a style
+    fonts        the typefaces as a style                  dial    a release threshold to drag
     own_run      pictures and a trace (run_trace) of a reader's own run, without Sphinx
 """
 
@@ -31,7 +31,7 @@ from importlib import import_module
 # What is more than a directive, in the order in which it takes part in the build.
 PARTS = ("programs", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
 PARTS += ("how_far", "domain", "progress", "pictures", "finder", "minutes", "live", "stepper")
-PARTS += ("dial", "fonts")
+PARTS += ("days", "dial", "fonts")
 
 
 def setup(app):

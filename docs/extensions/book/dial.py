@@ -1,9 +1,9 @@
-"""The first screen: a loop whose release threshold the reader drags.
+"""A loop whose release threshold the reader drags.
 
 .. bench:: dial docs/programs/dial
 
    Words beside it, with {slow} and {fast}, a round's microseconds for the first and the last
-   threshold, and the doors into the book, which are a list.
+   threshold, and links, which are a list.
 
 What the calls of a round cost comes from the journal of the program's run: of each pool the last
 round. docs/_static/dial.js shows it. Without script and on paper its place has a table of all.

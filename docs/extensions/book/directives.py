@@ -10,6 +10,7 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from .clinic import ClinicCase, ClinicDesk, ClinicTable
+from .days import Days
 from .dial import ThresholdDial
 from .evidence import Evidence
 from .hazards import HazardKinds
@@ -114,5 +115,5 @@ DIRECTIVES = {
         notes=NotesSummary,
     ),
     "clinic": with_kinds(case=ClinicCase, desk=ClinicDesk),
-    "bench": with_kinds(pool=PoolBench, lesson=RunHere, dial=ThresholdDial),
+    "bench": with_kinds(pool=PoolBench, lesson=RunHere, days=Days, dial=ThresholdDial),
 }

@@ -151,7 +151,12 @@ def scripts_of(lesson):
         "run_steps.js": (ROOT / "docs/_static/run_steps.js").read_text(encoding="utf-8"),
         f"sources/{lesson}.js": sources_of(lesson),
     }
-    return [f"{name}?v={sha256(text.encode()).hexdigest()[:8]}" for name, text in texts.items()]
+    return [with_checksum(name, text) for name, text in texts.items()]
+
+
+def with_checksum(name, text):
+    """The address of a file in _static that has this text."""
+    return f"{name}?v={sha256(text.encode()).hexdigest()[:8]}"
 
 
 def form(lesson):

@@ -27,7 +27,7 @@ const simulatedDevice = (globalThis.simulatedDevice = {
         const decoders = { 1: new TextDecoder(), 2: new TextDecoder(), 3: new TextDecoder() };
         const texts = {
             arguments: ["live", program, ...programArguments],
-            environment: Object.entries({ ...environment, SIM_JOURNAL: "journal" }).map(
+            environment: Object.entries({ SIM_JOURNAL: "journal", ...environment }).map(
                 ([name, value]) => `${name}=${value}`,
             ),
         };

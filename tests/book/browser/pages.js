@@ -106,35 +106,23 @@ window.checks = (() => {
     }
 
     function layout() {
-        return [...tooWide(), ...longLines(), ...inTheWay()];
+        return [...tooWide(), ...longLines()];
     }
 
-    // A text has lines of 66 zeros, each about 0.56 of its size.
+    // A line of text has 62 to 66 characters, each about half of its size.
     function longLines() {
         const faults = [];
         for (const text of all("article :is(p:not(.picture-title), li, dd, blockquote)")) {
-            const apart = "table, .stepper, .dial, .picture-pair, .picture-rows";
+            const apart = "table, .stepper, .dial, .days-toy, .picture-pair, .picture-rows";
             if (!shown(text) || text.closest(apart)) continue;
             const range = document.createRange();
             range.selectNodeContents(text);
             const longest = Math.max(0, ...[...range.getClientRects()].map((box) => box.width));
-            if (longest > 40 * parseFloat(getComputedStyle(text).fontSize)) {
+            if (longest > 34 * parseFloat(getComputedStyle(text).fontSize)) {
                 faults.push(`a line of text has ${Math.round(longest)} pixels: ${describe(text)}`);
             }
         }
         return faults.slice(0, 3);
-    }
-
-    // Who scrolls back gets a link to the top, which stands beside the text where there is room.
-    function inTheWay() {
-        const link = document.querySelector(".back-to-top");
-        const text = document.querySelector(".content");
-        if (!link || !text || innerWidth < 1300) return [];
-        document.documentElement.classList.add("show-back-to-top");
-        const [top, column] = [link, text].map((each) => each.getBoundingClientRect());
-        document.documentElement.classList.remove("show-back-to-top");
-        return top.width && top.left >= column.right ? []
-            : [`${describe(link)} covers the text, or is not there`];
     }
 
     function tooWide() {
@@ -154,7 +142,7 @@ window.checks = (() => {
         const beyond = all("body *").find((element) => {
             const box = element.getBoundingClientRect();
             return box.right > root.clientWidth + 1 && shown(element) &&
-                !element.closest("pre, .table-wrapper, .sidebar-drawer, .toc-drawer");
+                !element.closest("pre, .table-wrapper, .toc-drawer");
         });
         return [`the page is ${root.scrollWidth} pixels wide, its window ${root.clientWidth}` +
             (beyond ? `: ${describe(beyond)}` : "")];
@@ -235,14 +223,14 @@ window.checks = (() => {
                     `${block.clientWidth}): ${describe(block)}`);
             }
         }
-        const extras = ".skip-to-content, button.copybtn, .sidebar-drawer, .tip, .live, .tools";
+        const extras = ".skip-to-content, button.copybtn, .bar, .contents-drawer, .tip, .live, .tools, .rail";
         for (const extra of all(extras)) {
             if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
         }
         return [...new Set(faults)];
     }
 
-    // ---- what the text has: words, programs, reports, tables; and the sidebar ----
+    // ---- what the text has: words, programs, reports, tables; and the contents ----
 
     function tip(element) {
         const faults = [];
@@ -274,11 +262,17 @@ window.checks = (() => {
         return false;
     }
 
-    function sidebar() {
-        const here = document.querySelector(".sidebar-tree .current-page > a");
-        const [link, list] = [here, here.closest(".sidebar-scroll")]
-            .map((each) => each.getBoundingClientRect());
-        if (!shown(here)) return ["the page's own entry is folded"];
+    // The contents open where one is. The rail has the lesson's segment.
+    async function contents() {
+        const drawer = document.querySelector(".contents-drawer");
+        const here = drawer.querySelector(".sidebar-tree .current-page > a");
+        if (shown(here)) return ["the contents are open before somebody opens them"];
+        drawer.showPopover();
+        await new Promise((done) => setTimeout(done, 50)); // its event comes later
+        const [link, list] = [here, drawer].map((each) => each.getBoundingClientRect());
+        const seen = shown(here);
+        drawer.hidePopover();
+        if (!seen) return ["the page's own entry is folded"];
         return link.top < list.top - 1 || link.bottom > list.bottom + 1
             ? ["the page's own entry is out of sight"] : [];
     }
@@ -452,7 +446,7 @@ window.checks = (() => {
     }
 
     return {
-        unfold, layout, pictures, head, paper, axe: runAxe, tip, seen, sidebar, code, cards, pairs,
+        unfold, layout, pictures, head, paper, axe: runAxe, tip, seen, contents, code, cards, pairs,
         startKeyboard, endKeyboard, focusScrolling,
     };
 })();

@@ -27,7 +27,6 @@ SAMPLE = [
     "search",
     "bench",
 ]
-DRAWN_IN = 1008  # pixels: up to here the sidebar is drawn in from the side
 WIDE = 1152  # pixels: from here on 100 columns fit
 HEAVIEST = 400 * 1024  # bytes of a page with all that it loads, before compression
 PAPER = 688  # the width of a page of A4 between its margins, in CSS pixels
@@ -55,7 +54,7 @@ STEPS = """(place) => {
 FINGER = 24  # pixels: the height of a link that is alone in its line
 PARTS = 4  # in which the longest look is shared among them
 FEATURES = []
-SIDEBAR = ".sidebar-drawer"
+SAME = ".contents-drawer"  # the same on all pages
 judged = collections.defaultdict(set)  # the looks of words, for axe, of a size and theme
 
 
@@ -100,11 +99,10 @@ def tips(page, report):
 
 
 @feature(".sidebar-tree .current-page")
-def sidebar(page, report):
-    """The sidebar shows where one is."""
-    if page.viewport_size["width"] > DRAWN_IN:
-        for fault in page.evaluate("checks.sidebar()"):
-            report("sidebar", fault)
+def contents(page, report):
+    """The contents show where one is."""
+    for fault in page.evaluate("checks.contents()"):
+        report("contents", fault)
 
 
 @feature("pre")
@@ -130,7 +128,7 @@ def cards(page, report):
     page.set_viewport_size(size)
 
 
-@feature("section#cuda-memory-pools > section#the-lessons")
+@feature("section#your-program-prints-42-today > section#the-lessons")
 def ticks(page, report):
     """The table of lessons has a box for each, and no other table has one."""
     boxes = page.locator("input.progress").count()
@@ -183,13 +181,13 @@ FOUND = {
 }
 
 
-@feature("#search-results, section#cuda-memory-pools")
+@feature("#search-results, section#your-program-prints-42-today")
 def finder(page, report):
-    """The field in the sidebar leads to the right place, by the keyboard alone; and the search of
+    """The field in the bar leads to the right place, by the keyboard alone; and the search of
     all pages has a call's own place first, and text at its results, also from a file."""
     start = page.url
     tab = page.context.new_page()  # what it loads is not counted to the page
-    if start.endswith("index.html") and page.viewport_size["width"] > DRAWN_IN:
+    if start.endswith("index.html"):
         tab.goto(start, wait_until="load")
         use_finder(tab, report)
     if start.startswith("http") and start.endswith("search.html"):
@@ -249,7 +247,7 @@ SCREENS = [(1024, 768), (1152, 800), (1280, 720), (1280, 800), (1440, 900)]
 def bench(page, report):
     """Each ready script runs and is drawn. A step back changes what is shown, and a step on
     restores it. It opens at a pool with memory in use. On the screens of laptops script, pictures,
-    report and the calls' buttons are seen together, beside the sidebar. A threshold that the script
+    report and the calls' buttons are seen together, beside the rail. A threshold that the script
     has set changes in its line."""
     look = """(place) => [...place.querySelectorAll(".line.now, .stepper-state")].map(
         (part) => part.outerHTML)"""
@@ -274,7 +272,7 @@ def bench(page, report):
         page.evaluate("document.querySelector('#pool-bench').scrollIntoView()")
         script, state, calls, beside = (
             page.locator(part).first.bounding_box()
-            for part in (".stepper-run > pre", ".stepper-state", ".bench-calls", SIDEBAR)
+            for part in (".stepper-run > pre", ".stepper-state", ".bench-calls", ".rail")
         )
         if (
             script["x"] < beside["x"] + beside["width"]
@@ -407,13 +405,13 @@ def paper(page, report):
 
 def accessible(page, report, rules=None):
     """What axe finds. What it takes from the drawn page (DRAWN_RULES) is judged where words have a
-    look that no page before had in this size and theme: few styles make all looks. The sidebar,
-    whose links are the same on all pages, is judged on those of the sample."""
+    look that no page before had in this size and theme: few styles make all looks. The
+    contents, whose links are the same on all pages, are judged on those of the sample."""
     chosen = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": RULES}
     options = {"resultTypes": ["violations"], "preload": False, "runOnly": chosen}
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     known = judged[page.viewport_size["width"], dark]
-    without = [] if in_sample(page) else [SIDEBAR]
+    without = [] if in_sample(page) else [SAME]
     page.evaluate(AXE)
     given = [options, DRAWN_RULES, list(known), without]
     looks, found = page.evaluate("given => checks.axe(...given)", given)

@@ -6,7 +6,8 @@ It opens its pages from their files.
 
 import re
 
-from driver import UNFOLD, Look
+from driver import FAR, UNFOLD, Look
+from playwright.sync_api import TimeoutError
 
 MOST_KEYS = 10  # to answer a reader's question
 COLUMNS, SIZE = 100, 13  # of a program that are seen, and the pixels of its letters
@@ -247,12 +248,9 @@ def large(page):
 
 
 def dial(page):
-    """The first screen: a round falls from hundreds of microseconds to tens."""
+    """A round falls from hundreds of microseconds to tens."""
     page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
     place = page.page.locator(".dial-live")
-    box = place.bounding_box()
-    if box["y"] + box["height"] > 900:
-        yield f"the instrument is not on the first screen: {box}"
     rows = [[*row[1], row[2]] for row in place.evaluate("(one) => JSON.parse(one.dataset.rows)")]
     slider = place.locator("input")
     cost = place.locator("strong")
@@ -276,9 +274,94 @@ def dial(page):
     page.page.keyboard.press("ArrowRight")
     if "ReleaseThreshold%2C+16+MiB" not in link.get_attribute("href"):
         yield f"the door to the bench is {link.get_attribute('href')}"
-    doors = page.page.locator(".dial-words li a").count()
-    if doors != 3:
-        yield f"there are {doors} doors"
+
+
+DAYS_OVER = """expected => {
+    const words = document.querySelector(".days-result").innerText;
+    return !document.querySelector(".days-squares .later") && words.includes(expected);
+}"""
+
+
+def days(page):
+    """The first screen: all days are right, a busy GPU turns some red, and three arrows make all
+    right: by keyboard, by mouse, and from the link that the page has then."""
+    tab = page.page
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    wrong = tab.locator(".days-squares .wrong")
+    box = tab.locator(".days-say").bounding_box()
+    if box["y"] + box["height"] > 800 or "300 of 300" not in tab.inner_text(".days-result"):
+        yield f"not all days are right, or they are not on the first screen: {box}"
+
+    def ends(words, what):
+        try:
+            tab.wait_for_function(DAYS_OVER, arg=words, timeout=FAR)
+        except TimeoutError:
+            return [f"{what}: {tab.inner_text('.days-result')}"]
+        return []
+
+    tab.locator("#days-load").focus()
+    tab.keyboard.press("End")
+    yield from ends("3 pairs", "a busy GPU")
+    numbers = {int(one.get_attribute("title").split()[-1]) for one in wrong.all()}
+    if wrong.count() < 150 or not {0, 2, 7, 40} <= numbers:
+        yield f"on a busy GPU {wrong.count()} days are wrong, and print {numbers}"
+    # The keyboard: a step, and the step that waits for it
+    for name, words in (("fill", "waits"), ("add", "2 pairs")):
+        tab.locator(f"[data-step={name}]").focus()
+        tab.keyboard.press("Enter")
+        if name == "add":
+            yield from ends(words, "an arrow by keyboard")
+    # The mouse: from step to step
+    for one, other, words in (("add", "copy", "1 pair"), ("copy", "free", "No schedule")):
+        places = [tab.locator(f"[data-step={name}]").bounding_box() for name in (one, other)]
+        middles = [(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2) for at in places]
+        tab.mouse.move(*middles[0])
+        tab.mouse.down()
+        tab.mouse.move(*middles[1], steps=3)
+        tab.mouse.up()
+        yield from ends(words, f"an arrow from {one} to {other} by mouse")
+    if wrong.count():
+        yield f"{wrong.count()} days are wrong, and the checker reports nothing"
+    # An arrow back, which no event can be
+    tab.locator("[data-step=copy]").click()
+    tab.locator("[data-step=add]").click()
+    yield from ends("no call has recorded yet", "an arrow back")
+    tab.get_by_role("button", name="Share").click()
+    text = tab.locator(".days-text").input_value()
+    if text.count("\U0001F7E9") != 300 or "#arrows=fill-add" not in text:
+        yield f"what is shared is {text}"
+    other = tab.context.new_page()
+    other.goto(text.splitlines()[-1], wait_until="load")
+    other.wait_for_function(DAYS_OVER, arg="No schedule", timeout=FAR)
+    if other.locator(".days-drawn li").count() != 3:
+        yield "the link does not carry the arrows"
+    other.close()
+    tab.get_by_role("button", name="Remove the arrow add").click()
+    yield from ends("1 pair", "an arrow that is removed")
+    touch = tab.context.browser.new_context(
+        has_touch=True, viewport={"width": 390, "height": 844}, reduced_motion="reduce"
+    )
+    phone = touch.new_page()
+    phone.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    phone.locator("[data-step=fill]").tap()
+    phone.locator("[data-step=add]").tap()
+    phone.wait_for_function(DAYS_OVER, arg="2 pairs", timeout=FAR)
+    touch.close()
+
+
+def days_alone(page):
+    """Without script, and on paper, a table has the days."""
+    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    page.page.emulate_media(media="print")
+    cells = page.page.locator(".days-table tbody tr").all_inner_texts()
+    if len(cells) != 4 or "300 of 300" not in cells[0] or cells[3].count("300 of 300") != 2:
+        yield f"on paper the table of days has {cells}"
+    page.page.emulate_media(media="screen")
+    plain = page.page.context.browser.new_context(java_script_enabled=False).new_page()
+    plain.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    if not plain.locator(".days-table").is_visible() or plain.locator(".days-set").is_visible():
+        yield "without script the table is not there, or what needs a script is"
 
 
 def dial_without_script(page):
@@ -304,13 +387,16 @@ def bench_without_script(page):
 
 
 def weight(page):
-    """The first screen is at most 15 KB."""
-    files = [page.folder / "_static" / name for name in ("dial.js", "dial.css")]
+    """What the first screen has of its own is at most 20 KB, and loads no device."""
+    files = [page.folder / "_static" / name for name in ("days.js", "days.css")]
     size = sum(file.stat().st_size for file in files)
     text = (page.folder / "index.html").read_text(encoding="utf-8")
-    size += len(re.search(r'data-rows="[^"]*"', text)[0])
-    if size > 15 * 1024:
+    size += len(re.search(r'<div class="days-toy".*?</textarea></div>', text, re.S)[0])
+    if size > 20 * 1024:
         yield f"the first screen has {size} bytes"
+    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
+    if page.page.evaluate("'simulatedDevice' in window"):
+        yield "the first screen loads the simulated device before somebody touches it"
 
 
 def columns(page):
@@ -397,5 +483,5 @@ def looks_of(task):
 TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
-    + (dial_without_script, weight, bench_without_script, columns, mistakes)
+    + (days, days_alone, dial_without_script, weight, bench_without_script, columns, mistakes)
 }

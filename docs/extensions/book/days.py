@@ -1,0 +1,203 @@
+"""The first screen: a program with a race, and 300 days of it.
+
+.. bench:: days docs/live/days
+
+   Words beside it, and the doors into the book, which are a list.
+
+A day is a run under SIM_SCHEDULE=random:N. What stands on the page before the reader touches it is
+from runs while the book was built: the days of a quiet GPU without an arrow, and a table for paper
+and for a page without script. docs/_static/days.js runs the same program in the page, and asks the
+checker which pairs are unordered.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from html import escape
+
+from docutils import nodes
+
+from . import simulated_device
+from .live import with_checksum
+from .page import BookDirective, in_html
+from .runs import LIBRARY, ROOT, BookError, compile_program, run_program, variables_of
+
+DAYS = 300
+LOADS = (0, 1, 2, 4, 8)  # kernels of others before each step
+# Of each step its name, what the picture says, its stream, and its place in percent.
+STEPS = (
+    ("fill", "fill 40", "loader", 0, 20),
+    ("add", "add 2", "worker", 27, 18),
+    ("copy", "copy", "reader", 52, 17),
+    ("free", "free", "worker", 76, 11),
+)
+STREAMS = {"loader": "s-1", "worker": "s-2", "reader": "s-3"}
+CALLS = {
+    "launch_fill": "fill",
+    "launch_add": "add",
+    "cudaMemcpyAsync": "copy",
+    "cudaFreeAsync": "free",
+}
+REPAIR = ("fill-add", "add-copy", "copy-free")
+TABLE = [REPAIR[:count] for count in range(4)]  # the rows
+SHOWN = (LOADS[0], LOADS[-1])  # and the columns
+
+
+def day(program, number, load, arrows):
+    """The number that the program prints on that day. Its status says whether that is 42, and
+    whether the checker has reported something: both are known here."""
+    done = subprocess.run(
+        [ROOT / "build/simulator" / program, str(load), *arrows],
+        env={**variables_of(()), "SIM_SCHEDULE": f"random:{number}"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    if not done.stdout.strip().isdigit():
+        raise BookError(f"{program} printed no number on day {number}:\n{done.stderr}")
+    return int(done.stdout)
+
+
+def all_days(program, load, arrows):
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        numbers = range(1, DAYS + 1)
+        return list(pool.map(lambda number: day(program, number, load, arrows), numbers))
+
+
+def unordered(program, arrows):
+    """What the checker reports, as pairs of steps: its reports are the same on each day."""
+    journal = run_program(program, ("0", *arrows), ("SIM_SCHEDULE=random:1",)).journal
+    reports = (line for line in journal if line.get("did") == "hazard")
+    return [f"{CALLS[one['earlier_call']]}-{CALLS[one['call']]}" for one in reports]
+
+
+def days_of(program):
+    """{(load, arrows): the numbers of all days}. Runs that another build has made are kept, as long
+    as neither program nor device changes."""
+    trouble = compile_program(program)
+    if trouble:
+        raise BookError(f"{program}.c does not compile:\n{trouble}")
+    made_by = hashlib.sha256()
+    for file in (f"build/simulator/{program}", LIBRARY):
+        made_by.update((ROOT / file).read_bytes())
+    kept = ROOT / "build/docs/days.json"
+    try:
+        of, found = json.loads(kept.read_text())
+    except (OSError, ValueError):
+        of, found = "", {}
+    if of != made_by.hexdigest():
+        found = {
+            f"{load} {' '.join(arrows)}": all_days(program, load, arrows)
+            for load in SHOWN
+            for arrows in TABLE
+        }
+        new = kept.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps([made_by.hexdigest(), found]))
+        new.replace(kept)
+    return found
+
+
+def right(numbers):
+    return f"{numbers.count(42)} of {DAYS}"
+
+
+def table(found):
+    def row(*texts):
+        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
+
+    heads = ("order that is drawn", "quiet GPU", "busy GPU")
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads), cols=len(heads))
+    group += nodes.thead("", row(*heads))
+    group += nodes.tbody(
+        "",
+        *(
+            row(
+                ", ".join(arrow.replace("-", " → ") for arrow in arrows) or "none",
+                *(right(found[f"{load} {' '.join(arrows)}"]) for load in SHOWN),
+            )
+            for arrows in TABLE
+        ),
+    )
+    title = nodes.title(text=f"On how many of {DAYS} days the program prints 42")
+    return nodes.container("", nodes.table("", title, group), classes=["days-table"])
+
+
+def lanes():
+    written = []
+    for stream, color in STREAMS.items():
+        steps = "".join(
+            f'<button type="button" data-step="{name}" aria-pressed="false" '
+            f'aria-label="{words}, in {stream}" style="left: {left}%; width: {width}%">'
+            f"{words}</button>"
+            for name, words, of, left, width in STEPS
+            if of == stream
+        )
+        if stream == "worker":
+            steps += '<span class="days-next" style="left: 88.5%; width: 11.5%">fill 7</span>'
+        written.append(f'<div class="days-lane {color}"><b>{stream}</b>{steps}</div>')
+    return f'<div class="days-lanes">{"".join(written)}<svg aria-hidden="true"></svg></div>'
+
+
+CONTROLS = f"""<div class="days-set"><label for="days-load">quiet GPU</label>
+<input id="days-load" type="range" min="0" max="{len(LOADS) - 1}" value="0">
+<span aria-hidden="true">busy GPU</span>
+<button type="button" class="days-hint" aria-pressed="false">Show what is unordered</button></div>
+"""
+DRAWN = """<div class="days-drawn"><ul aria-label="Your arrows"></ul>
+<button type="button" class="days-clear" hidden>Remove my arrows</button>
+<button type="button" class="days-share">Share</button></div>
+<textarea class="days-text" rows="4" readonly aria-label="A link, and the days as text"
+hidden></textarea>"""
+
+
+def say(pairs):
+    named = ", ".join(f"<code>{pair.replace('-', ' → ')}</code>" for pair in pairs)
+    return (
+        f"<b>All {DAYS} days are right, and the program is wrong.</b> The checker finds "
+        f"{len(pairs)} pairs of steps without an order: {named}."
+    )
+
+
+class Days(BookDirective):
+    has_content = True
+
+    def run(self):
+        program = self.arguments[0]
+        self.depend_on_program(program)
+        self.depend(__file__, "docs/_static/days.js", "docs/live/live.wasm")
+        found, pairs = days_of(program), unordered(program, ())
+        quiet = found[f"{LOADS[0]} "]
+        repaired = [found[f"{load} {' '.join(REPAIR)}"] for load in SHOWN]
+        if [*quiet, *repaired[0], *repaired[1]] != [42] * DAYS * 3 or unordered(program, REPAIR):
+            raise BookError(f"{self.env.docname}: {program} is not always right when it should be")
+        if len(pairs) != 3 or found[f"{LOADS[-1]} "].count(42) > DAYS / 2:
+            raise BookError(f"{self.env.docname}: {program} is not wrong when it should be")
+        given = {
+            "loads": LOADS,
+            "pairs": pairs,
+            "script": with_checksum("simulated_device.js", simulated_device.script())
+            if simulated_device.has(program)
+            else "",
+        }
+        toy = (
+            f'<div class="days-toy" role="group" aria-label="Three streams, and the order between '
+            f'them" data-days="{escape(json.dumps(given))}">{lanes()}{CONTROLS}'
+            f'<div class="days-squares" role="img" aria-label="{right(quiet)} days print 42">'
+            f'{"<i></i>" * DAYS}</div><div class="days-result" role="status"><p><strong>'
+            f"{right(quiet)}</strong> <span>days print 42</span></p>"
+            f'<p class="days-say">{say(pairs)}</p></div>{DRAWN}</div>'
+        )
+        words = nodes.container("", *self.parse_content_to_nodes(), classes=["days-words"])
+        return [nodes.container("", words, in_html(toy), table(found), classes=["days"])]
+
+
+def add_script(app, page, template, context, doctree):
+    if 'class="days-toy"' in context.get("body", ""):
+        app.add_css_file("days.css")
+        app.add_js_file("days.js", loading_method="defer")
+
+
+def setup(app):
+    app.connect("html-page-context", add_script)
