@@ -1,11 +1,13 @@
 """The finder: one field over calls, attributes, errors, symptoms, cases, sections, notes and words,
-each a place.
+rows of tables and paragraphs, each a place.
 
 Calls, attributes and errors have their places in the domain cuda (domain.py). While pages are read,
-each row of a table whose first column is headed "question", "symptom" or "what you see" gets an
-anchor. A heading of docs/questions.rst that ends with "?" is a question as well. At the end
-_static/places.js gets all places; docs/_static/finder.js searches in them and shows them below the
-field. A place of docs/symptoms.txt that is not there is a warning, which ends the build.
+each row of a table, paragraph and item of a list gets an anchor; the rows of a table whose first
+column is headed "question", "symptom" or "what you see" are named by what stands there, and the
+next column says what to do. A heading of docs/questions.rst that ends with "?" is a question as
+well. At the end _static/places.js gets all places; docs/_static/finder.js searches in them and
+shows them below the field. A place of docs/symptoms.txt that is not there is a warning, which ends
+the build.
 
 Sphinx's own search does not index programs.
 """
@@ -24,6 +26,21 @@ from .runs import ROOT
 ASKED = ("question", "symptom", "what you see")
 LESSON = re.compile(r"\d\d_\w+")
 SYMPTOMS = "docs/symptoms.txt"
+LAST = ("error", "text")
+# Pages that one reads and does not look things up in
+UNSEARCHED = ("404", "sources", "index", "contributing", "teaching", "course")
+LEAST = 40  # a text of fewer letters says too little alone
+SHOWN = 110  # letters of a text
+WORD = re.compile(r"[A-Za-z0-9_]{3,}")
+EVERYWHERE = re.findall(
+    r"\w+",
+    "about after again all and another any are back because been before both but call calls can "
+    "cuda does doesn each else every first for free from gets goes had has have here how into its "
+    "isn less like made make makes may memory more most nothing once one only other out own pool "
+    "same says second several some still stream such take takes than that the their them then "
+    "there these they this those three too took two until use used was were what when where which "
+    "while will with without would you your",
+)
 LOG = logging.getLogger(__name__)
 
 
@@ -58,6 +75,32 @@ def name_questions(app, doctree):
                 row["asked"] = True
 
 
+def texts_of(doctree):
+    """(section, node, name) of the paragraphs, items and rows of the sections, which stand in no
+    question and no fold. A name is what a row or an item defines, or empty."""
+    for section in doctree.findall(nodes.section):
+        for block in section.children:
+            if isinstance(block, nodes.paragraph):
+                yield section, block, ""
+            elif isinstance(block, (nodes.bullet_list, nodes.enumerated_list)):
+                for item in block:
+                    yield section, item, ""
+            elif isinstance(block, nodes.definition_list):
+                for item in block:
+                    yield section, item[0], text_of(item[0])
+            elif isinstance(block, nodes.table):
+                for row in rows_of(block):
+                    if not row.get("asked"):
+                        yield section, row, text_of(row[0])
+
+
+def name_texts(app, doctree):
+    """Gives what has no anchor one."""
+    for number, (_, node, _) in enumerate(texts_of(doctree), 1):
+        if not node["ids"]:
+            node["ids"].append(f"at-{number}")
+
+
 # ---- places ----
 # A place: [kind, name, a sentence, address, other words by which it is found]
 
@@ -75,7 +118,7 @@ def api_places(env):
 def section_places(env, page, doctree):
     """Each section of the pages that one looks things up in. A lesson is read from its beginning,
     so its headings are no places."""
-    told = ("index", "glossary", "questions", "clinic")
+    told = ("index", "glossary", "questions", "clinic", "sources")
     if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
         return
     title = text_of(env.titles[page])
@@ -121,7 +164,8 @@ def question_places(env, page, doctree):
                 case = next(name for name in env.titles if text_of(env.titles[name]) in cells)
                 yield ["case", cells[0], text_of(env.titles[case]), (case, ""), case[10:]]
                 continue
-            yield ["question", cells[0], cells[1], (page, row["ids"][-1]), " ".join(cells[2:])]
+            name = next(name for name in row["ids"] if name.startswith("asked-"))
+            yield ["question", cells[0], cells[1], (page, name), " ".join(cells[2:])]
 
 
 def heading_places(doctree):
@@ -148,17 +192,37 @@ def word_places(doctree):
                 ]
 
 
+def text_places(env, page, doctree):
+    """What stands on the page, below the title of its section. A section's first paragraph is the
+    section's place, if it has one."""
+    if page in UNSEARCHED:
+        return
+    for section, node, name in texts_of(doctree):
+        if isinstance(node, nodes.term):
+            if page != "glossary":
+                text = text_of(node.parent[-1])
+                yield ["text", name, text, (page, node["ids"][0]), text_of(section[0])]
+            continue
+        text = " ".join(map(text_of, node)) if isinstance(node, nodes.row) else text_of(node)
+        if len(text) < LEAST or re.match("(call|attribute)-", node["ids"][0]):
+            continue
+        title = text_of(section[0])
+        if section.parent is not doctree:
+            title = f"{title} \u2013 {text_of(env.titles[page])}"
+        yield ["text", title, text, (page, node["ids"][0]), ""]
+
+
 def symptom_places(env, anchors):
     labels = env.get_domain("std").anonlabels
     text = (ROOT / SYMPTOMS).read_text(encoding="utf-8")
-    for block in re.findall(r"^(?![# \n].*)(.+)\n +(.+)\n +(.+)$", text, re.M):
-        question, place, answer = block
+    for block in re.findall(r"^[^#\s].*\n(?: .*\n)+", text, re.M):
+        question, place, answer, *also = map(str.strip, block.splitlines())
         page, _, section = place.partition(" ")
         found = labels.get(page, (page, section))
         if found[0] not in anchors or (found[1] and found[1] not in anchors[found[0]]):
             LOG.warning('%s: "%s" leads to %s, which is not there.', SYMPTOMS, question, place)
             continue
-        yield ["symptom", question, answer, found, ""]
+        yield ["symptom", question, answer, found, " ".join(also).removeprefix("also: ")]
 
 
 def read_doctree(env, page):
@@ -187,6 +251,7 @@ def places(env):
         found += question_places(env, page, doctree)
         found += note_places(env, page, doctree)
         found += section_places(env, page, doctree)
+        found += text_places(env, page, doctree)
         if page == "glossary":
             found += word_places(doctree)
         elif page == "questions":
@@ -194,23 +259,46 @@ def places(env):
         elif LESSON.fullmatch(page):
             asks = manifest.manifest(page)["question"]
             found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
-    # An error with which a symptom begins is found there. Errors come last.
-    told = {place[1].split(" ")[0].strip(":") for place in found if place[0] == "symptom"}
+    # An error with which a symptom or a question begins is found there. Of texts with one beginning
+    # the first is enough. Errors and texts come last.
+    asked = [place[1] for place in found if place[0] in ("symptom", "question")]
+    told = {name.split(" ")[0].strip(":,.") for name in asked}
     found = [place for place in found if place[0] != "error" or place[1] not in told]
-    return sorted(found, key=lambda place: place[0] == "error")
+    found.sort(key=lambda place: LAST.index(place[0]) if place[0] in LAST else -1)
+    seen = set()
+    return [
+        place
+        for place in found
+        if place[0] != "text" or (key := place[2][:80]) not in seen and not seen.add(key)
+    ]
 
 
 def write_places(app, error):
     if error or app.builder.name != "html":
         return
-    found = []
+    found, texts = [], {}
     for kind, name, sentence, (page, anchor), more in places(app.env):
         address = app.builder.get_target_uri(page) + (f"#{anchor}" if anchor else "")
-        found.append([kind, name, shortened(sentence), address, more.strip()])
+        if kind == "text":
+            shown = shortened(sentence, SHOWN)
+            rest = f"{more} {sentence[len(shown.removesuffix(' ...')) :]}"
+            words = other_words(f"{name} {shown}", rest)
+            texts.setdefault(name, []).append([address, shown, words])
+        else:
+            found.append([kind, name, shortened(sentence), address, more.strip()])
     lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
     write(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
+    lines = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    write(app, "texts.js", f"window.workbookTexts = {lines};\n")
     pages = json.dumps(dict(summaries(app)), ensure_ascii=False, indent=0)
     write(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
+
+
+def other_words(shown, rest):
+    """The words that are not shown, each once, without those that stand everywhere."""
+    known = {*shown.lower().split(), *EVERYWHERE}
+    words = dict.fromkeys(WORD.findall(rest))
+    return " ".join(word for word in words if word.lower() not in known)
 
 
 def summaries(app):
@@ -233,4 +321,5 @@ def write(app, name, text):
 def setup(app):
     app.add_js_file("finder.js", loading_method="defer")
     app.connect("doctree-read", name_questions)
+    app.connect("doctree-read", name_texts, priority=900)
     app.connect("build-finished", write_places)

@@ -152,44 +152,38 @@ def pairs(page, report):
         report("pairs", fault)
 
 
-# What is typed, and where its first place is.
-FOUND = {
-    "why is my pool growing": "symptoms.html#asked-memory-grows-round-after-round",
-    "cudaMemPoolTrimTo": "api.html#call-cudaMemPoolTrimTo",
-    "IPC handle invalid": "16_ipc_pool.html#how-does-an-open-file-travel",
-    "cudaErrorMemoryAllocation": "symptoms.html#asked-out-of-memory",
-    "threshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
-    "graph memory nvidia-smi": "20_graph_memory.html",
-    "cudaMemPoolAttrUsedMemHigh reset": "api.html#attribute-cudaMemPoolAttrUsedMemHigh",
-    "multi-threaded": "13_threads.html",
-    "WSL2": "platforms.html#wsl2",
-    "RMM": "frameworks.html#rmm",
-    "ReleaseThreshold": "api.html#attribute-cudaMemPoolAttrReleaseThreshold",
-    "cudaErrorStreamCaptureUnsupported": "notes/graphs.html#",
-    "release threshold": "glossary.html#term-release-threshold",
-    "MIG": "platforms.html#mig",
-    "Windows WDDM": "platforms.html#windows",
-    "synchronise": "api.html#call-cudaStreamSynchronize",
-    "fork": "16_ipc_pool.html#where-others-fell-in",
-    "double free": "notes/errors.html#note-second-free",
-    "pytorch": "frameworks.html#pytorch",
-    "tensorflow": "frameworks.html#jax",
-    "cudf": "questions.html#",
-    "cudamallocasync": "api.html#call-cudaMallocAsync",
-    "mempooltrimto": "api.html#call-cudaMemPoolTrimTo",
-    "cudastreamcreate": "glossary.html#",
-}
+# What is typed, and where its first place may be.
+SEARCHES = [
+    (typed, places.split(", "))
+    for line in Path(__file__).with_name("searches.txt").read_text().splitlines()
+    if line and line[0] != "#"
+    for typed, _, places in [line.partition(" | ")]
+]
+
+
+IN_VIEW = """(place) => {
+    const { top, left, bottom, right } = document.querySelector(place).getBoundingClientRect();
+    return top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth && right > left;
+}"""
 
 
 @feature("#search-results, section#your-program-prints-42-today")
 def finder(page, report):
-    """The field in the bar leads to the right place, by the keyboard alone; and the search of
-    all pages has a call's own place first, and text at its results, also from a file."""
+    """The field in the bar, which is seen on a phone, too, leads to the right place, by the
+    keyboard alone; and the search of all pages has a call's own place first, and text at its
+    results, also from a file."""
     start = page.url
     tab = page.context.new_page()  # what it loads is not counted to the page
     if start.endswith("index.html"):
         tab.goto(start, wait_until="load")
-        use_finder(tab, report)
+        if not tab.evaluate(IN_VIEW, ".sidebar-search"):
+            report("finder", "its field is not on the first screen")
+        tab.locator(".sidebar-search").fill(SEARCHES[0][0])
+        tab.locator("#finder-0").wait_for()
+        if not tab.evaluate(IN_VIEW, "#finder-0"):
+            report("finder", "its first place is cut off")
+        if page.viewport_size["width"] > DRAWN_IN:
+            use_finder(tab, report)
     if start.startswith("http") and start.endswith("search.html"):
         tab.goto(f"{start}?q=cudaMemPoolTrimTo", wait_until="load")
         tab.locator("ul.search li a").first.wait_for()
@@ -206,12 +200,12 @@ def finder(page, report):
 
 def use_finder(page, report):
     field, first = page.locator(".sidebar-search"), page.locator("#finder-0")
-    for typed, place in FOUND.items():
+    for typed, places in SEARCHES:
         field.fill(typed)
         first.wait_for()
         found = first.get_attribute("data-address")
-        if place not in found:
-            report("finder", f'the first place of "{typed}" is {found}, not {place}')
+        if not any(place in found for place in places):
+            report("finder", f'the first place of "{typed}" is {found}, not {places[0]}')
     field.fill("cudaMemPoolTrimTo")
     accessible(page, report)
     field.press("ArrowDown")
@@ -513,13 +507,20 @@ def looks(folder, served, named):
 
 def lost_places(page, report):
     """The places of the finder are on their pages."""
-    text = (report.folder / "_static/places.js").read_text(encoding="utf-8")
+
+    def read(name):
+        text = (report.folder / "_static" / name).read_text(encoding="utf-8")
+        return json.loads(text[text.index("=") + 1 : text.rindex(";")])
+
+    found = [(name, address) for _, name, _, address, _ in read("places.js")]
+    for name, texts in read("texts.js").items():
+        found += [(name, address) for address, _, _ in texts]
     pages = {}
-    for _, name, _, address, _ in json.loads(text[text.index("[") : text.rindex("]") + 1]):
+    for name, address in found:
         file, _, anchor = address.partition("#")
         if file not in pages:
             path = report.folder / file
-            found = path.read_text(encoding="utf-8") if path.is_file() else ""
-            pages[file] = {"", *re.findall(r'\bid="([^"]+)"', found)} if found else set()
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            pages[file] = {"", *re.findall(r'\bid="([^"]+)"', text)} if text else set()
         if anchor not in pages[file]:
-            report("finder", f"places.js: {name} leads to {address}, which is not there")
+            report("finder", f"{name} leads to {address}, which is not there")
