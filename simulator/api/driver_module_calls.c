@@ -380,6 +380,22 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
     return cudaSuccess;
 }
 
+/* A kernel has the attributes of its function on each device, where all devices are the same. */
+cudaError_t do_cuKernelGetAttribute(struct call *call, int *value, CUfunction_attribute attribute,
+                                    CUkernel kernel, CUdevice device)
+{
+    return device_exists(device) ? do_cuFuncGetAttribute(call, value, attribute, (CUfunction)kernel)
+                                 : cudaErrorInvalidDevice;
+}
+
+cudaError_t do_cuKernelSetAttribute(struct call *call, CUfunction_attribute attribute, int value,
+                                    CUkernel kernel, CUdevice device)
+{
+    return device_exists(device)
+             ? do_cudaFuncSetAttribute(call, kernel, (enum cudaFuncAttribute)attribute, value)
+             : cudaErrorInvalidDevice;
+}
+
 /* Returns a kernel's function without its code, or an error. */
 static cudaError_t find_loaded(const void *function, struct registered_kernel **k,
                                struct function **f)
@@ -435,6 +451,17 @@ cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t
     if (bytes)
         *bytes = f->parameters.all[index].bytes;
     return cudaSuccess;
+}
+
+cudaError_t do_cuKernelGetName(struct call *call, const char **name, CUkernel kernel)
+{
+    return do_cuFuncGetName(call, name, (CUfunction)kernel);
+}
+
+cudaError_t do_cuKernelGetParamInfo(struct call *call, CUkernel kernel, size_t index,
+                                    size_t *offset, size_t *bytes)
+{
+    return do_cuFuncGetParamInfo(call, (CUfunction)kernel, index, offset, bytes);
 }
 
 /* The block size with the most threads on a multiprocessor, and the larger one if two have as many:
