@@ -200,6 +200,12 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
     }
 }
 
+char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                 size_t bytes, enum access_kind kind)
+{
+    return bytes_at(w, i, l, address, bytes, kind);
+}
+
 /* ---- addresses ---- */
 
 /* The addresses that the threads use. */

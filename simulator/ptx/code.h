@@ -122,6 +122,9 @@ struct code {
     size_t given_count;
     struct call_site *calls;
     size_t call_count;
+    /* Its steps with matrices (ptx/matrix.h). */
+    struct matrix_step *matrices;
+    size_t matrix_count;
     /* Tables for branches. */
     struct branch_table {
         uint32_t *targets;

@@ -4,6 +4,7 @@
  * An unknown statement refuses the kernel, with its text, so no part of a kernel is ever
  * skipped. */
 #include "ptx/decode.h"
+#include "ptx/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,7 +457,8 @@ static void read_statement(struct decoder *d)
         return;
     decode_note_uses(d);
     const size_t before = d->code->count;
-    if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_arithmetic(d))
+    if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_matrix(d)
+        && !decode_arithmetic(d))
         decode_refuse(d, "an instruction that is not simulated");
     decode_note_flow(d, before);
     while (d->s.word.length && !word_is(d->s.word, ";"))

@@ -174,6 +174,11 @@ enum atomic {
 
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
+/* Returns the bytes that thread l touches at an address in the space of the instruction, or NULL
+ * after a fault. */
+char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                 size_t bytes, enum access_kind kind);
+
 /* ---- misused synchronization (ptx/synchronization.c) ---- */
 
 /* A barrier of all threads of the block, which names no number of them, opens. */

@@ -800,3 +800,36 @@ C
     assert_output --regexp "the kernel for_ever \(stream 0\) still runs after ten seconds. Thread \
 \(0,0,0\) of block \(0,0,0\) is at program.cu:$(grep -n 'for (;;)' program.cu | cut -d: -f1)\."
 }
+
+@test "a warp's products of matrices (wmma): f16, bf16, tf32, f64, s8, each shape and layout" {
+    compiled "$ROOT/simulator/tests/unit/kernels/matrices.cu" -std=c++17 -arch=compute_90 -lineinfo
+    ran
+    assert_success
+    assert_output "112 products, 0 wrong"
+    # Half a warp cannot.
+    cat >half.cu <<'END'
+#include <cuda_fp16.h>
+#include <mma.h>
+#include <cstdio>
+using namespace nvcuda;
+__global__ void part(const half *a, float *d)
+{
+    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> f;
+    if (threadIdx.x < 16)
+        wmma::load_matrix_sync(f, a, 16);
+    d[threadIdx.x] = f.x[0];
+}
+int main()
+{
+    half *a;
+    cudaMalloc(&a, 4096);
+    cudaMemset(a, 0, 4096);
+    part<<<1, 32>>>(a, (float *)a + 512);
+    puts(cudaGetErrorName(cudaDeviceSynchronize()));
+}
+END
+    compiled half.cu -arch=compute_90
+    ran
+    assert_equal "$status" 3
+    assert_line "cudaErrorLaunchTimeout"
+}
