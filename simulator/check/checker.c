@@ -1000,6 +1000,14 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
         checker_ipc->ended(call, ref, s, seq);
 }
 
+void checker_variable_freed(struct shadow *s)
+{
+    NEEDS_LOCK();
+    if (s->accesses)
+        access_tree_clear(s);
+    written_end(s);
+}
+
 void checker_unregistered(const struct call *call, struct shadow_ref ref)
 {
     NEEDS_LOCK();

@@ -56,6 +56,8 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq);
 /* Called when registered memory, which lives on, is unregistered. Empties the shadow. */
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
+/* A kernel has freed what a kernel has allocated; nothing is judged. */
+void checker_variable_freed(struct shadow *s);
 /* Called when a pointer cannot be freed. Reports it if it was freed before. `s` NULL: by cudaFree.
  * `note` tells how a device reacts. */
 void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,

@@ -236,6 +236,11 @@ struct range *memory_allocate_variable(int device, size_t bytes, struct heap **h
     r->requested = bytes;
     return r;
 }
+void memory_free_variable(const struct address_info *a)
+{
+    NEEDS_LOCK();
+    heap_put(a->heap, a->range, SHARED_LIST, 0);
+}
 struct heap *memory_heap(int device)
 {
     NEEDS_LOCK();

@@ -62,6 +62,8 @@ struct heap *memory_managed_heap(int device);
 /* Allocates a variable of device code, which is never freed. It takes no memory from the device
  * (assumed). */
 struct range *memory_allocate_variable(int device, size_t bytes, struct heap **heap);
+/* Frees one, which then may be another's. */
+void memory_free_variable(const struct address_info *a);
 /* Returns whether the range is a variable of device code. */
 bool memory_is_variable(const struct range *r);
 /* Returns the cudaMalloc heap of a device, which must have one. */

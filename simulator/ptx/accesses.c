@@ -92,6 +92,14 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
     return launch->last = win;
 }
 
+void launch_forget(struct launch *launch, uint64_t base)
+{
+    launch->last = NULL;
+    for (size_t n = 0; n < launch->window_count; n++)
+        if (launch->windows[n]->base == base)
+            launch->windows[n--] = launch->windows[--launch->window_count];
+}
+
 static bool is_load(const struct instruction *i)
 {
     return i->run == run_load || i->run == run_load_volatile;

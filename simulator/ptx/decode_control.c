@@ -92,6 +92,10 @@ static void find_called(struct decoder *d, struct call_site *site, struct word n
         site->builtin = run_printf;
     else if (!strcmp(text, "__assertfail"))
         site->builtin = run_assertion;
+    else if (!strcmp(text, "malloc"))
+        site->builtin = run_malloc;
+    else if (!strcmp(text, "free"))
+        site->builtin = run_free;
     else if (!strncmp(text, "cudaLaunchDevice", 16) || !strncmp(text, "cudaGetParameterBuffer", 22))
         decode_refuse(d, "launches by kernels");
     else

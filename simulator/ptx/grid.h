@@ -42,6 +42,8 @@ enum fault_kind {
     /* No thread can continue: all wait at barriers that the others do not reach. */
     FAULT_BARRIER,
     FAULT_NO_FUNCTION,
+    /* free was given what is no memory of malloc. */
+    FAULT_FREE,
     /* The kernel repeatedly reads what nothing on the device changes. */
     FAULT_WAITS
 };
@@ -115,6 +117,10 @@ struct launch_memory {
     /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
      * caller knows why. */
     struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
+    /* malloc and free of a kernel. Returns the address, or 0; and whether malloc has returned this
+     * address and it may be freed. */
+    uint64_t (*allocate)(void *context, size_t bytes);
+    bool (*release)(void *context, uint64_t address);
     /* After ten seconds: where one of its threads is. */
     void (*still_runs)(void *context, const struct launch_fault *place);
     void *context;

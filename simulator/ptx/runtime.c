@@ -1,4 +1,5 @@
-/* The device runtime's functions that kernels call: printf and failed assertions. printf writes to
+/* The device runtime's functions that kernels call: printf, failed assertions, malloc, and free.
+ * printf writes to
  * the program's standard output when the kernel runs (assumed; a GPU keeps the text until the host
  * synchronizes). */
 #include <stdio.h>
@@ -126,4 +127,34 @@ void run_assertion(struct warp *w, const struct instruction *i, uint32_t lanes)
                     thread % x, thread / x % y, thread / x / y, text[0]);
     }
     warp_fault(w, (unsigned)__builtin_ctz(lanes), FAULT_ASSERTION, 0, 0, false);
+}
+
+/* malloc(bytes). Documented: memory for the device's kernels, at a multiple of 16 bytes, from a
+ * heap whose size cudaLimitMallocHeapSize gives; NULL if it is full. It lives until it is freed. */
+void run_malloc(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    const struct launch_memory *memory = w->launch->memory;
+    for (uint32_t rest = lanes; rest && site->result_count; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        uint64_t address = memory->allocate(memory->context, argument(w, site, l, 0));
+        memcpy(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, &address,
+               sizeof address);
+    }
+}
+
+void run_free(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    const struct launch_memory *memory = w->launch->memory;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        uint64_t address = argument(w, site, l, 0);
+        if (address && !memory->release(memory->context, address)) {
+            warp_fault(w, l, FAULT_FREE, address, 0, false);
+            return;
+        }
+        if (address)
+            launch_forget(w->launch, address);
+    }
 }

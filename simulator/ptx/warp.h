@@ -179,6 +179,9 @@ enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                  size_t bytes, enum access_kind kind);
 
+/* The launch no longer knows this window, because its memory is freed. */
+void launch_forget(struct launch *launch, uint64_t base);
+
 /* ---- misused synchronization (ptx/synchronization.c) ---- */
 
 /* A barrier of all threads of the block, which names no number of them, opens. */
@@ -303,6 +306,6 @@ instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, r
 instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_volatile,
     run_load_parameter, run_atomic, run_copy, run_nothing;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
-instruction_run run_reduce, run_trap, run_printf, run_assertion;
+instruction_run run_reduce, run_trap, run_printf, run_assertion, run_malloc, run_free;
 
 #endif

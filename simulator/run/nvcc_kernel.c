@@ -136,6 +136,9 @@ struct running {
      * have been freed. */
     const char *why;
     bool is_gone;
+    /* What its threads have given to free, which stays until the launch is judged. */
+    struct address_info *freed;
+    size_t freed_count;
 };
 
 /* An allocation that the launch touches, or mapped memory outside of allocations. */
@@ -199,6 +202,69 @@ static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
     return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
 }
 
+/* ---- malloc and free of kernels ---- */
+
+/* The bytes of each device that kernels have allocated. Needs the lock. */
+static size_t heap_used[MAX_DEVICES];
+
+/* Assumed: each allocation takes 16 bytes more of the heap. */
+static size_t heap_share(size_t bytes) { return round_up(bytes, 16) + 16; }
+
+static uint64_t allocate_in_kernel(void *context, size_t bytes)
+{
+    const struct running *r = context;
+    int device = r->op->stream->device;
+    size_t most = 0;
+    struct heap *h;
+    device_limit(device, cudaLimitMallocHeapSize, &most);
+    if (bytes > most || heap_share(bytes) > most - heap_used[device])
+        return 0;
+    struct range *range = memory_allocate_variable(device, bytes ? bytes : 1, &h);
+    if (!range)
+        return 0;
+    heap_used[device] += heap_share(bytes);
+    range->id = memory_new_id();
+    range->shadow = (struct shadow){
+        .kind = ALLOCATION_AT_CALL,
+        .allocated_by = {.call = "malloc in a kernel", .slot = HOST_SLOT, .stream = -2}};
+    if (settings.init && settings.check)
+        written_begin(&range->shadow);
+    return (uint64_t)(uintptr_t)memory_address(h, range);
+}
+
+static bool is_freed(const struct running *r, const struct range *range)
+{
+    for (size_t n = 0; n < r->freed_count; n++)
+        if (range && r->freed[n].range == range)
+            return true;
+    return false;
+}
+
+static bool release_in_kernel(void *context, uint64_t address)
+{
+    struct running *r = context;
+    struct address_info a = memory_find((const void *)(uintptr_t)address);
+    if (a.kind != ADDRESS_ALLOCATED || a.inner_offset || !memory_is_variable(a.range)
+        || strcmp(a.range->shadow.allocated_by.call, "malloc in a kernel") || is_freed(r, a.range))
+        return false;
+    r->freed = os_grow(r->freed, (r->freed_count + 1) * sizeof *r->freed);
+    r->freed[r->freed_count++] = a;
+    heap_used[a.heap->device] -= heap_share(a.range->requested);
+    return true;
+}
+
+/* The launch is judged. */
+static void free_released(struct running *r)
+{
+    for (size_t n = 0; n < r->freed_count; n++) {
+        checker_variable_freed(&r->freed[n].range->shadow);
+        memory_free_variable(&r->freed[n]);
+    }
+    os_free(r->freed);
+}
+
+/* ---- finding memory ---- */
+
 /* Finds what the address meant when the launch was made. Since then an allocation may have been
  * freed, and another may have taken its place. */
 static struct window *find_memory(void *context, uint64_t address, size_t bytes, bool write)
@@ -210,6 +276,8 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     struct late_freed *freed = late_freed_find(l, p);
     (void)write;
     r->why = command_why_not(&a, p, bytes, r->op->stream->device);
+    if (is_freed(r, a.range))
+        r->why = "a thread of the kernel has given to free";
     r->is_gone = a.kind == ADDRESS_UNALLOCATED || a.kind == ADDRESS_PAGEABLE;
     if (r->why)
         return NULL;
@@ -505,6 +573,9 @@ static const char *event_text(enum fault_kind kind)
                "the "
                "host: kernels that do are not simulated, but for launch_hold of kernels.h. The GPU "
                "would go on waiting";
+    case FAULT_FREE:
+        return "gave free an address that malloc of a kernel has not returned, or that is free "
+               "already";
     default: return "waits at a barrier that other threads of its block do not come to";
     }
 }
@@ -573,7 +644,8 @@ static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {find_memory, say_still_runs, &r};
+    struct launch_memory memory = {find_memory, allocate_in_kernel, release_in_kernel,
+                                   say_still_runs, &r};
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;
@@ -591,6 +663,7 @@ static void effect_nvcc_kernel(struct op *op)
     if (!survived)
         end_by_fault(&r, &fault);
     free_windows(&r);
+    free_released(&r);
     checker_launch_ended(k->late);
 }
 

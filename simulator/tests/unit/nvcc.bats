@@ -833,3 +833,25 @@ END
     assert_equal "$status" 3
     assert_line "cudaErrorLaunchTimeout"
 }
+
+@test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
+    local schedule name
+    compiled "$ROOT/simulator/tests/unit/kernels/heap.cu" -arch=compute_90 -lineinfo
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "0 wrong"
+    done
+    # mistaken CASE WORDS
+    mistaken() {
+        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program "$1"
+        assert_equal "$status" 3
+        assert_output --partial "$2"
+    }
+    mistaken beyond "reads 4 bytes at an address of the device where nothing is allocated."
+    mistaken freed "which a thread of the kernel has given to free."
+    for name in twice inside foreign; do
+        mistaken "$name" "gave free an address that malloc of a kernel has not returned, or that is"
+    done
+    mistaken unwritten "hazard: uninitialized read."
+}
