@@ -241,12 +241,86 @@ static void decode_isspacep(struct decoder *d)
     finish(d, run_isspacep, &i);
 }
 
+/* mbarrier.OPERATION state, [address], number; of some, the result or the number is not there. */
+static void decode_mbarrier(struct decoder *d)
+{
+    static const struct {
+        const char *name;
+        enum mbarrier operation;
+    } all[] = {{"init", MBARRIER_INIT},        {"inval", MBARRIER_INVALID},
+               {"expect_tx", MBARRIER_EXPECT}, {"complete_tx", MBARRIER_COMPLETE},
+               {"arrive", MBARRIER_ARRIVE},    {"arrive_drop", MBARRIER_ARRIVE_DROP},
+               {"test_wait", MBARRIER_TEST},   {"try_wait", MBARRIER_TEST}};
+    struct statement *st = &d->statement;
+    const struct operand *o = st->operands, *end = o + st->operand_count;
+    struct instruction i = {.option = 255, .bytes = 8, .space = SPACE_GENERIC};
+    for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+        if (word_is(st->parts[1], all[n].name))
+            i.option = (uint8_t)all[n].operation;
+    for (size_t n = 1; n < st->part_count; n++)
+        read_space(st->parts[n], &i.space);
+    if (has_part(st, "expect_tx") && i.option == MBARRIER_ARRIVE)
+        i.option = MBARRIER_ARRIVE_EXPECT;
+    const bool tests = i.option == MBARRIER_TEST;
+    if (tests && has_part(st, "parity"))
+        i.option = MBARRIER_TEST_PARITY;
+    /* Of clusters, and an arrival of one that drops out and expects. */
+    if (i.option == 255 || has_part(st, "cluster") || has_part(st, "shared::cluster")
+        || (has_part(st, "expect_tx") && i.option == MBARRIER_ARRIVE_DROP)) {
+        decode_refuse(d, "a barrier that is not simulated");
+        return;
+    }
+    const bool has_result = o < end && o->kind != OPERAND_ADDRESS;
+    i.r[0] =
+        has_result && o->kind != OPERAND_SINK ? decode_value(d, o, tests ? 1 : 8) : SCRATCH_RESULT;
+    o += has_result;
+    if (o == end) {
+        decode_refuse(d, "an address of a form that is not simulated");
+        return;
+    }
+    i.r[1] = read_address(d, &i, o++);
+    i.count = o < end;
+    if (i.count)
+        i.r[2] = decode_value(d, o, i.option == MBARRIER_TEST ? 8 : 4);
+    finish(d, run_mbarrier, &i);
+}
+
+/* mbarrier.pending_count.b64 count, state */
+static void decode_mbarrier_pending(struct decoder *d)
+{
+    struct instruction i = {.count = 0};
+    i.r[0] = decode_value(d, &d->statement.operands[0], 4);
+    i.r[1] = decode_value(d, &d->statement.operands[1], 8);
+    finish(d, run_mbarrier_pending, &i);
+}
+
+/* cp.async.mbarrier.arrive [address]: the copies are done. Documented: without .noinc it has first
+ * added the arrival that it then takes. */
+static void decode_copy_arrival(struct decoder *d)
+{
+    struct instruction i = {.option = MBARRIER_ARRIVE, .bytes = 8, .space = SPACE_GENERIC};
+    struct statement *st = &d->statement;
+    if (!has_part(st, "noinc")) {
+        decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+        return;
+    }
+    for (size_t n = 1; n < st->part_count; n++)
+        read_space(st->parts[n], &i.space);
+    i.r[0] = SCRATCH_RESULT;
+    i.r[1] = read_address(d, &i, &st->operands[0]);
+    finish(d, run_mbarrier, &i);
+}
+
 /* cp.async.ca.shared.global [to], [from], bytes, and the statements that wait for it. */
 static void decode_copy(struct decoder *d)
 {
     struct statement *st = &d->statement;
     if (has_part(st, "commit_group") || has_part(st, "wait_group") || has_part(st, "wait_all")) {
         decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+        return;
+    }
+    if (has_part(st, "mbarrier") && has_part(st, "arrive") && st->operand_count == 1) {
+        decode_copy_arrival(d);
         return;
     }
     if (has_part(st, "bulk") || has_part(st, "mbarrier") || st->operand_count < 3) {
@@ -285,6 +359,14 @@ bool decode_memory(struct decoder *d)
     } all[] = {{"ld", decode_load},           {"ldu", decode_load},   {"st", decode_store},
                {"atom", decode_atomic},       {"red", decode_atomic}, {"cvta", decode_cvta},
                {"isspacep", decode_isspacep}, {"cp", decode_copy}};
+    if (word_is(d->statement.parts[0], "mbarrier") && d->statement.operand_count
+        && d->statement.part_count > 1) {
+        if (has_part(&d->statement, "pending_count") && d->statement.operand_count == 2)
+            decode_mbarrier_pending(d);
+        else
+            decode_mbarrier(d);
+        return true;
+    }
     for (size_t n = 0; n < sizeof all / sizeof *all; n++)
         if (word_is(d->statement.parts[0], all[n].name)) {
             if (word_is(d->statement.parts[0], "cp") && !word_is(d->statement.parts[1], "async"))

@@ -58,6 +58,14 @@ static INLINE uint32_t find(uint64_t x)
 
 static INLINE uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
 
+/* bmsk: ones, `count` of them from bit `at` on. */
+static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
+{
+    const uint32_t ones = UINT32_MAX, end = (at & 31) + (count & 31);
+    const uint32_t from = clamps && at > 31 ? 0 : ones << (at & 31);
+    return end > 31 || (clamps && (at > 31 || count > 31)) ? from : from & ~(ones << end);
+}
+
 static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
                              bool is_signed)
 {

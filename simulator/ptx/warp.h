@@ -172,6 +172,19 @@ enum atomic {
     ATOMIC_DEC
 };
 
+/* `option` of an operation on an mbarrier. */
+enum mbarrier {
+    MBARRIER_INIT,
+    MBARRIER_INVALID,
+    MBARRIER_EXPECT,
+    MBARRIER_COMPLETE,
+    MBARRIER_ARRIVE,
+    MBARRIER_ARRIVE_DROP,
+    MBARRIER_ARRIVE_EXPECT,
+    MBARRIER_TEST,
+    MBARRIER_TEST_PARITY
+};
+
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
 /* Returns the bytes that thread l touches at an address in the space of the instruction, or NULL
@@ -306,6 +319,7 @@ instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, r
 instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_volatile,
     run_load_parameter, run_atomic, run_copy, run_nothing;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
-instruction_run run_reduce, run_trap, run_printf, run_assertion, run_malloc, run_free;
+instruction_run run_mbarrier, run_mbarrier_pending, run_reduce, run_trap, run_printf, run_assertion,
+    run_malloc, run_free;
 
 #endif

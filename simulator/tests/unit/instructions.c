@@ -76,6 +76,13 @@
     M("bfind.s32 %r0, -1;" R, 0xFFFFFFFF)                                                          \
     M("bfind.u32 %r0, 0;" R, 0xFFFFFFFF)                                                           \
     M("bfind.shiftamt.u32 %r0, 0x100;" R, 23)                                                      \
+    M("bmsk.wrap.b32 %r0, 1, 2;" R, 6)                                                             \
+    M("bmsk.wrap.b32 %r0, 33, 2;" R, 6)                                                            \
+    M("bmsk.clamp.b32 %r0, 33, 2;" R, 0)                                                           \
+    M("bmsk.clamp.b32 %r0, 4, 40;" R, 0xFFFFFFF0)                                                  \
+    M("bmsk.clamp.b32 %r0, 30, 5;" R, 0xC0000000)                                                  \
+    M("bmsk.clamp.b32 %r0, 0, 32;" R, 0xFFFFFFFF)                                                  \
+    M("bmsk.wrap.b32 %r0, 0, 32;" R, 0)                                                            \
     M("shf.l.wrap.b32 %r0, 0x80000000, 1, 1;" R, 3)                                                \
     M("shf.r.clamp.b32 %r0, 1, 2, 40;" R, 2)                                                       \
     M("sad.s32 %r0, -5, 3, 10;" R, 18)                                                             \

@@ -855,3 +855,17 @@ END
     done
     mistaken unwritten "hazard: uninitialized read."
 }
+
+@test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
+    local schedule
+    compiled "$ROOT/simulator/tests/unit/kernels/barriers.cu" -std=c++17 -arch=compute_90 -lineinfo
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "cudaSuccess, 0 wrong"
+    done
+    # Without one of them, two threads race.
+    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program left-out
+    assert_equal "$status" 3
+    assert_output --partial "hazard: race in a block. Two threads of rotate"
+}
