@@ -31,7 +31,7 @@ for file in "${files[@]}"; do
     [ ! -d "$file" ] || refuse "make mine: $file is a folder. FILE names the files of one program."
 done
 
-# A program that is built already must find the simulated device by the name of NVIDIA's library.
+# A program that is built already must find the simulated device by a name of NVIDIA's libraries.
 check_built() {
     local needs
     needs=$(LC_ALL=C readelf -d "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(lib.*\)\]$/\1/p')
@@ -41,6 +41,7 @@ check_built() {
         refuse "make mine: $1 is linked with $(grep -m 1 libcudart <<<"$needs"), and the" \
             "simulated device stands in for libcudart.so.13. Build $1 with a CUDA toolkit of" \
             "version 13." ;;
+    *libcuda.so.1*) ;;
     *)
         refuse "make mine: $1 does not load libcudart.so.13, so no simulated device can take its" \
             "place. nvcc links the runtime statically unless it is told otherwise. Build $1 again" \

@@ -81,6 +81,9 @@ END
     run ./program
     assert_success
     assert_output "0 1"
+    run make -s -C "$ROOT" mine FILE="$PWD/program"
+    assert_success
+    assert_line "0 1"
 }
 
 @test "nvcc's default, the static runtime: the sentence says how to build instead" {
