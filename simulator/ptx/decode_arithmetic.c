@@ -284,9 +284,35 @@ static void flush_result(struct instruction *i)
     i->modified |= MODIFIED_FLUSH_RESULT;
 }
 
+/* cvt.rna.tf32.f32. Returns whether it is one of these. */
+static bool decode_to_tf32(struct decoder *d)
+{
+    static const char *const roundings[] = {"rna", "rn", "rz"};
+    static const char *const operations[] = {"cvt_tf32_rna.b32", "cvt_tf32_rn.b32",
+                                             "cvt_tf32_rz.b32"};
+    struct statement *st = &d->statement;
+    if (st->part_count != 4 || st->operand_count != 2 || !word_is(st->parts[2], "tf32")
+        || !word_is(st->parts[3], "f32"))
+        return false;
+    for (size_t n = 0; n < 3; n++) {
+        if (!word_is(st->parts[1], roundings[n]))
+            continue;
+        uint32_t from = decode_value(d, &st->operands[1], 4);
+        uint32_t to = decode_value(d, &st->operands[0], 4);
+        struct instruction *i =
+            decode_add(d, find_operation(operations[n])->run, INSTRUCTION_PLAIN);
+        i->r[0] = to;
+        i->r[1] = from;
+        return true;
+    }
+    return false;
+}
+
 static void decode_convert(struct decoder *d)
 {
     struct statement *st = &d->statement;
+    if (decode_to_tf32(d))
+        return;
     struct modifiers m;
     read_modifiers(d, &m);
     uint8_t to = number_type(m.types[0]), from = number_type(m.types[1]);

@@ -58,6 +58,15 @@ static INLINE uint32_t find(uint64_t x)
 
 static INLINE uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
 
+/* Rounds the bits of an f32 to the 10 of a tf32's fraction, after adding `half`. Assumed: which
+ * NaN. */
+static INLINE uint32_t tf32_of(uint32_t bits, uint32_t half)
+{
+    const uint32_t magnitude = bits & 0x7FFFFFFF;
+    const uint32_t rounded = (bits + half) & ~(uint32_t)0x1FFF;
+    return magnitude > 0x7F800000 ? 0x7FFFFFFF : magnitude == 0x7F800000 ? bits : rounded;
+}
+
 /* bmsk: ones, `count` of them from bit `at` on. */
 static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
 {

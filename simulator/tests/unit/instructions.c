@@ -76,6 +76,10 @@
     M("bfind.s32 %r0, -1;" R, 0xFFFFFFFF)                                                          \
     M("bfind.u32 %r0, 0;" R, 0xFFFFFFFF)                                                           \
     M("bfind.shiftamt.u32 %r0, 0x100;" R, 23)                                                      \
+    M("cvt.rna.tf32.f32 %r0, 0f3F801000;" R, 0x3F802000)                                           \
+    M("cvt.rn.tf32.f32 %r0, 0f3F801000;" R, 0x3F800000)                                            \
+    M("cvt.rz.tf32.f32 %r0, 0fBF801FFF;" R, 0xBF800000)                                            \
+    M("cvt.rna.tf32.f32 %r0, 0fFF800000;" R, 0xFF800000)                                           \
     M("bmsk.wrap.b32 %r0, 1, 2;" R, 6)                                                             \
     M("bmsk.wrap.b32 %r0, 33, 2;" R, 6)                                                            \
     M("bmsk.clamp.b32 %r0, 33, 2;" R, 0)                                                           \
