@@ -26,7 +26,7 @@ NONE(const char *, registry_place_managed,
      (struct binary * binary, uint64_t (*address)(struct variable *v, int device)))
 NONE(bool, grid_run,
      (const struct kernel_code *code, const struct launch_shape *shape,
-      const struct launch_memory *memory, struct launch_fault *fault))
+      const struct launch_memory *memory, struct launch_fault *fault, struct launch_found *found))
 
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol) {}
 
