@@ -50,6 +50,7 @@ static const struct {
 #define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
     {#name, (flags) | FLAGS_##twin},
 #define TWIN0(name, version, since, flags, twin) {#name, (flags) | FLAGS_##twin},
+
 #define OWN(streams, name, version, since, cost, flags, parameters, arguments) {#name, flags},
 #define OTHER(name, version, since)
 #include "api/driver_calls.def"

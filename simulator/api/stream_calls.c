@@ -191,7 +191,7 @@ struct hints {
     cudaLaunchMemSyncDomain domain;
 };
 /* An H200 of November 2026 answered -1 for the policy of a new stream, which has no name. */
-static const struct hints no_hints = {.policy = (enum cudaSynchronizationPolicy)-1,
+static const struct hints no_hints = {.policy = (enum cudaSynchronizationPolicy) - 1,
                                       .domains = {.remote = 1}};
 
 static const struct hints *hints_of(const struct stream *s)
