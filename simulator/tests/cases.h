@@ -3,7 +3,8 @@
 #ifndef CASES_H
 #define CASES_H
 
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 struct named_case {
     const char *name;
@@ -21,6 +22,22 @@ static inline void add_case(struct named_case *one)
         at = &(*at)->next;
     one->next = *at;
     *at = one;
+}
+
+/* Runs the case that the first argument names. Returns 2, and prints what cases there are, if there
+ * is none of that name, and otherwise 0. */
+static inline int run_case(int argc, char **argv)
+{
+    for (const struct named_case *one = named_cases; argc > 1 && one; one = one->next)
+        if (strcmp(argv[1], one->name) == 0) {
+            one->run();
+            return 0;
+        }
+    fprintf(stderr, "%s runs one of these cases:", argv[0]);
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        fprintf(stderr, " %s", one->name);
+    fputs("\n", stderr);
+    return 2;
 }
 
 /* Lists `function` before main begins. */

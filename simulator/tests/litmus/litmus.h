@@ -29,19 +29,11 @@ static volatile int seen __attribute__((unused));
 
 int main(int argc, char **argv)
 {
-    for (const struct named_case *one = named_cases; one != NULL; one = one->next)
-        if (argc == 2 && strcmp(one->name, argv[1]) == 0) {
-            one->run();
-            /* For compute-sanitizer, whose leak check needs the end of the context. */
-            if (getenv("LITMUS_RESET") != NULL)
-                cudaDeviceReset();
-            return 0;
-        }
-    fprintf(stderr, "%s runs one of these cases:", argv[0]);
-    for (const struct named_case *one = named_cases; one != NULL; one = one->next)
-        fprintf(stderr, " %s", one->name);
-    fputs("\n", stderr);
-    return 2;
+    int status = run_case(argc, argv);
+    /* For compute-sanitizer, whose leak check needs the end of the context. */
+    if (getenv("LITMUS_RESET") != NULL)
+        cudaDeviceReset();
+    return status;
 }
 
 #define LITMUS(...)             LITMUS_ANY(cudaStreamDefault, __VA_ARGS__)

@@ -48,16 +48,10 @@ static inline void same(const char *file, int line, const char *what, unsigned l
  * if there is no such case. */
 static inline int run_named(int argc, char **argv)
 {
-    for (const struct named_case *one = named_cases; argc > 1 && one; one = one->next) {
-        if (strcmp(argv[1], one->name))
-            continue;
-        one->run();
-        if (!wrong)
-            puts("all as expected");
-        return wrong;
-    }
-    fprintf(stderr, "%s: no such case\n", argv[0]);
-    return 2;
+    int status = run_case(argc, argv);
+    if (!status && !wrong)
+        puts("all as expected");
+    return status ? status : wrong;
 }
 
 #endif

@@ -5,8 +5,7 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread host_rules traced functions_at_end functions_meet
-        long_waits joined successor interrupted threads_end)
+    local programs=(behaviour per_thread host_rules traced functions_meet long_waits threads)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -383,7 +382,7 @@ END
 @test "host functions that are pending at the end are run, and two runs leave the same journal" {
     local run
     for run in 1 2; do
-        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program functions_at_end
+        SIM_SCHEDULE=late SIM_JOURNAL=journal$run program threads functions_at_end
         [ "$status" = 0 ] || complain "exit status $status." "$errors"
         [ "$(grep -c '"op":"host function"' journal$run)" = 2000 ] ||
             complain "$(grep -c '"op":"host function"' journal$run) of 2000 functions were run."
@@ -460,14 +459,14 @@ In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a host that waits for another thread to end does not idle" {
-    SIM_SCHEDULE=late program joined
+    SIM_SCHEDULE=late program threads joined
     printed cudaErrorNotReady
 }
 
 @test "a new stream does not reuse, as its own, what a destroyed stream had freed" {
     local schedule
     for schedule in measured late random:1; do
-        SIM_SCHEDULE=$schedule SIM_JOURNAL=journal program successor
+        SIM_SCHEDULE=$schedule SIM_JOURNAL=journal program threads successor
         [ "$status" = 0 ] || complain "$schedule: exit status $status." "$errors"
         jq -e -s '[.[] | select(.call == "cudaMallocAsync").from]
             == ["new", "synchronized"]' journal >/dev/null ||
@@ -888,9 +887,9 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
 }
 
 @test "a signal in the midst of a call: its handler may end the program, and not make calls" {
-    program interrupted exit
+    program threads interrupted_by_exit
     [ "$status" = 5 ] || miss "exit: exit status $status, not 5." "$errors"
-    program interrupted call
+    program threads interrupted_by_calls
     [ "$status" = 1 ] || miss "call: exit status $status, not 1." "$errors"
     [[ "$errors" == *"handler of the program calls CUDA in the middle of a CUDA call"* ]] ||
         miss "It said: $errors"
@@ -899,9 +898,9 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
 @test "a thread cancelled in a call, a main that leaves by pthread_exit: the program goes on" {
     local schedule
     for schedule in measured late; do
-        SIM_SCHEDULE=$schedule program threads_end cancelled
+        SIM_SCHEDULE=$schedule program threads cancelled
         [ "$status" = 0 ] || miss "cancelled, $schedule: exit status $status, not 0." "$errors"
-        SIM_SCHEDULE=$schedule program threads_end main
+        SIM_SCHEDULE=$schedule program threads main_ends
         [ "$status" = 0 ] || miss "main, $schedule: exit status $status, not 0." "$errors"
         [ "$output" = 7 ] || miss "main, $schedule: it printed '$output', not 7."
     done
