@@ -37,7 +37,7 @@ GRADER = """
     simulator/mem/ simulator/os/ simulator/ptx/ simulator/run/ simulator/sched/
     tests/build.mk tests/grading/*.py tests/grading/*sh tests/grading/*.h tests/grading/busy.c
     tests/grading/imports.txt tests/grading/machine.sed tests/grading/class/
-    tests/lessons/*/manifest.ini tests/lessons/*/check.py tests/lessons/*/rules.bats
+    tests/lessons/*/manifest.ini tests/lessons/*/*.py tests/lessons/*/rules.bats
     tests/lessons/*/*.h tests/lessons/*/expected/
     tests/lessons/clinic/*/check.py tests/lessons/clinic/*/rules.bats
     docs/recorded/clinic.txt
