@@ -152,7 +152,7 @@ grading_copy() {
 copy_built() {
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
-    cp -a build/simulator/{objects,unmodeled.inc,libcudart.so.13} "$1/build/simulator"
+    cp -a build/simulator/{objects,*.inc,lib*} "$1/build/simulator"
 }
 
 # counted LESSON rules|given: how many rules its check has, or how many the starter meets
