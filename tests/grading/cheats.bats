@@ -233,7 +233,7 @@ refused() {
     export GRADE_PROTECTED=$KNOWN
     attacks hand-in "$student" rewrite_journal
     as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
-    # It earns full points in no lesson, and about a fifth of all points.
+    # It earns full points in no lesson, and about a quarter of all points.
     run jq -r '(.lessons[] | select(.points >= .possible).lesson),
         .points > .possible / 8, .points < .possible / 3' \
         "$BATS_TEST_TMPDIR/grade/grade.json"
