@@ -33,8 +33,7 @@ project = "CUDA memory pools"
 author = "the workbook's authors"
 version = cited("version")
 language = "en"
-extensions = ["sphinx_copybutton", "sphinx_design"]
-extensions += ["book"]
+extensions = ["sphinx_design", "book"]
 exclude_patterns = ["extensions", "fonts", "recorded", "templates"]
 templates_path = ["docs/templates"]
 highlight_language = "c"
@@ -55,8 +54,6 @@ if repository:
     html_theme_options["source_repository"] = repository
     html_theme_options["source_branch"] = os.environ.get("BOOK_BRANCH") or "main"
     html_theme_options["source_directory"] = "docs/"
-copybutton_prompt_text = "$ "
-copybutton_only_copy_prompt_lines = True
 
 epub_title = html_title
 epub_author = author

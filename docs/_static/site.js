@@ -1,9 +1,28 @@
-// What every page does beyond being read: the Tab key reaches what scrolls sideways, a word of the
-// glossary shows its meaning while it is pointed at or has the focus, and the contents open where one
+// What every page does beyond being read: a block is copied, the Tab key reaches what scrolls
+// sideways, a word of the glossary shows its meaning while it is pointed at or has the focus, and the contents open where one
 // is. The page of search results has a heading, which the theme leaves out.
 "use strict";
 
 (() => {
+    // ---- what can be copied: of a terminal, what is typed ----
+
+    for (const block of document.querySelectorAll("div.highlight > pre")) {
+        if (!navigator.clipboard) break; // a page from a server without https
+        const button = document.createElement("button");
+        Object.assign(button, { type: "button", className: "copybtn", textContent: "Copy" });
+        button.addEventListener("click", async () => {
+            const copy = block.cloneNode(true);
+            for (const number of copy.querySelectorAll(".linenos")) number.remove();
+            const lines = copy.textContent.trimEnd().split("\n");
+            const typed = lines.filter((line) => line.startsWith("$ "))
+                .map((line) => line.slice(2));
+            await navigator.clipboard.writeText((typed.length ? typed : lines).join("\n"));
+            button.textContent = "Copied";
+            setTimeout(() => { button.textContent = "Copy"; }, 2000);
+        });
+        block.before(button);
+    }
+
     // ---- what scrolls ----
 
     // But for what a program prints here and the stepper's listing: they are stops anyway.
