@@ -122,12 +122,12 @@
             const lead = right === DAYS
                 ? [element("b", {}, `All ${DAYS} days are right, and the program is wrong.`), " "]
                 : [];
-            say(...lead, `The checker finds ${open.length} ${open.length > 1 ? "pairs" : "pair"} of ` +
-                "steps without an order: ", ...listed(open), ".",
-                right === DAYS ? "" : " Luck is not order.");
+            const many = `${open.length} ${open.length > 1 ? "pairs" : "pair"}`;
+            say(...lead, `The checker finds ${many} of steps without an order: `, ...listed(open),
+                right === DAYS ? "." : ". Luck is not order.");
         } else {
-            say(element("b", {}, "No schedule can break it."), ` You used ${count} arrows. Each is ` +
-                "one ", element("code", {}, "cudaEventRecord"), " and one ",
+            say(element("b", {}, "No schedule can break it."), ` You used ${count} arrows. ` +
+                "Each is one ", element("code", {}, "cudaEventRecord"), " and one ",
                 element("code", {}, "cudaStreamWaitEvent"), ".");
         }
         draw(open);

@@ -1,6 +1,7 @@
 // What every page does beyond being read: a block is copied, the Tab key reaches what scrolls
-// sideways, a word of the glossary shows its meaning while it is pointed at or has the focus, and the contents open where one
-// is. The page of search results has a heading, which the theme leaves out.
+// sideways, a word of the glossary shows its meaning while it is pointed at or has the focus, and
+// the contents open where one is. The page of search results has a heading, which the theme leaves
+// out.
 "use strict";
 
 (() => {

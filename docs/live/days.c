@@ -3,9 +3,9 @@
  *
  *   days [BUSY [FROM-TO...]]   such as: days 2 fill-add add-copy
  *
- * BUSY is how many kernels of other programs a stream runs before each step. FROM and TO are two of
- * the steps fill, add, copy, and free: TO waits for an event that is recorded after FROM. Prints the
- * number that was copied to the host. Exit statuses as of a lesson (workbook.h). */
+ * BUSY is how many kernels of other programs a stream runs before each step. FROM and TO are two
+ * of the steps fill, add, copy, and free: TO waits for an event that is recorded after FROM. Prints
+ * the number that was copied to the host. Exit statuses as of a lesson (workbook.h). */
 #include <stdbool.h>
 
 #include "kernels.h"
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     day.busy = (int)busy;
     for (int i = 2; i < argc; i++)
         read_arrow(argv[i]);
-    /* The pool keeps what is freed, so a late copy reads the next owner's number and is no fault. */
+    /* The pool keeps freed memory, so a late copy reads the next owner's number and is no fault. */
     cudaMemPool_t pool;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);

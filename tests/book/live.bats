@@ -5,9 +5,10 @@
 load ../suite
 
 BENCH=$ROOT/build/simulator/docs/live/bench
+DAYS=$ROOT/build/simulator/docs/live/days
 LIVE=docs/live/live.wasm
 
-setup_file() { as_typed make build/simulator/docs/live/bench; }
+setup_file() { as_typed make build/simulator/docs/live/{bench,days}; }
 
 # in_page MODULE SCRIPT [FRAGMENT...]: runs a script in a page, or one for each fragment, and puts
 # the files that are its value into the test's folder (live_page.py).
@@ -307,6 +308,41 @@ pages again: type make live."
     assert_output --partial "a page keeps the contents of at most 960 MiB of each pool"
 }
 
+@test "a day of the first page is in a page what it is outside, and a mistake is a sentence" {
+    local arguments day name ended journal=$BATS_TEST_TMPDIR/journal
+    local printed=$BATS_TEST_TMPDIR/printed
+    in_page "$LIVE" "(async () => {
+        const files = {};
+        for (const words of ['0', '8', '8 fill-add copy-free', '8 fill-add add-copy copy-free'])
+            for (let day = 1; day <= 10; day++) {
+                const result = await simulatedDevice.run('docs/live/days', words.split(' '),
+                    { SIM_SCHEDULE: 'random:' + day });
+                const reports = result.journal.split('\n')
+                    .filter((one) => one.includes('hazard\"'));
+                files[words.replaceAll(' ', '_') + '.' + day] =
+                    result.output + reports.length + ' ' + result.status;
+            }
+        return files;
+    })()"
+    for arguments in 0 8 '8 fill-add copy-free' '8 fill-add add-copy copy-free'; do
+        for day in {1..10}; do
+            name=${arguments// /_}.$day
+            # shellcheck disable=SC2086
+            SIM_SCHEDULE=random:$day SIM_JOURNAL=$journal \
+                bounded "$DAYS" $arguments >"$printed" 2>/dev/null && ended=0 || ended=$?
+            assert_equal "$(<"$BATS_TEST_TMPDIR/$name")" \
+                "$(<"$printed")"$'\n'"$(grep -c 'hazard"' "$journal") $ended"
+        done
+    done
+    run "$DAYS" 8 add-fill
+    assert_failure 2
+    assert_output '"add-fill" is no arrow; expected two of fill, add, copy and free in this order,'\
+' such as fill-add.'
+    run "$DAYS" many
+    assert_failure 2
+    assert_output '"many" is no number of kernels; expected 0 to 64.'
+}
+
 @test "the bench is at most 165 KB compressed" {
     local bytes
     bytes=$({
@@ -314,7 +350,7 @@ pages again: type make live."
             'from book import simulated_device; print(simulated_device.script())'
         # As the book has them (book/every_page.py).
         sed -E '/^ *\/\//d; s/^ +//' docs/_static/{run_steps,run_view,bench}.js
-        sed -E 's/^ +//' docs/_static/{stepper,bench,pictures}.css |
+        sed -E 's/^ +//' docs/_static/{stepper,bench,colors,pictures}.css |
             perl -0pe 's|/\*.*?\*/\n?||gs'
     } | gzip -9 | wc -c)
     [ "$bytes" -le 168960 ] || miss "The bench has $bytes bytes compressed; 168,960 are allowed."

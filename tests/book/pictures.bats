@@ -307,9 +307,11 @@ print(drawings.DRAWINGS["devices"].table())'
     python - "$JOURNALS" >"$page" <<'PYTHON'
 import json, sys
 from pathlib import Path
-from book import drawings, memory_picture, order_picture, scaled_picture
+from book import drawings, fonts, memory_picture, order_picture, scaled_picture
 print("<!DOCTYPE html><meta charset=utf-8><style>body { margin: 16px }")
-print(Path("docs/_static/pictures.css").read_text() + "</style>")
+for sheet in ("colors", "pictures"):
+    print(Path(f"docs/_static/{sheet}.css").read_text())
+print(fonts.style() + "</style>")
 def show(name, draw):
     print('<div class="picture">')
     for form, width in (("wide", 720), ("narrow", 356)):

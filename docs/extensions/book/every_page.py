@@ -3,7 +3,7 @@
 - a description, an icon and, where the book has a public address, a canonical address and a preview
   card for other sites; the list of all pages (sitemap.xml);
 - for each word of the glossary that the page uses, its meaning, which _static/site.js shows;
-- of the theme's styles, and of those for folds, tabs and programs, only what the pages use, and of scripts and
+- of the styles of the theme, of folds and of tabs only what the pages use, and of scripts and
   styles what a browser needs: no comments, nothing that indents a line;
 - what the theme leaves out: the level of the sidebar's captions, groups of lessons that fold, and
   one meta "viewport" instead of two;
@@ -178,7 +178,7 @@ def rail_of(tree):
     for _, pages in GROUP.findall(tree):
         segments = "".join(
             f'<a href="{address}" title="{title}" aria-label="{title}"'
-            f'{" aria-current=page" if current else ""}>{number}</a>'
+            f"{' aria-current=page' if current else ''}>{number}</a>"
             for current, address, title, number in LESSON.findall(pages)
         )
         if segments:
@@ -198,7 +198,10 @@ def finish_page(app, page, template, context, doctree):
         context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
     kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
     context["metatags"] = kept + head(app, page, context, doctree)
-    # What a page has not is not loaded: the style of folds and tabs, and what moves tabs.
+    # What a page has not is not loaded: the style of folds and tabs, and what moves tabs. Code has
+    # the colors of workbook.css.
+    sheets = context["css_files"]
+    context["css_files"] = [one for one in sheets if "pygments" not in str(one.filename)]
     for mark, file in (("sd-", "sphinx-design"), ("sd-tab-set", "design-tabs")):
         if mark not in context.get("body", ""):
             for kind in ("css_files", "script_files"):
@@ -240,13 +243,13 @@ class Epub(Epub3Builder):
 
 RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
 ATTRIBUTE = re.compile(r'\b(?:class|id)="([^"]*)"')
-OF_THEME = re.compile(r'(--[\w-]+):(?:url\("[^"]*"\)|[^;{}])*(?:;|(?=\}))')
+ASKED = re.compile(r"var\((--[\w-]+)")
+GIVEN = re.compile(r'(--[\w-]+):(?:url\("[^"]*"\)|[^;{}])*(?:;|(?=\}))')
 
 
 def shorten_styles(folder):
-    """Leaves out of the styles of others what no page has: of the colors of programs, 12 of 20 KB;
-    of folds and tabs, 44 of 54 KB; of the theme, 20 of 50 KB. Each
-    page would load them."""
+    """Leaves out of the styles of others what no page has: of folds and tabs, 44 of 54 KB; of the
+    theme, 20 of 50 KB. Each page would load them."""
     pages = [page.read_text(encoding="utf-8") for page in folder.rglob("*.html")]
     scripts = [file.read_text(encoding="utf-8") for file in (folder / "_static").rglob("*.js")]
     used = {name for page in pages for names in ATTRIBUTE.findall(page) for name in names.split()}
@@ -261,20 +264,21 @@ def shorten_styles(folder):
         ]
         return ",".join(selectors) + rule[0][len(rule[1]) :] if selectors else ""
 
-    styles = [folder / "_static/pygments.css", *(folder / "_static/styles").glob("*.css")]
-    styles += folder.rglob("sphinx-design.min.css")
+    styles = [*(folder / "_static/styles").glob("*.css"), *folder.rglob("sphinx-design.min.css")]
     for style in styles:
         text = re.sub(r"/\*.*?\*/\n?", "", style.read_text(encoding="utf-8"), flags=re.S)
         style.write_text(RULE.sub(kept, text), encoding="utf-8")
-    asked = {
-        name
-        for text in (*pages, *(file.read_text(encoding="utf-8") for file in folder.rglob("*.css")))
-        for name in re.findall(r"var\((--[\w-]+)", text)
-    }
-    for style in styles:
-        text = style.read_text(encoding="utf-8")
-        text = OF_THEME.sub(lambda found: found[0] if found[1] in asked else "", text)
-        style.write_text(text, encoding="utf-8")
+    # A variable may be asked for by another one alone.
+    dropped = True
+    while dropped:
+        sheets = [file.read_text(encoding="utf-8") for file in folder.rglob("*.css")]
+        asked = {name for text in (*pages, *sheets) for name in ASKED.findall(text)}
+        dropped = False
+        for style in styles:
+            text = style.read_text(encoding="utf-8")
+            less = GIVEN.sub(lambda found, asked=asked: found[0] if found[1] in asked else "", text)
+            style.write_text(less, encoding="utf-8")
+            dropped |= less != text
 
 
 CARD_PAGE = """<!doctype html><meta charset="utf-8"><style>
@@ -350,5 +354,4 @@ def setup(app):
     app.connect("doctree-resolved", move_to_end)
     app.connect("doctree-resolved", add_tips)
     app.connect("html-page-context", finish_page, priority=900)
-    # Behind the theme, which writes pygments.css when the build is finished.
-    app.connect("build-finished", publish, priority=900)
+    app.connect("build-finished", publish)

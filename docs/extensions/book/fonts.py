@@ -19,7 +19,7 @@ def style():
     # A line of the sans is as high as one of DejaVu, with which pictures are measured (svg.py).
     return "".join(
         f'@font-face {{ font-family: "{family}"; font-weight: {weight}; font-style: {slope}; '
-        f'{"ascent-override: 85%; descent-override: 22%; " if "Sans" in family else ""}'
+        f"{'ascent-override: 85%; descent-override: 22%; ' if 'Sans' in family else ''}"
         f'src: url("data:font/woff2;base64,'
         f'{b64encode((FONTS / f"{name}.woff2").read_bytes()).decode()}") format("woff2"); }}\n'
         for name, (family, weight, slope) in FACES.items()

@@ -94,7 +94,9 @@ def main(what, title, output, *files):
             for number, journal in enumerate(journals, 1)
         )
         sheets = ("colors.css", "pictures.css")
-        style = fonts.style() + "".join((STYLES / name).read_text(encoding="utf-8") for name in sheets)
+        style = fonts.style() + "".join(
+            (STYLES / name).read_text(encoding="utf-8") for name in sheets
+        )
         text = PAGE.format(title=escape(title), style=style, body=body)
     Path(output).write_text(text, encoding="utf-8")
 

@@ -223,7 +223,8 @@ window.checks = (() => {
                     `${block.clientWidth}): ${describe(block)}`);
             }
         }
-        const extras = ".skip-to-content, button.copybtn, .bar, .contents-drawer, .tip, .live, .tools, .rail";
+        const extras = ".skip-to-content, button.copybtn, .bar, .contents-drawer, .tip, " +
+            ".live, .tools, .rail";
         for (const extra of all(extras)) {
             if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
         }
