@@ -182,7 +182,7 @@ def finder(page, report):
         tab.locator("#finder-0").wait_for()
         if not tab.evaluate(IN_VIEW, "#finder-0"):
             report("finder", "its first place is cut off")
-        if page.viewport_size["width"] > DRAWN_IN:
+        if page.viewport_size["width"] >= WIDE:
             use_finder(tab, report)
     if start.startswith("http") and start.endswith("search.html"):
         tab.goto(f"{start}?q=cudaMemPoolTrimTo", wait_until="load")
