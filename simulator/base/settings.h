@@ -39,6 +39,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_IDLE: whether work ends while the host sleeps or computes (sched/host_idle.h). The
      * default is on. */
     bool idle;
+    /* SIM_ADD: how much more launch_fill writes and launch_add adds. The default is 0. */
+    int add;
     /* SIM_CHECK_LAWS: 1 checks the invariants of memory after each call (api/laws.h). */
     bool check_laws;
     bool check; /* SIM_CHECK: off turns the checker off */

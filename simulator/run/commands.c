@@ -803,13 +803,15 @@ cudaError_t command_fill(const struct call *call, int *data, int value, size_t c
                          struct stream *s)
 {
     NEEDS_LOCK();
-    return queue_kernel(call, "fill", effect_fill, DURATION_FILL_GIB, data, value, count, s);
+    return queue_kernel(call, "fill", effect_fill, DURATION_FILL_GIB, data, value + settings.add,
+                        count, s);
 }
 cudaError_t command_add(const struct call *call, int *data, int value, size_t count,
                         struct stream *s)
 {
     NEEDS_LOCK();
-    return queue_kernel(call, "add", effect_add, DURATION_ADD_GIB, data, value, count, s);
+    return queue_kernel(call, "add", effect_add, DURATION_ADD_GIB, data, value + settings.add,
+                        count, s);
 }
 
 cudaError_t command_hold(const struct call *call, const volatile int *gate, struct stream *s)
