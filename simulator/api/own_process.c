@@ -51,6 +51,33 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
              address, a->heap->device);
 }
 
+/* An instruction of the program's own has ended it. */
+static void diag_place(const void *address, void *site)
+{
+    struct os_source_loc place = {.site = site}, *places[] = {&place};
+    os_source_lines(places, 1);
+    diag("the program died because it touched %p at %s.", address, place.text);
+}
+
+/* The time of the process is over, and it says where this thread is. A thread that holds the lock
+ * may hold it forever, so nobody waits for it. */
+static void on_time_over(void *site, const char *call)
+{
+    bool in_call = lock_is_held();
+    if (!in_call && !lock_try_acquire())
+        return;
+    struct os_source_loc place = {.site = site}, *places[] = {&place};
+    os_source_lines(places, 1);
+    diag("the program was stopped%s%s at %s.", call ? " in " : "",
+         call && !*call ? "a call"
+         : call         ? call
+                        : "",
+         place.text);
+    journal_flush(true);
+    if (!in_call)
+        lock_release();
+}
+
 /* Called when an instruction has touched a closed or invalid address. This runs in a signal
  * handler. A load or store of the program holds no lock of ours or of the allocator, so any
  * function may be called. If a library touched a bad address that the program passed to it, the
@@ -69,6 +96,8 @@ static bool on_bad_address(const void *address, void *site, bool in_program)
     resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
     if (!resume) {
         diag_touch(&a, address, in_call);
+        if (in_program && !in_call)
+            diag_place(address, site);
         journal_flush(in_call || in_program);
     }
     if (!in_call)
@@ -161,6 +190,7 @@ void process_start(void)
         line_text(&line, "settings", settings.given);
     line_write(&line);
     os_on_bad_address(on_bad_address);
+    os_on_time_over(on_time_over);
     os_after_fork(in_child);
     os_at_exit(begin_to_end);
     process.started = true;

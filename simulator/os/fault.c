@@ -2,11 +2,16 @@
 #define _GNU_SOURCE
 #include "os/os.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "os/needs_lock.h"
 
@@ -17,6 +22,7 @@ static struct {
     struct sigaction ours;
     /* The handlers that were there at first, and those that the program has set since. */
     struct sigaction first[2], program[2];
+    void (*stopped)(void *site, const char *call);
 } faults;
 
 static bool is_of_program(const void *code)
@@ -27,9 +33,9 @@ static bool is_of_program(const void *code)
 }
 
 /* Returns the place in the program, in the form of a return address: the interrupted instruction,
- * if it is the program's (`in_program` is then set), or the call of the library that the thread is
- * in. */
-static void *site_of(void *context, bool *in_program)
+ * if it is the program's (`call` is then NULL), or the call of the library that the thread is in,
+ * whose name is "" if it is unknown. */
+static void *site_of(void *context, const char **call)
 {
     const ucontext_t *c = context;
     void *frames[32];
@@ -41,13 +47,18 @@ static void *site_of(void *context, bool *in_program)
     char *here = NULL;
     (void)c;
 #endif
-    *in_program = is_of_program(here);
-    if (*in_program)
+    *call = NULL;
+    if (is_of_program(here))
         return here + 1;
+    *call = "";
     int count = backtrace(frames, 32);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        Dl_info library;
         if (is_of_program(frames[i]))
             return frames[i];
+        if (dladdr(frames[i], &library) && library.dli_sname)
+            *call = library.dli_sname;
+    }
     return here + 1;
 }
 
@@ -77,18 +88,65 @@ static void forward_signal(int signo, siginfo_t *information, void *context)
 static void bad_address(int signo, siginfo_t *information, void *context)
 {
     static _Thread_local volatile sig_atomic_t inside;
-    bool go_on = false, in_program;
+    bool go_on = false;
+    const char *call;
     if (!inside && information->si_code > 0) {
         inside = 1;
         os_rest_exclude_begin();
-        void *site = site_of(context, &in_program);
-        go_on = faults.handler(information->si_addr, site, in_program);
+        void *site = site_of(context, &call);
+        go_on = faults.handler(information->si_addr, site, !call);
         inside = 0;
         if (go_on)
             os_rest_exclude_end();
     }
     if (!go_on)
         forward_signal(signo, information, context);
+}
+
+/* Sends the signal to the other threads, and gives them time for a sentence. */
+static void signal_others(int signo)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    pid_t own = (pid_t)syscall(SYS_gettid);
+    bool any = false;
+    for (struct dirent *task; tasks && (task = readdir(tasks));) {
+        pid_t id = (pid_t)atoi(task->d_name);
+        if (id > 0 && id != own)
+            any |= !syscall(SYS_tgkill, getpid(), id, signo);
+    }
+    if (tasks)
+        closedir(tasks);
+    if (any)
+        nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+}
+
+/* The time is over (SIGXCPU): each thread says where it is, and then the process dies of that. */
+static void out_of_time(int signo, siginfo_t *information, void *context)
+{
+    static volatile sig_atomic_t begun;
+    static _Thread_local volatile sig_atomic_t said;
+    const char *call;
+    (void)information;
+    if (said)
+        return;
+    said = 1;
+    bool is_first = !begun;
+    begun = 1;
+    void *site = site_of(context, &call);
+    faults.stopped(site, call);
+    if (!is_first)
+        return;
+    signal_others(signo);
+    signal(signo, SIG_DFL);
+    raise(signo);
+}
+
+void os_on_time_over(void (*stopped)(void *site, const char *call))
+{
+    struct sigaction ours = {.sa_sigaction = out_of_time, .sa_flags = SA_SIGINFO}, now;
+    faults.stopped = stopped;
+    if (!sigaction(SIGXCPU, NULL, &now) && now.sa_handler == SIG_DFL)
+        sigaction(SIGXCPU, &ours, NULL);
 }
 
 void os_expect_faults(void)

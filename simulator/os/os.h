@@ -170,6 +170,11 @@ void os_rest_exclude_end(void);
  * which may hold a lock. If the handler returns true, the instruction runs again; otherwise the
  * process dies of the signal. Called once, with the lock held. */
 void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program));
+
+/* Sets the function that is called in each thread when the process has used its time (SIGXCPU),
+ * before it dies of that. `call` is the library's function that the thread is in, or NULL. Without
+ * the lock. */
+void os_on_time_over(void (*stopped)(void *site, const char *call));
 /* Installs our handler again, in case the program has installed its own, and unblocks the signals
  * in the calling thread, because a blocked one kills without a word. Needs the lock. */
 void os_expect_faults(void);

@@ -113,6 +113,8 @@ void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_
 {
     (void)handler;
 }
+void os_on_time_over(void (*stopped)(void *site, const char *call)) { (void)stopped; }
+
 void os_expect_faults(void) {}
 
 /* ---- other processes: there are none ---- */
