@@ -2,9 +2,11 @@
 writes. Each of the student's functions is judged beside a process of the check's own (ask.h), so
 that one mistake does not hide another."""
 
+import errno
+import os
 import re
 
-from check import met_by_starter, miss, visible
+from check import expect_no_device_wait, met_by_starter, miss, visible
 
 REFUSED = [
     *("cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle"),
@@ -15,12 +17,6 @@ ADDRESS = r"ImportFromShareableHandle\([^,]+, *(\(void ?\*\) ?)?&[^,]+, .*cudaEr
 FROM_IMPORTED = r":\d+: .*cudaMallocFromPoolAsync\(.*cudaError"
 # What a program wrote when it ended, where a sentence of its own helps more than what follows.
 WROTE = {
-    "sent another message": """the descriptor and the parcel in one message, the first one: the
-        importer waits for no other.""",
-    "sendmsg: Bad file descriptor": """the descriptor is open when it is sent. Close it after that:
-        a descriptor that is on its way stays open.""",
-    "sendmsg: ": """the control message is one that the operating system knows: cmsg_level
-        SOL_SOCKET, cmsg_type SCM_RIGHTS, cmsg_len CMSG_LEN(sizeof(int)).""",
     "cudaErrorInitializationError": """the second process is made before the first CUDA call. After
         one, no CUDA call works in a child; an inherited descriptor does not help.""",
     ADDRESS: """the import gets the descriptor itself, converted to void *, and not the address of
@@ -38,9 +34,9 @@ def explain(run, *patterns):
             miss(f"{WROTE[pattern]} Happened: the program ended: {line[0][:200]}")
 
 
-def ask(check, sentence, *arguments, **environment):
+def ask(check, sentence, *arguments, both=True, **environment):
     """A run of both processes. Why one ended early is in its journals and words."""
-    return check.ask(sentence, *arguments, both=True, early=True, **environment)
+    return check.ask(sentence, *arguments, both=both, early=True, **environment)
 
 
 def import_data(check, **environment):
@@ -67,21 +63,54 @@ def test_created(check):
             Happened: cudaMemPoolExportToShareableHandle returned {got}.""")
 
 
+REFUSED_SEND = {
+    errno.EBADF: """the int behind the header of the control message is the parcel's descriptor
+        itself, which is open here.""",
+    errno.EINVAL: """the control message is one that the operating system knows: cmsg_level
+        SOL_SOCKET, cmsg_type SCM_RIGHTS, cmsg_len CMSG_LEN(sizeof(int)).""",
+}
+CLOSED = """the descriptor is open when it is sent. Close it after that: a descriptor that is on its
+    way stays open."""
+
+
+def expect_sent(run):
+    """A message that the operating system refused, and why; or that nobody sent."""
+    code = int(run.answer("sendmsg")) if "sendmsg" in run.answers else 0
+    if not code and run.answer("messages") != "0":
+        return
+    expected = REFUSED_SEND.get(code, "send_parcel sends the parcel to the socket `other`.")
+    if code == errno.EBADF and run.answer("open") == "0":
+        expected = CLOSED
+    reason = f"sendmsg failed, {errno.errorcode[code]}: {os.strerror(code)}. perror prints that"
+    miss(f"""{expected}
+        Happened: {reason if code else "called by the check, send_parcel sent nothing"}.""")
+
+
 def test_sent(check):
-    explain(check.run(), "cudaErrorInitializationError")
     count = check.draw("count", 1000, 1000000)
     sends = (
         "send_parcel sends the parcel that it is given, and the open file behind its descriptor."
     )
-    run = ask(check, sends, "send", count)
-    explain(run, "sent another message", "sendmsg: Bad file descriptor", "sendmsg: ")
+    run = ask(check, sends, "send", count, both=False)
+    expect_sent(run)
     run.expect_return()
-    if run.answer("a descriptor came") != "1":
+    number = run.answer("descriptors")
+    if number == "0":
         miss("""the message with the parcel carries the descriptor itself, as a control message:
             cmsg_level SOL_SOCKET, cmsg_type SCM_RIGHTS, the int behind its header, and msg_control
             and msg_controllen of the message name it (YOUR WORK, 2 of 4). The number alone means
             nothing: each process has a table of open files of its own.
             Happened: a number came, and no descriptor.""")
+    if run.answer("bytes more than the parcel") != "0":
+        miss(f"""the descriptor and the parcel in one message, the first one: the importer waits for
+            no other.
+            Happened: what came was {run.answer("messages")} messages, which had
+            {run.answer("bytes more than the parcel")} bytes more than the parcel.""")
+    if number != "1":
+        miss(f"""one descriptor arrives. cmsg_len is CMSG_LEN(sizeof(int)), which counts the header
+            and one int. CMSG_SPACE counts the padding behind it, too, and the zero there is a
+            second descriptor: number 0 is this process's stdin.
+            Happened: {number} descriptors came.""")
     kind = (run.journal.calls("cudaMemPoolImportFromShareableHandle").first or {}).get("descriptor")
     if kind != "a pool":
         miss(f"""the descriptor that is sent is the one of the parcel, which
@@ -93,6 +122,7 @@ def test_sent(check):
         miss("""the exporter closes its descriptor when it is sent: a process may have only so many
             open files, and has no use for this one any more.
             Happened: it was still open after send_parcel.""")
+    explain(check.run(), "cudaErrorInitializationError")
 
 
 @met_by_starter
@@ -139,6 +169,11 @@ def test_access(check):
             3 of 4).
             Happened: {died}calls that gave access in the importer: {len(grants)}, before the add:
             0.""")
+    expect_no_device_wait(
+        journal,
+        """the importer waits for the stream that adds. Access needs no
+        wait: it counts for what is called after it.""",
+    )
     wrong = run.wrong({"the data": value + 1})
     if wrong and not run.early:
         miss(f"the importer adds 1 to the data. Here it was {value} before. Happened: {wrong}")
@@ -208,6 +243,7 @@ def test_output(check):
     check.after()
     check.expect_right(check.run_both())
     check.expect_right(check.run_both(check.draw("one segment", 1, 9)), "24")
+    check.expect_read("the data is", "its own copy", arguments=[1])
 
 
 def test_skipped(check):
