@@ -2,7 +2,7 @@
 
 import re
 
-from check import SCHEDULES, Check, miss, visible
+from check import LATE, SCHEDULES, Check, hazard_words, miss, visible
 from place import ROOT
 
 
@@ -13,6 +13,8 @@ class Case(Check):
     correct only because it is short. Each case has a rule of its own for that, and at least one
     incorrect repair that misses it, a mutant in its variants.txt. These programs end without
     destroying what they created."""
+
+    frees_all = False  # does the check's own part leave nothing allocated?
 
     def expect_destroyed(self, run):
         pass
@@ -42,3 +44,61 @@ class Case(Check):
         for line in own[1].splitlines():
             if re.search(which, line):
                 self.prints_line(re.sub("[^A-Za-z0-9 ]", ".", line), line)
+
+    def expect_not_undone(self, streams, last, first=None, then=None):
+        """A repair orders streams. It does not undo what they are for: the work stays in as many,
+        and until the last call of the name `last` no host waits: from the first call of the name
+        `first` on, and until the first of the name `then` behind the last."""
+        journal = self.run(**LATE).journal
+        end = journal.ok(last).last
+        end = journal.after(end).ok(then).first if then else end
+        begin = journal.ok(first).first if first else None
+        work = journal.ok("launch_fill", "launch_add", "cudaMemcpyAsync")
+        work = work.that(lambda x: end and x["n"] <= end["n"])
+        used = {(x["stream"], x["stream"] == "per-thread" and x.get("thread")) for x in work}
+        if len(used) < streams:
+            miss(f"""a repair puts the work of {streams} streams into an order, and leaves it in
+                {streams} streams.
+                Happened: the work is in {len(used)}. That is right, and gives up what several
+                streams are for: nothing overlaps any more, also where nothing needs an order.""")
+        wait = journal.part(begin, end).waits.first if end else None
+        asked = journal.part(begin, end).queries if end else []
+        if wait:
+            wide = "for every stream of the device, also for those of others"
+            one = "until the work of a stream is done"
+            what = wide if wait["call"] == "cudaDeviceSynchronize" else one
+            miss(f"""a repair makes a stream wait for an event, and the host goes on.
+                Happened: in {wait["call"]}{line_of(wait)} the host waits {what}. That is right, and
+                costs what the streams are for: meanwhile the host queues work for none of them.""")
+        if len(asked) > 1:
+            miss(f"""a repair makes a stream wait for an event, and the host goes on.
+                Happened: the host asks {len(asked)} times ({asked[0]["call"]}), which is a wait,
+                too.""")
+
+    def expect_called(self, *waits):
+        """The check calls the case's functions with other streams, twice, and in another order
+        (ask.h). Calls named in `waits` may wait."""
+        run = self.ask(
+            "its functions take and return what they did at the start.", hazards=True, **LATE
+        )
+        marks = run.journal.ok("cudaStreamCreateWithPriority") if run.files else []
+        if not marks:
+            return  # they take other arguments, which the check does not know
+        called, end = run.journal.after(marks.first), marks[1:].first
+        if called.hazards:
+            miss(f"""the functions are right for any streams that use them, and for any order.
+                Happened: the check called them with streams of its own:
+                {hazard_words(run.errors)}""")
+        wait = called.before(end).waits.that(lambda x: x["call"] not in waits).first
+        if wait:
+            miss(f"""a stream waits in these functions, and the host goes on.
+                Happened: called by the check, the host waits in {wait["call"]}{line_of(wait)}.""")
+        left = sum(called.where(did="exit").column("live"))
+        if left and self.frees_all:
+            miss(f"""what the functions allocate is freed in the end, whatever their order.
+                Happened: the check called them for three graphs, destroyed all three, and
+                {left} allocations were left.""")
+
+
+def line_of(call):
+    return f" in line {call['line']}" if "line" in call else ""

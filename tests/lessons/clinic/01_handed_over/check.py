@@ -20,6 +20,16 @@ def test_dropped(check):
             never.""")
 
 
+@met_by_starter
+def test_not_undone(check):
+    check.expect_not_undone(2, "cudaMemcpyAsync")
+
+
+def test_called(check):
+    check.after(test_ends_well)
+    check.expect_called()
+
+
 def test_output(check):
     check.after()
     check.prints_what_is_right()

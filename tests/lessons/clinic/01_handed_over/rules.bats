@@ -9,4 +9,6 @@ load ../../../grading/rules
 
 @test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
 @test "the packed table is dropped before the next one is packed" { rule dropped; }
+@test "the work stays in its streams, and no host waits for it" { rule not_undone; }
+@test "the functions are right for other streams, twice, and in another order" { rule called; }
 @test "it prints what the repaired program printed on a device" { rule output; }

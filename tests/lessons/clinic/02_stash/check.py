@@ -16,6 +16,11 @@ def test_one_buffer(check):
             Happened: {taken} allocations.""")
 
 
+@met_by_starter
+def test_not_undone(check):
+    check.expect_not_undone(2, "launch_fill")
+
+
 def test_output(check):
     check.after()
     check.prints_what_is_right()

@@ -9,4 +9,5 @@ load ../../../grading/rules
 
 @test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
 @test "the activations get the memory of the weights" { rule one_buffer; }
+@test "the work stays in its streams, and no host waits for it" { rule not_undone; }
 @test "it prints what the repaired program printed on a device" { rule output; }

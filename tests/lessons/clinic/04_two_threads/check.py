@@ -19,6 +19,16 @@ def test_one_memory(check):
             Happened: {len(taken)} allocations; fills in the streams {", ".join(streams)}.""")
 
 
+@met_by_starter
+def test_not_undone(check):
+    check.expect_not_undone(2, "launch_fill")
+
+
+def test_called(check):
+    check.after(test_ends_well)
+    check.expect_called()
+
+
 def test_output(check):
     check.after()
     check.prints_what_is_right()

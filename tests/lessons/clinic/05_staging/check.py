@@ -1,6 +1,6 @@
 """Clinic, case 5: a staging buffer is written again only after its copy."""
 
-from check import miss
+from check import expect_no_device_wait, met_by_starter, miss
 
 BYTES = 4096  # of a description
 
@@ -22,6 +22,20 @@ def test_twelve(check):
         "twelve columns described, and the same twelve found on the device",
         12,
     )
+
+
+@met_by_starter
+def test_one_stream(check):
+    expect_no_device_wait(
+        check.run().journal,
+        """the host waits until the copy has read the staging buffer: for one stream, or for an
+        event.""",
+    )
+
+
+def test_called(check):
+    check.after(test_ends_well)
+    check.expect_called("cudaStreamSynchronize", "cudaEventSynchronize")
 
 
 def test_output(check):

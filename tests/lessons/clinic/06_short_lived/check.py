@@ -22,6 +22,11 @@ def test_destroyed(check):
             Happened: streams created: {len(made)}, destroyed: {len(gone)}.""")
 
 
+@met_by_starter
+def test_called(check):
+    check.expect_called("cudaStreamSynchronize", "cudaEventSynchronize")
+
+
 def test_output(check):
     check.after()
     check.prints_what_is_right()

@@ -9,4 +9,5 @@ load ../../../grading/rules
 
 @test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
 @test "the function destroys the stream that it made" { rule destroyed; }
+@test "the functions are right for other streams, twice, and in another order" { rule called; }
 @test "it prints what the repaired program printed on a device" { rule output; }

@@ -17,6 +17,11 @@ def test_graph_frees(case):
             Happened: in its launch the graph allocated {taken} times and freed {freed} times.""")
 
 
+def test_called(case):
+    case.after(test_ends_well)
+    case.expect_called()
+
+
 def test_output(case):
     case.after(test_ends_well)
     case.prints_what_is_right("filled with")

@@ -17,6 +17,12 @@ def test_one_is_destroyed(case):
             Happened: the last launch came before the first cudaGraphExecDestroy.""")
 
 
+def test_called(case):
+    case.after(test_ends_well)
+    case.frees_all = True
+    case.expect_called()
+
+
 def test_output(case):
     case.after(test_ends_well)
     case.prints_what_is_right()

@@ -68,3 +68,13 @@ def test_waits(case):
             the first one succeeds the repair then costs nothing.
             Happened: the host waited in {early[0]["call"]} before the first try, whether or not
             there was memory.""")
+
+
+def test_last_error(case):
+    case.after(test_gets_all)
+    left = case.ask("its main is as it was.", hazards=True).answer("the last error")
+    if left != "cudaSuccess":
+        miss(f"""an error that was handled is no longer the last error: who handles it calls
+            cudaGetLastError once. Else the next check behind a launch finds it, and takes it for an
+            error of that launch.
+            Happened: when the pool is destroyed, cudaGetLastError returns {left}.""")

@@ -11,3 +11,4 @@ load ../../../grading/rules
 @test "no hazard, exit status 0 and nothing left, under five schedules" { rule ends_well; }
 @test "the pool still holds no more than 128 MiB" { rule tight; }
 @test "the host waits only where the allocation was refused" { rule waits; }
+@test "the error that was handled does not remain the last error" { rule last_error; }

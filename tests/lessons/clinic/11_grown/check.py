@@ -17,14 +17,13 @@ def test_grows_once(case):
 
 
 @met_by_starter
-def test_host_goes_on(case):
-    journal = case.run(SIM_IDLE="off").journal
-    work = journal.ok("launch_fill").last or {"n": 0}
-    waits = [x["call"] for x in journal.before(work) if x.get("acquired")]
-    if waits:
-        miss(f"""before the last fill no call in which the host waits: the allocator makes a stream
-            wait.
-            Happened: before it the host waited in {", ".join(waits)}.""")
+def test_not_undone(case):
+    case.expect_not_undone(2, "launch_fill")
+
+
+def test_called(case):
+    case.after(test_ends_well)
+    case.expect_called()
 
 
 def test_output(case):

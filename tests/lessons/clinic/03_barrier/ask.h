@@ -1,0 +1,30 @@
+/* Calls case 03's barrier for one worker and for five, and for the workers that go on behind it.
+ * Before and after that a stream with a priority is made: between these two calls stands what is
+ * judged. */
+
+int main(int argc, char **argv)
+{
+    cudaStream_t streams[6], mark;
+    int *data;
+    (void)argc, (void)argv;
+    ((int (*)(int, char **))lesson_main)(1, argv); /* it makes what barrier uses */
+    if (!_Generic(&barrier, void (*)(cudaStream_t, const cudaStream_t *, int) : 1, default : 0))
+        return 0;
+    for (int i = 0; i < 6; i++)
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    CHECK(cudaMalloc((void **)&data, 6 * 1024 * sizeof(int)));
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    for (int count = 1; count < 6; count += 4) {
+        for (int i = 0; i < count; i++)
+            CHECK(launch_fill(data + i * 1024, i, 1024, streams[i]));
+        ((void (*)(cudaStream_t, const cudaStream_t *, int))barrier)(streams[5], streams, count);
+        CHECK(launch_add(data, 1, (size_t)count * 1024, streams[5]));
+        for (int i = 0; i < count; i++) /* and the workers go on behind that */
+            ((void (*)(cudaStream_t, const cudaStream_t *, int))barrier)(streams[i], &streams[5],
+                                                                         1);
+    }
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* Calls case 04's block_take and block_give_back, when its main has made what they use: for two
+ * streams of the check's own in turn, twice, and then for cudaStreamPerThread in two threads.
+ * Before and after that a stream with a priority is made: between these two calls stands what is
+ * judged. */
+
+#define cudaStreamPerThread ((cudaStream_t)0x2)
+
+static void *asked_taken[8];
+static int asked_count;
+
+static void asked_turn(cudaStream_t stream)
+{
+    int *block = ((int *(*)(cudaStream_t))block_take)(stream);
+    asked_taken[asked_count++] = block;
+    for (int i = 0; i < 3; i++)
+        CHECK(launch_fill(block, i, 1024, stream));
+    ((void (*)(int *, cudaStream_t))block_give_back)(block, stream);
+}
+
+static void *asked_thread(void *unused)
+{
+    asked_turn(cudaStreamPerThread);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    cudaStream_t streams[2], mark;
+    pthread_t thread;
+    int known = _Generic(&block_take, int *(*)(cudaStream_t) : 1, default : 0)
+              & _Generic(&block_give_back, void (*)(int *, cudaStream_t) : 1, default : 0);
+    (void)argc;
+    ((int (*)(int, char **))lesson_main)(1, argv);
+    if (!known)
+        return 0;
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    for (int i = 0; i < 4; i++)
+        asked_turn(streams[i % 2]);
+    asked_turn(cudaStreamPerThread);
+    if (pthread_create(&thread, NULL, asked_thread, NULL) || pthread_join(thread, NULL))
+        return 1;
+    asked_turn(streams[0]);
+    int same = 1;
+    for (int i = 1; i < asked_count; i++)
+        same &= asked_taken[i] == asked_taken[0];
+    printf("\nthe same block = %d\n", same);
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* Captures a graph of the check's own with case 07's functions: the scratch memory is used in the
+ * forked stream, then, behind the join, in the capturing one, and is freed after that. It is
+ * launched twice. Before and after that a stream with a priority is made: between these two calls
+ * stands what is judged. */
+
+int main(int argc, char **argv)
+{
+    cudaStream_t mark;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int *scratch, *table;
+    int arguments = _Generic(&capture_free, void (*)(int *) : 1, void (*)(int *, cudaStream_t) : 2,
+                             default : 0);
+    (void)argc;
+    ((int (*)(int, char **))lesson_main)(1, argv); /* it makes the streams and the event */
+    if (!arguments || !_Generic(&follow, void (*)(cudaStream_t, cudaStream_t) : 1, default : 0))
+        return 0;
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&scratch, MiB, capturing));
+    ((void (*)(cudaStream_t, cudaStream_t))follow)(forked, capturing);
+    CHECK(launch_fill(scratch, 1, 1024, forked));
+    ((void (*)(cudaStream_t, cudaStream_t))follow)(capturing, forked);
+    CHECK(launch_add(scratch, 1, 1024, capturing));
+    if (arguments == 1)
+        ((void (*)(int *))capture_free)(scratch);
+    else
+        ((void (*)(int *, cudaStream_t))capture_free)(scratch, capturing);
+    CHECK(cudaMallocAsync((void **)&table, MiB, capturing));
+    CHECK(launch_fill(table, 5, 1024, capturing));
+    CHECK(cudaFreeAsync(table, capturing));
+    CHECK(cudaStreamEndCapture(capturing, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaGraphLaunch(exec, capturing));
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaStreamSynchronize(capturing));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* Calls case 08's functions: of three graphs the first and then the third are destroyed, and the
+ * second is launched after each; then the same again. Before and after that a stream with a
+ * priority is made: between these two calls stands what is judged. */
+
+static void asked_launch(struct program *one)
+{
+    int *table;
+    CHECK(cudaMallocAsync((void **)&table, 64 * MiB, stream));
+    CHECK(launch_fill(table, 5, 1024, stream));
+    CHECK(cudaGraphLaunch(one->exec, stream));
+    CHECK(cudaFreeAsync(table, stream));
+}
+
+int main(int argc, char **argv)
+{
+    cudaStream_t mark;
+    int known = _Generic(&program_capture, struct program(*)(int) : 1, default : 0)
+              & _Generic(&program_destroy, void (*)(struct program *) : 1, default : 0);
+    (void)argc, (void)argv;
+    if (!known)
+        return 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    for (int turn = 0; turn < 2; turn++) {
+        struct program three[3];
+        for (int i = 0; i < 3; i++)
+            three[i] = ((struct program(*)(int))program_capture)(i);
+        for (int i = 0; i < 3; i += 2) {
+            ((void (*)(struct program *))program_destroy)(&three[i]);
+            asked_launch(&three[1]);
+        }
+        ((void (*)(struct program *))program_destroy)(&three[1]);
+    }
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaStreamSynchronize(stream));
+    return 0;
+}

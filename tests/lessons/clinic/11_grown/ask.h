@@ -1,0 +1,42 @@
+/* Calls case 11's list_take and list_give for lists of the check's own: one stream grows and the
+ * other takes the rest, then the other way round, and then what was given is taken. Before and
+ * after that a stream with a priority is made: between these two calls stands what is judged. */
+
+static int *asked_take(struct list *own, struct list *other)
+{
+    int *range = ((int *(*)(struct list *, struct list *))list_take)(own, other);
+    CHECK(launch_fill(range, 1, 1024, own->stream));
+    return range;
+}
+
+int main(int argc, char **argv)
+{
+    cudaStream_t mark;
+    struct list lists[2];
+    int known = _Generic(&list_take, int *(*)(struct list *, struct list *) : 1, default : 0)
+              & _Generic(&list_give, void (*)(struct list *, int *) : 1, default : 0);
+    (void)argc, (void)argv;
+    if (!known)
+        return 0;
+    for (int turn = 0; turn < 4; turn++) {
+        struct list *own = &lists[turn % 2], *other = &lists[1 - turn % 2];
+        if (turn % 2 == 0) {
+            memset(lists, 0, sizeof lists);
+            for (int i = 0; i < 2; i++) {
+                CHECK(cudaStreamCreateWithFlags(&lists[i].stream, cudaStreamNonBlocking));
+                CHECK(cudaEventCreateWithFlags(&lists[i].ready, cudaEventDisableTiming));
+            }
+        }
+        if (turn == 0)
+            CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+        int *first = asked_take(own, other);
+        asked_take(other, own);
+        ((void (*)(struct list *, int *))list_give)(own, first);
+        int *again = asked_take(other, own);
+        ((void (*)(struct list *, int *))list_give)(other, again);
+        ((void (*)(struct list *, int *))list_give)(own, asked_take(own, other));
+    }
+    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}
