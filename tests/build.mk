@@ -79,7 +79,11 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard simulator/tests/f
 # One program as checks compile it, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. Nothing in
 # it takes the place of a library's function. Reports need its lines and the names of its functions,
 # but no variables.
-FOR_CHECKS = $(FOR_SIMULATOR) -g1
+FOR_CHECKS = $(FOR_SIMULATOR) -g1 $(shell $(CC) $(FILLED) -E -x c /dev/null >/dev/null 2>&1 && \
+	echo $(FILLED))
+# What nobody has set is a pattern, and no luck: gcc has this since version 12. check.py fills the
+# stack of a program where the compiler cannot.
+FILLED := -ftrivial-auto-var-init=pattern
 .PHONY: program
 program:
 	@bash tools/compile.sh $(CC) $(FOR_CHECKS) -fvisibility=hidden "$(LESSON)" -o "$(PROGRAM)" \

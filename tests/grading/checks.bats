@@ -131,6 +131,51 @@ PYTHON
     assert_output --partial "a function calls itself without end"
 }
 
+@test "a run that does not end says where it is: in a loop, or in a call of one of two threads" {
+    local file=$BATS_TEST_TMPDIR/mine.c line
+    sed 's/^    size_t count = bytes.*/&\n    while (requests > 20) continue;/' \
+        solutions/05_cost.c >"$file"
+    CHECK_SECONDS=1 check "$file" 05_cost
+    assert_failure
+    line=$(grep -n 'requests > 20' "$file" | cut -d: -f1)
+    assert_output --partial "it did not end, and was stopped in line $line"
+
+    sed 's/^    turn_begin(CONSUMER);/    turn_begin(PRODUCER);/' solutions/13_threads.c >"$file"
+    CHECK_SECONDS=1 check "$file" 13_threads
+    assert_failure
+    line=$(grep -n ' pthread_cond_wait' "$file" | cut -d: -f1)
+    assert_equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o "in pthread_cond_wait in line $line")" \
+        "in pthread_cond_wait in line $line"
+}
+
+@test "what the functions died of is said with the student's line, before anything else" {
+    local file=$BATS_TEST_TMPDIR/mine.c line
+    sed 's/^    size_t count = bytes.*/&\n    if (requests > 20) *(volatile int *)8 = 0;/' \
+        solutions/05_cost.c >"$file"
+    check "$file" 05_cost
+    assert_failure
+    line=$(grep -n 'volatile int' "$file" | cut -d: -f1)
+    assert_output --partial "Happened: called by the check, it died of signal SIGSEGV in line $line"
+    # One reason is missed once: what dies of it again waits.
+    assert_equal "$(grep -c '^  MISS ' <<<"$output")" 1
+}
+
+@test "what nobody has set is no luck, also where the compiler cannot set it" {
+    local with=$CHECK_COMPILER lesson
+    grep -q auto-var-init <<<"$with" || skip "this compiler sets nothing"
+    local mutant=build/mutants/03_custom_pool/properties_not_cleared.c
+    python3 -B tools/variants.py make "$mutant"
+    for CHECK_COMPILER in "$with" "$(grep -v auto-var-init <<<"$with")"; do
+        check "$mutant" 03_custom_pool
+        assert_failure
+        assert_output --partial "returned cudaErrorInvalidValue"
+    done
+    for lesson in 03_custom_pool 08_stream_order; do
+        check "solutions/$lesson.c" "$lesson"
+        assert_success
+    done
+}
+
 @test "a check needs no Bats, and one that is cut off is no pass" {
     local bin=$BATS_TEST_TMPDIR/bin
     mkdir "$bin"

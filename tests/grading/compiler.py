@@ -242,6 +242,15 @@ class Compilation:
         crashed = any(STOPPED.match(x) and not re.search(r":\d+: ", x) for x in last)
         return Compiled(words, stopped=crashed or status == 137)
 
+    def only_assembled(self, *flags):
+        """What the compiler says of the file, of which nothing is kept."""
+        if not is_clang(self.place.compiler):
+            flags += ("-ftrack-macro-expansion=0",)  # an error is where its macro stands
+        self.tool([*self.place.compiler, *flags, "-S", self.file, "-o", f"{self.base}.s"])
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self.base}.s")
+        return self.text()
+
     def of_a_lesson(self, lesson, imports):
         if EMBED.search((ROOT / self.file).read_bytes()):
             return Compiled(NO_EMBED, refused=True)

@@ -123,7 +123,7 @@ def test_freed(check):
     data, again = allocated(journal)
     own = journal.of(data)
     frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
-    if len(frees) != 1:
+    if len(frees) != 1 or check.run().journal.hazards.where(kind="double free"):
         miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in
             a stream: for memory of cudaMallocAsync it waits for nothing.
             Happened: {order(journal)}""")
@@ -188,6 +188,12 @@ def test_no_wait(check):
     if waits:
         miss(f"""no wait between the two allocations: the stream itself keeps its work in order.
             Happened: {waits.names} waited there for the work of the stream.""")
+    asked = len(run.journal.between(data, again).queries)
+    if asked > 2:  # use_stream prints the answers of two
+        miss(f"""no wait between the two allocations: the stream itself keeps its work in order. To
+            sleep and to ask whether the stream is done is to wait, too.
+            Happened: use_stream asked {asked} times (cudaStreamQuery), and the starter asks twice,
+            to print the answers.""")
     before = run.answers.get("result[0] when use_stream returns", [])
     if before != ["0"]:
         miss(f"""the device writes result. When use_stream returns it has not copied anything yet,
@@ -239,6 +245,7 @@ def why_no_wait(journal):
 def test_output(check):
     check.after()
     check.expect_right(check.run())
+    check.expect_read("synchronized     42")
     mib = check.draw("mib", 2, 7)
     run = check.run(mib, SIM_IDLE="off")
     check.expect_clean(run)

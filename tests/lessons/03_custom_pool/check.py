@@ -31,6 +31,10 @@ def ended(run, sentence):
 def test_own(check):
     run = check.run()
     journal = run.journal
+    if not journal.pools and failure(run).startswith("cudaMemPoolCreate"):
+        miss(f"""cudaMemPoolCreate gets properties of which every field is set or zero. What nobody
+            sets of a local variable holds what the stack held before: = {{0}} clears it.
+            Happened: {failure(run)}.""")
     made = journal.ok("cudaMemPoolCreate")
     if len(made) != 2 and not failure(run):
         miss(f"""the program creates two pools, one after the other, as at the start.
@@ -69,6 +73,9 @@ def limited(run, mib):
 
 def test_limit(check):
     run = check.run()
+    if not run.journal.pools:
+        check.after(test_own)
+    check.expect_wide_values()
     if failure(run) and "cudaMemPool" not in failure(run):
         check.after(test_freed)
     sentence = """only maxSize limits a pool, a field of the properties with which it is created. No
@@ -132,6 +139,7 @@ def test_live(check):
 def test_output(check):
     check.after()
     check.expect_recorded(100)
+    check.expect_read("allocations usable")
     journal = check.run().journal
     current = journal.ok("cudaDeviceGetMemPool", "cudaMemGetMemPool")
     high = journal.ok("cudaMemPoolGetAttribute").where(

@@ -115,6 +115,7 @@ def drawn_run(check):
 
 
 def test_phase(check):
+    check.expect_wide_values()
     keeps(check.run(), 128, 32)
     keeps(check.run(drawn_size(check)), drawn_size(check), 32)
     run, segment = drawn_run(check)

@@ -207,6 +207,7 @@ def test_events(check):
 def test_output(check):
     check.after()
     check.expect_right(check.run())
+    check.expect_read("42 in", "7 in")
     for schedule in ("late", "instant"):
         check.expect_right(check.run(SIM_SCHEDULE=schedule, SIM_IDLE="off"))
     mib = check.draw("mib", 2, 40)

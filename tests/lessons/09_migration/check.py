@@ -187,6 +187,7 @@ def test_waits(check):
 
 
 def test_threshold(check):
+    check.expect_wide_values()
     check.after(test_work, test_answer)  # the pool of a host that never waits keeps everything
     for mib, journal in (drawn(check), (44, check.run(44).journal)):
         pool = frames_pool(mib, journal)
@@ -315,6 +316,7 @@ def test_trim(check):
 def test_output(check):
     check.after()
     check.expect_recorded(44)
+    check.expect_read("of 6 correct", arguments=[3])
     for schedule in SCHEDULES[1:]:
         run = check.run(3, SIM_SCHEDULE=schedule)
         check.expect_clean(run)

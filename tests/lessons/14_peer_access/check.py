@@ -193,6 +193,7 @@ def test_reach(check):
 def test_output(check):
     check.after()
     check.expect_right(run_lesson(check))
+    check.expect_read("the fetch copied")
 
 
 @met_by_starter

@@ -3,7 +3,15 @@ several devices, whose variables are in docs/simulator_variables.rst."""
 
 import re
 
-from check import LATE, MAY_WAIT, MIB, SUCCESS, met_by_starter, miss
+from check import (
+    LATE,
+    MAY_WAIT,
+    MIB,
+    SUCCESS,
+    expect_no_device_wait,
+    met_by_starter,
+    miss,
+)
 
 BEFORE_POOLS = (10000, 10010, 10020, 11000)
 WITH_HANDLE_TYPES = (11040, 11080, 12000, 12040, 12080)
@@ -31,11 +39,11 @@ def for_pools(run):
     return [x for x in run.journal if FOR_POOLS.search(x.get("call", ""))]
 
 
-def support(check, sentence, pools=None, sharing=None, **environment):
+def support(check, sentence, how="support", pools=None, sharing=None, **environment):
     """support_find on such a device. sentence: why it finds what it should find there."""
     where = " ".join(f"{name}={value}" for name, value in environment.items())
     shown = f"{sentence} ({where})" if where else sentence
-    run = check.ask(shown, "support", early=True, **environment)
+    run = check.ask(shown, how, early=True, special=True, **environment)
     if run.early:
         run.early.lines.append(f"({history(run)[:-1]})")
         run.expect_return()
@@ -112,6 +120,9 @@ def test_exports(check):
         "with driver 11.2 nothing is promised, and the export succeeds: so a pool can be shared."
     )
     support(check, sentence, pools=1, sharing=1, SIM_DRIVER_VERSION=11020)
+    sentence = """the attribute promises no handle type, and the export succeeds: so a pool can be
+        shared. Only an export proves it, whatever the attribute says."""
+    support(check, sentence, "unpromised", pools=1, sharing=1)
 
 
 def test_promise(check):
@@ -178,6 +189,11 @@ def test_fallback(check):
             That cudaFree waits itself is not promised, and a sleep is no wait.
             Happened: the host waited in {early.names}, while the stream still used the memory;
             {history(run)}""")
+    expect_no_device_wait(
+        journal,
+        """before it frees, the host waits for the stream that used the
+        memory (cudaStreamSynchronize).""",
+    )
     run, _ = memory(check, 0, sentence)
     if for_pools(run):
         miss(f"pools = 0 is what counts, also on a device that has them. Happened: {history(run)}")
@@ -204,6 +220,7 @@ def test_pools(check):
 def test_output(check):
     check.after()
     check.expect_right(check.run())
+    check.expect_read("last element")
     for memory_of, name, value in (
         ("cudaMalloc", "SIM_DRIVER_VERSION", 11010),
         ("cudaMalloc", "SIM_POOLS", "off"),

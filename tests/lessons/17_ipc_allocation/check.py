@@ -185,6 +185,7 @@ def test_output(check):
     check.expect_right(check.run_both())  # the program prints no size
     check.expect_right(check.run_both(SIM_SCHEDULE="late"))
     check.expect_right(check.run_both(check.draw("size", 2, 7), SIM_SCHEDULE="random:1"))
+    check.expect_read("the data is")
 
 
 @met_by_starter

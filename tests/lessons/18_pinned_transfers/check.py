@@ -204,6 +204,7 @@ def test_prints(check):
     check.after()
     run = check.run()
     check.expect_right(run)
+    check.expect_read("beside the hold", "42 in", arguments=[2])
     if '\n~ device "Simulated' not in run.output or 'figures are "modeled"\n' not in run.output:
         miss("""on the simulated device the program prints that its figures are modeled: the starter
             calls say_device for that.

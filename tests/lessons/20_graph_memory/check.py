@@ -153,6 +153,7 @@ def test_once(check):
 def test_prints(check):
     check.after()
     check.expect_recorded(100)
+    check.expect_read("counted to")
 
 
 def test_sizes(check):

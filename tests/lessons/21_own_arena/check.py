@@ -249,4 +249,5 @@ def test_waits(check):
 def test_prints(check):
     check.after()
     check.expect_recorded(3)
+    check.expect_read("numbers are correct")
     check.expect_clean(check.run(SIM_SCHEDULE="late"))

@@ -45,7 +45,8 @@ def numbers(check, mode):
 
 
 def ask(check, sentence, mode):
-    return check.ask(sentence, *walks.Walk(mode, numbers(check, mode)).words, hazards=True)
+    walk = walks.Walk(mode, numbers(check, mode)).words
+    return check.ask(sentence, *walk, hazards=True, special=True)
 
 
 def walk(check, mode, sentence=OTHERS):
