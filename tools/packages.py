@@ -40,6 +40,7 @@ GRADER = """
     tests/lessons/*/manifest.ini tests/lessons/*/*.py tests/lessons/*/rules.bats
     tests/lessons/*/*.h tests/lessons/*/expected/
     tests/lessons/clinic/*/check.py tests/lessons/clinic/*/rules.bats
+    tests/lessons/clinic/*/ask.h
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
     tools/unknown.py tools/usage.sh tools/line_end.txt tools/cuda-headers.txt tools/live_programs.sh
