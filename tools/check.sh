@@ -3,6 +3,7 @@
 # for a repair of a case. ALL=1 shows every miss in full. A lesson that passes begins again
 # with its first hint (tools/hint.sh). build/tries/NN_name remembers how often the check
 # has missed in a row: a check may hold back advice from the first run (CHECK_TRY is 1).
+# STEP=3 judges by the rules up to section 3 of the lesson's page, where the page has such sections.
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '(clinic/)?[0-9][0-9]_[a-z0-9_]+(;([^-;][^;]*)?)?' "$@"
@@ -24,7 +25,7 @@ export CHECK_TRY=$((10#$CHECK_TRY + 1))
 progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tools/progress.sh "$name" "$1"; }
 mkdir -p build/check   # make watch may be checking the same lesson
 flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \
-    --form=report </dev/null || {
+    --form=report --step="${STEP:-0}" </dev/null || {
     status=$?
     progress begun
     mkdir -p "${tries%/*}"
@@ -32,6 +33,7 @@ flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$nam
     exit $status
 }
 rm -f "$tries"
+[ -z "${STEP:-}" ] || exit 0   # the sections behind it are not judged
 progress passed
 [[ $name != clinic/* ]] ||
     echo "Case $number is repaired.$([ ! -d solutions ] ||

@@ -59,10 +59,10 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
 }
 
 @test "halves, and what a course says a rule counts that waits" {
-    local tests='[{"name": "a", "result": "passed", "lines": []},
-        {"name": "b", "result": "passed", "lines": []},
-        {"name": "c", "result": "failed", "lines": ["Expected: c."]},
-        {"name": "d", "result": "skipped", "lines": ["c is not met"]}]'
+    local tests='[{"name": "a", "given": true, "result": "passed", "lines": []},
+        {"name": "b", "given": false, "result": "passed", "lines": []},
+        {"name": "c", "given": false, "result": "failed", "lines": ["Expected: c."]},
+        {"name": "d", "given": false, "result": "skipped", "lines": ["c is not met"]}]'
     a_grade ada "{\"lesson\": \"06_trim\", \"points\": 1.5, \"possible\": 3, \"given\": 1,
         \"waiting\": 1, \"sentence\": \"Expected: c.\", \"tests\": $tests}"
     collect

@@ -72,6 +72,7 @@ def test_of(rule, work):
     lines = report.lines_of({**rule, "see": shown})
     return {
         "name": rule["name"],
+        "given": rule["given"],
         "result": rule["result"],
         "lines": [lasting(line, work) for line in lines[:60]],
     }

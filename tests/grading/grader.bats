@@ -172,7 +172,8 @@ true"
                 and (.file == null or (.file | sum))
                 and (.sentence == null or (.sentence | text and . != "" and length <= 400))
                 and (.sentence == null) == (.points == .possible)
-                and all(.tests[]; keys == ["lines", "name", "result"] and (.name | text)
+                and all(.tests[]; keys == ["given", "lines", "name", "result"]
+                    and (.name | text) and (.given | type == "boolean")
                     and (.result | IN("passed", "failed", "skipped"))
                     and all(.lines[]; text)))' "$file"
         assert_output true

@@ -8,16 +8,18 @@
     --form=files     a file for each rule in the folder --into, for rules.bash: its result, and
                      below it why
     --first          judges no rule after the first miss
+    --step=N         judges by the rules up to section N of the lesson's page (@section)
 
 The file is compiled and run in CHECK_FOLDER (left out: build/check/FOLDER.FILE), by compiler.py and
 run.py beside this. check.py beside this is what a check is written with. A file that does not
 compile, or has what no lesson needs, is judged by no rule: the judgment's status says so. Exit
 status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
 
-Points are counted here and nowhere else. Each rule that is met is worth a point, less one for each
-rule that the starter meets (@met_by_starter in check.py). A rule that waits for a repair is worth
-CHECK_WAITING (0.5), but all waiting rules together are never worth more than the points for rules
-that are met: without work there are no points for what was not judged.
+Points are counted here and nowhere else. Each rule that is met is worth a point, but those that the
+starter meets, too (@met_by_starter in check.py): to break one of these costs a point. A rule that
+waits for a repair is worth CHECK_WAITING (1), because the mistake that it waits for has cost its own
+rule. All waiting rules together are never worth more than twice the points for rules that are met:
+without work there are no points for what was not judged.
 """
 
 import argparse
@@ -28,6 +30,7 @@ import math
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import report
@@ -36,7 +39,7 @@ from clinic import Case
 from manifest import ROOT, Wrong, room
 from place import Machine, plain
 
-WAITING = float(os.environ.get("CHECK_WAITING") or 0.5)
+WAITING = float(os.environ.get("CHECK_WAITING") or 1)
 
 
 def load_rules(name):
@@ -85,17 +88,26 @@ def sentences(name):
     return told
 
 
+def of_rule(rule, result, **more):
+    """What is known of a rule, as data."""
+    given = hasattr(rule, "met_by_starter")
+    return {"rule": rule.__name__, "name": rule.sentence, "given": given, "result": result, **more}
+
+
 def waits(rule, why):
     """A rule that was not judged, as data."""
-    return {"rule": rule.__name__, "name": rule.sentence, "result": "skipped", "lines": [why]}
+    return of_rule(rule, "skipped", lines=[why])
 
 
 def judged(rule, check):
     """What one rule says of the file, as data."""
-    found = {"rule": rule.__name__, "name": rule.sentence, "result": "passed"}
+    found = of_rule(rule, "passed")
+    check.notes = []
     try:
         rule(check)
         check.met.add(rule)
+        if check.notes:
+            found["lines"] = check.notes
     except Waits as why:
         found = waits(rule, str(why))
     except (Machine, NoProgram, OSError):
@@ -159,15 +171,13 @@ def see(check, run):
     return lines
 
 
-def count_points(rules, given, share=WAITING):
-    """(points, possible) of a file that was judged by every rule."""
-    met = sum(rule["result"] == "passed" for rule in rules)
-    waiting = sum(rule["result"] == "skipped" for rule in rules)
-    earned = max(0, met - given)
-    points = earned + min(earned, waiting * share)
-    possible = len(rules) - given
-    points = min(possible, math.floor(2 * points) / 2)
-    return int(points) if points == int(points) else points, possible
+def count_points(rules, share=WAITING):
+    """The points of a file, of which each rule is judged."""
+    count = Counter((rule["result"], rule["given"]) for rule in rules)
+    earned = max(0, count["passed", False] - count["failed", True])
+    points = earned + min(2 * earned, count["skipped", False] * share)
+    points = math.floor(2 * points) / 2
+    return int(points) if points == int(points) else points
 
 
 # What is missed by a file that no rule judges.
@@ -177,7 +187,7 @@ NO_PROGRAM = {
 }
 
 
-def judge(name, file, first=False, place=None):
+def judge(name, file, first=False, place=None, step=0):
     """The judgment of a file, as data."""
     rules = load_rules(name)
     given = sum(hasattr(rule, "met_by_starter") for rule in rules)
@@ -190,18 +200,27 @@ def judge(name, file, first=False, place=None):
         raise Machine("The simulated device is not built. Type: make simulator")
     kind = Case if name.startswith("clinic/") else Check
     check = kind(name, file, folder_of(file), place)
+    chosen = rules
+    if step:
+        sections = {getattr(rule, "section", 0) for rule in rules}
+        if step not in sections or sections == {0}:
+            last = max(sections)
+            what = f"1 to {last}, the sections of its page" if last else "no section"
+            raise Wrong(f"STEP={step}: the rules of {name} have {what}.")
+        chosen = [rule for rule in rules if rule.section <= step]
+        found["step"] = step
     try:
-        for rule in rules:
+        for rule in chosen:
             if first and check.missed:
                 found["rules"].append(waits(rule, "a rule before this one is not met"))
             else:
                 found["rules"].append(judged(rule, check))
     except NoProgram as why:
-        missed = {"rule": "", "name": NO_PROGRAM[why.status], "result": "failed"}
-        others = [waits(rule, "the file is no program yet") for rule in rules]
+        missed = {"rule": "", "given": True, "name": NO_PROGRAM[why.status], "result": "failed"}
+        others = [waits(rule, "the file is no program yet") for rule in chosen]
         found.update(status=why.status, rules=[{**missed, "lines": why.lines}, *others])
-    if not first:
-        found["points"], _ = count_points(found["rules"], given)
+    if not first and not step:
+        found["points"] = count_points(found["rules"])
     return found
 
 
@@ -223,12 +242,15 @@ def main():
     parser.add_argument("file", nargs="?")
     parser.add_argument("--form", default="first", choices=[*report.FORMS, "json", "files"])
     parser.add_argument("--first", action="store_true")
+    parser.add_argument("--step", default="0")
     parser.add_argument("--into")
     given = parser.parse_args()
     os.chdir(ROOT)
     gc.disable()  # journals have many lines and no cycles
     first = given.first or given.form == "first"
-    found = judge(given.name, given.file, first)
+    if not re.fullmatch("[0-9]{1,2}", given.step):
+        raise Wrong(f"STEP={given.step}: expected the number of a section of the lesson's page.")
+    found = judge(given.name, given.file, first, step=int(given.step))
     if given.form == "json":
         json.dump(found, sys.stdout)
     elif given.form == "files":

@@ -77,6 +77,8 @@ def listed(found, brief):
     for rule in found["rules"]:
         if rule["result"] == "passed":
             say(f"  ok    {rule['name']}")
+            for line in rule.get("lines", []):
+                say(f"        {line}")
         elif rule["result"] == "skipped":
             if not brief:
                 say(f"  wait  {rule['name']}")
@@ -95,6 +97,8 @@ def points_line(found):
     waiting = results.count("skipped")
     if waiting:
         line += f", {waiting} not judged until that is repaired"
+    if found.get("step"):
+        return f"{line}, of the rules up to section {found['step']} of the page."
     line += f". Points: {found['points']:g} of {found['possible']:g}"
     if found["given"]:
         gives = "give" if found["given"] > 1 else "gives"

@@ -16,7 +16,7 @@ its number or its name, a student is the name of a folder as class.csv shows it,
                                 most points after lateness counts; left out: last
     waiting = 0.5               what a rule counts, of a point, that could not be judged before
                                 another is met; all of them never more than what was met; left
-                                out: 0.5
+                                out: 1
     zone = Europe/Berlin        of the dates that name none; left out: this machine's
     book = https://HOST/book    the book, for the links of the feedback pages
     [weights]
