@@ -14,7 +14,8 @@ student reads.
         if not sets.before(journal.frees.first):
             miss(f"it sets the threshold before it frees. Happened: it sets it {len(sets)} times.")
 
-A rule that the starter meets has @met_by_starter above it, and no point is for it.
+A rule that the starter meets has @met_by_starter above it, and no point is for it. @section(2)
+names the section of the page that it belongs to: make check-22 STEP=2 judges the rules up to there.
 
 Runs. The report shows the run that a rule asked for last.
 
@@ -140,6 +141,16 @@ def met_by_starter(rule):
     return rule
 
 
+def section(number):
+    """Marks a rule of a section of the lesson's page: STEP=2 judges up to the second."""
+
+    def marked(rule):
+        rule.section = number
+        return rule
+
+    return marked
+
+
 def one_line(text):
     return re.sub(r"\s*\n\s*", " ", text.strip())
 
@@ -165,7 +176,7 @@ def words(line):
 SUCCESS = "cudaSuccess"
 ALLOCATE = ("cudaMallocAsync", "cudaMallocFromPoolAsync")
 FREE = ("cudaFreeAsync", "cudaFree")
-COPY = ("cudaMemcpyAsync", "cudaMemcpy")
+COPY = ("cudaMemcpyAsync", "cudaMemcpy", "cudaMemcpy2DAsync", "cudaMemcpy2D")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
 # They wait for the work of others, and NVIDIA promises that for none of them: lesson 05.
@@ -259,6 +270,15 @@ class Journal(list):
 
     # -- what they say --
 
+    def covers(self, size):
+        """Do these uses of one allocation touch all of its `size` bytes between them?"""
+        end = 0
+        for begin, bytes_ in sorted((x.get("inner_offset", 0), x.get("bytes", 0)) for x in self):
+            if begin > end:
+                return False
+            end = max(end, begin + bytes_)
+        return end >= size
+
     def column(self, field):
         """The values of one field, line by line."""
         return [x.get(field) for x in self]
@@ -298,11 +318,15 @@ def rounded_up(size, grain):
     return -(-size // grain) * grain
 
 
-def read_journal(path):
-    """The lines of one file. A file that is none is a miss: the program has written into it."""
+def read_journal(path, stopped=False):
+    """The lines of one file. A file that is none is a miss: the program has written into it. Of a
+    run that was stopped, the last line may be a part of one."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().removesuffix("\n").split("\n")
+            text = file.read()
+        lines = text.removesuffix("\n").split("\n")
+        if stopped and not text.endswith("\n"):
+            lines.pop()
         # All of them at a time, which is three times as fast as one after the other.
         found = Journal(json.loads(f"[{','.join(lines)}]"))
         if found and len(found) != len(lines):
@@ -352,7 +376,7 @@ class Run:
 
     def lines_of(self, path):
         if path not in self.read:
-            self.read[path] = read_journal(path)
+            self.read[path] = read_journal(path, bool(self.ended))
         return self.read[path]
 
     @cached_property
@@ -588,6 +612,7 @@ class Check:
         self.manifest, self.room = manifest(name), room(name)
         self.seed = os.environ.get("SEED", "1")
         self.met, self.missed, self.died, self.told = set(), False, False, {}
+        self.notes = []  # what a rule that is met has to say
         self.runs, self.programs, self.last = {}, {}, None
         # How often the check has missed in a row, this time included: advice may be held back.
         self.tries = int(os.environ.get("CHECK_TRY", "2"))
@@ -862,6 +887,14 @@ class Check:
                 "Happened: stdout is empty. Was nothing printed, or stdout closed?",
                 run=run,
             )
+        extra = extra_lines(wanted, got)
+        if extra:
+            count = "a line" if len(extra) == 1 else f"{len(extra)} lines"
+            self.notes.append(
+                f"Note: it prints {count} more than expected, which costs nothing. The first is: "
+                f"{visible(extra[0])}"
+            )
+            return
         lines = difference(wanted, got)
         if not lines and not whole(run, path):
             lines = [
@@ -925,6 +958,11 @@ class Check:
         found = hazard_words(run.errors)
         hazard = f"""a program whose every access is ordered.
             Happened: the simulated device found a hazard{f": {found}" if found else "."}"""
+        leaks = re.findall(r"^hazard: leak.*\n  allocated +(\w+).*:(\d+) \(", run.errors, re.M)
+        if len(leaks) == len(re.findall("^hazard:", run.errors, re.M)) > 0:
+            made = ", ".join(f"{call} in line {line}" for call, line in dict.fromkeys(leaks))
+            miss(f"""everything that was allocated is freed at the end.
+                Happened: allocations left: {len(leaks)}, made by {made}.""")
         if re.search("^hazard:", run.errors, re.M):
             miss(hazard)
         self.expect_status(run, 0)
@@ -962,6 +1000,22 @@ def whole(run, path):
     return [words(line) for line in text.decode(errors="replace").split("\n")] == [
         words(line) for line in path.read_text().split("\n")
     ]
+
+
+def extra_lines(wanted, got, most=20):
+    """The lines that a program prints besides all that is wanted, such as those that help to find a
+    mistake; none where it prints something else. A line that differs from a wanted one in numbers
+    alone is no such line: then the output says two things."""
+    known = {re.sub("[0-9]+", "", line) for line in wanted}
+    extra, left = [], list(wanted)
+    for line in got:
+        if left and words(line) == words(left[0]):
+            left.pop(0)
+        elif re.sub("[0-9]+", "", line) in known:
+            return []
+        else:
+            extra.append(line)
+    return extra if not left and len(extra) <= most else []
 
 
 def difference(wanted, got):
