@@ -6,20 +6,24 @@ from check import COPY, LATE, MAY_WAIT, MIB, SUCCESS, met_by_starter, miss
 
 TAKES = """use_stream takes what it took at the start, and puts all its work into the stream that it
     is given."""
-USES = {"launch_fill", "launch_add", "cudaMemcpyAsync", "cudaMemsetAsync"}
+USES = {"launch_fill", "launch_add", "cudaMemsetAsync", *COPY}
 SHOWN = (
-    *("launch_hold", "cudaMallocAsync", "cudaMemset", "cudaMemcpy", "cudaFreeAsync", "cudaFree"),
+    *("launch_hold", "cudaMallocAsync", "cudaMemset", "cudaFreeAsync", "cudaFree"),
     *("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventRecord", "cudaEventSynchronize"),
     *USES,
 )
 
 
 def allocated(journal):
-    """The two allocations of use_stream, data and again, which is None if it was not made."""
-    found = journal.ok("cudaMallocAsync")
-    if not found:
+    """The two allocations of use_stream, data and again, which is None if it was not made. They
+    have as many bytes, and data is what is filled and added to. Other memory is the student's."""
+    made = journal.ok("cudaMallocAsync")
+    if not made:
         miss(f"cudaMallocAsync in use_stream, as at the start. Happened: {order(journal)}")
-    return found.first, found[1:].first
+    used = made.of(journal.ok("launch_add")) or made.of(journal.ok("launch_fill"))
+    data = used.last or made.first
+    after = made.after(data)
+    return data, (after.where(bytes=data["bytes"]) or after).last
 
 
 def copies(journal):
@@ -28,7 +32,10 @@ def copies(journal):
 
 def order(journal):
     """The calls of a run that matter here, as a sentence."""
-    names = dict(zip(journal.ok("cudaMallocAsync").column("allocation"), ("data", "again")))
+    made = journal.ok("cudaMallocAsync")
+    both = zip(allocated(journal), ("data", "again")) if made else ()
+    names = {**dict.fromkeys(made.column("allocation"), "other memory")}
+    names.update((line["allocation"], name) for line, name in both if line)
     lines = []
     for x in journal.calls(*SHOWN)[:14]:
         name, stream = x["call"], x.get("stream")
@@ -47,12 +54,19 @@ def stands_still(run):
 
 
 def failed(run):
-    """Did CHECK end the program, at a call that failed?"""
-    return re.search(": cudaError", run.errors)
+    """Did the program end early, at a call that failed or that the device stopped?"""
+    return re.search(r": cudaError|^hazard: (?!waiting forever)", run.errors, re.M)
+
+
+def copied_elsewhere(run):
+    """Does a copy that need not wait stand still? Then its destination is not page-locked."""
+    return re.search(r"^hazard: waiting forever\. cudaMemcpy(2D)?Async ", run.errors, re.M)
 
 
 def goes_on(check):
     """What ended at a call that failed, because that came too late, says so once."""
+    if copied_elsewhere(check.run()):
+        check.after(test_used)
     if failed(check.run()):
         check.after(test_freed)
 
@@ -94,36 +108,48 @@ def test_allocated(check):
 
 def test_used(check):
     check.after(test_allocated)
+    if copied_elsewhere(check.run()):
+        line = re.search(r"^  called  *at .*:(\d+)$", check.run().errors, re.M)
+        where = f" in line {line[1]}" if line else ""
+        miss(f"""the copy goes to result, the page-locked memory that use_stream is given. The
+            pointer itself is the destination: result, and not &result.
+            Happened: the cudaMemcpyAsync{where} waits behind the closed gate. A copy to page-locked
+            memory makes the host wait for nothing, so this one goes to other memory of the
+            host.""")
     journal = whole(check)
     data, _ = allocated(journal)
-    here = dict(allocation=data["allocation"], stream=data["stream"], bytes=data["bytes"])
-    fill = journal.ok("launch_fill").where(**here).first
-    if not fill:
+    size = data["bytes"]
+    here = dict(allocation=data["allocation"], stream=data["stream"])
+    fill = journal.ok("launch_fill").where(**here)
+    if not fill.covers(size):
         miss(f"""launch_fill on every element of data, in the stream that allocated it (YOUR WORK, 1
             of 2). No wait is needed before it.
             Happened: {order(journal)}""")
-    add = journal.ok("launch_add").where(**here).after(fill).first
-    if not add:
+    add = journal.ok("launch_add").where(**here).after(fill.first)
+    if not add.covers(size):
         miss(f"""launch_add on every element of data, after launch_fill, in the same stream.
             Happened: {order(journal)}""")
     # The device refuses a copy from memory that is freed: that is another rule's.
-    copied = copies(journal).after(add).where(bytes=add["bytes"])
+    copied = copies(journal).after(add.first)
     copied = copied.that(
-        lambda x: (x.get("allocation") == add["allocation"] or x["result"] != SUCCESS)
-        and (x.get("stream") == add["stream"] or x["call"] == "cudaMemcpy")
+        lambda x: (x.get("allocation") == data["allocation"] or x["result"] != SUCCESS)
+        and (x.get("stream") == data["stream"] or x["call"] in ("cudaMemcpy", "cudaMemcpy2D"))
     )
-    if not copied:
+    if not copied.covers(size):
         miss(f"""cudaMemcpyAsync of every element to the host, after launch_add, in the same stream.
             Happened: {order(journal)}""")
 
 
 def test_freed(check):
     check.after(test_allocated)
+    if copied_elsewhere(check.run()):
+        check.after(test_used)
     journal = whole(check)
     data, again = allocated(journal)
     own = journal.of(data)
     frees = own.ok("cudaFreeAsync").where(stream=data["stream"])
-    if len(frees) != 1 or check.run().journal.hazards.where(kind="double free"):
+    twice = journal.hazards.where(kind="double free").of(data)
+    if len(frees) != 1 or twice:
         miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in
             a stream: for memory of cudaMallocAsync it waits for nothing.
             Happened: {order(journal)}""")
