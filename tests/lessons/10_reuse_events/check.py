@@ -1,7 +1,6 @@
 """Lesson 10: which event gives freed memory to another stream."""
 
 import re
-from collections import Counter
 
 from check import COPY, MIB, RECORD, Journal, met_by_starter, miss
 
@@ -94,12 +93,6 @@ def test_streams(check):
         miss(f"""three stages in three streams, the same in each round: launch_fill in load,
             launch_add in work, the copy to the host in store.
             Happened: {"; ".join(found)}. Together {len(used)}.""")
-    counts = sorted(Counter(line.made.column("stream")).values())
-    if counts != [8, 8]:
-        miss(f"""each of the eight rounds allocates its input in one stream and its result in
-            another.
-            Happened: the streams of the pipeline made {" and ".join(map(str, counts))}
-            allocations.""")
 
 
 def set_values(line):
@@ -124,14 +117,14 @@ def after_policies(check):
 
 
 def cases(journal):
-    """(first allocation, second allocation) of each pool of the table."""
-    every = [journal.ok("cudaMallocFromPoolAsync").where(pool=pool) for pool in journal.pools]
+    """(first allocation, second allocation) of each pool of the table, to which the last pool, the
+    pipeline's, does not belong."""
+    every = [journal.ok("cudaMallocFromPoolAsync").where(pool=pool) for pool in journal.pools[:-1]]
     return [each for each in every if len(each) == 2]
 
 
 @met_by_starter
 def test_cases(check):
-    check.after(test_streams)
     after_policies(check)
     journal = check.run().journal
     found = cases(journal)
@@ -244,14 +237,16 @@ def expect_handed_over(line, made, kind):
 
 
 def test_input(check):
-    check.after(test_streams)
     line = own_pipeline(check)
+    if len(line.made) != 16:
+        check.after(test_rounds)
     expect_handed_over(line, line.inputs, "input")
 
 
 def test_result(check):
-    check.after(test_streams)
     line = own_pipeline(check)
+    if len(line.made) != 16:
+        check.after(test_rounds)
     expect_handed_over(line, line.results, "result")
 
 
@@ -287,12 +282,14 @@ def expect_reuse(check, kind):
 
 
 def test_load(check):
-    check.after(test_streams, test_input)
+    if len(own_pipeline(check).made) == 16:
+        check.after(test_input)
     expect_reuse(check, "input")
 
 
 def test_work(check):
-    check.after(test_streams, test_result)
+    if len(own_pipeline(check).made) == 16:
+        check.after(test_result)
     expect_reuse(check, "result")
 
 
