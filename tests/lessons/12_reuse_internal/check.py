@@ -1,6 +1,6 @@
 """Lesson 12: a wait that the driver inserts, or an error to act on."""
 
-from check import ALLOCATE, MIB, SUCCESS, met_by_starter, miss
+from check import ALLOCATE, MIB, QUERY, SUCCESS, met_by_starter, miss
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
@@ -77,7 +77,8 @@ class Taken:
     """What take did in a situation of the check's."""
 
     def __init__(self, check, situation):
-        self.run = check.ask(CALLED, situation, 32 * check.draw("segments", 1, 300), hazards=True)
+        segments = 32 * check.draw("segments", 1, 300)
+        self.run = check.ask(CALLED, situation, segments, hazards=True, early=True)
         journal, names = self.run.journal, ("the shared pool", "the spare pool")
         self.names = dict(zip(journal.pools[:2], names))
         begin, end = (journal.calls("launch_fill").where(value=x).first for x in (30, 40))
@@ -89,15 +90,35 @@ class Taken:
         self.filled = fill and journal.where(did="run", of=fill["number"]).first
         slow = journal.ok("cudaStreamCreateWithFlags").column("stream")[:1]
         self.opened = journal.where(did="run", op="hold", stream=set(slow)).first
-        if self.run.status == 3 and not self.forever:
+        self.nothing = self.returned == SUCCESS and not self.tried.where(result=SUCCESS)
+        if self.run.status == 3 and not self.forever and not self.nothing:
             miss(f"{CALLED} Happened: called by the check, the simulated device found a hazard.")
+        # In take itself that is what take did; elsewhere it is no rule's.
+        if not self.tried or self.run.ended or self.returned == SUCCESS and self.made:
+            self.run.expect_return()
+
+    tried = property(lambda self: allocations(self.calls))
+    returned = property(lambda self: self.run.answer("take"))
+    waits = property(lambda self: self.calls.waits.that(lambda x: x["call"] not in QUERY))
 
     def history(self):
         tried = [
             f"{self.names.get(x.get('pool'), 'another pool')} returned {words(x)}"
-            for x in allocations(self.calls)
+            for x in self.tried
         ]
-        waits = f" Waits of the host: {len(self.calls.waits)}." if self.calls.waits else ""
+        waits = f" Waits of the host: {len(self.waits)}." if self.waits else ""
+        if self.calls.queries and not self.waits:
+            waits += f""" take called {self.calls.queries.names} {len(self.calls.queries)} times: a
+                query is no synchronization, so the pool does not give the memory of another stream
+                after it."""
+        if self.run.early and not self.forever and "take" not in self.run.answers:
+            waits += " Then the program ended in take, at a CHECK: take returns the error instead."
+        elif self.nothing:
+            waits += " Then take returned cudaSuccess, and no memory."
+        elif self.returned not in (SUCCESS, "nothing") and self.tried.where(result=SUCCESS):
+            waits += f""" Then take returned {self.returned}, although it had memory. An error stays
+                the last one until cudaGetLastError reads it: what take returns is what its last
+                allocation returned."""
         if self.forever and "take" not in self.run.answers:
             waits += f""" Then the host waited in {self.forever["call"]} for a stream that is held:
                 that never returns."""
@@ -138,7 +159,10 @@ def test_last_resort(check):
     taken = Taken(check, 3)
     sentence = """both pools are full, and the slow stream comes to an end: take waits for that
         stream, and for no other one, and then allocates from the shared pool."""
-    if taken.of == "another pool":
+    # The same mistake is not reported twice.
+    if taken.of == "another pool" or taken.of != "the shared pool" and not taken.waits:
+        check.after(test_spare)
+    if taken.returned not in (SUCCESS, "nothing") and taken.tried.where(result=SUCCESS):
         check.after(test_spare)
     # After the wait the memory may go back to the device first: then what it gets is new.
     waited = taken.made and (taken.made["from"] == "synchronized" or taken.calls.waits)
