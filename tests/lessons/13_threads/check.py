@@ -25,7 +25,8 @@ class Handover:
         self.copies, self.frees = calls.copies, calls.frees
         # A thread may free in its last turn, in which it waits.
         used = calls.that(lambda x: x["call"] not in FREE)
-        self.waits = journal.between(used.first, used.last).waits if used else Journal()
+        between = journal.between(used.first, used.last) if used else Journal()
+        self.waits, self.asks = between.waits, between.queries
 
 
 def places(calls):
@@ -51,19 +52,42 @@ def asked(check, pair):
     """The run of one pair of streams by the check, and what its threads did: of the rounds that are
     drawn, and of three."""
     rounds, size = check.draw(f"rounds {pair}", 34, 60), 4 * check.draw(f"size {pair}", 1, 200)
-    answers = check.ask(CALLED, pair, rounds, size, hazards=True, **LATE)
+    answers = check.ask(CALLED, pair, rounds, size, hazards=True, early=True, **LATE)
     found = [Handover(answers.journal, pool) for pool in answers.journal.pools]
     return answers, rounds, size, found
 
 
+def ended(check, pair):
+    """The same, where the threads came to their end. Who asks the device in a loop may not."""
+    found = asked(check, pair)
+    if found[0].early:
+        check.after(test_host)
+        found[0].expect_return()
+    return found
+
+
+def asks(handover):
+    """Do its threads ask the device again and again?"""
+    return len(handover.asks) > 2 * len(handover.made) + 2
+
+
 def listed(calls):
-    found = (f"thread {thread} in stream {stream}" for thread, stream in places(calls))
+    found = (
+        f"thread {thread} in " + (f"stream {stream}" if stream else "no stream (cudaFree)")
+        for thread, stream in places(calls)
+    )
     return ", ".join(sorted(found))
 
 
 @met_by_starter
 def test_host(check):
     for handover in own(check) + [x for pair in PAIRS for x in asked(check, pair)[3]]:
+        if asks(handover):
+            miss(f"""between the first fill of a buffer and the last copy no thread waits for the
+                device: the streams wait for each other. To ask again and again whether the work is
+                done is to wait for it.
+                Happened: for {len(handover.made)} buffers the threads called
+                {handover.asks.names} {len(handover.asks)} times.""")
         if handover.waits:
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
                 device, in however many rounds: the streams wait for each other.
@@ -101,33 +125,44 @@ def test_threads(check):
                 follows by {listed(used) or "no thread"}.""")
 
 
-def why_unordered(journal, handover):
-    """What is missing between the fill of the first buffer and its use by the consumer."""
-    fill, use = handover.fills.first, handover.adds.first
+def why_unordered(journal, handover, hazard):
+    """What is missing between the fill of the hazard's buffer and its use by the consumer."""
+    fill, use = handover.fills.of(hazard).first, handover.adds.of(hazard).first
     if not fill or not use:
         return ""
     calls, stream = journal.before(use), f"stream {use['stream']}"
-    record = calls.ok("cudaEventRecord").last
-    if record is None and calls.ok("cudaStreamWaitEvent"):
+    waits = calls.ok("cudaStreamWaitEvent").where(stream=use["stream"])
+    if not calls.records and waits:
         return "A stream waited for an event that nobody had recorded: that waits for nothing."
-    if record is None:
+    if not calls.records:
         return "No event was recorded before the use, and the mutex orders the calls alone."
-    if record.get("thread") != fill.get("thread"):
+    if calls.records.last.get("thread") != fill.get("thread"):
         return """The consumer's thread recorded the event, where the handle of the producer's
             stream names its own."""
-    if record["n"] < fill["n"]:
-        return "The event was recorded before the fill, so it does not cover the fill."
-    waits = journal.after(record).ok("cudaStreamWaitEvent").where(event=record["event"])
-    if not waits.before(use):
-        late = " until after it" if waits.where(stream=use["stream"]) else ""
-        return f"""The event was recorded behind the fill, but {stream}, which uses the buffer, did
-            not wait for it{late or " at all"}."""
-    return f"Stream {waits[0]['stream']} waited for the event, and {stream} used the buffer."
+    where = f"In round {fill['value'] + 1} "
+    record = calls.records.after(fill).last
+    if not record:
+        if calls.records.before(handover.fills.first):
+            return f"{where}the event was recorded before the fill, so it does not cover the fill."
+        return f"""{where}the event was not recorded behind the fill until the buffer had been used:
+            when {stream} waited, its newest record was that of a round before."""
+    if not waits.after(record):
+        where += f"the event was recorded behind the fill, but {stream}, which uses the buffer, "
+        if waits.after(fill):
+            return f"{where}waited before that record: it waited for the record of a round before."
+        late = journal.after(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
+        late = late.before(journal.after(use).where(call="launch_add").first or {"n": 1 << 60})
+        if other := calls.after(record).ok("cudaStreamWaitEvent").first:
+            return f"{where}did not wait for it: stream {other['stream']} did."
+        return f"{where}did not wait for it{' until after the use' if late else ' at all'}."
+    return f"{where}{stream} waited for another event than the one that was recorded there."
 
 
 def expect_filled(check, pair, advice=""):
     """No hazard but those about a free, and about a call that waits, which another rule misses."""
     answers, _, _, found = asked(check, pair)
+    if answers.early and not any(map(asks, found)):
+        ended(check, pair)
     if cannot_end(answers):
         check.after(test_host)
     calls = answers.journal.numbered
@@ -140,7 +175,7 @@ def expect_filled(check, pair, advice=""):
             consumer's stream waits for that before it uses the buffer. {advice}
             Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
             an order on the host, and none on the device ({hazard["kind"]}).
-            {why_unordered(answers.journal, found[0]) if found else ""}""")
+            {" ".join(why_unordered(answers.journal, x, hazard) for x in found)}""")
 
 
 def test_created(check):
@@ -155,7 +190,7 @@ def test_per_thread(check):
 
 def test_free(check):
     for pair in PAIRS:
-        answers, _, _, found = asked(check, pair)
+        answers, _, _, found = ended(check, pair)
         if cannot_end(answers):
             continue
         sentence = """each buffer is freed once, in a stream that has its last use behind it: the
@@ -174,7 +209,7 @@ def test_free(check):
 @met_by_starter
 def test_rounds(check):
     for pair in PAIRS:
-        answers, rounds, size, found = asked(check, pair)
+        answers, rounds, size, found = ended(check, pair)
         if cannot_end(answers):
             continue
         if used_after_free(answers):
