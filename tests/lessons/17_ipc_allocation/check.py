@@ -153,7 +153,11 @@ def test_finished(check):
     check.after(test_shared, test_recorded)
     exporter, _ = processes(check)
     copies = exporter.journal.copies.where(kind="DeviceToHost")
-    if not exporter.frees or not copies.before(exporter.frees.first):
+    if not exporter.frees:
+        miss(f"""each process frees what it has: the importer its import, and the exporter the
+            allocation itself, in its stream, behind the wait for the importer's event.
+            Happened: the exporter never frees it. {exporter.history}""")
+    if not copies.before(exporter.frees.first):
         miss(f"""the exporter reads the data with cudaMemcpyAsync before it frees it, as in the
             starter.
             Happened: {exporter.history}""")

@@ -42,6 +42,12 @@ def test_places(check):
             name = f"request {number + 1}, for {wanted} bytes, in an arena with an alignment of"
             answers[f"{name} {alignment}"] = f"1 at {offset}, {needed} needed by {number + 1}"
         if wrong := run.wrong(answers):
+            ends = {asked: run.answer(asked).split(",")[0] for asked in answers}
+            if all(ends[asked] == answer.split(",")[0] for asked, answer in answers.items()):
+                miss(f"""what is needed after a request is the end of that request, offset + bytes,
+                    as it stands: only where the next one begins is rounded up. Each offset is
+                    right.
+                    Happened: {wrong}""")
             miss(f"""a request begins at the next multiple of arena->alignment: the offset is
                 rounded up before the request is placed, and needed is its end. 256 is the alignment
                 of the lesson's own arenas; another arena, at the same time, may have any other.

@@ -7,7 +7,9 @@
 
 load ../../grading/rules
 
-@test "every request begins at a multiple of its arena's alignment" { rule places; }
+@test "every request begins at a multiple of its arena's alignment, and needed is its end" {
+    rule places
+}
 @test "what does not fit is refused, whatever its size" { rule limit; }
 @test "a refused request leaves the arena as it was" { rule kept; }
 @test "a commit allocates once for all its requests, and only what no earlier frame has left" {
