@@ -15,11 +15,11 @@ run.py beside this. check.py beside this is what a check is written with. A file
 compile, or has what no lesson needs, is judged by no rule: the judgment's status says so. Exit
 status: 0 nothing was missed, 1 something was, 2 the check cannot be used.
 
-Points are counted here and nowhere else. Each rule that is met is worth a point, but those that the
-starter meets, too (@met_by_starter in check.py): to break one of these costs a point. A rule that
-waits for a repair is worth CHECK_WAITING (1), because the mistake that it waits for has cost its own
-rule. All waiting rules together are never worth more than twice the points for rules that are met:
-without work there are no points for what was not judged.
+Points are counted here and nowhere else. Each rule that is met is worth a point, except those that
+the starter meets, too (@met_by_starter in check.py): to break one of these costs a point. A rule
+that waits for a repair is worth CHECK_WAITING (1), because the mistake that it waits for has cost
+its own rule. All waiting rules together are never worth more than twice the points for rules that
+are met: without work there are no points for what was not judged.
 """
 
 import argparse

@@ -187,6 +187,7 @@ class Figures(Peak):
         self.before, self.at, self.begin, self.used = {}, {}, {}, set()
         self.freed_in_use = self.left = 0
         self.taken = self.waits = self.most = self.moved = 0
+        self.waiting = set()  # the streams that waited for an event
         self.host = HostWaits()
 
     def refuse(self, text):
@@ -285,6 +286,8 @@ class Reader:
                 figures.largest = max(figures.largest, line["bytes"] // MIB)
         elif call == "cudaStreamWaitEvent":
             figures.waits += 1
+            if figures.bad is None and line["stream"] in self.streams:
+                figures.waiting.add(self.streams.index(line["stream"]))
         elif call in ("launch_fill", "launch_add"):
             self.use(line)
 
