@@ -77,7 +77,31 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
         COURSE=$BATS_TEST_TMPDIR/course collect
         assert_equal "$waiting: $(jq -c '.[0].lessons[]' "$OUT/class.json")" \
             "$waiting: ${waiting#*:}"
+        # Gradescope gets the same, of each rule.
+        run jq -c '[.score, ([.tests[].score] | add), (.tests[0] | .number, .max_score)]' \
+            "$OUT/students/ada/gradescope/results.json"
+        assert_output "[${waiting#*:},${waiting#*:},\"06.1\",0]"
+        assert_equal "$(jq .points "$OUT/students/ada/grade.json")" "${waiting#*:}"
     done
+}
+
+@test "a published solution is named in the table, and not in what the student receives" {
+    local one=06_trim other=04_release_threshold name
+    for name in ada ben cleo; do
+        a_grade "$name" "{\"lesson\": \"$other\", \"points\": 5, \"possible\": 5}" \
+            "{\"lesson\": \"$one\", \"points\": 5, \"possible\": 5}"
+    done
+    cp "solutions/$one.c" "solutions/$other.c" "$CLASS/ada"
+    sed 's/^ *//' "solutions/$one.c" >"$CLASS/ben/$one.c"
+    cp "lessons/$one.c" "lessons/$other.c" "$CLASS/cleo"
+    collect
+    assert_success
+    run jq -c '.[].note' "$OUT/class.json"
+    assert_output '"04 06 is the published solution"
+"06 is nearly the published solution"
+null'
+    run grep -rl published "$OUT/students"
+    assert_output ""
 }
 
 @test "a student without a grade has a row with the reason, and the exit status is 2" {
@@ -355,6 +379,36 @@ END
     assert_line --regexp '^lovelaceada_11_201_feedback.html '
     assert_line --regexp '^benl_12_10[35]_feedback.html '
     assert_file_not_exists "$OUT/feedback-moodle.zip"
+}
+
+@test "a ZIP file that a student handed in is unpacked, within the same limits" {
+    local made=$OUT/handed-in inner=$BATS_TEST_TMPDIR/lessons.zip
+    zip_of "$inner" lessons/06_trim.c=in lessons/04_release_threshold.c=four ../../up.c=up \
+        __MACOSX/._06_trim.c=x
+    python3 - "$inner" "$BATS_TEST_TMPDIR/outer.zip" <<'END'
+import io, sys, zipfile
+bomb = io.BytesIO()
+with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("06_trim.c", bytes(300 << 20))
+many = io.BytesIO()
+with zipfile.ZipFile(many, "w") as archive:
+    for number in range(1000):
+        archive.writestr(f"{number}.c", "x")
+with zipfile.ZipFile(sys.argv[2], "w") as archive:
+    archive.write(sys.argv[1], "ada_11_101_lessons.zip")
+    archive.writestr("ben_12_102_all.zip", bomb.getvalue())
+    archive.writestr("cleo_13_103_all.zip", "no archive")
+    archive.writestr("dora_14_104_all.zip", many.getvalue())
+END
+    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/outer.zip" "$made"
+    assert_success
+    run bash -c "cd '$made/ada_11' && grep -r '' . | LC_ALL=C sort"
+    assert_output './lessons/04_release_threshold.c:four
+./lessons/06_trim.c:in
+./up.c:up'
+    assert_equal "$(stat -c %s "$made/ben_12/06_trim.c")" 1048577
+    assert_equal "$(cat "$made/cleo_13/all.zip")" "no archive"
+    assert_equal "$(find "$made/dora_14" -type f | wc -l)" 300
 }
 
 @test "Moodle's download is a class, with folders and without; an archive that lies harms nothing" {

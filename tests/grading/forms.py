@@ -179,22 +179,59 @@ def message(grade):
     )
 
 
+def scores(line):
+    """What each rule of a lesson is worth, so that they add up to its points: (score, most)."""
+    passed = [test["result"] == "passed" and not test["given"] for test in line["tests"]]
+    broken = [test["result"] == "failed" and test["given"] for test in line["tests"]]
+    rest, any_ = line["points"] - sum(passed) + sum(broken), line["points"] > 0
+    for test, is_passed, is_broken in zip(line["tests"], passed, broken):
+        score = is_passed - is_broken
+        if test["result"] == "skipped" and not test["given"]:
+            score = max(0, min(1, rest))
+            rest -= score
+        yield score if any_ else 0, 0 if test["given"] else 1
+
+
+def gradescope_tests(line):
+    """A test for each rule, with its number; of a lesson that no rule judged, one test."""
+    number, shown = line["lesson"].split("_")[0], {"visibility": "visible", "name_format": "text"}
+    if line["status"] != "graded":
+        return [
+            {
+                "name": f"{line['lesson']}: {line['status']}",
+                "number": number,
+                "score": line["points"],
+                "max_score": line["possible"],
+                "status": "failed",
+                "output": story(line),
+                **shown,
+            }
+        ]
+    found = []
+    for count, (test, (score, most)) in enumerate(zip(line["tests"], scores(line)), 1):
+        name = test["name"] if count > 1 else f"{line['lesson']}: {test['name']}"
+        text = "\n".join(test["lines"])
+        status = {"passed": "passed", "failed": "failed"}.get(test["result"])
+        found.append(
+            {
+                "name": name,
+                "number": f"{number}.{count}",
+                "score": score,
+                "max_score": most,
+                **({"status": status} if status else {}),
+                "output": text if status else f"Not judged yet: {text}",
+                **shown,
+            }
+        )
+    return found
+
+
 def gradescope(grade):
     return {
         "score": grade["points"],
         "visibility": "visible",
         "output": message(grade),
-        "tests": [
-            {
-                "name": line["lesson"],
-                "score": line["points"],
-                "max_score": line["possible"],
-                "status": "passed" if line["points"] == line["possible"] else "failed",
-                "visibility": "visible",
-                "output": story(line),
-            }
-            for line in grade["lessons"]
-        ],
+        "tests": [test for line in grade["lessons"] for test in gradescope_tests(line)],
     }
 
 
@@ -274,3 +311,14 @@ def junit(grade):
         yield from (test_case(line["lesson"], test) for test in tests)
         yield "  </testsuite>"
     yield "</testsuites>"
+
+
+def files_of(grade):
+    """{name: text} of the files of a grade: grade.json, and what is derived from it."""
+    found = {
+        f"{form.__name__}/results.json": json.dumps(form(grade), indent=2)
+        for form in (gradescope, prairielearn)
+    }
+    found["grade.json"] = json.dumps(grade, indent=2, ensure_ascii=False)
+    found["junit.xml"] = "\n".join(junit(grade))
+    return {name: f"{text}\n" for name, text in found.items()}

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 import protect
-from forms import gradescope, junit, prairielearn, table, ungraded
+from forms import files_of, table, ungraded
 from manifest import ROOT, Wrong, lessons
 from place import LIBRARY, Machine, Place
 from report import clean
@@ -274,16 +274,10 @@ def write_grade(work, grading, allowed):
         "possible": sum(line["possible"] for line in found),
         "lessons": found,
     }
-    for form in (gradescope, prairielearn):
-        (folder / form.__name__).mkdir(exist_ok=True)
-        write(folder / form.__name__ / "results.json", json.dumps(form(grade), indent=2))
-    write(folder / "grade.json", json.dumps(grade, indent=2, ensure_ascii=False))
-    write(folder / "junit.xml", "\n".join(junit(grade)))
+    for name, text in files_of(grade).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
     return grade
-
-
-def write(path, text):
-    path.write_text(text + "\n" if text else "", encoding="utf-8")
 
 
 FILES = "junit.xml", "gradescope/results.json", "prairielearn/results.json", "grade.json"

@@ -19,9 +19,11 @@ import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
 
+import forms
 import judge
 import pages
 from course import rounded
+from manifest import ROOT
 
 # What two grades of the same checks share.
 SAME = ("workbook", "seed")
@@ -55,14 +57,41 @@ def write_text(path, text):
     path.write_text(text, encoding="utf-8")
 
 
-def file_time(folder, found_in, lesson):
-    """When the student's file was last written. found_in: where the grader found the files."""
+def files_of(folder, found_in, lesson):
+    """The student's file of a lesson. found_in: where the grader found the files."""
     name = f"{lesson}.c"
     files = [folder / found_in / name]
     if not files[0].exists():  # a folder's name that is no text
         files = folder.rglob(name)
-    times = [file.stat().st_mtime for file in files if file.is_file()]
+    return [file for file in files if file.is_file()]
+
+
+def file_time(folder, found_in, lesson):
+    """When the student's file was last written."""
+    times = [file.stat().st_mtime for file in files_of(folder, found_in, lesson)]
     return datetime.fromtimestamp(max(times), timezone.utc) if times else None
+
+
+def lines_of(path):
+    """The lines of a file without the white space at their ends, or none if there is no file."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return {line.strip() for line in text.splitlines()} - {""}
+
+
+def likeness(file, lesson):
+    """How the file is the published solution: "is", byte for byte; "is nearly", if it has nearly
+    all lines that the solution has and the starter does not, and none of those that the solution
+    does not have; or "". Comments count."""
+    solution, starter = (ROOT / f"{where}/{lesson}.c" for where in ("solutions", "lessons"))
+    if not solution.is_file() or not starter.is_file():
+        return ""
+    if file.read_bytes() == solution.read_bytes():
+        return "is"
+    own, whole, begun = map(lines_of, (file, solution, starter))
+    new = whole - begun
+    return (
+        "is nearly" if new and len(new & own) >= 0.95 * len(new) and not begun - whole & own else ""
+    )
 
 
 def why_zero(lesson):
@@ -106,8 +135,22 @@ class Student:
         elif errors.exists():
             said = errors.read_text(encoding="utf-8", errors="replace").strip().split("\n")
             self.problem = said[0] or "The grader ended without a sentence."
+        if self.grade and course.settings.get("waiting") is not None:
+            self.recount(course)
         if self.grade:
             self.count(Path(class_folder) / name, course)
+
+    def recount(self, course):
+        """Counts the points as the course says, also in the files for the platforms."""
+        before, lessons_ = self.grade["points"], self.grade["lessons"]
+        for lesson in lessons_:
+            if lesson["status"] == "graded":
+                lesson["points"] = points_of(lesson, course.settings["waiting"])
+        self.grade["points"] = sum(lesson["points"] for lesson in lessons_)
+        if self.grade["points"] != before:
+            for name, text in forms.files_of(self.grade).items():
+                (self.folder / name).parent.mkdir(exist_ok=True)
+                write_text(self.folder / name, text)
 
     def submissions(self, folder, course):
         """What was handed in, as (grade, folder of its files), the last one first. Of the earlier
@@ -135,8 +178,10 @@ class Student:
         late = course.days_late(due, submitted)
         slipped = int(min(late or 0, slip)) if there else 0
         after = late and late - slipped
+        files = files_of(folder, found_in, name) if there else []
         return {
             **lesson,
+            "like": likeness(files[0], name) if files else "",
             "due": due,
             "submitted": submitted,
             "late": late,
@@ -202,6 +247,10 @@ class Student:
             for line in self.lessons
             if (reason := why_zero(line))
         ]
+        for how in ("is", "is nearly"):
+            same = [line["lesson"].split("_")[0] for line in self.lessons if line["like"] == how]
+            if same:
+                reasons.append(f"{' '.join(same)} {how} the published solution")
         return " | ".join(reasons) or None
 
     def row(self, with_course):

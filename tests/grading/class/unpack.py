@@ -11,11 +11,13 @@ FOLDER.json says how the platform finds each student: tables.py names the feedba
   Moodle   NAME_NUMBER_assignsubmission_file/07_trim.c, or with "_" in the place of "/". The
            student's folder is NAME_NUMBER.
 
-Nothing of an archive is believed: it names no place outside of FOLDER, makes no link, and no file
+A ZIP file that a student handed in is unpacked in the same way, into the student's folder. Nothing
+of an archive is believed: it names no place outside of FOLDER, makes no link, and no file
 is larger than what the grader reads. What was left out is named on stderr. Exit status: 0; 1 there
 is nothing of the kind in DOWNLOAD; 2 it cannot be unpacked, and a sentence says why.
 """
 
+import io
 import json
 import os
 import re
@@ -123,6 +125,20 @@ def make_earlier(folder, file):
     file.rename(earlier)
 
 
+def inside(source, path, entry):
+    """What is in a ZIP file that a student handed in: (name, archive, path, entry) of each file.
+    Nothing, if it is larger than a file may be or is none. What is packed in it once more stays."""
+    try:
+        archive = Archive(io.BytesIO(source.read(entry)))
+        found = list(archive.files())[: MOST_OF_ONE + 1]
+    except UNREADABLE:
+        return
+    for name, each in found:
+        parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..", ".")]
+        if parts and "__MACOSX" not in parts:
+            yield "/".join(parts), archive, f"{path}: {name}", each
+
+
 def unpack(source, into, students, left_out):
     """Writes the files of one download, and adds its students."""
     found = {}
@@ -137,9 +153,14 @@ def unpack(source, into, students, left_out):
         found.setdefault(student, ({}, words))[0].setdefault(name, []).append((again, path, entry))
         found[student][1].update(words)
     for student, (files, words) in found.items():
-        folder = Path(into, student)
-        for count, (name, versions) in enumerate(files.items()):
+        folder, handed_in = Path(into, student), []
+        for name, versions in files.items():
             _, path, entry = max(versions, key=lambda version: version[0])
+            packed = list(inside(source, path, entry)) if name.lower().endswith(".zip") else []
+            # A file beside the archive counts before one of the same name in it.
+            handed_in[:0] = packed
+            handed_in += [] if packed else [(name, source, path, entry)]
+        for count, (name, source_of, path, entry) in enumerate(handed_in):
             if count >= MOST_OF_ONE:
                 left_out.append(path)
                 continue
@@ -148,8 +169,8 @@ def unpack(source, into, students, left_out):
                 file.parent.mkdir(parents=True, exist_ok=True)
                 if file.exists():
                     make_earlier(folder, file)
-                file.write_bytes(source.read(entry))
-                os.utime(file, (source.written(entry),) * 2)
+                file.write_bytes(source_of.read(entry))
+                os.utime(file, (source_of.written(entry),) * 2)
             except UNREADABLE:
                 left_out.append(path)
         students.setdefault(student, {}).update(words)
