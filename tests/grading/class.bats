@@ -666,6 +666,8 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
 ["b",2,3,0,0.33,0.87]
 ["c",1,2,1,0.33,0.87]'
     grep -qF '<td>it keeps N MiB.</td><td class="bar">' "$OUT/class.html"
+    grep -qF '<caption>Mean and median are of all students' "$OUT/class.html"
+    grep -qF '<th scope="row">' "$OUT/class.html"
 }
 
 @test "bad arguments have a sentence and status 2" {

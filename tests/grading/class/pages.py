@@ -3,7 +3,7 @@
     ("title", TEXT)   ("heading", TEXT, ANCHOR)   ("line", TEXT or [(TEXT, LINK or None)...])
     ("test", TEXT)    the name of what was missed
     ("report", TEXT)  in the check's own lines
-    ("table", [HEADER, ROW...])   a cell is text, a number, (TEXT, LINK), or a Bar
+    ("table", [HEADER, ROW...], CAPTION)   a cell is text, a number, (TEXT, LINK), or a Bar
 
 that html() and text() write. An HTML page is one file without scripts; every text is escaped.
 """
@@ -24,6 +24,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; } p { margin: .3rem 0; }
 div { overflow-x: auto; margin: 1rem 0; } table { border-collapse: collapse; }
 th, td { padding: .2rem .6rem; text-align: left; vertical-align: top; }
+tbody th { font-weight: inherit; } caption { text-align: left; font-style: italic; }
 tr { border-bottom: 1px solid #8888; } td.number { text-align: right; white-space: nowrap; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { padding: .6rem; border-left: 3px solid #8888; }
@@ -37,14 +38,15 @@ class Bar(NamedTuple):
 
 
 def html_cell(value, tag="td"):
+    name = tag.split()[0]
     if isinstance(value, Bar):
         inner = f'<meter max="{value.most}" value="{value.value}">{value.value}</meter>'
-        return f'<{tag} class="bar">{inner} {value.value}</{tag}>'
+        return f'<{tag} class="bar">{inner} {value.value}</{name}>'
     if isinstance(value, tuple):
-        return f'<{tag}><a href="{escape(value[1])}">{escape(value[0])}</a></{tag}>'
+        return f'<{tag}><a href="{escape(value[1])}">{escape(value[0])}</a></{name}>'
     if isinstance(value, (int, float)):
-        return f'<{tag} class="number">{value}</{tag}>'
-    return f"<{tag}>{escape(value or '')}</{tag}>"
+        return f'<{tag} class="number">{value}</{name}>'
+    return f"<{tag}>{escape(value or '')}</{name}>"
 
 
 def html_line(parts):
@@ -60,7 +62,7 @@ def html(page):
     lines = [
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body><main>",
     ]
     for kind, content, *more in page:
         if kind == "title":
@@ -74,12 +76,14 @@ def html(page):
         elif kind == "report":
             lines.append(f"<pre>{escape(content)}</pre>")
         else:
-            lines.append("<div><table>")
+            lines.append(f"<div><table><caption>{escape(more[0])}</caption><thead>")
             for number, row in enumerate(content):
-                cells = "".join(html_cell(value, "td" if number else "th") for value in row)
-                lines.append(f"<tr>{cells}</tr>")
-            lines.append("</table></div>")
-    return "\n".join([*lines, "</body></html>", ""])
+                first = html_cell(row[0], 'th scope="row"') if number else ""
+                kind = "td" if number else 'th scope="col"'
+                cells = "".join(html_cell(value, kind) for value in row[bool(number) :])
+                lines.append(f"<tr>{first}{cells}</tr>" + ("" if number else "</thead><tbody>"))
+            lines.append("</tbody></table></div>")
+    return "\n".join([*lines, "</main></body></html>", ""])
 
 
 def plain(value):
@@ -184,7 +188,7 @@ def account(student, course):
     ]
     if not dated:
         header, *rows = [[*row[:3], *row[5:]] for row in [header, *rows]]
-    yield "table", [header, *rows]
+    yield "table", [header, *rows], "How the result is made"
     if course.settings.get("slip"):
         yield "line", f"Slip days left: {rounded(student.slip_left)}."
     yield (
@@ -241,7 +245,7 @@ def feedback(student, course, with_course):
             [(line["lesson"], "#" + line["lesson"]), line["points"], line["possible"]]
             for line in student.lessons
         ]
-        page.append(("table", [["lesson", "points", "of"], *rows]))
+        page.append(("table", [["lesson", "points", "of"], *rows], "The points of each lesson"))
     page += [("line", f"About the files: {hint}.") for hint in student.hints()]
     page.append(("line", sandbox(student.grade)))
     for line in student.lessons:
@@ -266,6 +270,7 @@ def feedback(student, course, with_course):
 
 # ---- how the class did ----
 
+MEANS = "Mean and median are of all students: who handed nothing in counts with 0 points"
 DIFFICULTY = (
     "Difficulty is the share of the programs that meet a test; one that was not judged does not. "
     "Discrimination is how meeting it goes with the lesson's other tests, from -1 to 1: a test "
@@ -379,23 +384,23 @@ def said_most(found, count_of_students):
         for count, lesson, sentence in said[:10]
     ]
     yield ("heading", "What was said most", "said")
-    yield ("table", [["lesson", "sentence", "students"], *rows])
+    yield ("table", [["lesson", "sentence", "students"], *rows], "To how many it was said")
 
 
 def about_lesson(line):
     most = line["students"]
     yield ("heading", line["lesson"], line["lesson"])
     spread = [[str(points), Bar(count, most)] for points, count in enumerate(line["distribution"])]
-    yield ("table", [["points", "students"], *spread])
+    yield ("table", [["points", "students"], *spread], "How many students have these points")
     tests = sorted(line["tests"], key=lambda test: -test["missed"])
     if tests:
         head = ["test", "missed by", "of", "not judged", "difficulty", "discrimination"]
         figures = ("judged", "waiting", "difficulty", "discrimination")
         rows = [[t["name"], Bar(t["missed"], most), *(t[word] for word in figures)] for t in tests]
-        yield ("table", [head, *rows])
+        yield ("table", [head, *rows], "What each test was met by")
     if line["misses"]:
         said = [[x["sentence"], Bar(x["students"], most)] for x in line["misses"][:5]]
-        yield ("table", [["what was said most", "to"], *said])
+        yield ("table", [["what was said most", "to"], *said], "What was said most")
 
 
 def overview(students, found, course, with_course):
@@ -407,11 +412,11 @@ def overview(students, found, course, with_course):
     page += [("line", line) for line in sorted({sandbox(s.grade) for s in students if s.grade})]
     if len(found) < len(course.lessons):
         page.append(("line", f"The lessons are {len(found)} of {len(course.lessons)}."))
-    page += [("heading", "Lessons", "lessons"), ("table", table_of_lessons(found))]
+    page += [("heading", "Lessons", "lessons"), ("table", table_of_lessons(found), MEANS)]
     page += said_most(found, len(students))
     page.append(("line", DIFFICULTY))
     page.append(("heading", "Students", "students"))
-    page.append(("table", table_of_students(students, with_course)))
+    page.append(("table", table_of_students(students, with_course), "A row for each student"))
     for line in found:
         page += about_lesson(line)
     return page
