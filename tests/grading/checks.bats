@@ -216,6 +216,30 @@ PYTHON
     grep -qE '^ +12 \| .{110}' <<<"$report" || miss "$report"
 }
 
+@test "STEP judges by the rules up to a section of the page, and names those that there are" {
+    make -s build/mutants/22_capstone/up_to_section_2.c
+    export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
+    STEP=2 run bash tools/check.sh 22_capstone build/mutants/22_capstone/up_to_section_2.c
+    assert_success
+    assert_line "4 passed, 0 failed, of the rules up to section 2 of the page."
+    STEP=3 run bash tools/check.sh 22_capstone build/mutants/22_capstone/up_to_section_2.c
+    assert_failure
+    assert_line --partial "MISS  a program with little memory"
+    STEP=7 run bash tools/check.sh 22_capstone solutions/22_capstone.c
+    assert_equal "$status" 2
+    assert_output "STEP=7: the rules of 22_capstone have 1 to 6, the sections of its page."
+    STEP=2 run bash tools/check.sh 06_trim solutions/06_trim.c
+    assert_equal "$status" 2
+    assert_output "STEP=2: the rules of 06_trim have no section."
+}
+
+@test "a line that a program prints to find a mistake costs a sentence, and no point" {
+    python3 -B tools/variants.py make build/styles/02_default_pool/debug_lines_on_stdout.c
+    check build/styles/02_default_pool/debug_lines_on_stdout.c 02_default_pool
+    assert_success
+    assert_line --partial "Note: it prints a line more than expected, which costs nothing."
+}
+
 @test "a check shows what a run wrote to stderr once, and whole reports" {
     export ALL=1
     check lessons/17_ipc_allocation.c 17_ipc_allocation
