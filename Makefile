@@ -193,7 +193,8 @@ build/venv/docs: FORCE | build/cuda/found
 
 # If a program fails for lack of a usable GPU or driver, on_gpu.sh says so. Lessons and clinic cases
 # are run with reports of leaks, as their checks do.
-ON_DEVICE := SIM_CHECK=$${SIM_CHECK-leaks,no-init} $(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
+ON_DEVICE := SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
+	$(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
 

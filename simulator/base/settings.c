@@ -94,8 +94,8 @@ static void read_check(void)
     } words[] = {{"on", &settings.check, true},      {"off", &settings.check, false},
                  {"leaks", &settings.leaks, true},   {"strict", &settings.strict, true},
                  {"no-init", &settings.init, false}, {"no-race", &settings.race, false},
-                 {"no-sync", &settings.sync, false}, {"no-neighbor", &settings.neighbor, false}};
-    settings.check = settings.init = settings.race = settings.sync = settings.neighbor = true;
+                 {"no-sync", &settings.sync, false}};
+    settings.check = settings.init = settings.race = settings.sync = true;
     while (word) {
         const size_t length = strcspn(word, ",");
         bool known = false;
@@ -109,7 +109,7 @@ static void read_check(void)
                 "SIM_CHECK is \"%s\"; expected on, off, or some of these words, with commas: "
                 "leaks (what is alive at the program's end is reported), strict (asynchronous "
                 "copies of ordinary memory order nothing), and, to leave a check out, no-init, "
-                "no-race, no-sync, no-neighbor. For example SIM_CHECK=leaks,no-race.",
+                "no-race, no-sync. For example SIM_CHECK=leaks,no-race.",
                 text);
         word = word[length] ? word + length + 1 : NULL;
     }

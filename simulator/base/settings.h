@@ -45,9 +45,9 @@ struct __attribute__((aligned(4096))) settings {
     bool check_laws;
     bool check; /* SIM_CHECK: off turns the checker off */
     bool leaks; /* ... leaks: it also reports what was not freed at the end */
-    /* ... no-init, no-race, no-sync, no-neighbor: without reads of what nobody wrote, races inside
-     * a launch, misused barriers, and writes into other allocations than a launch was given */
-    bool init, race, sync, neighbor;
+    /* ... no-init, no-race, no-sync: without reads of what nobody wrote, races inside a launch, and
+     * misused barriers */
+    bool init, race, sync;
     /* ... strict: an asynchronous copy to or from ordinary memory orders nothing */
     bool strict;
     bool refuse_kernels; /* SIM_KERNELS: refuse runs no kernel built by nvcc; default run */

@@ -73,8 +73,9 @@ static void print_unchecked(void)
     if (!settings.strict)
         add(&s, "%swaits that only a copy of ordinary memory makes (SIM_CHECK=strict)",
             s.length ? ", " : "");
-    add(&s, "%sother schedules (%s), the order of the threads of one kernel, the "
-           "host's own accesses to ordinary memory.",
+    add(&s,
+        "%sother schedules (%s), the order of one block's threads in device "
+        "memory, the host's own accesses to ordinary memory.",
         s.length ? ", " : "",
         settings.schedule == SCHEDULE_MEASURED ? "SIM_SCHEDULE=late or random:1"
                                                : "SIM_SCHEDULE=measured or random:1");

@@ -883,6 +883,26 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
     report_end(0);
 }
 
+void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
+                                  const struct racing *first, const struct racing *second)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin;
+    if (!settings.check || !ref.shadow || !report_begin(HAZARD_RACE_BETWEEN_BLOCKS, origin, origin))
+        return;
+    report_text("Two blocks of %s (%s) touch byte %zu of allocation %u, and nothing orders them.",
+                origin->call, report_stream(origin).text, byte, ref.id);
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("launched", origin);
+    report_racing(first);
+    report_racing(second);
+    report_advice("use an atomic operation; give each block bytes of its own; or let a second "
+                  "launch do what has to come after.");
+    report_note("__syncthreads() orders one block's threads alone. SIM_CHECK=no-race turns this "
+                "check off.");
+    report_end(ref.id);
+}
+
 void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,
                           const char *where, const char *other)
 {

@@ -126,6 +126,9 @@ struct racing {
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
+/* The same for two blocks of the launch, and a byte of an allocation. */
+void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
+                                  const struct racing *first, const struct racing *second);
 /* Threads of the launch wait for others that do not come, at a barrier of their block or, with a
  * mask, in their warp. `where`: one that waits; `other`: one that is elsewhere, or NULL. */
 void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,

@@ -139,11 +139,11 @@ struct late_freed *late_freed_find(const struct late_launch *l, const char *addr
     return found;
 }
 
-struct late_freed *late_freed_at(uint32_t call, const char *address)
+struct late_freed *late_freed_at(uint32_t newest_allocation, const char *address)
 {
     NEEDS_LOCK();
     for (struct late_freed *f = late.freed; f; f = f->next)
-        if (f->shadow.allocated_by.number <= call && address >= f->ref.address
+        if (f->ref.id <= newest_allocation && address >= f->ref.address
             && address < f->ref.address + f->ref.bytes)
             return f;
     return NULL;

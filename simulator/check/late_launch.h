@@ -76,8 +76,7 @@ void late_freed_add(struct shadow_ref ref);
 /* Returns the allocation, freed by now, that contained the address when the launch was made, or
  * NULL. */
 struct late_freed *late_freed_find(const struct late_launch *l, const char *address);
-/* Returns the newest of these that was allocated by this call of the program or before it, or
- * NULL. */
-struct late_freed *late_freed_at(uint32_t call, const char *address);
+/* Returns the newest of these up to this allocation that had the address, or NULL. */
+struct late_freed *late_freed_at(uint32_t newest_allocation, const char *address);
 
 #endif

@@ -41,7 +41,10 @@ static INLINE void touch(struct window *win, struct touched *t, uint64_t address
 
 static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
 {
-    return kind == ACCESS_READ ? &win->read : kind == ACCESS_WRITE ? &win->written : &win->atomic;
+    return win->by_block        ? &win->of_block[kind]
+         : kind == ACCESS_READ  ? &win->read
+         : kind == ACCESS_WRITE ? &win->written
+                                : &win->atomic;
 }
 
 /* ---- finding bytes ---- */
@@ -84,6 +87,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
         warp_fault(w, l, FAULT_ADDRESS, address, bytes, write);
         return NULL;
     }
+    win->by_block = launch->by_block;
     if (!win->instruction)
         remember_first(w, i, l, win, address, bytes, write);
     launch->windows =
@@ -132,10 +136,29 @@ static INLINE bool has_values(const struct warp *w, const struct window *win)
     return win->pieces || win->carried.bits || w->frame->carried;
 }
 
+/* Does the thread store what another block has written there already? */
+static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsigned l,
+                         const struct window *win, uint64_t address, size_t bytes)
+{
+    const size_t from = address - win->base;
+    if (!is_store(i) || !win->written.bits)
+        return false;
+    for (size_t n = from; n < from + bytes; n++)
+        if (!(win->written.bits[n / 64] >> n % 64 & 1))
+            return false;
+    for (unsigned n = 0; n < i->count; n++)
+        if (memcmp(win->storage + from + (size_t)n * i->bytes,
+                   w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u), i->bytes))
+            return false;
+    return true;
+}
+
 /* Returns the bytes that thread l touches in device memory, or NULL. */
 static INLINE char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
                                  uint64_t address, size_t bytes, enum access_kind kind)
 {
+    if (w->launch->watch)
+        return between_bytes(w, i, l, address, bytes, kind);
     struct window *win = w->launch->last;
     if (!is_in(win, address, bytes)
         && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
@@ -144,7 +167,8 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
         note_values(w, i, l, win, address, bytes, kind);
     if (w->frame->tainted && kind == ACCESS_WRITE && is_store(i))
         values_tainted_stored(w, i, 1u << l);
-    touch(win, touched_of(win, kind), address, bytes);
+    if (kind != ACCESS_WRITE || !win->by_block || !leaves_as_is(w, i, l, win, address, bytes))
+        touch(win, touched_of(win, kind), address, bytes);
     return win->storage + (address - win->base);
 }
 
@@ -378,7 +402,7 @@ static INLINE bool find_region(struct warp *w, const struct instruction *i,
         return r->end - window <= w->launch->shared_bytes;
     }
     r->window = known_window(w->launch, least, r->end - least);
-    if (!r->window)
+    if (!r->window || w->launch->watch)
         return false;
     r->base = r->window->storage - r->window->base;
     return true;
@@ -583,12 +607,14 @@ void run_load_volatile(struct warp *w, const struct instruction *i, uint32_t lan
     w->spins++;
     run_load(w, i, lanes);
     shared_acquire(w, lanes);
+    w->block->acquired |= i->space != SPACE_SHARED;
 }
 
 void run_store_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     run_store(w, i, lanes);
     shared_release(w, lanes);
+    w->block->released |= i->space != SPACE_SHARED;
 }
 
 void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -596,6 +622,7 @@ void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
     (void)i;
     w->spins++;
     shared_release(w, lanes);
+    w->block->released = true;
 }
 
 /* Loads from a fixed place in the kernel's parameters: all threads read the same. */
@@ -690,6 +717,31 @@ static INLINE void store_region(struct warp *w, const struct instruction *i, uin
     }
 }
 
+/* Notes what a store touches. What another block has written, and it leaves so, is no race. */
+static INLINE void touch_stored(struct warp *w, const struct instruction *i, uint32_t lanes,
+                                struct addresses *address, struct region *region, size_t all)
+{
+    struct window *win = region->window;
+    bool was_written = false;
+    if (win && win->by_block && win->written.bits) {
+        size_t first = (region->least - win->base) / 64, last = (region->end - 1 - win->base) / 64;
+        first = first > win->written.first ? first : win->written.first;
+        last = last < win->written.last ? last : win->written.last;
+        for (size_t n = first; !was_written && n <= last; n++)
+            was_written = win->written.bits[n];
+    }
+    if (!was_written) {
+        touch_region(region, ACCESS_WRITE, lanes, address, all);
+        return;
+    }
+    const uint64_t *at = each_address(address);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        if (!leaves_as_is(w, i, l, win, at[l], all))
+            touch(win, touched_of(win, ACCESS_WRITE), at[l], all);
+    }
+}
+
 HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses address;
@@ -698,7 +750,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->launch->changes++;
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, &region)) {
-        touch_region(&region, ACCESS_WRITE, lanes, &address, all);
+        touch_stored(w, i, lanes, &address, &region, all);
         if (region.window && w->frame->tainted)
             values_tainted_stored(w, i, lanes);
         if (region.window && (w->frame->carried || region.window->carried.bits))
@@ -855,8 +907,11 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     if (w->frame->tainted)
         values_tainted_stored(w, i, lanes);
     shared_release(w, lanes);
-    if (i->rounding)
-        shared_acquire(w, lanes);
+    w->block->released |= i->space != SPACE_SHARED;
+    if (!i->rounding)
+        return;
+    shared_acquire(w, lanes);
+    w->block->acquired |= i->space != SPACE_SHARED;
 }
 
 /* What a window has kept of the instruction's part is the instruction's. */

@@ -136,7 +136,8 @@ void code_fill_given(struct code *c, const struct given *g);
 /* Notes how the statement uses each register; and, when all statements are read, what becomes of
  * the values of each load (ptx/decode_uses.c). */
 void decode_note_uses(struct decoder *d);
-/* Notes which registers the statement, whose instructions begin at `before`, computes from which. */
+/* Notes which registers the statement, whose instructions begin at `before`, computes from
+ * which. */
 void decode_note_flow(struct decoder *d, size_t before);
 void decode_set_loads(struct decoder *d);
 

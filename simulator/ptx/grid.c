@@ -26,6 +26,8 @@
 #define BLOCKS_MAX 132
 /* Microseconds of real time after which a launch is said to run still. */
 #define LONG_TIME 10000000
+/* Instructions after which a search for an access in a block ends. */
+#define SEARCH_MAX 20000000
 /* The stack of each thread, for calls. A GPU has 1 KiB; recursion can go deeper here (assumed). */
 #define STACK_BYTES (32 * KiB)
 
@@ -140,10 +142,11 @@ static void begin_warp(struct block *b, unsigned n)
     w->patience = 0;
 }
 
-static void begin_block(struct launch *launch, struct block *b)
+static void begin_block_number(struct launch *launch, struct block *b, uint64_t number)
 {
     const struct launch_shape *s = launch->shape;
-    b->number = block_number(launch, launch->next_block++);
+    b->number = number;
+    b->released = b->acquired = false;
     b->launch = launch;
     b->x = (uint32_t)(b->number % s->grid.x);
     b->y = (uint32_t)(b->number / s->grid.x % s->grid.y);
@@ -161,6 +164,11 @@ static void begin_block(struct launch *launch, struct block *b)
     for (unsigned n = 0; n < b->warp_count; n++)
         begin_warp(b, n);
     b->runs = true;
+}
+
+static void begin_block(struct launch *launch, struct block *b)
+{
+    begin_block_number(launch, b, block_number(launch, launch->next_block++));
 }
 
 /* Runs each warp of a block once. Returns whether any could run. */
@@ -223,6 +231,8 @@ static bool run_block(struct block *b, unsigned turns)
         check_time(b->launch, b);
     }
     b->runs = b->alive;
+    if (!b->alive)
+        between_block_ended(b);
     return !b->alive || b->launch->fault->kind;
 }
 
@@ -274,13 +284,39 @@ static void run_blocks(struct launch *launch)
             if (b->runs && (begun == slots || launch->next_block == launch->blocks))
                 check_waiting(launch, b, since);
             /* The block may be waiting for one that has not begun. */
-            if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks)
+            if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks) {
+                between_end(launch);
                 begin_block(launch, &all[begun++]);
+            }
         }
     }
     for (uint64_t n = 0; n < begun; n++)
         free_block(&all[n]);
     os_free(all);
+}
+
+bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch)
+{
+    static struct launch_found none;
+    struct launch_shape shape = *launch->shape;
+    struct launch_fault fault = {FAULT_NONE};
+    struct launch again = *launch;
+    struct block *b = os_allocate(sizeof *b);
+    shape.checks.init = shape.checks.race = shape.checks.sync = false;
+    again.shape = &shape;
+    again.fault = &fault;
+    again.found = &none;
+    again.by_block = false;
+    again.clock = 0;
+    again.watch = watch;
+    again.said_long = true;
+    watch->place = (struct launch_fault){.instruction = NULL};
+    begin_block_number(&again, b, block_number(&again, number));
+    for (bool ended = false; !ended && again.clock < SEARCH_MAX;)
+        ended = run_block(b, 1);
+    free_block(b);
+    os_free(b);
+    return watch->place.instruction != NULL;
 }
 
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
@@ -301,7 +337,9 @@ bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
     launch.began = os_clock_us();
     launch.workspace[0] = sizeof launch.workspace;
     fault->kind = FAULT_NONE;
+    between_begin(&launch);
     run_blocks(&launch);
+    between_end(&launch);
     os_free(launch.windows);
     return !fault->kind;
 }

@@ -70,6 +70,10 @@ struct window {
         uint64_t *bits;
         size_t first, last;
     } read, written, atomic;
+    /* If `by_block`: what the running block has touched, in the same order; when it ends, it is
+     * compared with the above, which are what others touched, and added to it. */
+    struct touched of_block[3];
+    bool by_block;
     /* The bytes that have a value when the launch begins: a bit for each, in pieces of
      * 1 << PIECE_SHIFT words; NULL: all have. Those of `written` to which the launch has copied
      * bytes without a value. */
@@ -94,6 +98,11 @@ struct window {
 struct launch_found {
     /* In shared memory: two accesses that nothing orders, and a read of what nobody has written. */
     struct launch_fault shared_race[2], shared_unwritten;
+    /* In device memory: accesses of two blocks, the window, and the byte in it. Places without an
+     * instruction were not found again. */
+    struct launch_fault block_race[2];
+    struct window *race_window;
+    size_t race_byte;
     /* What waits for threads that do not come, and where one of these is instead. */
     enum misuse {
         MISUSE_NONE,

@@ -112,6 +112,9 @@ struct block {
         struct launch_fault place;
     } endings[4];
     bool runs;
+    /* It has released what it did to others, or acquired what they did (shared_notes.h says how),
+     * in device memory. */
+    bool released, acquired;
 };
 
 struct launch {
@@ -132,6 +135,11 @@ struct launch {
     uint64_t clock;
     /* The number of stores and atomic operations. */
     uint64_t changes;
+    /* Blocks are compared with each other; how many words that has looked at; has any released? */
+    bool by_block, any_released;
+    uint64_t compared;
+    /* A block runs again to find who touched a byte, and changes nothing; NULL: as usual. */
+    struct watch *watch;
     /* A warp has stopped because it may wait for others. */
     bool spun;
     uint64_t random;
@@ -195,6 +203,25 @@ char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64
 /* The launch no longer knows this window, because its memory is freed. */
 void launch_forget(struct launch *launch, uint64_t base);
 
+/* ---- races between blocks (ptx/between_blocks.c) ---- */
+
+/* Looks for an access of this kind to a byte. */
+struct watch {
+    struct window *window;
+    size_t byte;
+    enum access_kind kind;
+    struct launch_fault place;
+};
+/* The launch begins; the block has ended; several blocks run at once from now on. */
+void between_begin(struct launch *launch);
+void between_block_ended(struct block *b);
+void between_end(struct launch *launch);
+/* Runs one of the launch's blocks again. Returns whether the access was found. */
+bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch);
+/* What the block that runs again finds at an address: the bytes, of which it may change a copy. */
+char *between_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                    size_t bytes, enum access_kind kind);
+
 /* ---- misused synchronization (ptx/synchronization.c) ---- */
 
 /* A barrier of all threads of the block, which names no number of them, opens. */
@@ -213,6 +240,8 @@ static inline uint64_t window_values(const struct window *win, size_t word)
         win->pieces ? win->pieces[word >> PIECE_SHIFT][word % (1 << PIECE_SHIFT)] : ~(uint64_t)0;
     values |= win->written.bits ? win->written.bits[word] : 0;
     values |= win->atomic.bits ? win->atomic.bits[word] : 0;
+    for (unsigned kind = ACCESS_WRITE; win->by_block && kind <= ACCESS_ATOMIC; kind++)
+        values |= win->of_block[kind].bits ? win->of_block[kind].bits[word] : 0;
     return win->carried.bits ? values & ~win->carried.bits[word] : values;
 }
 /* These threads load from the window, at one address each; or read otherwise; or change its bytes

@@ -70,7 +70,8 @@ void command_made_by(struct op *op, const struct call *call)
     NEEDS_LOCK();
     const struct origin *o = &call->origin;
     op->call = o->number;
-    op->made_by = (struct made_by){o->call, o->site, o->launch_site, o->launch};
+    op->made_by =
+        (struct made_by){o->call, o->site, o->launch_site, o->launch, checker_newest_allocation()};
     if (op->kind == OP_HOST)
         summary.host_functions++;
     else if (op->name && (!strcmp(op->name, "copy") || !strcmp(op->name, "memset")))

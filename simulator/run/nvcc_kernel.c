@@ -527,6 +527,19 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
                            &(struct racing){first, race[0].write},
                            &(struct racing){second, race[1].write});
     }
+    if (found->race_window) {
+        const struct touched_memory *m = found->race_window->owner;
+        const struct launch_fault *both = found->block_race;
+        for (size_t n = 0; n < 2; n++)
+            if (both[n].instruction)
+                write_fault_place(n ? second : first, sizeof first, &both[n]);
+            else
+                snprintf(n ? second : first, sizeof first, "by %s",
+                         n ? "a later block" : "an earlier block");
+        checker_found_race_of_blocks(r->kernel->late, m->ref, found->race_byte,
+                                     &(struct racing){first, both[0].write},
+                                     &(struct racing){second, both[1].write});
+    }
     /* Where a barrier is missing, the read may only have come too early. */
     if (unwritten->instruction && !race[1].instruction) {
         write_fault_place(first, sizeof first, unwritten);

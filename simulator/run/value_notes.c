@@ -19,13 +19,13 @@ static struct noted find(const struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
     struct noted n = {.shadow = NULL};
-    if (a.kind == ADDRESS_ALLOCATED && a.range->shadow.allocated_by.number <= op->call) {
+    if (a.kind == ADDRESS_ALLOCATED && a.range->id <= op->made_by.newest_allocation) {
         n.ref = memory_shadow(&a);
         n.shadow = memory_is_noted(a.heap) ? n.ref.shadow : NULL;
         n.offset = a.inner_offset;
         return n;
     }
-    struct late_freed *freed = late_freed_at(op->call, address);
+    struct late_freed *freed = late_freed_at(op->made_by.newest_allocation, address);
     if (freed) {
         n.ref = freed->ref;
         n.shadow = n.ref.shadow;

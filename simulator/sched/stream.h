@@ -166,6 +166,8 @@ struct op {
         const char *call;
         void *site, *launch_site;
         uint32_t launch;
+        /* The newest allocation that its addresses can mean. */
+        uint32_t newest_allocation;
     } made_by;
     /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
      * gate as the program sees it. */

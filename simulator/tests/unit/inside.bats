@@ -16,7 +16,8 @@ setup_file() {
 # compiled NAME: simulator/tests/unit/kernels/NAME.cu into ./NAME
 compiled() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo -o "$1" "$ROOT/simulator/tests/unit/kernels/$1.cu"
+    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo -o "$1" \
+        "$ROOT/simulator/tests/unit/kernels/$1.cu"
     [ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured random:3)
     PROGRAMS=. SIM_CHECK=leaks
 }
@@ -47,6 +48,13 @@ silent() {
   written    thread (" $(./races)
     assert_output --partial ") of block (0,0,0) at "
     silent no-race races two_turns
+}
+
+@test "blocks of a launch that touch the same bytes, with nothing that orders them, are reported" {
+    compiled blocks
+    pairs blocks "race between blocks" "
+  written    thread (" $(./blocks)
+    silent no-race blocks counter
 }
 
 @test "barriers, shuffles, and votes to which not all threads come are reported" {

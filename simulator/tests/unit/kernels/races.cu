@@ -1,5 +1,5 @@
 // Threads of a launch that touch the same bytes, each case beside its incorrect form:
-// races CASE correct|incorrect. compute-sanitizer --tool racecheck looks for those in shared memory.
+// races CASE correct|incorrect. compute-sanitizer --tool racecheck looks for these.
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>

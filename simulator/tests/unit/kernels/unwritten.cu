@@ -1,4 +1,5 @@
-// Reads of memory that nobody has written, each beside its correct form: unwritten CASE correct|incorrect.
+// Reads of memory that nobody has written, each beside its correct form:
+// unwritten CASE correct|incorrect.
 // compute-sanitizer --tool initcheck looks for the same.
 #include <cstdio>
 #include <cstdlib>
@@ -95,8 +96,8 @@ __global__ void shared_counter(int *out, bool cleared)
     __syncthreads();
     out[threadIdx.x] = count[threadIdx.x & 1];
 }
-// What is behind the end is loaded and compared, and not used; one thread more computes with it, and
-// stores nothing.
+// What is behind the end is loaded and compared, and not used; one thread more computes with it,
+// and stores nothing.
 __global__ void shared_behind(int *out, int n)
 {
     __shared__ int s[N + 1];
@@ -253,6 +254,11 @@ static void graph_memory()
         CHECK(cudaMemsetAsync(p, 0, N * sizeof *p, s));
     accumulate<<<1, N, 0, s>>>(p);
     CHECK(cudaFreeAsync(p, s));
+    /* Another one at the same address. */
+    CHECK(cudaMallocAsync(&p, N * sizeof *p, s));
+    CHECK(cudaMemcpyAsync(p, here, N * sizeof *p, cudaMemcpyHostToDevice, s));
+    accumulate<<<1, N, 0, s>>>(p);
+    CHECK(cudaFreeAsync(p, s));
     CHECK(cudaStreamEndCapture(s, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < 3; i++)
@@ -286,9 +292,9 @@ static void peer()
     CHECK(cudaFree(there));
 }
 
-static void in_shared() { shared_part<<<2, N>>>(a, wrong ? N - 1 : N); }
-static void sum_in_shared() { shared_sum<<<2, N>>>(a, wrong ? N + 1 : N); }
-static void counter_in_shared() { shared_counter<<<2, N>>>(a, !wrong); }
+static void in_shared() { shared_part<<<1, N>>>(a, wrong ? N - 1 : N); }
+static void sum_in_shared() { shared_sum<<<1, N>>>(a, wrong ? N + 1 : N); }
+static void counter_in_shared() { shared_counter<<<1, N>>>(a, !wrong); }
 static void behind_in_shared()
 {
     shared_behind<<<1, N>>>(a, N / 2);

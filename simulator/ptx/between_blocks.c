@@ -1,0 +1,170 @@
+/* Races between the blocks of a launch: two blocks touch a byte of device memory, one of them
+ * writes it, not by an atomic operation, and the kernel has nothing by which one could wait for the
+ * other.
+ *
+ * Blocks run one after the other. What a block has touched is compared, when it ends, with what all
+ * others have. Its own accesses and theirs are then found by running blocks again, without effect:
+ * only a report costs that.
+ *
+ * No correct kernel is to be reported. So a block that has acquired anything (a volatile load, an
+ * atomic operation whose result it uses) is not compared once another has released anything. Nor
+ * are reads with atomic operations, nor a write that leaves what another block wrote. Blocks that
+ * run at once, as in a cooperative launch, are not compared, and neither are those of a launch in
+ * which comparing would take longer than running. */
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/warp.h"
+
+/* Words that may be compared for each instruction of a warp, and in any case. */
+#define WORDS_EACH 8
+#define WORDS_MIN  1000000
+
+void between_begin(struct launch *launch)
+{
+    launch->by_block =
+        launch->shape->checks.race && launch->blocks > 1 && !launch->shape->cooperative;
+}
+
+static void add_bits(struct window *win, struct touched *to, struct touched *from)
+{
+    if (!from->bits || from->first > from->last)
+        return;
+    if (!to->bits) {
+        to->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
+        to->first = SIZE_MAX;
+    }
+    to->first = from->first < to->first ? from->first : to->first;
+    to->last = from->last > to->last ? from->last : to->last;
+    for (size_t n = from->first; n <= from->last; n++) {
+        to->bits[n] |= from->bits[n];
+        from->bits[n] = 0;
+    }
+    from->first = SIZE_MAX;
+    from->last = 0;
+}
+
+static void add_window(struct launch *launch, struct window *win)
+{
+    struct touched *all[] = {&win->read, &win->written, &win->atomic};
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct touched *t = &win->of_block[kind];
+        if (t->bits && t->first <= t->last)
+            launch->compared += t->last - t->first + 1;
+        add_bits(win, all[kind], t);
+    }
+}
+
+void between_end(struct launch *launch)
+{
+    for (size_t n = 0; launch->by_block && n < launch->window_count; n++) {
+        struct window *win = launch->windows[n];
+        add_window(launch, win);
+        win->by_block = false;
+        for (unsigned kind = 0; kind < 3; kind++) {
+            os_free(win->of_block[kind].bits);
+            win->of_block[kind].bits = NULL;
+        }
+    }
+    launch->by_block = false;
+}
+
+static uint64_t word_of(const struct touched *t, size_t n)
+{
+    return t->bits && n >= t->first && n <= t->last ? t->bits[n] : 0;
+}
+
+/* Finds a byte that the block and another one race for, and how they touch it. */
+static bool find_race(const struct window *win, size_t *byte, enum access_kind kinds[2])
+{
+    static const enum access_kind pairs[][2] = {{ACCESS_WRITE, ACCESS_WRITE},
+                                                {ACCESS_READ, ACCESS_WRITE},
+                                                {ACCESS_WRITE, ACCESS_READ},
+                                                {ACCESS_ATOMIC, ACCESS_WRITE},
+                                                {ACCESS_WRITE, ACCESS_ATOMIC}};
+    const struct touched *all[] = {&win->read, &win->written, &win->atomic};
+    for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
+        const struct touched *before = all[pairs[p][0]], *now = &win->of_block[pairs[p][1]];
+        for (size_t n = now->first; before->bits && now->bits && n <= now->last; n++) {
+            const uint64_t both = now->bits[n] & word_of(before, n);
+            if (!both)
+                continue;
+            *byte = n * 64 + (size_t)__builtin_ctzll(both);
+            kinds[0] = pairs[p][0];
+            kinds[1] = pairs[p][1];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void found_race(struct block *b, struct window *win, size_t byte, enum access_kind kinds[2])
+{
+    struct launch *launch = b->launch;
+    struct launch_found *found = launch->found;
+    struct watch watch = {.window = win, .byte = byte, .kind = kinds[1]};
+    found->race_window = win;
+    found->race_byte = byte;
+    found->block_race[0].write = kinds[0] != ACCESS_READ;
+    found->block_race[1].write = kinds[1] != ACCESS_READ;
+    found->block_race[1].block[0] = b->x;
+    found->block_race[1].block[1] = b->y;
+    found->block_race[1].block[2] = b->z;
+    if (grid_find(launch, launch->next_block - 1, &watch)) {
+        watch.place.write = kinds[1] != ACCESS_READ;
+        found->block_race[1] = watch.place;
+    }
+    watch.kind = kinds[0];
+    for (uint64_t n = 0; n + 1 < launch->next_block; n++)
+        if (grid_find(launch, n, &watch)) {
+            watch.place.write = kinds[0] != ACCESS_READ;
+            found->block_race[0] = watch.place;
+            return;
+        }
+}
+
+void between_block_ended(struct block *b)
+{
+    struct launch *launch = b->launch;
+    if (!launch->by_block)
+        return;
+    const bool is_ordered = b->acquired && launch->any_released;
+    for (size_t n = 0; n < launch->window_count; n++) {
+        struct window *win = launch->windows[n];
+        enum access_kind kinds[2];
+        size_t byte;
+        if (win->by_block && !is_ordered && !launch->found->race_window
+            && find_race(win, &byte, kinds))
+            found_race(b, win, byte, kinds);
+        add_window(launch, win);
+    }
+    launch->any_released |= b->released;
+    if (launch->compared > WORDS_MIN + WORDS_EACH * launch->clock || launch->found->race_window)
+        between_end(launch);
+}
+
+/* ---- running a block again ---- */
+
+char *between_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                    size_t bytes, enum access_kind kind)
+{
+    static char copy[64];
+    const struct launch *launch = w->launch;
+    struct watch *watch = launch->watch;
+    for (size_t n = 0; n < launch->window_count; n++) {
+        struct window *win = launch->windows[n];
+        if (address < win->base || address >= win->end || bytes > win->end - address)
+            continue;
+        char *there = win->storage + (address - win->base);
+        if (win == watch->window && kind == watch->kind && address - win->base <= watch->byte
+            && watch->byte < address - win->base + bytes) {
+            if (!launch->fault->kind)
+                watch->place = warp_place(w, l, i);
+            warp_fault(w, l, FAULT_TRAP, address, bytes, false);
+        }
+        return kind == ACCESS_READ ? there : memcpy(copy, there, bytes);
+    }
+    /* It goes another way than before. */
+    warp_fault(w, l, FAULT_ADDRESS, address, bytes, false);
+    return NULL;
+}
