@@ -137,9 +137,13 @@ void run_malloc(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
     const struct launch_memory *memory = w->launch->memory;
+    /* Memory that one block has freed may be another's next, and a block that ran again would
+     * allocate again. */
+    between_end(w->launch);
     for (uint32_t rest = lanes; rest && site->result_count; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        uint64_t address = memory->allocate(memory->context, argument(w, site, l, 0));
+        uint64_t address =
+            w->launch->watch ? 0 : memory->allocate(memory->context, argument(w, site, l, 0));
         memcpy(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, &address,
                sizeof address);
     }
@@ -149,7 +153,8 @@ void run_free(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
     const struct launch_memory *memory = w->launch->memory;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+    between_end(w->launch);
+    for (uint32_t rest = w->launch->watch ? 0 : lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         uint64_t address = argument(w, site, l, 0);
         if (address && !memory->release(memory->context, address)) {
