@@ -74,7 +74,8 @@ $(SIMULATOR)/simulator/tests/unit/inside_%: simulator/tests/unit/inside_%.c $(SH
 		-Isimulator $< -o $@ $(OBJECTS) -lm -pthread -ldl
 
 PROBES := $(basename $(wildcard simulator/tests/facts/*.c))
-$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): $(wildcard simulator/tests/facts/*.h simulator/tests/*.h)
+$(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): \
+	$(wildcard simulator/tests/facts/*.h simulator/tests/*.h)
 
 # One program as checks compile it, wherever its source lies: LESSON=FILE.c PROGRAM=FILE. Nothing in
 # it takes the place of a library's function. Reports need its lines and the names of its functions,

@@ -221,7 +221,7 @@ def run_in(folder, program, arguments, environment):
             capture_output=True,
             stdin=subprocess.DEVNULL,
             env={
-                "SIM_CHECK": "leaks",
+                "SIM_CHECK": "leaks,no-init",
                 **variables_of(environment),
                 "SIM_JOURNAL": str(journal),
                 "LD_PRELOAD": printed_library(),

@@ -89,10 +89,7 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
 }
 
 /* The call is all of the source that a page has. */
-void os_source_path(const char *path, char *text, size_t size)
-{
-    snprintf(text, size, "%s", path);
-}
+void os_source_path(const char *path, char *text, size_t size) { snprintf(text, size, "%s", path); }
 
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
 {
