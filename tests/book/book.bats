@@ -105,7 +105,7 @@ text_of() {
         place=${href##*#}
         grep -q "id=\"$place\"" "$file" || complain "$page links $href, which is not there."
         links=$((links + 1))
-    done < <(cd "$BOOK" && grep -oE '<p class="recorded">[0-9]+ lines? of <a [^>]*>' \
+    done < <(cd "$BOOK" && grep -oE '<p class="recorded"[^>]*>[0-9]+ lines? of <a [^>]*>' \
         notes/*.html driver_notes.html | sed -E "s|^([^:]*):.* href=\"([^\"]*)\".*|$BOOK/\1:\2|")
     [ "$links" -gt 50 ] || complain "Only $links tables link to their recording."
     # Case 1 of danger.txt begins in line 7.
@@ -113,7 +113,7 @@ text_of() {
     grep -q 'facts/danger.txt.html#L7"' "$BOOK/notes/errors.html" ||
         complain "The double free links to another line."
     # No lines are shown twice: a fold has more than a table takes.
-    run awk '/<details class="recorded">/ {
+    run awk '/<details class="recorded"[ >]/ {
         match($0, /[0-9]+ lines? of/)
         if (substr($0, RSTART) + 0 <= 10) print FILENAME ": " $0
     }' "$BOOK"/notes/*.html
