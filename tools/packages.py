@@ -49,6 +49,7 @@ GRADER = """
 STUDENT = """
     .clang-format .editorconfig
     docs/??_*.rst docs/clinic/*.rst docs/clinic/*_wrong.c docs/extensions/ docs/_static/
+    docs/fonts/
     docs/programs/brighten.cu
     tools/hint.sh tools/watch.sh tools/open.sh tools/picture.sh tools/mine.sh tools/on_gpu.sh
     tools/nvcc.txt tools/requirements.txt tools/variants.py

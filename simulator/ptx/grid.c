@@ -299,7 +299,7 @@ bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch
 {
     static struct launch_found none;
     struct launch_shape shape = *launch->shape;
-    struct launch_fault fault = {FAULT_NONE};
+    struct launch_fault fault = {.kind = FAULT_NONE};
     struct launch again = *launch;
     struct block *b = os_allocate(sizeof *b);
     shape.checks.init = shape.checks.race = shape.checks.sync = false;

@@ -145,7 +145,7 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,calls.txt,_static,extensions,glossary.rst,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
     sed -i '/:doc:\|:ref:/d' docs/glossary.rst
@@ -179,7 +179,7 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,calls.txt,_static,extensions,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"
     cd "$copy" || return 1
     printf '%s\n' Book ==== '' '.. toctree::' '   :glob:' '' '   p*' '   glossary' \

@@ -157,14 +157,14 @@ PY
 @test "OUT: a zip file has the same files, and a folder with other files stays as it is" {
     local zip=$BATS_TEST_TMPDIR/students.zip other=$BATS_TEST_TMPDIR/other
     cd "$ROOT" || return 1
-    run as_typed python3 -B tools/packages.py handout build/docs/handout "$zip"
+    run as_typed python3 -B tools/packages.py handout "$BATS_FILE_TMPDIR/fresh/book" "$zip"
     assert_success
     (cd "$BATS_TEST_TMPDIR" && unzip -q "$zip")
     run diff -r "$BATS_TEST_TMPDIR/students" "$BATS_FILE_TMPDIR/fresh"
     assert_success
     mkdir "$other"
     echo mine >"$other/notes"
-    run as_typed python3 -B tools/packages.py handout build/docs/handout "$other"
+    run as_typed python3 -B tools/packages.py handout "$BATS_FILE_TMPDIR/fresh/book" "$other"
     assert_failure 1
     assert_output --partial "OUT=$other: this folder has other files in it"
     assert_equal "$(ls "$other")" notes

@@ -11,7 +11,7 @@ import report
 from manifest import ROOT, Wrong, lessons, manifest
 from report import clean
 
-LONGEST = 400
+LONGEST = 500
 NEWLINE, TAB = "\n", "\t"
 
 

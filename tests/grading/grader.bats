@@ -89,7 +89,7 @@ PYTHON
 sys.path.insert(0, "tests/grading")
 from forms import sentence
 print(sentence([" ".join(f"word{i}" for i in range(90))]))'
-    assert [ "${#output}" -le 400 ]
+    assert [ "${#output}" -le 500 ]
     assert_regex "$output" ' word[0-9]+\.\.\.$'
 }
 
@@ -170,7 +170,7 @@ true"
                 and (.file == null) == (.seed == null) and (.seed == null or (.seed | count))
                 and (.status | IN("graded", "missing", "refused", "uncompiled", "ungraded"))
                 and (.file == null or (.file | sum))
-                and (.sentence == null or (.sentence | text and . != "" and length <= 400))
+                and (.sentence == null or (.sentence | text and . != "" and length <= 500))
                 and (.sentence == null) == (.points == .possible)
                 and all(.tests[]; keys == ["given", "lines", "name", "result"]
                     and (.name | text) and (.given | type == "boolean")

@@ -85,6 +85,7 @@ in_build() {
     make_sanitized address,undefined simulator/tests/unit/inside_fuzz
     make_sanitized thread simulator/tests/unit/inside_fuzz
     local schedule
+    export SIM_CHECK=no-init # the programs are about order, and read what nobody has written
     for schedule in measured instant late random:5; do
         SIM_SCHEDULE=$schedule run in_build simulator inside_fuzz 3000 4
         [ "$status" = 0 ] || complain "inside_fuzz 3000 4, schedule $schedule:" "$output"
