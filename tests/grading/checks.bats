@@ -141,7 +141,7 @@ PYTHON
     assert_output --partial "it did not end, and was stopped in line $line"
 
     sed 's/^    turn_begin(CONSUMER);/    turn_begin(PRODUCER);/' solutions/13_threads.c >"$file"
-    CHECK_SECONDS=1 check "$file" 13_threads
+    CHECK_SECONDS=4 check "$file" 13_threads
     assert_failure
     line=$(grep -n ' pthread_cond_wait' "$file" | cut -d: -f1)
     assert_equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o "in pthread_cond_wait in line $line")" \
