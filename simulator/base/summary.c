@@ -88,6 +88,7 @@ void summary_print(unsigned reports, size_t left)
     static const char *const schedules[] = {"measured", "instant", "late", "random"};
     if (!settings.summary)
         return;
+    fflush(stdout); /* so that the program's lines come first, also in a pipe */
     print_checked(schedules[settings.schedule]);
     print_reported(reports, left);
     print_unchecked();

@@ -141,7 +141,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_output --partial '"nonsense"'
     run no_gpu make "$number"
     assert_line --partial "Backend: simulator"
-    assert_line "Lesson $number ended with status 1. make check-$number says what to repair first."
+    assert_line "Edit lessons/$lesson.c. make check-$number says what to repair first."
     assert_equal "$(no_gpu make "${number#0}" 2>&1 | sed 's/\[.*//')" \
         "$(sed 's/\[.*//' <<<"$output")"
 }

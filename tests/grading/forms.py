@@ -49,7 +49,7 @@ def sentence(lines):
         errors = [x for x in lines if re.search(r": (fatal )?[eE]rror: |undefined reference to", x)]
         text = (errors or [line for line in lines if line] or [""])[0]
     else:
-        stop = r"(On stderr it printed|The whole expected output|See it yourself|Its picture):"
+        stop = r"(On stderr it printed|The whole expected output|Edit|See it yourself|Its picture):"
         said = []
         for line in lines:
             if re.match(stop, line):

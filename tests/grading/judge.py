@@ -157,7 +157,7 @@ def see(check, run):
     book = ROOT / ("book" if (ROOT / "book").is_dir() else "build/docs/html")
     page = book / f"{check.name}.html"
     built = page.exists()
-    lines = [("See it yourself", run.command)]
+    lines = [("Edit", check.file), ("See it yourself", run.command)]
     if lesson and re.match(r"(SIM_\S+ )*make \d", run.command):
         picture = re.sub(r"\bmake ", "make picture-", run.command, count=1)
         lines.append(("Its picture", picture.replace(" BACKEND=simulator", "")))
