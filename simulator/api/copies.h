@@ -23,4 +23,8 @@ cudaError_t memset_async(struct call *call, void *to, int value, unsigned elemen
 cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
                        enum cudaMemcpyKind kind, cudaStream_t stream, bool peer);
 
+/* Returns the error of an asynchronous copy that names its devices, or cudaSuccess. */
+cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,
+                            int fromDevice, size_t bytes, cudaStream_t stream);
+
 #endif

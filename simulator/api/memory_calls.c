@@ -463,16 +463,21 @@ static cudaError_t check_peer_devices(const void *to, int toDevice, const void *
              : cudaErrorInvalidValue;
 }
 
+/* Assumed, since there is no recording: a capture accepts cudaMemcpyAsync between devices, but no
+ * copy that names its devices. */
+cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,
+                            int fromDevice, size_t bytes, cudaStream_t stream)
+{
+    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
+    struct stream *s = call_stream(call, stream);
+    return !e && s && s->capturing ? capture_forbid(s) : e;
+}
+
 cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, const void *from,
                                    int fromDevice, size_t bytes, cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
-    struct stream *s = call_stream(call, stream);
-    /* Assumed, since there is no recording: a capture accepts cudaMemcpyAsync between devices, but
-     * not this. */
-    if (!e && s && s->capturing)
-        e = capture_forbid(s);
+    cudaError_t e = check_peer_copy(call, to, toDevice, from, fromDevice, bytes, stream);
     return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
 }
 

@@ -145,7 +145,7 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
 /* Queues the last slice first: if the extent reaches beyond its memory, the copy is refused before
  * anything is queued. `stream` is NULL for the call that has none. */
 static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
-                           const cudaStream_t *stream)
+                           const cudaStream_t *stream, bool peer)
 {
     struct slices x;
     cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
@@ -155,20 +155,34 @@ static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     for (size_t i = x.count; i-- > 0 && !e;)
         e = stream
               ? copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
-                           *stream, false)
+                           *stream, peer)
               : copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
     return e;
 }
 
 cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p)
 {
-    return copy_3d(call, p, NULL);
+    return copy_3d(call, p, NULL, false);
 }
 
 cudaError_t do_cudaMemcpy3DAsync(struct call *call, const struct cudaMemcpy3DParms *p,
                                  cudaStream_t stream)
 {
-    return copy_3d(call, p, &stream);
+    return copy_3d(call, p, &stream, false);
+}
+
+/* Assumed: the errors are those of cudaMemcpyPeerAsync. */
+cudaError_t do_cudaMemcpy3DPeerAsync(struct call *call, const struct cudaMemcpy3DPeerParms *p,
+                                     cudaStream_t stream)
+{
+    if (!p)
+        return cudaErrorInvalidValue;
+    const struct cudaMemcpy3DParms rows = {p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                                           p->dstPos,   p->dstPtr, p->extent, cudaMemcpyDefault};
+    size_t bytes = p->extent.width * p->extent.height * p->extent.depth;
+    cudaError_t e = check_peer_copy(call, p->dstPtr.ptr, p->dstDevice, p->srcPtr.ptr, p->srcDevice,
+                                    bytes, stream);
+    return e ? e : copy_3d(call, &rows, &stream, true);
 }
 
 static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr to,

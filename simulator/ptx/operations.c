@@ -75,6 +75,15 @@ static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
     return end > 31 || (clamps && (at > 31 || count > 31)) ? from : from & ~(ones << end);
 }
 
+/* szext: the lowest `count` bits, extended by zeros or by the sign. */
+static INLINE uint32_t extended(uint32_t x, uint32_t count, bool clamps, bool is_signed)
+{
+    const uint32_t bits = count & 31, above = UINT32_MAX << bits;
+    if (clamps && count > 31)
+        return x;
+    return is_signed && bits && (x >> (bits - 1) & 1) ? x | above : x & ~above;
+}
+
 static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
                              bool is_signed)
 {

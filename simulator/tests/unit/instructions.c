@@ -80,6 +80,12 @@
     M("cvt.rn.tf32.f32 %r0, 0f3F801000;" R, 0x3F800000)                                            \
     M("cvt.rz.tf32.f32 %r0, 0fBF801FFF;" R, 0xBF800000)                                            \
     M("cvt.rna.tf32.f32 %r0, 0fFF800000;" R, 0xFF800000)                                           \
+    M("szext.clamp.s32 %r0, 0xF8, 4;" R, MINUS(8))                                                 \
+    M("szext.clamp.u32 %r0, 0xF8, 4;" R, 8)                                                        \
+    M("szext.clamp.s32 %r0, 0x12345678, 40;" R, 0x12345678)                                        \
+    M("szext.wrap.s32 %r0, 0xFF, 40;" R, MINUS(1))                                                 \
+    M("szext.wrap.u32 %r0, 0xFFF, 40;" R, 0xFF)                                                    \
+    M("szext.wrap.s32 %r0, 0xFF, 32;" R, 0)                                                        \
     M("bmsk.wrap.b32 %r0, 1, 2;" R, 6)                                                             \
     M("bmsk.wrap.b32 %r0, 33, 2;" R, 6)                                                            \
     M("bmsk.clamp.b32 %r0, 33, 2;" R, 0)                                                           \

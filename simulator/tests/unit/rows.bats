@@ -47,6 +47,9 @@ setup_file() {
 @test "copies and memsets of slices: what lies between rows and slices stays" {
     as_expected rows slices
 }
+@test "a copy of slices between two devices: in order in its stream, its devices checked" {
+    as_expected rows slices_between_devices
+}
 @test "copies and memsets of slices: what is refused, at once" {
     # A slice that begins after the end of its memory is reported, too.
     SIM_CHECK=off as_expected rows slices_refused

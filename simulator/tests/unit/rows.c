@@ -409,6 +409,30 @@ static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
     return (struct cudaPitchedPtr){p, pitch, pitch, height};
 }
 
+/* A copy of slices between two devices is in order in its stream, and checks what it is given. */
+CASE(slices_between_devices)
+{
+    unsigned char *here, *there, got[8 * 4 * 2];
+    struct cudaMemcpy3DPeerParms p = {.extent = {8, 4, 2}, .dstDevice = 1};
+    OK(cudaMalloc((void **)&here, sizeof got));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc((void **)&there, sizeof got));
+    OK(cudaSetDevice(0));
+    p.srcPtr = pitched(here, 8, 4);
+    p.dstPtr = pitched(there, 8, 4);
+    OK(cudaMemsetAsync(here, 7, sizeof got, s));
+    OK(cudaMemcpy3DPeerAsync(&p, s));
+    OK(cudaMemcpyAsync(got, there, sizeof got, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(7, got[0]);
+    SAME(7, got[sizeof got - 1]);
+    IS(cudaErrorInvalidValue, cudaMemcpy3DPeerAsync(NULL, s));
+    p.dstDevice = 9;
+    IS(cudaErrorInvalidDevice, cudaMemcpy3DPeerAsync(&p, s));
+    OK(cudaFree(there));
+    OK(cudaFree(here));
+}
+
 /* From a box of 8 x 4 x 3 bytes in rows of 16, the middle is copied elsewhere. What is between its
  * rows and slices is unchanged. */
 CASE(slices)
