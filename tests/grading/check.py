@@ -866,7 +866,7 @@ class Check:
             lines = [f"Happened: called by the check, {why}"]
             lines += [f"Expected: {one_line(sentence)}"] * special
             run.early, run.told = Miss(*lines, run=run), self.told
-            if not early:
+            if not early or self.died:  # after a death no other rule would say what it was
                 run.expect_return()
         return run
 

@@ -149,6 +149,24 @@ PYTHON
         "in pthread_cond_wait in line $line"
 }
 
+@test "a check in which a rule waits, and none is missed, does not pass" {
+    run python3 -B - <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+import judge
+from check import Waits
+
+def waiting(check):
+    raise Waits("first repair what is missed above")
+
+waiting.sentence, waiting.section = "a rule", 0
+judge.load_rules = lambda name: [waiting]
+sys.argv = ["judge.py", "01_first_allocation", "solutions/01_first_allocation.c"]
+sys.exit(judge.main())
+PYTHON
+    assert_equal "$status" 1
+}
+
 @test "what the functions died of is said with the student's line, before anything else" {
     local file=$BATS_TEST_TMPDIR/mine.c line
     sed 's/^    size_t count = bytes.*/&\n    if (requests > 20) *(volatile int *)8 = 0;/' \

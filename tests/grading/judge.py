@@ -261,7 +261,7 @@ def main():
             Path(given.into, rule["rule"]).write_text("\n".join(lines) + "\n")
     else:
         report.FORMS[given.form](found)
-    return int(any(rule["result"] == "failed" for rule in found["rules"]))
+    return int(any(rule["result"] != "passed" for rule in found["rules"]))
 
 
 if __name__ == "__main__":
