@@ -1,16 +1,16 @@
 /* 01 First allocation
  *
- * Asks   What does the host have when cudaMallocAsync returns? From when on, and up to when, may
- *        the memory be used? Which memory does the next allocation of the same size get?
- * Yours  fill: two gaps, marked YOUR WORK: four calls in a stream, and one call in which the host
- *        waits.
- * Calls  launch_fill(int *data, int value, size_t count, cudaStream_t stream)
+ * Question: What does the host have when cudaMallocAsync returns? From when on, and up to when, may
+ *   the memory be used? Which memory does the next allocation of the same size get?
+ * Task (fill): two gaps, marked YOUR WORK: four calls in a stream, and one call in which the host
+ *   waits.
+ * Calls: launch_fill(int *data, int value, size_t count, cudaStream_t stream)
  *        launch_add(int *data, int value, size_t count, cudaStream_t stream)
  *        cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind,
  *                        cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaStreamSynchronize(cudaStream_t stream)
- * Run    make 01          check   make check-01          page   docs/01_first_allocation
+ * Run:   make 01          Check: make check-01          Page: docs/01_first_allocation
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,14 +1,14 @@
 /* 02 Default pool
  *
- * Asks   From which pool does cudaMallocAsync allocate when the program names none? How large is
- *        that pool at the start, and by how much does it grow?
- * Yours  predict: measure a segment of the pool, then write predict_reserved as a rule. The check
- *        calls it with other segments and sizes.
- * Calls  cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
+ * Question: From which pool does cudaMallocAsync allocate when the program names none? How large is
+ *   that pool at the start, and by how much does it grow?
+ * Task (predict): measure a segment of the pool, then write predict_reserved as a rule. The check
+ *   calls it with other segments and sizes.
+ * Calls: cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaStreamSynchronize(cudaStream_t stream)
  *        and reserved_mib(cudaMemPool_t pool) of workbook.h
- * Run    make 02          check   make check-02          page   docs/02_default_pool
+ * Run:   make 02          Check: make check-02          Page: docs/02_default_pool
  */
 #include "workbook.h"
 

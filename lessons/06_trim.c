@@ -1,13 +1,13 @@
 /* 06 Trim
  *
- * Asks   A program works in phases, which need different amounts of memory. What does
- *        cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
- * Yours  fix: three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
- *        keeps, and in which order phase 3 allocates. The threshold stays at its maximum, and the
- *        program creates no other pools to try things out in.
- * Calls  cudaStreamSynchronize(cudaStream_t stream)
+ * Question: A program works in phases, which need different amounts of memory. What does
+ *   cudaMemPoolTrimTo(pool, keep) return to the device, and what prevents it?
+ * Task (fix): three places, marked YOUR WORK. Decide where the host synchronizes, what a trim
+ *   keeps, and in which order phase 3 allocates. The threshold stays at its maximum, and the
+ *   program creates no other pools to try things out in.
+ * Calls: cudaStreamSynchronize(cudaStream_t stream)
  *        cudaMemPoolTrimTo(cudaMemPool_t pool, size_t minBytesToKeep)
- * Run    make 06          check   make check-06          page   docs/06_trim
+ * Run:   make 06          Check: make check-06          Page: docs/06_trim
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,14 +1,14 @@
 /* 07 Statistics
  *
- * Asks   Which figures of a pool show what one phase of a program needed, and which of them can a
- *        program set?
- * Yours  fix: phase_need and reserve, marked YOUR WORK: their comments say what their author
- *        believed. Decide where a watermark is reset, and how a pool gets memory in advance.
- * Calls  cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value) and
+ * Question: Which figures of a pool show what one phase of a program needed, and which of them can
+ *   a program set?
+ * Task (fix): phase_need and reserve, marked YOUR WORK: their comments say what their author
+ *   believed. Decide where a watermark is reset, and how a pool gets memory in advance.
+ * Calls: cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value) and
  *        cudaMemPoolSetAttribute of the same arguments: pool_get and pool_set of workbook.h
  *        cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
- * Run    make 07          check   make check-07          page   docs/07_statistics
+ * Run:   make 07          Check: make check-07          Page: docs/07_statistics
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,11 +1,11 @@
 /* 09 Migration
  *
- * Asks   A program has always worked with cudaMalloc and cudaFree. What does it take to bring it to
- *        a pool, besides replacing the calls?
- * Yours  fix: the program works, and calls cudaMalloc and cudaFree in its loop. Bring it to a pool,
- *        in the five steps marked YOUR WORK. The streams stay what they are; the host waits once a
- *        frame, for one stream; the library and its pool stay as they are.
- * Calls  cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+ * Question: A program has always worked with cudaMalloc and cudaFree. What does it take to bring it
+ *   to a pool, besides replacing the calls?
+ * Task (fix): the program works, and calls cudaMalloc and cudaFree in its loop. Bring it to a pool,
+ *   in the five steps marked YOUR WORK. The streams stay what they are; the host waits once a
+ *   frame, for one stream; the library and its pool stay as they are.
+ * Calls: cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream), cudaStreamSynchronize(cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, 0)
@@ -13,7 +13,7 @@
  *        launch_fill(int *data, int value, size_t count, cudaStream_t stream)
  *        cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *props)
  *        cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes)
- * Run    make 09          check   make check-09          page   docs/09_migration
+ * Run:   make 09          Check: make check-09          Page: docs/09_migration
  */
 #include "kernels.h"
 #include "workbook.h"

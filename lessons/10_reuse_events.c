@@ -1,16 +1,16 @@
 /* 10 Reuse: events
  *
- * Asks   One stream frees memory, another one allocates, and the device has not reached the free.
- *        After which event may the allocation take the freed memory? The first part of the program
- *        tries nine cases. The second part is a pipeline of three streams.
- * Yours  fix: the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
- *        their streams, until all rounds run in the memory of the first. The host waits nowhere in
- *        the pipeline, the policies of the pool stay, and the load of a round does not wait for the
- *        store of the round before.
- * Calls  cudaFreeAsync(void *ptr, cudaStream_t stream)
+ * Question: One stream frees memory, another one allocates, and the device has not reached the
+ *   free. After which event may the allocation take the freed memory? The first part of the program
+ *   tries nine cases. The second part is a pipeline of three streams.
+ * Task (fix): the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
+ *   their streams, until all rounds run in the memory of the first. The host waits nowhere in the
+ *   pipeline, the policies of the pool stay, and the load of a round does not wait for the store of
+ *   the round before.
+ * Calls: cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
- * Run    make 10          check   make check-10          page   docs/10_reuse_events
+ * Run:   make 10          Check: make check-10          Page: docs/10_reuse_events
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,16 +1,16 @@
 /* 11 Reuse: opportunistic
  *
- * Asks   One stream frees memory, another one allocates. When may the allocation take the freed
- *        memory: while the free is pending, when the device has finished, or when the host has
- *        synchronized? And what does the policy change? The first part of the program tries six
- *        cases. Then it runs a batch of four phases, and a server twice.
- * Yours  fix: two functions expect reuse where there is none. `batch` runs its phases in the memory
- *        of one phase, by reuse that is certain, however fast the device is. `serve` takes memory
- *        that the device has finished with, and the host synchronizes no stream there, not even one
- *        that has finished. For each, decide between a call and the policy.
- * Calls  cudaStreamSynchronize(cudaStream_t stream)
+ * Question: One stream frees memory, another one allocates. When may the allocation take the freed
+ *   memory: while the free is pending, when the device has finished, or when the host has
+ *   synchronized? And what does the policy change? The first part of the program tries six cases.
+ *   Then it runs a batch of four phases, and a server twice.
+ * Task (fix): two functions expect reuse where there is none. `batch` runs its phases in the memory
+ *   of one phase, by reuse that is certain, however fast the device is. `serve` takes memory that
+ *   the device has finished with, and the host synchronizes no stream there, not even one that has
+ *   finished. For each, decide between a call and the policy.
+ * Calls: cudaStreamSynchronize(cudaStream_t stream)
  *        cudaStreamQuery(cudaStream_t stream)
- * Run    make 11          check   make check-11          page   docs/11_reuse_opportunistic
+ * Run:   make 11          Check: make check-11          Page: docs/11_reuse_opportunistic
  */
 #include "kernels.h"
 #include "workbook.h"

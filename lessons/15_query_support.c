@@ -1,15 +1,15 @@
 /* 15 Will it run there?
  *
- * Asks   You ship your program. On a machine that you have never seen, are there pools? Could
- *        another process get one of them? What does the program do where there are none?
- * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them. The
- *        device is asked: no allocation is made only to see whether it fails.
- * Calls  cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
+ * Question: You ship your program. On a machine that you have never seen, are there pools? Could
+ *   another process get one of them? What does the program do where there are none?
+ * Task (fix): three places, marked YOUR WORK, do what their author believed. Repair them. The
+ *   device is asked: no allocation is made only to see whether it fails.
+ * Calls: cudaMemPoolExportToShareableHandle(void *handle, cudaMemPool_t pool,
  *                                    enum cudaMemAllocationHandleType type, unsigned flags)
  *        cudaMemPoolDestroy(cudaMemPool_t pool)        cudaGetLastError(void)
  *        cudaMalloc(void **data, size_t bytes)         cudaFree(void *data)
  *        cudaStreamSynchronize(cudaStream_t stream)    close(int descriptor)
- * Run    make 15          check   make check-15          page   docs/15_query_support
+ * Run:   make 15          Check: make check-15          Page: docs/15_query_support
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,15 +1,15 @@
 /* 16 A pool across processes
  *
- * Asks   One process has a pool, another one is to use memory of it. What must cross between the
- *        two, and what may the second one do with the pool?
- * Yours  fix: four places, marked YOUR WORK, do what their author believed. Repair them. The second
- *        takes about twelve lines: send the message that receive_with_descriptor in processes.h
- *        reads. It takes the place of the one that is sent now, and no other message is added.
- * Calls  sendmsg(int socket, const struct msghdr *message, int flags)
+ * Question: One process has a pool, another one is to use memory of it. What must cross between the
+ *   two, and what may the second one do with the pool?
+ * Task (fix): four places, marked YOUR WORK, do what their author believed. Repair them. The second
+ *   takes about twelve lines: send the message that receive_with_descriptor in processes.h reads.
+ *   It takes the place of the one that is sent now, and no other message is added.
+ * Calls: sendmsg(int socket, const struct msghdr *message, int flags)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), which give_access below makes
  *        cudaMallocAsync(void **data, size_t bytes, cudaStream_t stream)
- * Run    make 16          check   make check-16          page   docs/16_ipc_pool
+ * Run:   make 16          Check: make check-16          Page: docs/16_ipc_pool
  */
 #define _GNU_SOURCE
 #include "kernels.h"

@@ -1,14 +1,14 @@
 /* 17 An allocation across processes
  *
- * Asks   Two processes use one allocation. A message from the other process has arrived: is the
- *        work done that it stands for? Which process frees first, and what makes sure of it?
- * Yours  fix: three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
- *        number; the simulated device reports what is missing. Use the two events that are there.
- *        No host waits for the device before it must, and the messages stay as they are.
- * Calls  cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+ * Question: Two processes use one allocation. A message from the other process has arrived: is the
+ *   work done that it stands for? Which process frees first, and what makes sure of it?
+ * Task (fix): three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
+ *   number; the simulated device reports what is missing. Use the two events that are there. No
+ *   host waits for the device before it must, and the messages stay as they are.
+ * Calls: cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
- * Run    make 17          check   make check-17          page   docs/17_ipc_allocation
+ * Run:   make 17          Check: make check-17          Page: docs/17_ipc_allocation
  */
 #define _GNU_SOURCE
 #include "kernels.h"

@@ -1,10 +1,10 @@
 /* 18 Pinned transfers
  *
- * Asks   Which copies run beside the host and beside each other, and when does pinning pay?
- * Yours  fill: process decides the streams of its work and where the host waits; copies_to_pay
- *        returns when pinning has paid. The check calls it with times of its own.
- * Calls  cudaStreamSynchronize(cudaStream_t stream)
- * Run    make 18          check   make check-18          page   docs/18_pinned_transfers
+ * Question: Which copies run beside the host and beside each other, and when does pinning pay?
+ * Task (fill): process decides the streams of its work and where the host waits; copies_to_pay
+ *   returns when pinning has paid. The check calls it with times of its own.
+ * Calls: cudaStreamSynchronize(cudaStream_t stream)
+ * Run:   make 18          Check: make check-18          Page: docs/18_pinned_transfers
  */
 #include "kernels.h"
 #include "workbook.h"

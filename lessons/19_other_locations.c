@@ -1,10 +1,10 @@
 /* 19 Other locations
  *
- * Asks   What changes when a pool's memory is not a device's: who may touch it, and when?
- * Yours  fill: one function, in which host and device work on the same allocation.
- * Calls  cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t n)
+ * Question: What changes when a pool's memory is not a device's: who may touch it, and when?
+ * Task (fill): one function, in which host and device work on the same allocation.
+ * Calls: cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list, size_t n)
  *        cudaStreamSynchronize(cudaStream_t stream)
- * Run    make 19          check   make check-19          page   docs/19_other_locations
+ * Run:   make 19          Check: make check-19          Page: docs/19_other_locations
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,15 +1,15 @@
 /* 20 Graph memory
  *
- * Asks   A graph is captured from a stream, another one is built node by node, and both allocate.
- *        When does a launch take memory from the device, who frees it, and which call returns it?
- * Yours  fix: two places, marked YOUR WORK. A node frees what the built graph allocates. At the end
- *        nothing is reserved, neither for graphs nor in the pool. The comments in quotation marks
- *        are what the author believed.
- * Calls  cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+ * Question: One graph is captured from a stream, another is built node by node, and both allocate.
+ *   When does a launch take memory from the device, who frees it, and which call returns it?
+ * Task (fix): two places, marked YOUR WORK. A node frees what the built graph allocates. At the end
+ *   nothing is reserved, neither for graphs nor in the pool. The comments in quotation marks are
+ *   what the author believed.
+ * Calls: cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
  *                                const cudaGraphNode_t *after, size_t count, void *memory),
  *        or cudaGraphAddNode, which adds nodes of every kind;
  *        cudaStreamSynchronize(cudaStream_t stream); cudaDeviceGraphMemTrim(int device)
- * Run    make 20          check   make check-20          page   docs/20_graph_memory
+ * Run:   make 20          Check: make check-20          Page: docs/20_graph_memory
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,15 +1,15 @@
 /* 22 Capstone: a caching allocator on top of one pool
  *
- * Asks   What does a cache need, that takes large pieces from a pool and hands out parts of them,
- *        so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
- *        order? Recorded programs measure it.
- * Yours  fill: the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
- *        through it: leave it.
- * Calls  cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
+ * Question: What does a cache need, that takes large pieces from a pool and hands out parts of
+ *   them, so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
+ *   order? Recorded programs measure it.
+ * Task (fill): the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
+ *   through it: leave it.
+ * Calls: cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream), cudaStreamSynchronize(cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, 0)
- * Run    make 22          check   make check-22          page   docs/22_capstone
+ * Run:   make 22          Check: make check-22          Page: docs/22_capstone
  *        make 22 ARGS=resnet50-train replays another trace: four-streams, tangle, relay or trim.
  */
 #include <string.h>

@@ -1,14 +1,14 @@
 /* 03 Custom pool
  *
- * Asks   How does cudaMallocAsync allocate from a pool that the program created? What limits such a
- *        pool? What becomes of its allocations when it is destroyed?
- * Yours  fix: the program is incorrect in three places. A comment there, in quotation marks, is
- *        what its author believed. The program goes on allocating with cudaMallocAsync alone.
- *        The check calls empty_pool, too.
- * Calls  cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
+ * Question: How does cudaMallocAsync allocate from a pool that the program created? What limits
+ *   such a pool? What becomes of its allocations when it is destroyed?
+ * Task (fix): the program is incorrect in three places. A comment there, in quotation marks, is
+ *   what its author believed. The program goes on allocating with cudaMallocAsync alone. The check
+ *   calls empty_pool, too.
+ * Calls: cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        and a field of struct cudaMemPoolProps
- * Run    make 03          check   make check-03          page   docs/03_custom_pool
+ * Run:   make 03          Check: make check-03          Page: docs/03_custom_pool
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,11 +1,11 @@
 /* 04 Release threshold
  *
- * Asks   When does a pool return freed memory to the device, and how much does it keep?
- * Yours  predict: write what a pool reserves after a free and after a synchronization, and decide
- *        the threshold of a pool. The check calls your rules with other segments and sizes.
- * Calls  none to add. pool_set of workbook.h, which the program has, makes this one:
+ * Question: When does a pool return freed memory to the device, and how much does it keep?
+ * Task (predict): write what a pool reserves after a free and after a synchronization, and decide
+ *   the threshold of a pool. The check calls your rules with other segments and sizes.
+ * Calls: none to add. pool_set of workbook.h, which the program has, makes this one:
  *        cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
- * Run    make 04          check   make check-04          page   docs/04_release_threshold
+ * Run:   make 04          Check: make check-04          Page: docs/04_release_threshold
  */
 #include "kernels.h"
 #include "workbook.h"

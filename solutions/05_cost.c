@@ -1,15 +1,15 @@
 /* 05 Cost
  *
- * Asks   What do an allocation and its free cost the host, in four ways, and which calls wait for
- *        work that has nothing to do with them?
- * Yours  fix: keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
- *        what the pool keeps, which calls serve uses, and where it synchronizes.
- * Calls  cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
+ * Question: What do an allocation and its free cost the host, in four ways, and which calls wait
+ *   for work that has nothing to do with them?
+ * Task (fix): keep_memory and serve, marked YOUR WORK: they do what their author believed. Decide
+ *   what the pool keeps, which calls serve uses, and where it synchronizes.
+ * Calls: cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaStreamSynchronize(cudaStream_t stream)
  *        cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value), or
  *        pool_set of workbook.h
- * Run    make 05          check   make check-05          page   docs/05_cost
+ * Run:   make 05          Check: make check-05          Page: docs/05_cost
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,16 +1,16 @@
 /* 08 Stream order
  *
- * Asks   Which streams wait for each other, and what must a program add where they do not? When may
- *        memory be freed in another stream than the one that used it?
- * Yours  fix: the program is incorrect in four places: its comments say what its author believed.
- *        It may print the correct numbers, but the simulated device reports each place. Repair them
- *        with events (as many as you need), and one by moving a line. The streams stay what they
- *        are, and the host waits no more often than at the start: twice after the first fill.
- * Calls  cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ * Question: Which streams wait for each other, and what must a program add where they do not? When
+ *   may memory be freed in another stream than the one that used it?
+ * Task (fix): the program is incorrect in four places: its comments say what its author believed.
+ *   It may print the correct numbers, but the simulated device reports each place. Repair them with
+ *   events (as many as you need), and one by moving a line. The streams stay what they are, and the
+ *   host waits no more often than at the start: twice after the first fill.
+ * Calls: cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
  *        cudaEventCreate(cudaEvent_t *event), cudaEventDestroy(cudaEvent_t event)
  *        cudaStreamSynchronize(cudaStream_t stream)
- * Run    make 08          check   make check-08          page   docs/08_stream_order
+ * Run:   make 08          Check: make check-08          Page: docs/08_stream_order
  */
 #include "kernels.h"
 #include "workbook.h"

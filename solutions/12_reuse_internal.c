@@ -1,16 +1,16 @@
 /* 12 Reuse: internal dependencies
  *
- * Asks   A pool may not grow, and a slow stream has not finished with its memory. What does an
- *        allocation for a fast stream return, and does any stream wait for it? The first part of
- *        the program tries three pools. Then a function `take` allocates for the fast stream
- *        twice.
- * Yours  fix: decide the policy of `shared_pool`, and what `take` does when the pool has no memory:
- *        the spare pool, a synchronization, or both. The limit of the pool stays. The page lists
- *        what must hold.
- * Calls  cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+ * Question: A pool may not grow, and a slow stream has not finished with its memory. What
+ *   does an allocation for a fast stream return, and does any stream wait for it? The first
+ *   part of the program tries three pools. Then a function `take` allocates for the fast
+ *   stream twice.
+ * Task (fix): decide the policy of `shared_pool`, and what `take` does when the pool has no memory:
+ *   the spare pool, a synchronization, or both. The limit of the pool stays. The page lists what
+ *   must hold.
+ * Calls: cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaStreamSynchronize(cudaStream_t stream)
  *        cudaGetLastError(void)
- * Run    make 12          check   make check-12          page   docs/12_reuse_internal
+ * Run:   make 12          Check: make check-12          Page: docs/12_reuse_internal
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -1,17 +1,17 @@
 /* 13 Threads
  *
- * Asks   Two threads of the host share a pool. One fills a buffer in its stream, and hands it to
- *        the other, which adds 1 in its own stream. A mutex guards the hand-over, and every CUDA
- *        call is made with the mutex locked. Does the second kernel then find what the first one
- *        wrote? The program tries three pairs of streams: legacy, per-thread, and created ones.
- * Yours  fix: the results are correct, and the simulated device reports accesses that nothing
- *        orders. Order the work of the two streams in `produce` and `consume`, and decide in which
- *        stream the buffer is freed. No thread waits for the device before its last turn, and each
- *        thread works in its own stream.
- * Calls  cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ * Question: Two threads of the host share a pool. One fills a buffer in its stream, and hands it to
+ *   the other, which adds 1 in its own stream. A mutex guards the hand-over, and every CUDA call is
+ *   made with the mutex locked. Does the second kernel then find what the first one wrote? The
+ *   program tries three pairs of streams: legacy, per-thread, and created ones.
+ * Task (fix): the results are correct, and the simulated device reports accesses that nothing
+ *   orders. Order the work of the two streams in `produce` and `consume`, and decide in which
+ *   stream the buffer is freed. No thread waits for the device before its last turn, and each
+ *   thread works in its own stream.
+ * Calls: cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
- * Run    make 13          check   make check-13          page   docs/13_threads
+ * Run:   make 13          Check: make check-13          Page: docs/13_threads
  */
 #include "kernels.h"
 #include "workbook.h"

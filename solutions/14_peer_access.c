@@ -1,16 +1,16 @@
 /* 14 Peer access
  *
- * Asks   Data is in the memory of GPU 0, work is in a stream of GPU 1. On which GPU is an
- *        allocation? What do a kernel, a memset and a copy return while the other GPU has no
- *        access to it? Which GPU must be current for a copy?
- * Yours  fix: three places, marked YOUR WORK, do what their author believed. Repair them.
- * Calls  cudaDeviceCanAccessPeer(int *answer, int gpu, int owner)
+ * Question: Data is in the memory of GPU 0, work is in a stream of GPU 1. On which GPU is an
+ *   allocation? What do a kernel, a memset and a copy return while the other GPU has no access to
+ *   it? Which GPU must be current for a copy?
+ * Task (fix): three places, marked YOUR WORK, do what their author believed. Repair them.
+ * Calls: cudaDeviceCanAccessPeer(int *answer, int gpu, int owner)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), and of each entry {location, flags}
  *        cudaMemcpyPeerAsync(void *to, int gpu, const void *from, int gpu, size_t bytes,
  *                            cudaStream_t stream)
  *        cudaMallocAsync(void **ptr, size_t bytes, cudaStream_t stream)
- * Run    make 14          check   make check-14          page   docs/14_peer_access
+ * Run:   make 14          Check: make check-14          Page: docs/14_peer_access
  */
 #define _GNU_SOURCE
 #include "kernels.h"

@@ -1,13 +1,13 @@
 /* 21 An arena of your own
  *
- * Asks   An arena hands out the same bytes in every frame. What must come before it does?
- * Yours  fix: arena_want, which places requests and refuses what it cannot place, and the order
- *        between arena_reset and the next arena_commit. The check calls them with arenas, sizes and
- *        alignments of its own. The comments in quotation marks are what the author believed.
- * Calls  cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+ * Question: An arena hands out the same bytes in every frame. What must come before it does?
+ * Task (fix): arena_want, which places requests and refuses what it cannot place, and the order
+ *   between arena_reset and the next arena_commit. The check calls them with arenas, sizes and
+ *   alignments of its own. The comments in quotation marks are what the author believed.
+ * Calls: cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
  *        cudaEventSynchronize(cudaEvent_t event)
- * Run    make 21          check   make check-21          page   docs/21_own_arena
+ * Run:   make 21          Check: make check-21          Page: docs/21_own_arena
  */
 #include "kernels.h"
 #include "workbook.h"

@@ -29,10 +29,10 @@ program() {
     cat <<END
 /* $title
  *
- * Asks   A question, in a sentence or two, without its answer.
- * Yours  fill: what the student has to do.
- * Calls  the CUDA calls that the student writes, with their parameters
- * Run    make $number          check   make check-$number          page   docs/$name
+ * Question: in a sentence or two, without its answer.
+ * Task (fill): what the student has to do.
+ * Calls: the CUDA calls that the student writes, with their parameters
+ * Run:   make $number          Check: make check-$number          Page: docs/$name
  */
 #include "kernels.h"
 #include "workbook.h"

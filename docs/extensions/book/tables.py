@@ -105,11 +105,11 @@ class LessonsTable(BookDirective):
         for name in manifest.lessons():
             of = manifest.manifest(name)
             text = text_of(f"lessons/{name}.c")
-            work = re.search(r"^ \* Yours  \w+: (.*?)^ \* [A-Z]", text, re.M | re.S)
+            work = re.search(r"^ \* Task \(\w+\): (.*?)^ \* [A-Z]", text, re.M | re.S)
             if not work:
                 raise self.error(
-                    f"lessons/{name}.c: its heading says what is the student's (Yours), and begins "
-                    "with fill:, fix: or predict:"
+                    f"lessons/{name}.c: its heading says what the student does, after "
+                    "Task (fill):, Task (fix): or Task (predict):"
                 )
             words = " ".join(work[1].replace("\n *", " ").split()).replace("_", "\\_")
             yield from self.cells(f":doc:`{name}`", of["kind"], words, of["rules"] - of["given"])
