@@ -84,7 +84,7 @@ squares (stream 1) touch the same bytes of allocation 2, and nothing orders them
 }
 
 # buffers NAME [SED]: a program whose buffers are used in two streams, moved and left behind, with
-# the class of the page "On Monday", or with that of a file that SED has changed
+# the class of the page "Move a program to pools", or with that of a file that SED has changed
 buffers() {
     mkdir -p "$1"
     sed "${2:-}" "$ROOT/docs/programs/device_buffer.hpp" >"$1/device_buffer.hpp"
