@@ -10,7 +10,7 @@ load ../suite
     for lesson in $(lessons); do
         grep -qx "   $lesson" docs/index.rst ||
             complain "docs/index.rst lacks $lesson in its toctree."
-        page=$(sed -n 's|.*page *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
+        page=$(sed -n 's|.*Page: *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
     done
     finish

@@ -28,7 +28,7 @@ LESSON = re.compile(r"\d\d_\w+")
 SYMPTOMS = "docs/symptoms.txt"
 LAST = ("error", "text")
 # Pages that one reads and does not look things up in
-UNSEARCHED = ("404", "sources", "index", "contributing", "teaching", "course")
+UNSEARCHED = ("404", "sources", "index", "teaching", "course")
 LEAST = 40  # a text of fewer letters says too little alone
 SHOWN = 110  # letters of a text
 WORD = re.compile(r"[A-Za-z0-9_]{3,}")
