@@ -34,16 +34,6 @@ static void turn_off(cudaMemPool_t pool)
     /* policy] */
 }
 
-static void warm_up(size_t peak, cudaMemPool_t pool, cudaStream_t stream)
-{
-    /* [warm-up */
-    void *all;
-    CHECK(cudaMallocFromPoolAsync(&all, peak, pool, stream)); /* in one piece */
-    CHECK(cudaFreeAsync(all, stream));
-    CHECK(cudaStreamSynchronize(stream)); /* or only this stream gets it at once */
-    /* warm-up] */
-}
-
 static cudaMemPool_t measured;
 static cudaStream_t busy;
 
@@ -215,7 +205,6 @@ int main(void)
 
     set_threshold();
     turn_off(pool);
-    warm_up(4 * bytes, pool, first);
     measure(pool, first);
     order(pool, first, second, event);
     threads(first, second, event);
