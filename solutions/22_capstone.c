@@ -413,7 +413,8 @@ static void expect_apart(const struct live *one)
         }
 }
 
-/* A new allocation is used at its start; before its return, at its start and at its end. */
+/* A new allocation is filled at its start; before its return, added to there, and its end is set to
+ * 0. */
 static void use(const struct live *one, int last)
 {
     size_t ints = one->op->bytes / sizeof(int), some = ints < TOUCHED ? ints : TOUCHED;
@@ -423,7 +424,7 @@ static void use(const struct live *one, int last)
         CHECK(launch_fill((int *)one->data, 1, some, stream));
     } else {
         CHECK(launch_add((int *)one->data, 1, some, stream));
-        CHECK(launch_add((int *)one->data + ints - 1, 1, 1, stream));
+        CHECK(launch_fill((int *)one->data + ints - 1, 0, 1, stream));
     }
 }
 

@@ -5,7 +5,7 @@
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '|[^-;][^;]*(;[^-;][^;]*)*' "$@"
 failed=
-export SIM_CHECK=${SIM_CHECK-leaks,no-init} # as a lesson's check does it
+export SIM_CHECK=${SIM_CHECK-leaks}
 for program; do
     printf '\n== %s\n' "${program##*/}"
     on=()

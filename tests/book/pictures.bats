@@ -17,7 +17,7 @@ setup_file() {
     for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
         docs/programs/server docs/programs/model_return tests/grading/busy; do
         make -s BACKEND=simulator "build/simulator/$program" || return 1
-        SIM_CHECK=no-init SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
+        SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
             "build/simulator/$program" >/dev/null
     done
 }

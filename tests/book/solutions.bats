@@ -19,7 +19,7 @@ setup_file() {
 # but without a watch, which costs more than most of these runs
 execute() {
     local folder=$1 given=() status=0
-    given=(LD_LIBRARY_PATH="$ROOT/$2" "SIM_CHECK=leaks,no-init")
+    given=(LD_LIBRARY_PATH="$ROOT/$2" "SIM_CHECK=leaks")
     shift 2
     while [ "$1" != -- ]; do
         given+=("$1")

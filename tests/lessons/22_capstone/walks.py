@@ -385,7 +385,7 @@ def count_use(found, line, live):
     piece = line.get("allocation")
     if piece not in live:
         return
-    if line["call"] == "launch_fill":
+    if line["call"] == "launch_fill" and line["value"]:
         found.fills += 1
         live[piece] += 1
         found.most = max(found.most, live[piece])
