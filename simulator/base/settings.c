@@ -187,7 +187,7 @@ static const char *const names[] = {
     "SIM_JOURNAL", "SIM_REPORT",  "SIM_SEAL",         "SIM_CHECK_LAWS", "SIM_SUMMARY",
     "SIM_CHECK",   "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",       "SIM_DRIVER_VERSION",
     "SIM_MEMORY",  "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",   "SIM_SEGMENT",
-    "SIM_POOLS",   "SIM_KERNELS", "SIM_IDLE",         "SIM_ADD"};
+    "SIM_POOLS",   "SIM_KERNELS", "SIM_IDLE",         "SIM_ADD",        "SIM_FILL"};
 #define FIRST_SIMULATED 5
 
 /* Without this, a misspelled name would change nothing, and no one would notice. */
@@ -203,9 +203,9 @@ static void refuse_unknown(void)
         if (!known)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
-                     "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_ADD, SIM_CHECK, SIM_CHECK_LAWS, "
-                     "SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY or "
-                     "SIM_JOURNAL. To remove it: unset %.*s",
+                     "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_ADD, SIM_FILL, SIM_CHECK, "
+                     "SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY or SIM_JOURNAL. To "
+                     "remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
 }
@@ -245,6 +245,7 @@ void settings_read(void)
     read_check();
     settings.idle = read_yes_or_no("SIM_IDLE", true, "off", "on");
     settings.add = (int)read_number("SIM_ADD", 0, 0, 1000000000, "1");
+    settings.fill = (int)read_number("SIM_FILL", NO_FILL, 0, 255, "171");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
     read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");

@@ -15,6 +15,8 @@ enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RAN
  * any other unknown number. */
 #define DRIVER_WITH_FABRIC_HANDLES 12030
 
+#define NO_FILL 256
+
 struct __attribute__((aligned(4096))) settings {
     /* SIM_DEVICES: 1 to 16; default 2. */
     int devices;
@@ -41,6 +43,9 @@ struct __attribute__((aligned(4096))) settings {
     bool idle;
     /* SIM_ADD: how much more launch_fill writes and launch_add adds. The default is 0. */
     int add;
+    /* SIM_FILL: the byte that new memory of a device consists of. The default is NO_FILL: it has
+     * what its last owner left there, or 0. */
+    int fill;
     /* SIM_CHECK_LAWS: 1 checks the invariants of memory after each call (api/laws.h). */
     bool check_laws;
     bool check; /* SIM_CHECK: off turns the checker off */

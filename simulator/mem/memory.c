@@ -147,14 +147,42 @@ bool memory_is_noted(const struct heap *h)
     return !h->host_visible && !h->imported && !h->file;
 }
 
-void *memory_born(const struct call *call, const struct heap *h, struct range *r,
+/* ---- SIM_FILL ---- */
+
+static int fill_value(void) { return (int)(0x01010101u * (unsigned)settings.fill); }
+
+static void effect_fill(struct op *op)
+{
+    struct heap *h = address_map_find(op->to);
+    if (h)
+        heap_fill(h, (size_t)(op->to - h->base), op->bytes, fill_value());
+}
+
+void memory_fill_new(struct heap *h, const struct range *r, struct stream *s)
+{
+    NEEDS_LOCK();
+    if (settings.fill == NO_FILL)
+        return;
+    if (!s || !s->head) {
+        heap_fill(h, r->offset, r->requested, fill_value());
+        return;
+    }
+    s->tail->effect = effect_fill;
+    s->tail->to = memory_address(h, r);
+    s->tail->bytes = r->requested;
+}
+
+void *memory_born(const struct call *call, struct heap *h, struct range *r,
                   enum allocation_kind kind, struct stream *s, uint64_t seq)
 {
     NEEDS_LOCK();
     void *address = memory_address(h, r);
     r->id = memory_new_id();
-    if (settings.init && settings.check && memory_is_noted(h))
-        written_begin(&r->shadow);
+    if (memory_is_noted(h)) {
+        if (settings.init && settings.check)
+            written_begin(&r->shadow);
+        memory_fill_new(h, r, s);
+    }
     checker_allocated(call, (struct shadow_ref){&r->shadow, r->id, address, r->requested}, kind, s,
                       seq);
     return address;

@@ -75,9 +75,12 @@ void *memory_address(const struct heap *h, const struct range *r);
 /* Can nothing but this process's copies and kernels write the heap's memory? Then it is noted which
  * bytes have a value (check/written.h). */
 bool memory_is_noted(const struct heap *h);
+/* With SIM_FILL, fills a new range, when the stream `s` comes to the marker that it was given last;
+ * NULL: now. */
+void memory_fill_new(struct heap *h, const struct range *r, struct stream *s);
 /* Makes a live range of a heap an allocation of the program: gives it a number, and tells the
  * checker. `kind`, `s`, and `seq` are as in checker_allocated. Returns the address. */
-void *memory_born(const struct call *call, const struct heap *h, struct range *r,
+void *memory_born(const struct call *call, struct heap *h, struct range *r,
                   enum allocation_kind kind, struct stream *s, uint64_t seq);
 
 /* Visits every allocation that the program has not freed. Returns their number. */

@@ -157,6 +157,8 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
         b->warps = os_allocate(b->warp_count * sizeof *b->warps);
     if (!b->shared)
         b->shared = os_allocate(launch->shared_bytes + 16);
+    if (s->fills)
+        memset(b->shared, s->fill, launch->shared_bytes);
     memset(b->barriers, 0, sizeof b->barriers);
     b->waits = 0;
     b->passed = b->ending_count = 0;

@@ -21,6 +21,10 @@ struct launch_shape {
     bool cooperative;
     /* 0: blocks and warps run in order; otherwise in an order chosen by this number. */
     uint64_t seed;
+    /* If `fills`: the byte that a block's shared memory consists of when it begins. Otherwise it
+     * has what an earlier block has left there. */
+    bool fills;
+    int fill;
     /* The initial value of the clocks. */
     uint64_t nanoseconds;
     /* What is looked for: reads of what nobody has written, races, misused barriers. */

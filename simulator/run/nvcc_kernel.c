@@ -229,6 +229,7 @@ static uint64_t allocate_in_kernel(void *context, size_t bytes)
         .allocated_by = {.call = "malloc in a kernel", .slot = HOST_SLOT, .stream = -2}};
     if (settings.init && settings.check)
         written_begin(&range->shadow);
+    memory_fill_new(h, range, NULL);
     return (uint64_t)(uintptr_t)memory_address(h, range);
 }
 
@@ -662,6 +663,8 @@ static void effect_nvcc_kernel(struct op *op)
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;
+    k->shape.fills = settings.fill != NO_FILL;
+    k->shape.fill = settings.fill;
     k->shape.nanoseconds = virtual_now;
     k->shape.seed = settings.schedule == SCHEDULE_RANDOM ? 1 + random_below(1u << 30) : 0;
     if (settings.check) {

@@ -32,8 +32,8 @@ static void two_streams(void)
 static volatile int *new_gate(void)
 {
     void *gate = NULL;
-    cudaHostAlloc(&gate, sizeof(int), cudaHostAllocMapped);
-    return memset(gate, 0, sizeof(int));
+    cudaHostAlloc(&gate, 64, cudaHostAllocMapped);
+    return memset(gate, 0, 64);
 }
 
 /* ---- the environment ---- */
@@ -921,6 +921,42 @@ static int leaks(int argc, char **argv)
     return cudaStreamSynchronize(s);
 }
 
+/* Prints what new memory has: of cudaMalloc; of a pool, behind work that still needs the bytes, and
+ * what that work found; of a node of a graph. */
+static int filled(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    volatile int *gate = new_gate();
+    unsigned *found = (unsigned *)gate + 1;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    void *p;
+    two_streams();
+    cudaMalloc(&p, MiB + 3);
+    cudaMemcpy(&found[0], (char *)p + MiB - 1, sizeof *found, cudaMemcpyDeviceToHost);
+    cudaFree(p);
+    launch_hold((int *)gate, s);
+    cudaMallocAsync(&p, MiB, s);
+    cudaMemsetAsync(p, 1, MiB, s);
+    cudaMemcpyAsync(&found[1], p, sizeof *found, cudaMemcpyDeviceToHost, s);
+    cudaFreeAsync(p, s);
+    cudaMallocAsync(&p, MiB, s);
+    cudaMemcpyAsync(&found[2], p, sizeof *found, cudaMemcpyDeviceToHost, s);
+    cudaFreeAsync(p, s);
+    *gate = 1;
+    cudaStreamSynchronize(s);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    cudaMallocAsync(&p, MiB, s);
+    cudaMemcpyAsync(&found[3], p, sizeof *found, cudaMemcpyDeviceToHost, s);
+    cudaFreeAsync(p, s);
+    cudaStreamEndCapture(s, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, s);
+    cudaStreamSynchronize(s);
+    printf("%x %x %x %x\n", found[0], found[1], found[2], found[3]);
+    return cudaFreeHost((void *)gate) || cudaGraphExecDestroy(exec) || cudaGraphDestroy(graph);
+}
+
 static int attributes(int argc, char **argv)
 {
     cudaStream_t s, t;
@@ -1016,6 +1052,7 @@ int main(int argc, char **argv)
         {"no-mappings", no_mappings},
         {"no-memory", no_memory},
         {"leaks", leaks},
+        {"filled", filled},
         {"attributes", attributes},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);

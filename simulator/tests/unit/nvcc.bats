@@ -856,6 +856,33 @@ END
     mistaken unwritten "hazard: uninitialized read."
 }
 
+@test "with SIM_FILL shared memory and malloc in a kernel have that byte" {
+    cat >filled.cu <<'END'
+#include <cstdio>
+__global__ void look(unsigned *found)
+{
+    __shared__ unsigned s[32];
+    volatile unsigned *v = s, *p = (unsigned *)malloc(64);
+    found[2 * blockIdx.x] = v[threadIdx.x];
+    found[2 * blockIdx.x + 1] = p[threadIdx.x];
+    free((void *)p);
+}
+int main()
+{
+    unsigned *found, host[4];
+    cudaMalloc(&found, sizeof host);
+    look<<<2, 1>>>(found);
+    cudaMemcpy(host, found, sizeof host, cudaMemcpyDeviceToHost);
+    printf("%x %x %x %x\n", host[0], host[1], host[2], host[3]);
+    return cudaFree(found);
+}
+END
+    compiled filled.cu -arch=compute_80
+    SIM_CHECK=no-init SIM_FILL=205 ran
+    assert_success
+    assert_output "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd"
+}
+
 @test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
     local schedule
     compiled "$ROOT/simulator/tests/unit/kernels/barriers.cu" -std=c++17 -arch=compute_90 -lineinfo

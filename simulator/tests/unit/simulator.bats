@@ -111,6 +111,20 @@ END
     [ "$named" = "${#names[@]}" ] || miss "The journal does not name them all."
 }
 
+@test "with SIM_FILL new memory has that byte, in the order of its stream" {
+    local schedule
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        program behaviour filled
+        [ "$status $output$errors" = "0 0 1010101 1010101 0" ] ||
+            complain "$schedule: status $status." "$output" "$errors"
+        SIM_FILL=171 program behaviour filled
+        [ "$status $output$errors" = "0 abababab 1010101 abababab abababab" ] ||
+            complain "$schedule, SIM_FILL=171: status $status." "$output" "$errors"
+    done
+    finish
+}
+
 @test "a device is chosen, and a stream keeps the attributes that it has" {
     local schedule
     for schedule in measured random:1; do
@@ -144,7 +158,8 @@ END
         SIM_FAIL={cudaMallocAsync_ptsz:1,cudaGetLastError:1} SIM_EXPLAIN={on,2,true} \
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} \
         SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd} \
-        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1}; do
+        SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1} \
+        SIM_FILL={-1,256,0xff,on}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
         [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
