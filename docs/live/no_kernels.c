@@ -24,6 +24,8 @@ NONE(struct function *, module_function, (struct module * m, const char *name))
 NONE(uint64_t, module_function_address, (const struct function *f))
 NONE(const char *, registry_place_managed,
      (struct binary * binary, uint64_t (*address)(struct variable *v, int device)))
+NONE(bool, code_address_origins,
+     (const struct code *c, const struct instruction *i, struct address_origins *origins))
 NONE(bool, grid_run,
      (const struct kernel_code *code, const struct launch_shape *shape,
       const struct launch_memory *memory, struct launch_fault *fault, struct launch_found *found))

@@ -728,6 +728,28 @@ void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, s
         hazard_outside(ref, &a);
 }
 
+void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, size_t from,
+                         size_t bytes, struct shadow_ref given, size_t argument, const char *inside)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin, *allocated_by = &ref.shadow->allocated_by;
+    if (!settings.check
+        || !report_begin(HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION, allocated_by, origin))
+        return;
+    report_text("%s (%s) touches bytes %zu to %zu of allocation %u, to which none of its arguments "
+                "points. The kernel computed that address from its argument %zu, which points to "
+                "allocation %u.",
+                origin->call, report_stream(origin).text, from, from + bytes - 1, ref.id, argument,
+                given.id);
+    report_allocation(ref.id, ref.bytes, allocated_by);
+    report_allocation(given.id, given.bytes, &given.shadow->allocated_by);
+    report_origin("used", origin);
+    note_inside(&(struct access){.inside = inside});
+    report_advice("keep to the bytes of what the argument points to, or pass the other pointer.");
+    report_note("a real device reports nothing here, and changes the other allocation.");
+    report_end(ref.id);
+}
+
 /* Reports a conflict with a launch that has run, or postpones it. Returns whether it is one. */
 static bool judge_late(struct conflict *c)
 {

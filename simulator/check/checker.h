@@ -100,6 +100,11 @@ void checker_found_unallocated(const struct late_launch *l, const void *address,
 /* Does the same for bytes after the end of an allocation. */
 void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
                            size_t bytes, bool write, const char *inside);
+/* The launch touches bytes from `from` on of an allocation to which none of its arguments points,
+ * by an address that it computed from argument number `argument`, which points to `given`. */
+void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, size_t from,
+                         size_t bytes, struct shadow_ref given, size_t argument,
+                         const char *inside);
 void checker_launch_ended(struct late_launch *l);
 /* The launch touches memory that is not there any more. Returns whether the allocation and its free
  * are known: then that is reported, or postponed. */

@@ -68,6 +68,8 @@ struct instruction {
  * only chooses a value, there are no sources. The unit is 4 bytes of a register. */
 struct flow {
     uint8_t result_count, source_count;
+    /* A result may be an address that comes from elsewhere, for example from memory. */
+    bool brings_address;
     uint32_t results[8], sources[8];
 };
 #define REGISTER_SLOT(offset) ((offset) / (4 * WARP_SIZE))
@@ -161,6 +163,16 @@ struct kernel_code *code_read(struct function *kernel, int device,
 /* Returns the function at an address, read for this kernel, which calls it by that address. Returns
  * NULL if there is none or if the kernel's `refusal` says why it cannot run. Needs the lock. */
 const struct code *code_at(struct kernel_code *k, uint64_t address);
+/* The kernel's parameters from which an instruction that touches memory computes its address, with
+ * numbers that are no addresses: by their place among the parameters, 8 bytes each. */
+struct address_origins {
+    size_t count;
+    uint32_t from[8];
+};
+/* Returns false if the address may also come from elsewhere: from memory, a function that is
+ * called, a choice, or a variable. */
+bool code_address_origins(const struct code *c, const struct instruction *i,
+                          struct address_origins *origins);
 #define SHARED_WINDOW ((uint64_t)1 << 56)
 #define LOCAL_WINDOW  ((uint64_t)2 << 56)
 #define PARAM_WINDOW  ((uint64_t)4 << 56)

@@ -3,6 +3,7 @@
  * value, such as the padding of a structure. */
 #include <string.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "ptx/decode.h"
 
@@ -60,20 +61,42 @@ static void add_slots(const struct operand *o, uint32_t *slots, uint8_t *count)
 /* Does the statement compute its result from all its operands? */
 static bool computes(struct word name)
 {
-    static const char *const names[] = {"add", "sub", "mul", "mad", "fma",  "neg",   "abs",   "cvt",
-                                        "shl", "shr", "div", "rem", "mov",  "sqrt",  "rsqrt", "rcp",
-                                        "ex2", "lg2", "sin", "cos", "tanh", "mul24", "mad24"};
+    static const char *const names[] = {"add", "sub",  "mul",   "mad",   "fma",   "neg",
+                                        "abs", "cvt",  "shl",   "shr",   "div",   "rem",
+                                        "mov", "sqrt", "rsqrt", "rcp",   "ex2",   "lg2",
+                                        "sin", "cos",  "tanh",  "mul24", "mad24", "cvta"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         if (word_is(name, names[n]))
             return true;
     return false;
 }
 
+static bool has_wide_result(const struct operand *o)
+{
+    for (size_t n = 0; o->kind == OPERAND_VECTOR && n < o->part_count; n++)
+        if (has_wide_result(&o->parts[n]))
+            return true;
+    return o->kind == OPERAND_REGISTER && o->bytes == 8;
+}
+
+/* A sum or product of numbers with 4 bytes is no address, but two of them side by side may be. */
+static bool brings_address(const struct statement *st)
+{
+    const struct operand *last = &st->operands[st->operand_count - 1];
+    if (!has_wide_result(&st->operands[0]))
+        return false;
+    for (size_t n = 1; n < st->operand_count; n++)
+        if (st->operands[n].kind == OPERAND_VECTOR || st->operands[n].kind == OPERAND_SYMBOL)
+            return true;
+    return !computes(st->parts[0])
+        || (word_is(st->parts[0], "shl") && (last->kind != OPERAND_NUMBER || last->number >= 32));
+}
+
 void decode_note_flow(struct decoder *d, size_t before)
 {
     const struct statement *st = &d->statement;
     struct code *c = d->code;
-    struct flow f = {0, 0, {0}, {0}};
+    struct flow f = {.result_count = 0};
     if (c->count == before || word_is(st->parts[0], "st") || word_is(st->parts[0], "red")
         || !st->operand_count)
         return;
@@ -82,6 +105,7 @@ void decode_note_flow(struct decoder *d, size_t before)
         add_slots(&st->operands[n], f.sources, &f.source_count);
     if (!f.result_count)
         return;
+    f.brings_address = brings_address(st);
     c->flows = os_grow(c->flows, (c->flow_count + 1) * sizeof *c->flows);
     c->flows[c->flow_count++] = f;
     c->all[c->count - 1].flow = (uint32_t)c->flow_count;
@@ -102,4 +126,83 @@ void decode_set_loads(struct decoder *d)
                   : use && !(use & USE_OTHER) ? LOAD_IS_SELECTED
                                               : LOAD_IS_USED;
     }
+}
+
+/* ---- where an address comes from ---- */
+
+/* Returns the register with the address, or 0. */
+static uint32_t address_register(const struct instruction *i)
+{
+    return i->run == run_store || i->run == run_store_volatile ? i->r[0]
+         : i->run == run_load || i->run == run_load_volatile   ? i->r[i->count]
+         : i->run == run_atomic                                ? i->r[1]
+                                                               : 0;
+}
+
+/* Adds what was put into the register before the function began. Returns whether anything was. */
+static bool add_filled(const struct code *c, uint32_t slot, struct address_origins *origins)
+{
+    for (size_t n = 0; n < c->given_count; n++) {
+        const struct given *g = &c->given[n];
+        bool is_known = g->bytes != 8;
+        if (REGISTER_SLOT(g->offset) != slot)
+            continue;
+        for (size_t k = 0; k < origins->count; k++)
+            is_known |= origins->from[k] == g->from;
+        if (!is_known)
+            origins->from[origins->count++] = g->from;
+        return true;
+    }
+    for (size_t n = 0; n < c->special_count; n++)
+        if (REGISTER_SLOT(c->specials[n].offset) == slot)
+            return true;
+    /* A constant with 8 bytes may be the address of a variable. */
+    for (size_t n = 0; n < c->constant_count; n++)
+        if (REGISTER_SLOT(c->constants[n].offset) == slot)
+            return c->constants[n].value <= UINT32_MAX || (int64_t)c->constants[n].value < 0;
+    return false;
+}
+
+/* Adds what the statements that write the register compute it from, to slots[0 .. *count). */
+static bool add_computed(const struct code *c, uint32_t slot, uint32_t *slots, size_t *count,
+                         bool *seen)
+{
+    bool any = false;
+    for (size_t n = 0; n < c->flow_count; n++) {
+        const struct flow *f = &c->flows[n];
+        bool writes = false;
+        for (unsigned k = 0; k < f->result_count; k++)
+            writes |= f->results[k] == slot;
+        if (!writes)
+            continue;
+        any = true;
+        if (f->brings_address)
+            return false;
+        for (unsigned k = 0; k < f->source_count; k++)
+            if (!seen[f->sources[k]]) {
+                seen[f->sources[k]] = true;
+                slots[(*count)++] = f->sources[k];
+            }
+    }
+    return any;
+}
+
+bool code_address_origins(const struct code *c, const struct instruction *i,
+                          struct address_origins *origins)
+{
+    NEEDS_LOCK();
+    const size_t most = REGISTER_SLOT(c->register_bytes) + 2;
+    uint32_t *slots = os_allocate(most * sizeof *slots);
+    bool *seen = os_allocate(most), is_known = c == c->kernel->entry && address_register(i);
+    size_t count = 1;
+    *origins = (struct address_origins){.count = 0};
+    slots[0] = REGISTER_SLOT(address_register(i));
+    seen[slots[0]] = true;
+    for (size_t n = 0; n < count && is_known; n++)
+        is_known =
+            (add_filled(c, slots[n], origins) || add_computed(c, slots[n], slots, &count, seen))
+            && origins->count < sizeof origins->from / sizeof *origins->from;
+    os_free(slots);
+    os_free(seen);
+    return is_known;
 }

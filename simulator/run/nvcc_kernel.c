@@ -458,6 +458,68 @@ static void judge_values(const struct running *r)
     }
 }
 
+/* ---- writes to allocations that the launch was not given ---- */
+
+/* Does an argument, or a part of one, point into this memory, to its end, or shortly before it, as
+ * where the elements of an array count from 1? */
+static bool has_pointer_to(const struct nvcc_kernel *k, const struct window *win)
+{
+    const size_t shortly = 64, step = sizeof(uint32_t);
+    for (size_t at = 0; at + sizeof(uint64_t) <= k->shape.parameter_bytes; at += step) {
+        uint64_t value;
+        memcpy(&value, k->parameters + at, sizeof value);
+        if (value + shortly >= win->base && value <= win->end)
+            return true;
+    }
+    return false;
+}
+
+/* Returns the number of the argument at this place, from 1. */
+static size_t argument_at(const struct nvcc_kernel *k, uint32_t from)
+{
+    const struct variables *p = &k->code->entry->function->parameters;
+    size_t n = p->count;
+    while (n > 1 && p->all[n - 1].offset > from)
+        n--;
+    return n;
+}
+
+/* Reports a write to an allocation to which no argument points, if the first address there was
+ * computed from one argument, which is what an allocation has returned, and from numbers. Where an
+ * address may come from memory, a choice, or a call, the program is assumed to be right. Returns
+ * whether it is reported. */
+static bool judge_stray(const struct running *r, const struct touched_memory *m)
+{
+    const struct window *win = &m->window;
+    const struct nvcc_kernel *k = r->kernel;
+    struct address_origins origins;
+    struct address_info given = {.kind = ADDRESS_PAGEABLE};
+    size_t argument = 0;
+    if ((!win->written.bits && !win->atomic.bits) || m->info.kind != ADDRESS_ALLOCATED
+        || m->info.range->id != m->ref.id || memory_is_variable(m->info.range)
+        || has_pointer_to(k, win) || !code_address_origins(win->code, win->instruction, &origins))
+        return false;
+    for (size_t n = 0; n < origins.count; n++) {
+        uint64_t value;
+        memcpy(&value, k->parameters + origins.from[n], sizeof value);
+        struct address_info a = memory_find((const void *)(uintptr_t)value);
+        if (a.kind == ADDRESS_PAGEABLE && !memory_host_has((const void *)(uintptr_t)value, 1))
+            continue; /* A number. */
+        if (argument || a.kind != ADDRESS_ALLOCATED || a.inner_offset
+            || a.range->id > k->late->newest_allocation)
+            return false;
+        argument = argument_at(k, origins.from[n]);
+        given = a;
+    }
+    if (!argument)
+        return false;
+    checker_found_stray(k->late, m->ref, win->address - win->base, win->bytes,
+                        memory_shadow(&given), argument,
+                        place_in_kernel("first by ", win->code, win->instruction, win->thread,
+                                        win->block, argument));
+    return true;
+}
+
 static void judge(struct running *r)
 {
     for (struct touched_memory *m = r->windows; m; m = m->next) {
@@ -469,6 +531,8 @@ static void judge(struct running *r)
         }
         struct window *win = &m->window;
         note_values(m);
+        if (settings.check && judge_stray(r, m))
+            continue;
         subtract(&win->read, &win->written);
         subtract(&win->read, &win->atomic);
         subtract(&win->atomic, &win->written);

@@ -13,10 +13,10 @@ setup_file() {
     export NVCC
 }
 
-# compiled NAME: simulator/tests/unit/kernels/NAME.cu into ./NAME
+# compiled NAME [OPTION...]: simulator/tests/unit/kernels/NAME.cu into ./NAME
 compiled() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo -o "$1" \
+    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo "${@:2}" -o "$1" \
         "$ROOT/simulator/tests/unit/kernels/$1.cu"
     [ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured random:3)
     PROGRAMS=. SIM_CHECK=leaks
@@ -55,6 +55,18 @@ silent() {
     pairs blocks "race between blocks" "
   written    thread (" $(./blocks)
     silent no-race blocks counter
+}
+
+@test "a write to an allocation that the launch was not given is reported; linked ones are right" {
+    local form
+    compiled strays -std=c++17
+    pairs strays "access outside the allocation" ", to which none of its arguments points. " \
+        $(./strays)
+    for form in $(./strays forms); do
+        run bounded ./strays "$form"
+        [ "$status $output" = "0 " ] || complain "$form: status $status." "$output"
+    done
+    finish
 }
 
 @test "barriers, shuffles, and votes to which not all threads come are reported" {

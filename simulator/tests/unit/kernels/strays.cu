@@ -1,0 +1,241 @@
+// Writes to an allocation to which no argument of the launch points. strays CASE correct|incorrect:
+// the kernel leaves its own allocation, or does not. strays FORM: it writes to an allocation whose
+// address it gets in this form, which is right. Without an argument: the cases; forms: the forms.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#define N 128 // ints of an allocation, which has 512 bytes, as much as its place
+#define CHECK(call)                                                   \
+    do {                                                              \
+        cudaError_t e_ = (call);                                      \
+        if (e_ != cudaSuccess) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
+            exit(1);                                                  \
+        }                                                             \
+    } while (0)
+
+static int *a, *b, *c, *d;
+
+// ---- cases ----
+
+__global__ void set(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
+__global__ void add(int *x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+__global__ void count(int *x, int at) { atomicAdd(x + at, 1); }
+__global__ void loop(int *x, int n)
+{
+    for (int *end = x + n; x < end; x++)
+        *x = 1;
+}
+__global__ void scatter(int *x, const int *index) { x[index[threadIdx.x]] = 1; }
+__global__ void far(char *x, int64_t distance) { x[distance] = 1; }
+__global__ void wide(int4 *x, int at) { x[at] = make_int4(1, 2, 3, 4); }
+struct Rows {
+    int *x;
+    int stride;
+};
+__global__ void rows(Rows r) { r.x[blockIdx.x * r.stride + threadIdx.x] = 1; }
+
+static void run(const char *name, bool wrong)
+{
+    int64_t apart = (char *)b - (char *)a;
+    int at = (int)(apart / 4), index[2] = {3, wrong ? at + 1 : 4};
+    CHECK(cudaMemcpy(d, index, sizeof index, cudaMemcpyHostToDevice));
+    if (!strcmp(name, "set"))
+        set<<<wrong ? 2 : 1, N>>>(a);
+    else if (!strcmp(name, "add"))
+        add<<<wrong ? 2 : 1, N>>>(a);
+    else if (!strcmp(name, "atomic"))
+        count<<<1, 1>>>(a, wrong ? at + 1 : 1);
+    else if (!strcmp(name, "loop"))
+        loop<<<1, 1>>>(a, wrong ? N + 1 : N);
+    else if (!strcmp(name, "scatter"))
+        scatter<<<1, 2>>>(a, d);
+    else if (!strcmp(name, "far"))
+        far<<<1, 1>>>((char *)a, wrong ? apart + 5 : 5);
+    else if (!strcmp(name, "below"))
+        far<<<1, 1>>>((char *)c, wrong ? (char *)a - (char *)c + 5 : 5);
+    else if (!strcmp(name, "wide"))
+        wide<<<1, 1>>>((int4 *)a, wrong ? at / 4 : 1);
+    else if (!strcmp(name, "rows"))
+        rows<<<2, 32>>>(Rows{a, wrong ? N : 32});
+}
+
+// ---- forms ----
+
+struct Node {
+    Node *next;
+    int value[30];
+};
+struct Pair {
+    int *first, *second;
+};
+struct Base {
+    int *x;
+    __device__ virtual void write() { x[0] = 1; }
+};
+__device__ int *variable;
+__constant__ int *constant;
+__device__ int own[N];
+
+__global__ void list(Node *n)
+{
+    for (; n; n = n->next)
+        n->value[threadIdx.x] = 1;
+}
+__global__ void popped(Node **head)
+{
+    Node *n = *head;
+    *head = nullptr;
+    n->value[0] = 1;
+    n->next = nullptr;
+}
+__global__ void array(int **all) { all[blockIdx.x][threadIdx.x] = 1; }
+__global__ void structure(Pair p) { (threadIdx.x ? p.first : p.second)[threadIdx.x] = 1; }
+struct Eight {
+    int *all[8];
+};
+__global__ void indexed(Eight e) { e.all[blockIdx.x][threadIdx.x] = 1; }
+__global__ void from_variable(int *x) { variable[threadIdx.x] = x[threadIdx.x] = 1; }
+__global__ void from_constant(int *x) { constant[threadIdx.x] = x[threadIdx.x] = 1; }
+__global__ void to_variable(int *x) { own[threadIdx.x] = x[threadIdx.x] = 1; }
+__global__ void halves(const uint32_t *half, int *x)
+{
+    uint64_t whole = (uint64_t)half[1] << 32 | half[0];
+    ((int *)whole)[threadIdx.x] = x[threadIdx.x] = 1;
+    whole = ((uint64_t)half[1] << 32) + half[0];
+    ((int *)whole)[threadIdx.x + 32] = 1;
+}
+__global__ void halves_given(uint32_t low, uint32_t high, int *x)
+{
+    ((int *)((uint64_t)high << 32 | low))[threadIdx.x] = x[threadIdx.x] = 1;
+}
+__global__ void tagged(const uint64_t *p) { ((int *)(*p & ~(uint64_t)7))[threadIdx.x] = 1; }
+__global__ void shifted(uint64_t p) { ((int *)(p >> 8))[threadIdx.x] = 1; }
+__global__ void relative(char *x, const int64_t *distance) { x[*distance] = 1; }
+__global__ void one_based(int *x) { x[1 + threadIdx.x] = 1; }
+__global__ void from_end(int *end) { end[-1 - (int)threadIdx.x] = 1; }
+__global__ void through_shared(int **p, int *x)
+{
+    __shared__ int *s;
+    if (!threadIdx.x)
+        s = *p;
+    __syncthreads();
+    s[threadIdx.x] = x[threadIdx.x] = 1;
+}
+__global__ void swapped(int *x, int **other)
+{
+    int *y = *other;
+    for (int i = 0; i < 4; i++) {
+        x[threadIdx.x] = i;
+        int *z = x;
+        x = y;
+        y = z;
+    }
+}
+__device__ __noinline__ int *chosen(int **all, int which) { return all[which]; }
+__global__ void called(int **all, int *x) { chosen(all, 1)[threadIdx.x] = x[threadIdx.x] = 1; }
+__global__ void make(Base *base, int *x)
+{
+    new (base) Base;
+    base->x = x;
+}
+__global__ void virtual_call(Base *base) { base->write(); }
+__global__ void shuffled(int **p, int *x)
+{
+    uint64_t mine = threadIdx.x ? (uint64_t)(x + 1) : (uint64_t)*p;
+    ((int *)__shfl_sync(~0u, mine, 0))[threadIdx.x] = 1;
+}
+__global__ void exchanged(unsigned long long *p) { ((int *)atomicExch(p, 0))[0] = 1; }
+
+static void *put(const void *value, size_t bytes)
+{
+    CHECK(cudaMemcpy(c, value, bytes, cudaMemcpyHostToDevice));
+    return c;
+}
+
+static void run_form(const char *name)
+{
+    uint64_t number = (uint64_t)b, marked = number | 5;
+    int64_t apart = (char *)b - (char *)a;
+    int *both[] = {a, b};
+    Node node = {(Node *)b, {0}}, last = {nullptr, {0}};
+    if (!strcmp(name, "list")) {
+        CHECK(cudaMemcpy(b, &last, sizeof last, cudaMemcpyHostToDevice));
+        list<<<1, 30>>>((Node *)put(&node, sizeof node));
+    } else if (!strcmp(name, "popped"))
+        popped<<<1, 1>>>((Node **)put(&b, 8));
+    else if (!strcmp(name, "array"))
+        array<<<2, N>>>((int **)put(both, sizeof both));
+    else if (!strcmp(name, "structure"))
+        structure<<<1, N>>>(Pair{a, b});
+    else if (!strcmp(name, "indexed"))
+        indexed<<<2, N>>>(Eight{{a, b}});
+    else if (!strcmp(name, "from_variable")) {
+        CHECK(cudaMemcpyToSymbol(variable, &b, 8));
+        from_variable<<<1, N>>>(a);
+    } else if (!strcmp(name, "from_constant")) {
+        CHECK(cudaMemcpyToSymbol(constant, &b, 8));
+        from_constant<<<1, N>>>(a);
+    } else if (!strcmp(name, "to_variable"))
+        to_variable<<<1, N>>>(a);
+    else if (!strcmp(name, "halves"))
+        halves<<<1, 32>>>((uint32_t *)put(&number, 8), a);
+    else if (!strcmp(name, "halves_given"))
+        halves_given<<<1, 32>>>((uint32_t)number, (uint32_t)(number >> 32), a);
+    else if (!strcmp(name, "tagged"))
+        tagged<<<1, 32>>>((uint64_t *)put(&marked, 8));
+    else if (!strcmp(name, "shifted"))
+        shifted<<<1, 32>>>(number << 8);
+    else if (!strcmp(name, "relative"))
+        relative<<<1, 1>>>((char *)a, (int64_t *)put(&apart, 8));
+    else if (!strcmp(name, "one_based"))
+        one_based<<<1, N>>>(b - 1);
+    else if (!strcmp(name, "from_end"))
+        from_end<<<1, N>>>(b + N);
+    else if (!strcmp(name, "through_shared"))
+        through_shared<<<1, N>>>((int **)put(&b, 8), a);
+    else if (!strcmp(name, "swapped"))
+        swapped<<<1, N>>>(a, (int **)put(&b, 8));
+    else if (!strcmp(name, "called"))
+        called<<<1, N>>>((int **)put(both, sizeof both), a);
+    else if (!strcmp(name, "virtual_call")) {
+        make<<<1, 1>>>((Base *)c, b);
+        virtual_call<<<1, 1>>>((Base *)c);
+    } else if (!strcmp(name, "shuffled"))
+        shuffled<<<1, 32>>>((int **)put(&b, 8), a);
+    else if (!strcmp(name, "exchanged"))
+        exchanged<<<1, 1>>>((unsigned long long *)put(&b, 8));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 1) {
+        puts("set add atomic loop scatter far below wide rows");
+        return 0;
+    }
+    if (!strcmp(argv[1], "forms")) {
+        puts("list popped array structure indexed from_variable from_constant to_variable halves "
+             "halves_given tagged shifted relative one_based from_end through_shared swapped "
+             "called virtual_call shuffled exchanged");
+        return 0;
+    }
+    CHECK(cudaMalloc(&a, N * sizeof *a));
+    CHECK(cudaMalloc(&b, N * sizeof *b));
+    CHECK(cudaMalloc(&c, N * sizeof *c));
+    CHECK(cudaMalloc(&d, N * sizeof *d));
+    CHECK(cudaMemset(a, 0, N * sizeof *a));
+    CHECK(cudaMemset(b, 0, N * sizeof *b));
+    if (argc > 2)
+        run(argv[1], !strcmp(argv[2], "incorrect"));
+    else
+        run_form(argv[1]);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(a));
+    CHECK(cudaFree(b));
+    CHECK(cudaFree(c));
+    CHECK(cudaFree(d));
+    return 0;
+}
