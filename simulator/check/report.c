@@ -10,6 +10,7 @@
 #include "base/hazards.h"
 #include "base/observer.h"
 #include "base/settings.h"
+#include "check/driver_words.h"
 #include "check/event_waits.h"
 #include "check/stream_variable.h"
 #include "os/needs_lock.h"
@@ -512,6 +513,7 @@ void report_end(uint32_t id)
     if (report.lacks_lines)
         report_note("compile with -g to see the lines.");
     report.text[report.length] = '\0';
+    driver_words(report.text, sizeof report.text);
     report.has_two_devices = false;
     hazards_print(report.text);
     if (observer.hazard)
@@ -568,9 +570,9 @@ static void note_two_devices(const struct origin *earlier, const struct origin *
 {
     if (!report.has_two_devices)
         return;
-    report_note("cudaSetDevice(%d) makes device %d current. The event is to be made there, too: it "
+    report_note("cudaSetDevice makes device %d current. The event is to be made there, too: it "
                 "can be\n             recorded in streams of its own device alone.",
-                earlier->device, earlier->device);
+                earlier->device);
     if (earlier->stream == later->stream && earlier->stream <= 0)
         report_note("%s is another stream while another device is current. If one stream is meant, "
                     "make device %d\n             current for %s, too.",

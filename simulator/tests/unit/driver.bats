@@ -55,6 +55,9 @@ CUDA_ERROR_NOT_SUPPORTED."
     ended 3 race "$SUMS"
     assert_line --partial "sums (stream 2) and cuMemcpyHtoDAsync (stream 1) touch the same bytes"
     assert_line --partial "allocated  cuMemAlloc, the host, at"
+    assert_line --partial "To do:     cuEventRecord(event, "
+    assert_line --partial "            cuStreamWaitEvent("
+    refute_output --partial cuda
     as_expected driver race "$SUMS" ordered
 }
 

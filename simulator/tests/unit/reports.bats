@@ -515,7 +515,7 @@ C
         "allocates it (the legacy stream of device 1)" \
         "cudaEventRecord(event, cudaStreamLegacy), with device 1 current, after cudaMallocAsync" \
         "cudaStreamWaitEvent(cudaStreamLegacy, event, 0), with device 0 current, before" \
-        "cudaSetDevice(1) makes device 1 current." \
+        "cudaSetDevice makes device 1 current." \
         "If one stream is meant, make device 1" \
         "stream 2 of device 0 (b) wait for stream 1 of device 1 (a)." \
         "cudaEventRecord(event, a) after cudaMallocAsync (two.c:9)"
