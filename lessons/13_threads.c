@@ -41,7 +41,7 @@ struct work {
     size_t count;
 };
 
-/* Locks the mutex, and waits for the turn. */
+/* Locks the mutex and waits for the thread's turn. */
 static void turn_begin(enum thread mine)
 {
     pthread_mutex_lock(&shared.mutex);
@@ -119,7 +119,7 @@ static int try_streams(const char *name, cudaStream_t producing, cudaStream_t co
                         .consuming = consuming,
                         .rounds = ROUNDS,
                         .count = mib * MiB / sizeof(int)};
-    /* The pool keeps its memory, and reuses it by no luck. */
+    /* The pool keeps its memory, and its reuse does not depend on timing. */
     pool_set(work.pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(work.pool, cudaMemPoolReuseAllowOpportunistic, 0);
     CHECK(cudaMallocHost((void **)&work.results, ROUNDS * sizeof(int)));

@@ -22,7 +22,7 @@ enum { COUNT = 1 << 18, BYTES = COUNT * sizeof(int) };
 
 static cudaStream_t stream[2];  /* one of each GPU */
 static cudaMemPool_t gpu0_pool; /* the default pool of GPU 0 */
-/* An allocation on each GPU, the first one full of 7, and an int of the host. */
+/* An allocation on each GPU, the first filled with 7, and an int of the host. */
 static int *gpu0_data, *gpu1_data, on_host;
 
 /* YOUR WORK, 1 of 3. Gives GPU `gpu` access to all memory of `pool`, a pool of GPU `owner`, or
@@ -109,7 +109,7 @@ static int try_all(const char *program)
     printf("access  current  use                          the call returns       stream of GPU 1   "
            "       stream of GPU 0\n");
     fflush(stdout);
-    /* Each kernel in a process of its own. */
+    /* Each kernel runs in a process of its own. */
     if (run_again(program, "kernel") != 0 || run_again(program, "peers") != 0)
         return 1;
     try_use("cudaMemsetAsync", 1, clear);

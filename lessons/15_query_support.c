@@ -38,9 +38,9 @@ static cudaError_t create_shareable(cudaMemPool_t *pool)
     return cudaMemPoolCreate(pool, &props);
 }
 
-/* YOUR WORK, 1 of 3. Can a pool be shared through a file descriptor here? `promised` is what the
- * attribute has about handle types; -1 where the driver lacks it. Leaves nothing behind: no pool,
- * no open descriptor, and no error for the next cudaGetLastError. */
+/* YOUR WORK, 1 of 3. Can a pool be shared through a file descriptor here? `promised` is the
+ * attribute's value for handle types, or -1 where the driver lacks it. Leaves nothing behind: no
+ * pool, no open descriptor, and no error for the next cudaGetLastError. */
 static int sharing_works(int promised)
 {
     cudaMemPool_t pool;
@@ -51,8 +51,8 @@ static int sharing_works(int promised)
     return 1;
 }
 
-/* The one place that decides. A driver's version is 1000 x major + 10 x minor: 11020 is 11.2, with
- * which pools came. The attribute about handle types came with 11.3. */
+/* The only place that decides. A driver's version is 1000 x major + 10 x minor: 11020 is 11.2,
+ * which brought pools. The attribute for handle types came with 11.3. */
 static struct support support_find(void)
 {
     struct support found = {0};
@@ -70,8 +70,8 @@ static struct support support_find(void)
     return found;
 }
 
-/* YOUR WORK, 3 of 3. Memory for work in `stream`, and its end. Without pools it is memory of
- * cudaMalloc, and then nothing may rely on a wait in cudaFree: NVIDIA promises none. */
+/* YOUR WORK, 3 of 3. Memory for work in `stream`, and its end. Without pools it is cudaMalloc
+ * memory, and no code may rely on a wait in cudaFree, because NVIDIA promises none. */
 static cudaError_t take(int pools, void **data, size_t bytes, cudaStream_t stream)
 {
     (void)pools; /* "Every device that runs this program has pools." */

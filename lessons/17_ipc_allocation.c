@@ -28,7 +28,7 @@ static cudaMemPool_t pool_to_share(void)
     return pool;
 }
 
-/* One byte, and the pool's descriptor beside it, as in lesson 16. */
+/* Sends one byte and, with it, the pool's descriptor, as in lesson 16. */
 static void send_pool(cudaMemPool_t pool)
 {
     int descriptor;
@@ -66,7 +66,7 @@ static void send_event(cudaEvent_t event)
     send_bytes(&handle, sizeof handle);
 }
 
-/* Waits for those bytes, and opens the event. */
+/* Waits for those 64 bytes and opens the event. */
 static cudaEvent_t receive_event(void)
 {
     cudaIpcEventHandle_t handle;

@@ -1,6 +1,6 @@
 /* 18 Pinned transfers
  *
- * Question: Which copies run beside the host and beside each other, and when does pinning pay?
+ * Question: Which copies overlap with the host's work and each other, and when does pinning pay?
  * Task (fill): process decides the streams of its work and where the host waits; copies_to_pay
  *   returns when pinning has paid. The check calls it with times of its own.
  * Calls: cudaStreamSynchronize(cudaStream_t stream)
@@ -13,7 +13,7 @@ enum { PIECES = 4 };
 
 /* YOUR WORK, 1 of 2. Adds 2 to every element of `host`, in four pieces. Each piece is copied up (to
  * the device), added to there, and copied down (to the host). Let the pieces take turns in the two
- * streams, so that one runs beside the other, and make the host wait only at the end: when process
+ * streams, so that they overlap, and make the host wait only at the end: when process
  * returns, all of `host` is ready. */
 static void process(int *host, int *device, size_t count, cudaStream_t stream[2])
 {
@@ -42,7 +42,7 @@ static float time_copy(const char *name, const int *host, int *device, size_t by
 {
     struct stopwatch watch = stopwatch_start(stream);
     CHECK(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
-    /* In GB/s, as the limit. */
+    /* In GB/s, like the limit. */
     float us = stopwatch_stop(watch, stream), rate = (float)bytes / 1000 / us;
     printf("~ %4zu MiB up, %-8s %9.1f us, %.1f GB/s, %.0f %% of it\n", bytes / MiB, name, us, rate,
            100 * rate / limit);
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     CHECK(cudaStreamSynchronize(stream[0]));
 
     /* The first stream holds at the gate, then has a copy to pinned memory. The other stream has a
-     * copy that runs beside the hold. */
+     * copy that runs during the hold. */
     volatile int *gate = gate_create();
     CHECK(launch_hold(gate, stream[0]));
     CHECK(cudaMemcpyAsync(pinned, device, bytes / 2, cudaMemcpyDeviceToHost, stream[0]));

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
     printf("built graph launched again: %s\n", cudaGetErrorName(again));
 
     /* YOUR WORK, 2 of 2. "One trim returns all memory that the device reserves, and takes what is
-     * free without a synchronization." The line of "pool trimmed" is to show what the trim of the
+     * free without a synchronization." The line "pool trimmed" must show what the trim of the
      * pool leaves. The host waits once, and no call is made twice. */
     CHECK(cudaMemPoolTrimTo(pool, 0));
     report("pool trimmed", pool);

@@ -305,7 +305,7 @@ int main(int argc, char **argv)
     pool = pool_create();
     pool_set(plain, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
-    /* Else its peak depends on how far the device is. */
+    /* Otherwise its peak would depend on how far the device is. */
     pool_set_flag(plain, cudaMemPoolReuseAllowOpportunistic, 0);
 
     printf("%-15s  pairs %d, streams %d, live at most %zu MiB\n", name, id_count, stream_count,

@@ -18,7 +18,7 @@
 static cudaStream_t slow, fast;
 
 /* A pool that holds `mib` MiB at most; with 0 the driver sets the limit. Internal dependencies are
- * on or off, the two other policies are off. */
+ * on or off; the two other policies are off. */
 static cudaMemPool_t pool_limited(size_t mib, int internal)
 {
     struct cudaMemPoolProps props = {0};
@@ -56,9 +56,9 @@ static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemP
     return result;
 }
 
-/* The slow stream fills the pool and frees; it is held or not. The fast stream allocates as much,
- * from the pool alone or with `take`, and uses it. Returns whether it has finished with its own
- * work while the slow stream may still be held. */
+/* The slow stream, which may be held, fills the pool and frees the memory. The fast stream
+ * allocates as much, from the pool alone or with `take`, and uses it. Returns whether the fast
+ * stream has finished its own work while the slow stream may still be held. */
 static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, size_t mib, int held)
 {
     int *first, *second = NULL, value = 0;
@@ -76,7 +76,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
     if (result == cudaSuccess)
         CHECK(cudaMemsetAsync(second, 2, bytes, fast));
     cudaError_t state = cudaStreamQuery(fast);
-    /* Its own work comes to an end. A wait for a stream that is held does not. */
+    /* The fast stream's own work ends, but a wait for the held stream does not. */
     while (state == cudaErrorNotReady && !(held && second == first))
         state = cudaStreamQuery(fast);
     printf("%-28s %-25s %-13s  fast stream: %s\n", name, cudaGetErrorName(result),
@@ -96,7 +96,7 @@ static int try_pool(const char *name, cudaMemPool_t pool, cudaMemPool_t spare, s
     return value == 0x02020202 && state == cudaSuccess;
 }
 
-/* What a pool reserves for one byte: such multiples fill a pool to its limit. */
+/* The size of a segment: what a pool reserves for one byte. Whole segments fill a limit. */
 static size_t segment_mib(void)
 {
     void *byte;

@@ -41,7 +41,7 @@ struct work {
     size_t count;
 };
 
-/* Locks the mutex, and waits for the turn. */
+/* Locks the mutex and waits for the thread's turn. */
 static void turn_begin(enum thread mine)
 {
     pthread_mutex_lock(&shared.mutex);
@@ -67,7 +67,7 @@ static void *produce(void *argument)
         CHECK(cudaMallocFromPoolAsync((void **)&shared.data, bytes, work->pool, stream));
         CHECK(launch_fill(shared.data, round, work->count, stream));
         shared.stream = stream;
-        CHECK(cudaEventRecord(shared.filled, stream)); /* by the producer, behind the fill */
+        CHECK(cudaEventRecord(shared.filled, stream)); /* by the producer, after the fill */
         turn_end(CONSUMER);
     }
     turn_begin(PRODUCER); /* the last turn: no thread ends with work in its stream */
@@ -87,7 +87,7 @@ static void *consume(void *argument)
         CHECK(launch_add(shared.data, 1, work->count, stream));
         CHECK(cudaMemcpyAsync(work->results + round, shared.data + work->count - 1, sizeof(int),
                               cudaMemcpyDeviceToHost, stream));
-        CHECK(cudaFreeAsync(shared.data, stream)); /* behind its last use */
+        CHECK(cudaFreeAsync(shared.data, stream)); /* after its last use */
         turn_end(PRODUCER);
     }
     turn_begin(CONSUMER);
@@ -121,7 +121,7 @@ static int try_streams(const char *name, cudaStream_t producing, cudaStream_t co
                         .consuming = consuming,
                         .rounds = ROUNDS,
                         .count = mib * MiB / sizeof(int)};
-    /* The pool keeps its memory, and reuses it by no luck. */
+    /* The pool keeps its memory, and its reuse does not depend on timing. */
     pool_set(work.pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX);
     pool_set_flag(work.pool, cudaMemPoolReuseAllowOpportunistic, 0);
     CHECK(cudaMallocHost((void **)&work.results, ROUNDS * sizeof(int)));

@@ -15,7 +15,7 @@
 enum { FRAMES = 8, REQUESTS = 16 };
 
 struct arena {
-    int pinned, count, committed;          /* pinned: page-locked host memory, else a pool's */
+    int pinned, count, committed;          /* pinned: page-locked host memory, else pool memory */
     size_t limit, alignment, needed, size; /* needed: the end of the last request */
     void *base;                            /* `size` bytes, which a reset keeps */
     cudaEvent_t done[2], ready;            /* done: one for each stream */
@@ -50,7 +50,7 @@ static int arena_want(struct arena *arena, void **pointer, size_t bytes)
     return 1;
 }
 
-/* One allocation for all requests, in the first stream. The second may use it from there on. */
+/* One allocation for all requests, in the first stream. The second stream waits for it. */
 static void arena_grow(struct arena *arena, cudaStream_t stream[2])
 {
     if (arena->base != NULL)
