@@ -126,10 +126,10 @@ noticed() {
         "It told $told of the $programs from"; do
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
-    page=$(tr -s ' \n' ' ' <docs/questions.rst)
+    page=$(tr -s ' \n' ' ' <docs/when_something_is_wrong.rst)
     line="about $reported (2026.4.0: $newer) of $all correct programs"
     [[ $page == *"found ${uses/ of / of the } in our"*"$line"* ]] ||
-        complain "docs/questions.rst has other counts."
+        complain "docs/when_something_is_wrong.rst has other counts."
     finish
 }
 

@@ -4,8 +4,8 @@ rows of tables and paragraphs, each a place.
 Calls, attributes and errors have their places in the domain cuda (domain.py). While pages are read,
 each row of a table, paragraph and item of a list gets an anchor; the rows of a table whose first
 column is headed "question", "symptom" or "what you see" are named by what stands there, and the
-next column says what to do. A heading of docs/questions.rst that ends with "?" is a question as
-well. At the end _static/places.js gets all places; docs/_static/finder.js searches in them and
+next column says what to do. So is each entry of docs/when_something_is_wrong.rst, whose first
+paragraph says what to do. At the end _static/places.js gets all places; docs/_static/finder.js searches in them and
 shows them below the field. A place of docs/symptoms.txt that is not there is a warning, which ends
 the build.
 
@@ -28,7 +28,8 @@ LESSON = re.compile(r"\d\d_\w+")
 SYMPTOMS = "docs/symptoms.txt"
 LAST = ("error", "text")
 # Pages that one reads and does not look things up in
-UNSEARCHED = ("404", "sources", "index", "teaching", "course")
+UNSEARCHED = ("404", "index", "teaching", "course")
+ENTRIES = "when_something_is_wrong"
 LEAST = 40  # a text of fewer letters says too little alone
 SHOWN = 110  # letters of a text
 WORD = re.compile(r"[A-Za-z0-9_]{3,}")
@@ -118,7 +119,7 @@ def api_places(env):
 def section_places(env, page, doctree):
     """Each section of the pages that one looks things up in. A lesson is read from its beginning,
     so its headings are no places."""
-    told = ("index", "glossary", "questions", "clinic", "sources")
+    told = ("index", "glossary", ENTRIES, "clinic")
     if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
         return
     title = text_of(env.titles[page])
@@ -168,15 +169,15 @@ def question_places(env, page, doctree):
             yield ["question", cells[0], cells[1], (page, name), " ".join(cells[2:])]
 
 
-def heading_places(doctree):
-    """The headings that ask, each with the first paragraph of its answer, and found by the links
-    of it, which name projects and their issues."""
+def entry_places(doctree):
+    """The entries of the page of symptoms, each with what to do, and found by its other words."""
     for section in doctree.findall(nodes.section):
-        name = text_of(section[0])
-        answer = next(iter(section.findall(nodes.paragraph)), None)
-        if name.endswith("?") and answer:
-            links = " ".join(map(text_of, section.findall(nodes.reference)))
-            yield ["question", name, text_of(answer), ("questions", section["ids"][0]), links]
+        label = next((name for name in section["ids"] if name.startswith("wrong-")), "")
+        if label and not list(section.findall(nodes.definition_list)):
+            first, *others = map(text_of, section.findall(nodes.paragraph))
+            place = (ENTRIES, label)
+            answer = first.removeprefix("Do this. ")
+            yield ["question", text_of(section[0]), answer, place, " ".join(others)]
 
 
 def word_places(doctree):
@@ -254,8 +255,8 @@ def places(env):
         found += text_places(env, page, doctree)
         if page == "glossary":
             found += word_places(doctree)
-        elif page == "questions":
-            found += heading_places(doctree)
+        elif page == ENTRIES:
+            found += entry_places(doctree)
         elif LESSON.fullmatch(page):
             asks = manifest.manifest(page)["question"]
             found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
