@@ -196,7 +196,7 @@ noticed() {
 }
 
 @test "every variable of the simulated device is in the book's table, and no other" {
-    local page=docs/simulator_variables.rst
+    local page=docs/simulator_reference.rst
     diff <(sed -n '/^static const char \*const names/,/;/p' simulator/base/settings.c |
         grep -o '"SIM_[A-Z_]*"' | tr -d '"' | sort) \
         <(sed -n 's/^   \* - ``\(SIM_[A-Z_]*\).*/\1/p' "$page" | sort) ||

@@ -199,7 +199,7 @@ MADE = {
 
 
 class Journal(list):
-    """Lines of a journal, each a dictionary: docs/simulator_journal.rst says what they have."""
+    """Lines of a journal, each a dictionary: docs/simulator_reference.rst says what they have."""
 
     def __getitem__(self, which):
         found = super().__getitem__(which)

@@ -1,4 +1,4 @@
-"""The seal of a graded run (SIM_SEAL, docs/simulator_variables.rst).
+"""The seal of a graded run (SIM_SEAL, docs/simulator_reference.rst).
 
 The process of the program writes its own journal. For each journal the library also writes a
 receipt to a descriptor: the journal's checksum, a secret that the program does not have, and the

@@ -1,5 +1,5 @@
 """Lesson 15: what a program finds out about pools, and what it does without them. It is judged on
-several devices, whose variables are in docs/simulator_variables.rst."""
+several devices, whose variables are in docs/simulator_reference.rst."""
 
 import re
 
