@@ -376,12 +376,24 @@ static void line_host_end(struct call *call, const struct address_info *host)
         line_number(&call->line, "host_offset", host->inner_offset);
 }
 
-/* Describes a copy in the call's line: its direction, its allocation (the source's if only that is
- * in a heap) and, with two, also the source's. */
-static void line_copy(struct call *call, const void *to, const void *from)
+/* Returns whether the memory is elsewhere than a copy's direction names it. Managed memory and that
+ * of a host pool may be named as either. */
+static bool is_elsewhere(const struct address_info *a, bool on_device)
 {
+    bool either = a->heap && (a->heap->host_visible || memory_is_host_pool(a));
+    return !either && (a->heap != NULL) != on_device;
+}
+
+/* Describes a copy in the call's line: its direction, the one that it was given if that is another
+ * one, its allocation (the source's if only that is in a heap) and, with two, also the source's. */
+static void line_copy(struct call *call, const void *to, const void *from, enum cudaMemcpyKind kind)
+{
+    static const char *const given[] = {"HostToHost", "HostToDevice", "DeviceToHost",
+                                        "DeviceToDevice"};
     struct address_info t = memory_find(to), f = memory_find(from);
     line_text(&call->line, "kind", command_copy_direction(&t, &f));
+    if (kind != cudaMemcpyDefault && (is_elsewhere(&t, kind & 1) || is_elsewhere(&f, kind & 2)))
+        line_text(&call->line, "given", given[kind]);
     line_allocation(&call->line, t.heap || !f.heap ? to : from);
     if (t.heap && f.heap)
         line_number(&call->line, "source_allocation", memory_allocation_id(&f));
@@ -395,7 +407,7 @@ static cudaError_t queue_copy(struct call *call, void *to, const void *from, str
 {
     bool plausible = (unsigned)kind <= cudaMemcpyDefault && r.width && to && from;
     if (plausible && names_allocations(call, s))
-        line_copy(call, to, from);
+        line_copy(call, to, from, kind);
     return dispatch_copy(call, to, from, r, kind, s, peer, wait);
 }
 

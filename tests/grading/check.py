@@ -974,12 +974,20 @@ class Check:
             miss(f"""everything that was allocated is freed at the end.
                 Happened: allocations left: {left}.""")
         self.expect_destroyed(run)
+        self.expect_directions(journal)
         if ends == "unsupported":
             calls = sorted({x["call"] for x in journal.where(did="unsupported")})
             miss(f"""only calls that the simulated device models.
                 Happened: {", ".join(calls)}""")
         if ends == "left":
             miss(LEFT)
+
+    def expect_directions(self, journal):
+        if wrong := journal.that(lambda x: "given" in x).first:
+            place = f" in line {wrong['line']}" if "line" in wrong else ""
+            miss(f"""a copy is given the direction in which it copies, here cudaMemcpy{wrong["kind"]},
+                or cudaMemcpyDefault. What another direction does is undefined.
+                Happened: {wrong["call"]}{place} was given cudaMemcpy{wrong["given"]}.""")
 
     def expect_destroyed(self, run):
         if kept := run.kept():

@@ -320,3 +320,35 @@ C
             true 2402 cudaMalloc "$([ "$arguments" = 1 ] && echo 2401 || echo 2402)"
     done
 }
+
+@test "a copy that is given another direction than its own says both" {
+    cat >directions.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    int *data, *other, *pinned, *managed, pageable = 0;
+    cudaMalloc((void **)&data, 4);
+    cudaMalloc((void **)&other, 4);
+    cudaMallocHost((void **)&pinned, 4);
+    cudaMallocManaged((void **)&managed, 4, cudaMemAttachGlobal);
+    cudaMemset(data, 0, 4);
+    cudaMemcpy(pinned, data, 4, cudaMemcpyHostToDevice);
+    cudaMemcpyAsync(data, pinned, 4, cudaMemcpyDeviceToDevice, 0);
+    cudaMemcpy(other, data, 4, cudaMemcpyHostToDevice);
+    cudaMemcpy(&pageable, data, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(managed, data, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(managed, data, 4, cudaMemcpyDeviceToDevice);
+    cudaMemcpy(pinned, data, 4, cudaMemcpyDefault);
+    cudaFree(managed);
+    cudaFreeHost(pinned);
+    cudaFree(other);
+    cudaFree(data);
+    return 0;
+}
+C
+    build directions.c
+    journal
+    said '.[] | select(.kind) | "\(.kind) \(.given // "")"' "DeviceToHost HostToDevice" \
+        "HostToDevice DeviceToDevice" "DeviceToDevice HostToDevice" "DeviceToHost " \
+        "DeviceToDevice " "DeviceToDevice " "DeviceToHost "
+}
