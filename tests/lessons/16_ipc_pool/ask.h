@@ -153,6 +153,7 @@ static int asked_export(int value)
     cudaMemPool_t pool = asked_pool();
     int *data = asked_parcel(&parcel, pool, 1 << 18, value), last = 0;
     asked_send_right(&parcel);
+    shutdown(other, 1); /* who waits for more hears that none comes (SHUT_WR) */
     receive_done();
     CHECK(cudaMemcpy(&last, data + parcel.count - 1, sizeof last, cudaMemcpyDeviceToHost));
     printf("\nthe data = %d\n", last);
