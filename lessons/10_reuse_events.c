@@ -6,7 +6,7 @@
  * Task (fix): the pool of the pipeline grows with every round. Move calls of `pipeline`, or change
  *   their streams, until all rounds run in the memory of the first. The host waits nowhere in the
  *   pipeline, the policies of the pool stay, and the load of a round does not wait for the store of
- *   the round before.
+ *   the round before. Then repair `free_shared`, which the check calls for other streams.
  * Calls: cudaFreeAsync(void *ptr, cudaStream_t stream)
  *        cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
  *        cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
@@ -69,8 +69,8 @@ static void try_case(const char *calls, int follow, size_t mib, cudaStream_t fre
     gate_destroy(gate);
 }
 
-/* YOUR WORK. Each round loads an input, works out a result from it and stores the last number of
- * the result in results[round]. reserved[round] is what the pool has reserved by then, in MiB. */
+/* YOUR WORK, 1 of 2. Each round loads an input, makes a result of it and stores the result's last
+ * number in results[round]. reserved[round] is what the pool has reserved by then, in MiB. */
 static void pipeline(int rounds, size_t mib, cudaMemPool_t pool, int *results, size_t *reserved)
 {
     size_t bytes = mib * MiB, count = bytes / sizeof(int);
@@ -108,6 +108,14 @@ static void pipeline(int rounds, size_t mib, cudaMemPool_t pool, int *results, s
     CHECK(cudaEventDestroy(stored));
 }
 
+/* YOUR WORK, 2 of 2. Frees memory that two streams use, neither of which waits for the other. The
+ * next allocation in `one` gets the memory at once, and the host does not wait. */
+static void free_shared(int *data, cudaStream_t one, cudaStream_t other)
+{
+    (void)other; /* "A free in a stream that uses the memory comes after its uses." */
+    CHECK(cudaFreeAsync(data, one));
+}
+
 int main(int argc, char **argv)
 {
     size_t mib = mib_argument(argc, argv, 64), reserved[ROUNDS];
@@ -136,6 +144,13 @@ int main(int argc, char **argv)
            reserved[ROUNDS - 1], ROUNDS);
 
     CHECK(cudaMemPoolDestroy(pool));
+
+    int *shared; /* both work and store use it, here one after the other */
+    CHECK(cudaMallocAsync((void **)&shared, mib * MiB, work));
+    CHECK(launch_fill(shared, 1, mib * MiB / sizeof(int), work));
+    CHECK(cudaStreamSynchronize(work));
+    CHECK(launch_add(shared, 1, mib * MiB / sizeof(int), store));
+    free_shared(shared, store, work);
     CHECK(cudaFreeHost(results));
     CHECK(cudaStreamDestroy(store));
     CHECK(cudaStreamDestroy(work));

@@ -308,6 +308,59 @@ def test_ahead(check):
                     directly or through the work stream.""")
 
 
+def shared(check):
+    """The two calls of free_shared by the check: of each the lines from the hold to the next
+    allocation."""
+    sentence = "free_shared(data, one, other) frees any memory that any two streams use."
+    run = check.ask(sentence, "shared", check.draw("shared", 2, 90), hazards=True)
+    journal = run.journal
+    holds, made = journal.ok("launch_hold"), journal.ok("cudaMallocFromPoolAsync")
+    return [journal.part(hold, made.after(hold).first) for hold in holds]
+
+
+def why_early(lines, add, free):
+    """What does not put a free in the stream `free` after the work of the stream `add`."""
+    records = lines.records.where(stream=add["stream"]).after(add)
+    if not records:
+        return "No event was recorded in the other stream."
+    waits = lines.ok("cudaStreamWaitEvent").where(event=records[0]["event"])
+    waits = waits.where(stream=free["stream"]).after(records[0])
+    if not waits:
+        return "The stream that frees did not wait for the event that was recorded in the other."
+    return "The stream that frees waited for the event of the other behind the free."
+
+
+def test_shared(check):
+    calls = shared(check)
+    for lines in calls:
+        waits = lines.waits or lines.that(lambda x: x.get("call") in SYNCHRONIZE)
+        forever = lines.hazards.where(kind="waiting forever")
+        if waits or forever:
+            miss(f"""free_shared makes a stream wait, and not the host, which goes on and may have
+                other work (YOUR WORK, 2 of 2).
+                Happened: {(waits or forever)[0]["call"]} waited in the host.""")
+        held, one = (lines.ok("launch_add") + [None, None])[:2]
+        frees = lines.ok("cudaFreeAsync").of(held)
+        if len(frees) != 1 or lines.ok("cudaFree"):
+            miss(f"""free_shared frees the memory once, in a stream (cudaFreeAsync).
+                Happened: it called cudaFreeAsync {len(frees)} times, and cudaFree
+                {len(lines.ok("cudaFree"))} times.""")
+        other = one if frees[0]["stream"] == held["stream"] else held
+        if other["n"] not in come_after(lines)[frees[0]["n"]]:
+            miss(f"""the free comes after the uses in both streams: an event is recorded in the
+                stream that does not free, and the stream that frees waits for it before the free.
+                A free is ordered in its own stream alone.
+                Happened: {why_early(lines, other, frees[0])}""")
+        if frees[0]["stream"] != one["stream"]:
+            miss("""free_shared frees in `one`, so that the next allocation there gets the memory at
+                once: memory that another stream freed needs an event first.
+                Happened: it freed in `other`.""")
+    if len(calls) != 2:
+        miss("""free_shared returns to who called it.
+            Happened: called by the check, it did not return.""")
+    check.expect_destroyed(check.last)
+
+
 def test_prints(check):
     after_policies(check)
     check.after(test_ordered, test_input, test_result, test_load, test_work)

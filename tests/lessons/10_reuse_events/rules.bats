@@ -18,4 +18,5 @@ load ../../grading/rules
 @test "from the second round on no input takes new memory" { rule load; }
 @test "from the second round on no result takes new memory" { rule work; }
 @test "the load of a round does not wait for the store of the round before" { rule ahead; }
+@test "memory that two streams use is freed after the uses in both" { rule shared; }
 @test "it prints what a real device prints, and the same with another size" { rule prints; }
