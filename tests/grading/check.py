@@ -985,8 +985,8 @@ class Check:
     def expect_directions(self, journal):
         if wrong := journal.that(lambda x: "given" in x).first:
             place = f" in line {wrong['line']}" if "line" in wrong else ""
-            miss(f"""a copy is given the direction in which it copies, here cudaMemcpy{wrong["kind"]},
-                or cudaMemcpyDefault. What another direction does is undefined.
+            miss(f"""a copy is given its own direction, here cudaMemcpy{wrong["kind"]}, or
+                cudaMemcpyDefault. What another direction does is undefined.
                 Happened: {wrong["call"]}{place} was given cudaMemcpy{wrong["given"]}.""")
 
     def expect_destroyed(self, run):
