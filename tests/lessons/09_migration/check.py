@@ -8,7 +8,6 @@ import re
 from check import (
     ALLOCATE,
     COPY,
-    LATE,
     MIB,
     SCHEDULES,
     SUCCESS,
@@ -36,7 +35,7 @@ def drawn(check):
     """(MiB of a frame, the journal) of one run: nothing ends before somebody waits for it, and
     segments are small, so that a pool's figures show each MiB."""
     mib = check.draw("size", 21, 31)
-    return mib, check.run(mib, **LATE, SIM_SEGMENT="2").journal
+    return mib, check.run_late(mib, SIM_SEGMENT="2").journal
 
 
 def frames(mib, journal):
@@ -223,6 +222,11 @@ def test_waits(check):
     check.after(test_answer)
     for _, _, lines in later_frames(check):
         waits = lines.waits
+        if len(lines.queries) > 2:
+            miss(f"""the host waits once in a frame, in a call that synchronizes. To ask again and
+                again is to wait, too, and keeps a processor busy.
+                Happened: from one digest to the next it asked {len(lines.queries)} times
+                ({lines.queries[0]["call"]}).""")
         if len(waits) != 1:
             miss(f"""the host waits once in a frame, for its answer. Between load and work an event
                 does it: the host goes on.
