@@ -900,6 +900,15 @@ class Check:
                 "Happened: stdout is empty. Was nothing printed, or stdout closed?",
                 run=run,
             )
+        before, nul, _ = (run.folder / "stdout").read_bytes().partition(b"\0")
+        if nul:
+            line = before.count(b"\n") + 1
+            raise Miss(
+                "Expected: text on stdout.",
+                f"Happened: a NUL byte in line {line}. Is a character or a string printed that "
+                "nobody set?",
+                run=run,
+            )
         extra = extra_lines(wanted, got)
         if extra:
             count = "a line" if len(extra) == 1 else f"{len(extra)} lines"
@@ -912,7 +921,7 @@ class Check:
         if not lines and not whole(run, path):
             lines = [
                 f"The output goes on after its last expected line (line {len(wanted)}).",
-                "Happened: a missing line end, a NUL byte or an empty line",
+                "Happened: a missing line end or an empty line",
             ]
         if lines:
             raise Miss(

@@ -89,7 +89,9 @@ prints() { # prints NAME STATEMENTS [LINE]
     prints silent '' '#define printf(...) ((void)0)'
     assert_output --partial "stdout is empty"
     prints nul 'putchar(0);'
-    assert_output --partial "a NUL byte"
+    assert_output --partial "a NUL byte in line 1"
+    prints nul_beside_a_line 'putchar(0); puts("hello");'   # another line alone costs nothing
+    assert_output --partial "a NUL byte in line 1"
     prints endless_line 'for (int i = 0; i < 100000; i++) putchar(7);'
     assert_output --partial "Line 1 of the output differs"
 }
