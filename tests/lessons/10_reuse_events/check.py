@@ -312,7 +312,8 @@ def shared(check):
     """The two calls of free_shared by the check: of each the lines from the hold to the next
     allocation."""
     sentence = "free_shared(data, one, other) frees any memory that any two streams use."
-    run = check.ask(sentence, "shared", check.draw("shared", 2, 90), hazards=True)
+    mib = check.draw("shared", 2, 90)
+    run = check.ask(sentence, mib, harness="ask_shared.h", hazards=True)
     journal = run.journal
     holds, made = journal.ok("launch_hold"), journal.ok("cudaMallocFromPoolAsync")
     return [journal.part(hold, made.after(hold).first) for hold in holds]
