@@ -35,17 +35,17 @@ setup_file() { know_compiler; }
 }
 
 @test "every starter's heading names the kind of its exercise, in the words of its solution" {
-    local lesson yours
+    local lesson task
     for lesson in $(lessons); do
-        yours=$(sed -n '/^ \* Yours/,/^ \* Run/p' "lessons/$lesson.c")
-        [[ "$yours" =~ ^\ \*\ Yours\ \ (fill|fix|predict):\  ]] ||
-            complain "lessons/$lesson.c: Yours begins with none of fill:, fix:, predict:."
-        [ "$yours" = "$(sed -n '/^ \* Yours/,/^ \* Run/p' "solutions/$lesson.c")" ] ||
-            complain "lessons/$lesson.c and solutions/$lesson.c differ in what is the student's."
+        task=$(sed -n '/^ \* Task/,/^ \* Run/p' "lessons/$lesson.c")
+        [[ "$task" =~ ^\ \*\ Task\ \((fill|fix|predict)\):\  ]] ||
+            complain "lessons/$lesson.c: no line begins with \" * Task (fill|fix|predict): \"."
+        [ "$task" = "$(sed -n '/^ \* Task/,/^ \* Run/p' "solutions/$lesson.c")" ] ||
+            complain "lessons/$lesson.c and solutions/$lesson.c differ in the student's task."
     done
-    [ "$(grep -l '^ \* Yours  predict: ' lessons/*.c | wc -l)" -ge 2 ] ||
+    [ "$(grep -l '^ \* Task (predict): ' lessons/*.c | wc -l)" -ge 2 ] ||
         complain "Fewer than two lessons are predictions."
-    [ "$(grep -l '^ \* Yours  fix: ' lessons/*.c | wc -l)" -ge 6 ] ||
+    [ "$(grep -l '^ \* Task (fix): ' lessons/*.c | wc -l)" -ge 6 ] ||
         complain "Fewer than six lessons are programs to repair."
     finish
 }
