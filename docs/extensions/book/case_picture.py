@@ -83,10 +83,9 @@ def draw(cases, width, note=""):
             x_of(segment * SEGMENT),
             y,
             str(segment * 32),
-            "figure",
-            "middle" if segment else "start",
+            anchor="middle" if segment else "start",
         )
-    canvas.text(x_of(most) + 18, y, "MiB", "key")
+    canvas.text(x_of(most) + 18, y, "MiB")
     y += 8
     for case in cases:
         if narrow:
@@ -121,7 +120,7 @@ def draw(cases, width, note=""):
             y += 48
     canvas.reach(y)
     if note:
-        canvas.paragraph(0, y + 16, note, "key")
+        canvas.paragraph(0, y + 16, note)
     entries = [("ghost", "1st allocation, freed"), ("used s-2", "2nd allocation")]
     entries.append(("segment", "reserved: a segment of 32 MiB"))
     if any(case.limit for case in cases):

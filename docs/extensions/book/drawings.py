@@ -778,7 +778,7 @@ def bars(canvas):
     def bar(y, name, figure, kind):
         canvas.text(left - 8, y + 13, name, "", "end")
         canvas.box(kind, left, y, length(figure), 17, 2)
-        canvas.text(left + length(figure) + 6, y + 13, in_words(figure), "figure")
+        canvas.text(left + length(figure) + 6, y + 13, in_words(figure))
 
     def axis(top, bottom):
         for power in range(-1, decades):
@@ -801,11 +801,11 @@ def bars(canvas):
             canvas.text(0, y + 12, call, "code")
             y += 18
             canvas.box("used s-3", left, y, length(figure), 17, 2)
-            canvas.text(left + length(figure) + 6, y + 13, in_words(figure), "figure")
+            canvas.text(left + length(figure) + 6, y + 13, in_words(figure))
         else:
             canvas.text(left - 8 + 60, y + 13, call, "code", "end")
             canvas.box("used s-3", left + 60, y, length(figure) * 0.85, 17, 2)
-            canvas.text(left + 66 + length(figure) * 0.85, y + 13, in_words(figure), "figure")
+            canvas.text(left + 66 + length(figure) * 0.85, y + 13, in_words(figure))
         y += 21
     canvas.reach(y)
     canvas.paragraph(
@@ -813,7 +813,6 @@ def bars(canvas):
         y + 18,
         "Logarithmic: each line of the grid is ten times the one before. "
         "Host time on the recorded H200.",
-        "key",
     )
     canvas.key(
         [

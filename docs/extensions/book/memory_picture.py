@@ -380,7 +380,7 @@ class Panel:
             y = self.y_of(top, segment * SEGMENT)
             self.canvas.line("tick", (AXIS - 5, y), (AXIS, y))
             words = f"{segment * 32}" if segment else "0 MiB"
-            self.canvas.text(AXIS - 8, y + 4, words, "figure", "end")
+            self.canvas.text(AXIS - 8, y + 4, words, anchor="end")
 
     def ground(self, columns, top):
         runs = {}  # of a segment that is mapped: where its run begins
@@ -498,7 +498,7 @@ class Panel:
                 words = mib(figure)
                 base = y + 12 + number * svg.LINE
                 high = "bold" if self.watermarks and figure == moment.high[number] else ""
-                canvas.text(at, base, words, f"figure {high}".strip(), anchor, optional=True)
+                canvas.text(at, base, words, high, anchor, optional=True)
             x += width
 
 
@@ -548,7 +548,7 @@ def draw(pools, width, watermarks=False):
     streams, top = streams_of(pools), 0
     for pool in pools:
         top = Panel(canvas, pool, top, streams, watermarks).bottom
-    canvas.paragraph(0, top + 6, "Columns are calls, not to scale in time. Figures in MiB.", "key")
+    canvas.paragraph(0, top + 6, "Columns are calls, not to scale in time. Figures in MiB.")
     key_of(canvas, pools, watermarks)
     return canvas
 

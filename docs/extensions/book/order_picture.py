@@ -384,7 +384,7 @@ class Drawing:
         note = "Time runs down, not to scale."
         if order.cut:
             note += f" {order.cut} more calls are not shown."
-        self.canvas.paragraph(0, y, note, "key")
+        self.canvas.paragraph(0, y, note)
         self.key()
 
     # ---- where everything is ----
@@ -491,9 +491,9 @@ class Drawing:
             if column in self.streams:
                 self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
         if self.hosts or self.narrow:
-            self.canvas.text(TIMES - 18, self.above - 8, "µs", "key", "end")
+            self.canvas.text(TIMES - 18, self.above - 8, "µs", anchor="end")
         if not self.narrow and self.streams:
-            self.canvas.text(self.canvas.width, self.above - 8, "µs", "key", "end")
+            self.canvas.text(self.canvas.width, self.above - 8, "µs", anchor="end")
 
     def item(self, item):
         canvas, host = self.canvas, item.column in self.hosts
@@ -532,9 +532,9 @@ class Drawing:
             canvas.text(words_x, item.top + 14 + number * svg.LINE, line, kind.strip())
         time = clock(item.start[0] - self.order.zero)
         if host or self.narrow:
-            canvas.text(TIMES - 15, item.top + 14, time, "time", "end")
+            canvas.text(TIMES - 15, item.top + 14, time, anchor="end")
         else:
-            canvas.text(canvas.width, item.top + 14, time, "time", "end")
+            canvas.text(canvas.width, item.top + 14, time, anchor="end")
 
     def color(self, item):
         color = svg.stream_class(item.column, self.streams)

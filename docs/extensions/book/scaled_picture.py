@@ -81,9 +81,7 @@ class Drawing:
             self.lane(column)
         self.untils()
         self.axis()
-        self.canvas.paragraph(
-            0, self.canvas.height + 18, "Time runs to the right, to scale.", "key"
-        )
+        self.canvas.paragraph(0, self.canvas.height + 18, "Time runs to the right, to scale.")
         self.canvas.key([row for row in KEY if row[0].split()[0] in self.kinds])
 
     def x(self, time):

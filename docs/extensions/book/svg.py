@@ -111,18 +111,20 @@ class Canvas:
 
     def hatched(self, kind, x, y, width, height, apart=7):
         """A box with lines that rise from left to right. Every second one is drawn downward, and
-        each is placed from where the one before ended: so a page has few digits."""
-        width, height = round(width, 1), round(height, 1)
+        each is placed from where the one before ended, in whole pixels: so a page has few
+        digits."""
+        wide, high = int(width), int(height)
         strokes, at = [], (0, 0)
-        for step in range(1, int((width + height) / apart) + 1):
-            along = step * apart
+        for along in range(apart, wide + high + 1, apart):
             ends = [
-                (max(0, along - height), min(along, height)),
-                (min(along, width), max(0, along - width)),
+                (max(0, along - high), min(along, high)),
+                (min(along, wide), max(0, along - wide)),
             ]
-            for move, end in zip("ml", ends if step % 2 else reversed(ends)):
-                by = f"{short(end[0] - at[0])} {short(end[1] - at[1])}"
-                strokes.append(move + by.replace(" -", "-"))
+            for move, end in zip("ml", ends if along // apart % 2 else reversed(ends)):
+                right, down = end[0] - at[0], end[1] - at[1]
+                # Along the border, which is drawn anyway, a line is shorter to write.
+                by = f"{move}{right} {down}".replace(" -", "-") if down else f"h{right}"
+                strokes.append(by)
                 at = end
         border = f"M{short(x)} {short(y)}h{short(width)}v{short(height)}h{short(-width)}z"
         self.put(f'<path {self.shape(kind)} d="{border}{"".join(strokes)}"/>')
@@ -227,7 +229,7 @@ class Canvas:
         """
         x, y = 0, self.height + 14
         for kind, words in entries:
-            room = min(30 + text_width(words, "key"), self.width)
+            room = min(30 + text_width(words), self.width)
             if x and x + room > self.width:
                 x, y = 0, y + 20
             if kind.endswith(" line"):
@@ -238,9 +240,9 @@ class Canvas:
                 self.hatched(kind, x, y, 22, 14)
             else:
                 self.box(kind, x, y, 22, 14, 2)
-            lines = wrapped(words, self.width - x - 30, "key")
+            lines = wrapped(words, self.width - x - 30)
             for number, line in enumerate(lines):
-                self.text(x + 28, y + 11 + number * LINE, line, "key")
+                self.text(x + 28, y + 11 + number * LINE, line)
             y += (len(lines) - 1) * LINE
             x += room + 16
         self.reach(y + 20)
