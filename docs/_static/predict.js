@@ -401,7 +401,8 @@
             const made = { above: asked.filter(isBefore(mark)), contents: [] };
             if (made.above.every(answered)) continue;
             const nodes = [...mark.parentNode.childNodes];
-            const rest = nodes.slice(nodes.indexOf(mark) + 1);
+            const rest = nodes.slice(nodes.indexOf(mark) + 1)
+                .filter((node) => !node.matches?.("[data-stage]")); // which stays in view
             const button = element("button", { type: "button", textContent: "Show the run" });
             made.notice = element("div", { className: "predict-notice" },
                 element("p", { textContent: "It is here when the questions above are answered." }),

@@ -640,9 +640,33 @@ const runSteps = (() => {
 
     const BY_HOST = "a load or store"; // no call: an access of the host
 
-    // [{n, number, marks, words, say, earlier, later}] of the reports, each place and kind once.
-    // errors: what the program wrote to its standard error, with the reports in this order.
-    function reportsOf(journal, errors, file) {
+    // What a report says under a heading, with the names that the program has for its streams and
+    // for the memory, and with the lines alone of the file that is shown.
+    function wordsUnder(heading, text, inProgram) {
+        const found = new RegExp(`^ {2}${heading}: +(.*(?:\\n {4,}.*)*)`, "m").exec(text);
+        return found ? inProgram(found[1].replace(/\n +/g, " ")) : "";
+    }
+
+    // (text) => the text in the program's own names. The checker calls a stream "stream 1
+    // (worker)", and memory "allocation 2", which was allocated at a line that names it.
+    function programNames(report, file, source, streams) {
+        const lines = source.split("\n");
+        const memory = [...report.matchAll(/:(\d+) \((allocation \d+),/g)].flatMap(
+            ([, line, name]) => {
+                const words = /&(\w+(?:(?:\.|->)\w+|\[\w+\])*)/.exec(lines[line - 1] || "");
+                return words ? [[name, words[1]]] : [];
+            });
+        const own = new Map([...streams, ...memory]);
+        const at = new RegExp(`${file.replace(/\./g, "\\.")}:(\\d+)`, "g");
+        return (text) => text.replace(/\b(stream \d+) \([^\s():]+\)/g, "$1")
+            .replace(/\b(?:stream|allocation) \d+\b/g, (name) => own.get(name) || name)
+            .replace(at, "line $1");
+    }
+
+    // [{n, number, marks, words, say, missing, todo, earlier, later}] of the reports, each place
+    // and kind once. errors: what the program wrote to its standard error, with the reports in this
+    // order; streams: their names in the program.
+    function reportsOf(journal, errors, file, source, streams) {
         const texts = [...errors.matchAll(/^hazard: (.*\n(?: {2}.*\n)*)/gm)].map((one) => one[1]);
         const calls = new Map(journal.filter((line) => "number" in line && !("did" in line))
             .map((line) => [line.number, line]));
@@ -658,9 +682,12 @@ const runSteps = (() => {
                     .filter((call) => call?.file === file).map((call) => call.line);
             const key = `${hazard.kind} ${marks}`;
             if (found.has(key) || !marks.length) continue;
+            const inProgram = programNames(text, file, source, streams);
             found.set(key, {
                 n: hazard.n, hazard, marks, number: hazard.later,
-                say: text.split("\n")[0] || `${hazard.kind}.`,
+                say: inProgram(text.split("\n")[0]) || `${hazard.kind}.`,
+                missing: wordsUnder("Missing", text, inProgram),
+                todo: wordsUnder("To do", text, inProgram),
                 words: hazard.kind === "use after free" ? "✗ after the free" : "✗ no order",
             });
         }
@@ -669,13 +696,15 @@ const runSteps = (() => {
 
     // The edge that is missing, from one row to another, if it is one of order. An access of the
     // host has a row of its own, at the report.
-    function missing({ hazard, words }, placeOf, at) {
+    function missing({ hazard, words, missing: what, todo }, placeOf, at) {
         const isOrder = "earlier" in hazard &&
             ("unordered" in hazard || hazard.kind === "use after free");
         return {
             earlier: placeOf(hazard.earlier),
             later: hazard.call === BY_HOST ? at : placeOf(hazard.later),
             words: isOrder ? words : "✗",
+            missing: what,
+            todo,
         };
     }
 
@@ -774,7 +803,8 @@ const runSteps = (() => {
             };
         });
         const { file } = own[0];
-        let reports = reportsOf(journal, errors, file);
+        const called = [...names].map(([stream, name]) => [streamName(stream), name]);
+        let reports = reportsOf(journal, errors, file, sources[file] || "", called);
         if (hazard) reports = reports.filter((report) => report.hazard === hazard);
         const last = own.at(-1);
         reports = reports.filter(({ hazard: one, number, n }) =>

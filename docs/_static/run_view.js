@@ -14,7 +14,9 @@
 // as run_steps.js makes it. A step is {line, number, call, say, row, marks, report, state,
 // streams}: row is what names it beside the pool; its state is null, or {pool, used, reserved,
 // threshold, limit, segments, live, pending}; its streams are [name, [[words, state] of what is
-// queued]]; its report is {earlier, later, words}, where the edge between two rows is missing.
+// queued]]; its report is {earlier, later, words, missing, todo}: where the edge between two rows
+// is missing, and what the checker says of it. repair: {program, code} of the program without
+// mistakes.
 // Lanes are [name of a stream in the program, its name in the journal, its color]; a row is {at,
 // line, lane, words, kind, runs, done, source, replaced}, where another is named by its step. view
 // is "pool" or "order": what is shown first. A run may have names, {allocation: name}. The options:
@@ -25,6 +27,7 @@
 //   editor     a text field that lies over the lines, whose texts are then empty
 //   poolName   (pool) => what it is called
 //   keys       the element in which the keys make steps, if not the place alone
+//   days       (program, arguments) => () => an element in which 300 days of it run; or null
 //   question   (at) => nodes that stand in the place of the sentence of this step, whose state is
 //              not shown yet; or null
 //   asks       () => true while the map may show nothing of later steps
@@ -45,6 +48,7 @@ const runView = (() => {
     const ABOVE = 192; // what stands above a picture: the sentence and the figures
     const HEAD = 40; // above them
     const GUTTER = 34; // left of the lanes
+    const NEAR = 1; // lines around one that a report names, where the rest is folded
     const MOST_LANES = 6; // with more, words stand at the right of thin lanes
     // What the arrow keys do something else in.
     const TAKES_KEYS = "input:not(.ask), select, textarea";
@@ -68,6 +72,16 @@ const runView = (() => {
     function highlighted(text) {
         return escaped(text).replace(TOKENS, (all, comment, words, keyword) =>
             part(comment ? "cm" : words ? "s" : keyword ? "k" : "nf", all));
+    }
+
+    // A line of C in which the names of the streams have the colors of their lanes.
+    function withLanes(text, lanes) {
+        const colors = new Map((lanes || []).filter(([name]) => /^\w+$/.test(name))
+            .map(([name, , color]) => [name, color]));
+        if (!colors.size) return highlighted(text);
+        const names = new RegExp(`\\b(${[...colors.keys()].join("|")})\\b(?![^<]*>)`, "g");
+        return highlighted(text).replace(names, (name) =>
+            `<em class="${colors.get(name)}">${name}</em>`);
     }
 
     // ---- what a step changed ----
@@ -264,7 +278,8 @@ const runView = (() => {
     }
 
     // `wide`: the width of the picture; `most`: how many rows it has.
-    function orderNodes(run, at, wide, most) {
+    // isRepaired: the missing edge is drawn as one that is there.
+    function orderNodes(run, at, wide, most, isRepaired) {
         const nodes = [];
         const rows = shownRows(run, at, most);
         const { report } = run.steps[at] || {};
@@ -311,7 +326,8 @@ const runView = (() => {
             const isDone = row.done !== null && row.done <= at;
             const isRunning = !isDone && row.runs !== null && row.runs <= at;
             const isGone = row.replaced !== null && row.replaced <= at;
-            const isBad = report && (row.at === report.earlier || row.at === report.later);
+            const isBad = report && !isRepaired &&
+                (row.at === report.earlier || row.at === report.later);
             const color = run.lanes[row.lane]?.[2] || "";
             const state = isDone ? "done" : isRunning ? "runs" : "queued";
             const kind = ["box", row.kind, state, color, isGone && "replaced", isBad && "bad"]
@@ -359,10 +375,31 @@ const runView = (() => {
                 `${end} ${y2}M${end - back * 7} ${y2 - 4}L${end} ${y2}l${-back * 7} 4`;
             nodes.push([key, "path", 0, 0, { class: kind, d }]);
             if (!words) return;
-            const long = words.length * 6.8;
-            const x = Math.max(long / 2, Math.min(wide - long / 2, (x1 + x2) / 2));
-            nodes.push([`${key} words`, "text", x, (y1 + y2) / 2 + (y2 - y1 > 30 ? 4 : 18),
+            const long = words.length * 6.8 + 14;
+            const [x, y] = freePlace(long, (x1 + x2) / 2, (y1 + y2) / 2);
+            nodes.push([`${key} ground`, "rect", x - long / 2, y - 9,
+                { class: "missing-ground", width: long, height: 18, rx: 9 }]);
+            nodes.push([`${key} words`, "text", x, y + 4,
                 { class: "missing-words", "text-anchor": "middle" }, words]);
+        }
+
+        // Where words of this width stand on no box, as near as can be to a place.
+        function freePlace(long, nearX, nearY) {
+            const boxes = nodes.filter(([, tag, , , { class: kind }]) =>
+                tag === "rect" && kind.startsWith("box"));
+            const isFree = (x, y) => boxes.every(([, , left, top, { width, height }]) =>
+                x + long / 2 < left - 2 || x - long / 2 > left + width + 2 ||
+                y + 9 < top - 1 || y - 9 > top + height + 1);
+            let best = [nearX, HEAD + 16 + rows.length * ROW];
+            let least = Infinity;
+            for (let place = 0; place <= Math.min(rows.length, most - 1); place++) {
+                const y = HEAD + 16 + place * ROW;
+                for (let x = GUTTER + long / 2; x <= wide - long / 2; x += 4) {
+                    const far = Math.hypot(x - nearX, 1.5 * (y - nearY));
+                    if (far < least && isFree(x, y)) [best, least] = [[x, y], far];
+                }
+            }
+            return best;
         }
 
         for (const row of rows) {
@@ -372,7 +409,9 @@ const runView = (() => {
         }
         if (report && report.earlier !== null && report.later !== null) {
             const [from, to] = [byStep(run, report.earlier), byStep(run, report.later)];
-            if (from && to && from !== to) arrow("missing", "missing", from, to, report.words);
+            if (from && to && from !== to && isRepaired) arrow("missing", "edge added", from, to);
+            else if (from && to && from !== to)
+                arrow("missing", "missing", from, to, report.words);
         }
         return nodes;
     }
@@ -436,10 +475,21 @@ const runView = (() => {
         return `<ul class="streams">${rows.join("")}</ul>`;
     }
 
+    // What the shapes mean: [class of a sample, words], for each picture.
+    const LEGENDS = {
+        order: [["queued", "queued"], ["runs", "runs"], ["done", "done"], ["edge", "order"],
+            ["missing", "no order"]],
+        pool: [["used", "allocated"], ["pending", "free is pending"], ["segment", "reserved"],
+            ["gone", "not reserved"]],
+    };
+    const legend = (shows) => LEGENDS[shows].map(([kind, words]) =>
+        `<span><i class="sample sample-${kind}"></i>${words}</span>`).join("");
+
     let views = 0;
 
     return (place, options = {}) => {
         const view = { run: null, at: 0 };
+        let isRepaired = false; // what the repair adds is in the program
         let effects = [];
         let shows = "pool";
         const poolName = options.poolName ||
@@ -464,13 +514,15 @@ const runView = (() => {
                 aria-hidden="true"> ▶</span></button>
               <button type="button" class="jump" aria-keyshortcuts="n"
                 title="The next step that changes something: key n">Next change</button>
-              <span class="count">&nbsp;</span></div>
+              <span class="count">&nbsp;</span><button type="button" class="stage-open"
+                aria-expanded="false">Open</button></div>
               <div class="stepper-tools">
                 <button type="button" class="to-report" hidden>To the report</button></div>
             </div>
             <div class="stepper-run">
               <pre class="highlight" tabindex="0" role="group" aria-label="The program"><span
                 class="code"></span></pre>
+              <div class="stepper-report" aria-live="polite"></div>
               <div class="stepper-state" id="${state}" tabindex="0" role="group"
                 aria-label="After this line">
                 <div aria-live="polite"><div class="say"></div><p class="figures"></p></div>
@@ -478,7 +530,8 @@ const runView = (() => {
                   width="${WIDTH}"></svg></div>
                 <div class="queues"></div>
               </div>
-            </div>`;
+            </div>
+            <p class="legend"></p>`;
         const part = (selector) => place.querySelector(selector);
         const [back, next, jump, toReport, large, map] =
             [".back", ".next", ".jump", ".to-report", ".large", ".stepper-map"].map(part);
@@ -496,13 +549,64 @@ const runView = (() => {
         }
 
         function list(code) {
-            const lines = code.map(([number, text], index) => {
-                const isCut = index && code[index - 1][0] + 1 < number;
-                const line = `<i>${number}</i>${highlighted(text)}`;
+            let last = Infinity;
+            const lines = code.map(([number, text, kind = number === "+" ? "new" : ""]) => {
+                const isCut = last + 1 < number;
+                if (number !== "+") last = number;
+                const line = `<i>${number}</i>${withLanes(text, view.run?.lanes)}`;
                 const cut = isCut ? '<span class="cut">⋮</span>' : "";
-                return `${cut}<span class="line" data-line="${number}">${line}</span>`;
+                return `${cut}<span class="line ${kind}" data-line="${number}">${line}</span>`;
             });
             listing.firstChild.innerHTML = lines.join("");
+        }
+
+        // Puts what the repair adds into the program, or takes it out again.
+        function repair(on) {
+            isRepaired = on;
+            list(on ? view.run.repair.code : view.run.code);
+            refresh();
+            const added = [...place.querySelectorAll(".line.new")];
+            const near = (line) => Math.abs(line.offsetTop - (part(".line.now")?.offsetTop || 0));
+            const first = added.sort((one, other) => near(one) - near(other))[0];
+            if (first) listing.scrollTop = first.offsetTop - listing.clientHeight / 2;
+        }
+
+        // What is missing and what to do, with the repair, and with many days of the program.
+        function drawReport({ report }, isAsked) {
+            if (!options.days) return;
+            const foot = part(".stepper-report");
+            const { repair: right } = view.run;
+            const program = isRepaired ? right.program : view.run.program;
+            const key = report && !isAsked ? `${view.at} ${isRepaired} ${view.run.run}` : "";
+            if (foot.dataset.key === key) return;
+            foot.dataset.key = key;
+            foot.replaceChildren();
+            if (!key) return;
+            const row = (name, text) => text ? `<dt>${name}</dt><dd>${escaped(text)}</dd>` : "";
+            foot.innerHTML = isRepaired
+                ? "<p>With the green lines this pair is in order. In a run with them the checker " +
+                    "reports nothing.</p>"
+                : `<dl>${row("Missing", report.missing)}${row("To do", report.todo)}</dl>`;
+            const buttons = document.createElement("p");
+            const add = (words, act) => {
+                const made = Object.assign(document.createElement("button"),
+                    { type: "button", textContent: words });
+                made.addEventListener("click", act);
+                buttons.append(made);
+                return made;
+            };
+            if (right)
+                add(isRepaired ? "Take it back" : "Show the repair in the code", () => {
+                    repair(!isRepaired);
+                    part(".stepper-report button")?.focus({ preventScroll: true });
+                });
+            const days = program && options.days(program, view.run.arguments);
+            if (days) add("Run 300 days", () => {
+                foot.querySelector(".run-days")?.remove();
+                foot.append(days());
+                foot.scrollTop = foot.scrollHeight;
+            });
+            if (buttons.firstChild) foot.append(buttons);
         }
 
         // What the run's picture is: its order where streams wait for each other, or a report.
@@ -515,6 +619,7 @@ const runView = (() => {
 
         function show(run, at = run.begin || 0) {
             Object.assign(view, { run, at });
+            isRepaired = false;
             effects = effectsOf(run);
             shows = viewOf(run);
             list(run.code);
@@ -557,11 +662,42 @@ const runView = (() => {
                 chip.textContent = effect.text;
                 now.append(chip);
             }
-            const [top, high] = [now.offsetTop - listing.scrollTop, listing.clientHeight];
+            if (!editor) fold(step);
+            const [top, high] = [now.offsetTop - listing.scrollTop, highNow()];
             const isSeen = top >= 0 && top + 2 * now.offsetHeight < high;
             // Within the listing alone: the page stays where it is, and so does the listing while
             // the line is in it. An editor moves no more than it must, under who types.
             if (!isSeen) listing.scrollTop = now.offsetTop - high / 2;
+        }
+
+        // How much of the program is seen: the report may lie over its end.
+        function highNow() {
+            const [code, card] = [listing, part(".stepper-report")].map((one) =>
+                one.getBoundingClientRect());
+            const isOver = card.height && card.top > code.top && card.top < code.bottom;
+            return isOver ? card.top - code.top : listing.clientHeight;
+        }
+
+        // Of a program whose report names lines that are too far apart, only what is near them.
+        function fold(step) {
+            const lines = [...place.querySelectorAll(".line")];
+            for (const line of place.querySelectorAll(".line, .cut")) line.hidden = false;
+            const marked = lines.filter((line) => line.matches(".access"));
+            if (!step.marks || marked.length < 2) return;
+            const far = marked.at(-1).offsetTop - marked[0].offsetTop;
+            if (far < highNow() - 3 * marked[0].offsetHeight) {
+                listing.scrollTop = marked[0].offsetTop - marked[0].offsetHeight;
+                return;
+            }
+            for (const cut of place.querySelectorAll(".cut")) cut.hidden = true;
+            listing.scrollTop = 0;
+            for (let near = NEAR; near >= 0; near--) {
+                const around = (at) => lines.slice(Math.max(0, at - near), at + near + 1);
+                const kept = new Set(marked.flatMap((line) => around(lines.indexOf(line))));
+                for (const line of lines) line.hidden = !kept.has(line);
+                const last = marked.at(-1);
+                if (last.offsetTop + last.offsetHeight <= highNow()) break;
+            }
         }
 
         function drawState(run, seen) {
@@ -573,7 +709,7 @@ const runView = (() => {
             picture.setAttribute("class", shows);
             const pool = now?.state;
             if (shows === "order") {
-                draw(picture, orderNodes(run, seen, wide, rows));
+                draw(picture, orderNodes(run, seen, wide, rows, isRepaired));
                 picture.setAttribute("aria-label", inWords(run, seen));
             } else if (pool) {
                 draw(picture, poolNodes(run, pool, effects[seen].before));
@@ -584,6 +720,8 @@ const runView = (() => {
                 picture.setAttribute("aria-label", "No pool yet");
             }
             part(".queues").hidden = shows === "order";
+            if (part(".legend").dataset.of !== shows) part(".legend").innerHTML = legend(shows);
+            part(".legend").dataset.of = shows;
         }
 
         // The order in a sentence: the last row, and its edge.
@@ -629,13 +767,14 @@ const runView = (() => {
             const seen = question ? at - 1 : at;
             const now = run.steps[seen];
             const idle = step.streams.map(([name]) => [name, []]);
-            mark(step, question ? null : effects[at]);
+            drawReport(step, Boolean(question));
             const hadFocus = part(".say").contains(document.activeElement);
             if (question) part(".say").replaceChildren(...question);
             else part(".say").textContent =
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
             if (hadFocus) next.focus({ preventScroll: true });
             part(".figures").innerHTML = figures(now, effects[seen]);
+            mark(step, question ? null : effects[at]); // what is asked may take lines away
             drawState(run, seen);
             part(".queues").innerHTML = streamRows(now ? now.streams : idle);
             part(".count").textContent = `${at + 1} of ${last + 1}`;
@@ -656,7 +795,8 @@ const runView = (() => {
         function go(to) {
             if (!view.run) return;
             view.at = Math.max(0, Math.min(view.run.steps.length - 1, to));
-            refresh();
+            if (isRepaired) repair(false);
+            else refresh();
         }
 
         function forward() {

@@ -68,6 +68,7 @@ window.workbookSteps = {};
         let passed = new Set(); // and those that were
         let asked = new Set(); // the steps before which there is a question about what is reserved
         let answers = {}; // of a step: what the reader said
+        let isDriven = false; // by the text
         const asks = JSON.parse(document.querySelector(".stepper-asks")?.dataset.asks || "{}");
         const runs = JSON.parse(place.dataset.runs);
         const list = document.createElement("select");
@@ -83,6 +84,7 @@ window.workbookSteps = {};
             title: `Step through this run${part ? `: ${part}` : ""}`,
             has: (place.dataset.has || "").split(" "),
             controls: [list, label],
+            days: (program, given) => window.workbookDays?.(program, given) || null,
             question: (at) => {
                 current = box.checked ? ownQuestion(at) : null;
                 if (current) return [`Line ${steps[at].line} is next. `, formOf(current)];
@@ -184,6 +186,8 @@ window.workbookSteps = {};
                 // What the reader has run here is shown at what was reported of it.
                 const report = made ? steps.findIndex((step) => step.report) : -1;
                 view.show(run, report < 0 ? Math.min(run.begin || 0, first ?? Infinity) : report);
+                if (place.dataset.stage !== undefined && !isDriven) drive();
+                isDriven = true;
             } catch (reason) {
                 place.querySelector(".say").textContent =
                     `The run cannot be shown: ${reason.message}.`;
@@ -219,6 +223,77 @@ window.workbookSteps = {};
             open();
         }
 
+        // The stage: the text moves it, and on a narrow window it opens.
+        const opener = place.querySelector(".stage-open");
+        function openStage(on) {
+            place.classList.toggle("is-open", on);
+            opener.setAttribute("aria-expanded", String(on));
+            opener.textContent = on ? "Close" : "Open";
+            view.refresh();
+        }
+
+        // The step that a place of the text speaks of: a report by its number, or the first step of
+        // a line of the program.
+        function stepAt({ code, steps: all }, words) {
+            const [, number] = /^report (\d+)$/.exec(words) || [];
+            if (number)
+                return all.findIndex((step, at) => step.report &&
+                    all.slice(0, at).filter(({ report }) => report).length === number - 1);
+            const lines = words.split("\n").map((line) => line.trim()).filter((line) =>
+                line.includes("("));
+            const found = code.filter(([, text]) =>
+                lines.some((line) => text.trim().startsWith(line))).map(([line]) => line);
+            return all.findIndex((step) => found.includes(step.line) && !step.report);
+        }
+
+        // What a place of the text shows: no step behind an open question.
+        function told(step) {
+            const open = box.checked ? own.map(([at, name]) => [at, name]).find(([at, name]) =>
+                at <= step && window.workbookQuestions.isOpen(name)) : null;
+            view.go(open ? Math.min(open[0], step) : step);
+        }
+
+        function drive() {
+            const { run } = view;
+            const places = new Map();
+            const article = place.closest("article");
+            for (const mark of article.querySelectorAll(".stage-at, div.highlight pre")) {
+                const isMark = mark.matches(".stage-at");
+                const text = isMark ? mark.nextElementSibling : mark.closest("div[class]");
+                if (!text || text.closest("details, .stepper, .predict, .live")) continue;
+                const step = stepAt(run, isMark ? mark.dataset.at : mark.textContent);
+                if (step >= 0) places.set(text, step);
+            }
+            let last = null;
+            const watch = new IntersectionObserver((all) => {
+                const seen = all.filter((one) => one.isIntersecting).at(-1)?.target;
+                if (!seen || seen === last || list.selectedIndex ||
+                    place.contains(document.activeElement)) return;
+                last?.classList.remove("is-told");
+                last = seen;
+                seen.classList.add("is-told");
+                told(places.get(seen));
+            }, { rootMargin: "-25% 0px -55% 0px" });
+            for (const text of places.keys()) watch.observe(text);
+            // A stream's name has its color in the text, too.
+            const colors = new Map(run.lanes.map(([name, , color]) => [name, color]));
+            for (const name of article.querySelectorAll("p code, li code"))
+                if (colors.has(name.textContent))
+                    name.classList.add("lane-name", colors.get(name.textContent));
+        }
+
+        if (place.dataset.stage !== undefined) {
+            opener.addEventListener("click", () =>
+                openStage(!place.classList.contains("is-open")));
+            place.addEventListener("keydown", (event) => {
+                if (event.key !== "Escape" || !place.classList.contains("is-open")) return;
+                openStage(false);
+                opener.focus();
+            });
+            place.addEventListener("workbook:ask", () => openStage(true));
+            box.checked = Object.values(asks).flat()
+                .some(([, name]) => window.workbookQuestions.isOpen(name));
+        }
         if (index === 0) {
             place.id = "stepper";
             document.addEventListener("workbook:run", add);

@@ -139,6 +139,14 @@ expect_no() {
     look columns
 }
 
+@test "a report says what to do, and its repair comes into the code and makes 300 days right" {
+    look repair many_days
+}
+
+@test "a lesson's run stays in view, the text moves it, and on a phone it is a bar that opens" {
+    look stage
+}
+
 @test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {
     look mistakes
 }

@@ -28,7 +28,7 @@ from .programs import (
 )
 from .recording import NotesSummary, Recording
 from .sources import ProgramSource
-from .stepper import Stepper
+from .stepper import StageAt, Stepper
 from .tables import CallIndex, CallTable, DoneWhen, LessonsTable, RulesOf
 
 
@@ -99,6 +99,7 @@ DIRECTIVES = {
         pair=PicturePair,
     ),
     "stepper": Stepper,
+    "stage": StageAt,
     "predict": Predict,
     "until-answered": UntilAnswered,
     "predict-answers": PredictAnswers,

@@ -21,10 +21,12 @@ Without script, on paper and in an EPUB there is nothing of it. run_steps.js has
 has more runs for the reader's list, with arguments and settings.
 """
 
+import difflib
 import json
 import re
 from hashlib import sha256
 from html import escape
+from pathlib import Path
 
 from docutils.parsers.rst import directives
 
@@ -106,6 +108,51 @@ def name_rows(steps, printed, pattern, *run):
         before = last
 
 
+# Of a program with mistakes the one in which they are repaired.
+REPAIRED = (
+    (re.compile(r"(?:starters|mutants)/(\w+).*"), r"solutions/\1"),
+    (re.compile(r"docs/clinic/(\w+)_wrong"), r"repairs/\1"),
+)
+
+
+def repaired(program):
+    """That program, as far as this book shows it, or None."""
+    found = (form.sub(to, program) for form, to in REPAIRED if form.fullmatch(program))
+    return next((each for each in found if not withheld(each)), None)
+
+
+def with_repair(code, before, after):
+    """The lines that are shown, [number, text], with those that the repair adds, ["+", text], and
+    those that it takes away, [number, text, "gone"]."""
+    shown = {number for number, _ in code}
+    lines = []
+    for what, i, end, j, last in difflib.SequenceMatcher(
+        None, before, after, autojunk=False
+    ).get_opcodes():
+        if what == "equal":
+            lines += [[n + 1, before[n]] for n in range(i, end) if n + 1 in shown]
+        elif shown & {i, i + 1, end, end + 1}:
+            lines += [[n + 1, before[n], "gone"] for n in range(i, end) if n + 1 in shown]
+            lines += [["+", text] for text in after[j:last]]
+    return lines
+
+
+# The first stepper of a lesson is its stage, which stays in view.
+LESSON = re.compile(r"\d\d_\w+")
+
+
+class StageAt(BookDirective):
+    """Where the text below speaks of a line of the run, or of a report: the stage goes there.
+
+    .. stage:: launch_fill(data, 40
+    .. stage:: report 1
+    """
+
+    def run(self):
+        place = escape(self.arguments[0])
+        return [in_html(f'<div class="stage-at" data-at="{place}" hidden></div>')]
+
+
 class Stepper(BookDirective):
     option_spec = {
         "name": directives.unchanged_required,
@@ -152,7 +199,24 @@ class Stepper(BookDirective):
                 if "marks" not in step
             ],
         }
+        made |= {"program": program, "arguments": list(arguments)}
+        if process == 1:
+            made |= self.repair(made, program, arguments, environment)
         return {"run": folder, "process": process} | packed(made), asked
+
+    def repair(self, made, program, arguments, environment):
+        """What a program has that does the same and of which the checker reports nothing."""
+        right = repaired(program)
+        if not right or not any("report" in step for step in made["steps"]):
+            return {}
+        self.depend_on_program(right)
+        run = run_program(right, arguments, environment)
+        files = {line["file"] for line in run.journal if "file" in line}
+        file = next((each for each in files if Path(each).stem == Path(right).stem), None)
+        if not file or "hazard:" in run.errors:
+            return {}
+        lines = with_repair(made["code"], chosen.text_of(made["file"]), chosen.text_of(file))
+        return {"repair": {"program": right, "code": lines}}
 
     def place_of(self, journal, steps):
         """The step that is shown first: the call of `begin`."""
@@ -183,6 +247,9 @@ class Stepper(BookDirective):
             return []
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
         about = f'data-part="{escape(part)}" data-has="{" ".join(has)}"'
+        if LESSON.fullmatch(self.env.docname) and not self.env.temp_data.get("stage"):
+            self.env.temp_data["stage"] = True
+            about += " data-stage"
         about += f' data-runs="{escape(json.dumps(runs))}"'
         return [in_html(f'<div class="stepper" {about}></div>')]
 
@@ -231,6 +298,8 @@ def write_steps(app, error):
 def add_script(app, page, template, context, doctree):
     if 'class="stepper"' in context.get("body", ""):
         app.add_css_file("stepper.css")
+        if " data-stage" in context["body"]:
+            app.add_css_file("stage.css")
         for script in ("run_view.js", "stepper.js"):
             app.add_js_file(script, loading_method="defer")
 

@@ -27,6 +27,12 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 UNFOLD = """for (const button of document.querySelectorAll(".predict-notice button"))
         if (button.textContent === "Show the run") button.click();
     for (const one of document.querySelectorAll("details:has(.stepper)")) one.open = true;"""
+# A stage as other steppers are: open, also on a narrow window, and it asks nothing.
+AS_STEPPER = """(place) => {
+    const [opener, ask] = [".stage-open", ".ask"].map((one) => place.querySelector(one));
+    if (opener.checkVisibility() && opener.ariaExpanded !== "true") opener.click();
+    if (ask.checked) ask.click();
+}"""
 # Chooses a run of a stepper.
 CHOOSE = """(place, at) => {
     const list = place.querySelector(".runs");

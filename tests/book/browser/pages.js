@@ -128,12 +128,13 @@ window.checks = (() => {
     function tooWide() {
         const root = document.documentElement;
         const text = document.querySelector(".content");
-        // A stepper may stand over the list of contents.
+        // A stepper may stand over the list of contents, and a whole program over the stage.
         const end = text?.getBoundingClientRect().right;
         const wide = text && text.scrollWidth > text.clientWidth + 1 &&
             all("article *").find((element) => shown(element) &&
                 element.getBoundingClientRect().right > end + 1 &&
-                !element.closest("pre, .table-wrapper, .picture-rows, .stepper"));
+                !element.closest("pre, .table-wrapper, .picture-rows, .stepper, " +
+                    ".program-source, .highlight-udiff"));
         if (wide) {
             return [`the text is ${text.scrollWidth} pixels wide, its column ` +
                 `${text.clientWidth}: ${describe(wide)}`];

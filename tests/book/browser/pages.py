@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import axe_playwright_python
-from driver import DRAWN, FAR, HEIGHT, Look
+from driver import AS_STEPPER, DRAWN, FAR, HEIGHT, Look
 
 SAMPLE = [
     "index",
@@ -333,12 +333,13 @@ def run_here(page, report):
     if not printed or printed not in [text.strip() for text in shown]:
         report("runs", f"the program prints something else here: {printed[:200]}")
     stepper = page.locator(".stepper").first
-    runs = stepper.locator(".runs")
+    runs = stepper.locator("select.runs")
     names = runs.locator("option").all_inner_texts()
     if names[-1] != "your run: the solution, measured":
         report("runs", f"the stepper's last run is {names[-1]}")
     if stepper.get_attribute("data-shown") != str(len(names) - 1):
         report("runs", "the stepper does not show the run that was made here")
+    stepper.evaluate(AS_STEPPER)
     here = stepper.evaluate(STEPS)
     runs.select_option("the solution")
     page.wait_for_function(
@@ -351,6 +352,9 @@ def run_here(page, report):
     for link in page.locator(".live p > a").all():
         if link.bounding_box()["height"] < FINGER:
             report("runs", f'"{link.inner_text()}" is too small for a finger')
+    opener = stepper.locator(".stage-open")
+    if opener.is_visible():  # on a phone, where the open stage lies over the page
+        opener.click()
     page.locator(".live-steps a").click()
     page.evaluate(DRAWN)
     if not page.evaluate("document.activeElement.matches('#stepper .next')"):

@@ -17,7 +17,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from driver import BROWSERS, CHOOSE, DRAWN, UNFOLD, Look
+from driver import AS_STEPPER, BROWSERS, CHOOSE, DRAWN, UNFOLD, Look
 
 MIB = 1 << 20
 FIGURES = re.compile(
@@ -30,7 +30,7 @@ SHIFTS = """(() => {
     new PerformanceObserver((list) => {
         for (const one of list.getEntries())
             for (const { node } of one.sources)
-                if (node?.parentElement?.closest("article"))
+                if (node?.parentElement?.closest("article") && !node.parentElement.closest("pre"))
                     window.shifts.push(node.className || node.nodeName);
     }).observe({ type: "layout-shift" });
 })()"""
@@ -261,13 +261,14 @@ def faults_of(page, wide):
         page.evaluate(SHIFTS)
         before = page.evaluate(HEIGHT)
         place.scroll_into_view_if_needed()
-        place.locator(".line.now").wait_for()
+        place.locator(".line.now").wait_for(state="attached")
         runs = json.loads(place.get_attribute("data-runs"))
         for number, (name, _, _) in enumerate(runs[: None if wide else 1]):
             if number:
                 place.evaluate(CHOOSE, number)
             page.wait_for_function(SHOWN, arg=[place.element_handle(), number])
-            if number:
+            place.evaluate(AS_STEPPER)
+            if number or not wide:
                 page.evaluate(f"{DRAWN}.then(() => {{ window.shifts = []; }})")
             looks = place.evaluate(STEPS)
             run, process = (place.get_attribute(f"data-{key}") for key in ("run", "process"))

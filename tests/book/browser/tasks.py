@@ -58,9 +58,16 @@ class Page:
         self.place = self.page.locator(".stepper").first
         self.place.scroll_into_view_if_needed()
         self.place.locator(".line.now").wait_for()
+        if self.place.locator(".ask").is_checked():  # as on a stage
+            self.place.locator(".ask").evaluate("(box) => { box.checked = false; }")
+            self.place.locator("select.runs").dispatch_event("change")
         if run:
-            self.place.locator(".runs").select_option(run)
-            self.page.wait_for_timeout(300)
+            self.place.locator("select.runs").select_option(run)
+            self.page.wait_for_function(
+                "(place) => place.dataset.shown === String(place.querySelector('.runs')"
+                ".selectedIndex)",
+                arg=self.place.element_handle(),
+            )
         self.place.locator(".next").focus()
         return self
 
@@ -399,15 +406,134 @@ def weight(page):
         yield "the first screen loads the simulated device before somebody touches it"
 
 
+SIDEWAYS = "(one) => one.scrollWidth > one.clientWidth + 1"
+
+
+def repair(page):
+    """A report says what is missing and what to do, in the program's own names; both of its lines
+    are seen, its words lie on no box, and the repair comes into the program and orders the pair."""
+    for name, run, words in (
+        ("08_stream_order", "the starter", "makes worker wait for launch_fill"),
+        ("clinic/01_handed_over", None, "makes packing wait for copying"),
+        ("08_stream_order", "wait on older event", ""),
+    ):
+        at = page.open(name, run)
+        at.place.locator(".to-report").click()
+        card = at.place.locator(".stepper-report")
+        said = card.inner_text()
+        if words not in said or "To do" not in said or re.search(r"stream \d|allocation", said):
+            yield f"{name}: the report says {said}"
+        for fault in at.place.evaluate(REPORTED):
+            yield f"{name}: {fault}"
+        card.get_by_role("button", name="Show the repair in the code").click()
+        look = at.look()
+        added = at.place.locator(".line.new")
+        drawn = at.place.locator("path.added").count()
+        if not added.count() or look["missing"] or drawn != 1:
+            yield f"{name}: the repair adds {added.count()} lines, and the picture is {look}"
+        card.get_by_role("button", name="Take it back").click()
+        if added.count() or not at.look()["missing"]:
+            yield f"{name}: the repair is not taken back"
+
+
+REPORTED = """(place) => {
+    const box = (one) => one.getBoundingClientRect();
+    const [code, card] = ["pre", ".stepper-report"].map((one) => box(place.querySelector(one)));
+    const end = card.top > code.top ? Math.min(code.bottom, card.top) : code.bottom;
+    const faults = [...place.querySelectorAll(".line.access")].map(box)
+        .filter(({ top, bottom }) => top < code.top - 1 || bottom > end + 1)
+        .map(({ top }) => `a line of the report is at ${top}, and ${code.top} to ${end} is seen`);
+    const words = box(place.querySelector(".missing-ground"));
+    for (const one of [...place.querySelectorAll(".picture rect.box")].map(box))
+        if (words.left < one.right && one.left < words.right && words.top < one.bottom &&
+            one.top < words.bottom) faults.push("the words of the missing edge lie on a box");
+    return faults;
+}"""
+
+
+def many_days(page):
+    """A report's program runs on 300 days: some are wrong, and with the repair none is."""
+    at = page.open("08_stream_order", "the starter")
+    at.place.locator(".to-report").click()
+    card = at.place.locator(".stepper-report")
+    for repaired in (False, True):
+        if repaired:
+            card.get_by_role("button", name="Show the repair in the code").click()
+        card.get_by_role("button", name="Run 300 days").click()
+        page.page.wait_for_function(
+            "/numbers are right|did not end/.test(document.querySelector('.run-days').textContent)",
+            timeout=FAR,
+        )
+        said = card.locator(".run-days").inner_text()
+        if ("On all 300 days" in said) != repaired or "did not end" in said:
+            yield f"with the repair: {repaired}, and {said}"
+
+
+def stage(page):
+    """A lesson's run is in view from the first screen, and the text moves it, but to no step ahead
+    of a question that is open. On a phone it is a bar that opens."""
+    tab = page.page
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    tab.goto((page.folder / "08_stream_order.html").as_uri(), wait_until="load")
+    place = tab.locator("[data-stage]")
+    place.locator(".line.now").wait_for()
+    said = tab.get_by_text("The second comment stands above an event")
+
+    def is_seen():
+        box = place.bounding_box()
+        return box["y"] >= 0 and box["y"] + box["height"] <= 900 and box["x"] > 700
+
+    if not is_seen() or not place.locator(".asked").is_visible():
+        yield "on the first screen there is no stage, or it asks nothing"
+    tab.evaluate(UNFOLD)
+    said.scroll_into_view_if_needed()
+    tab.evaluate("window.scrollBy(0, 300)")
+    tab.wait_for_timeout(500)
+    if place.locator(".line.access").count():
+        yield "the text leads to a report ahead of an open question"
+    place.locator(".ask").click()
+    tab.mouse.click(5, 450)
+    tab.evaluate("window.scrollBy(0, -2000)")
+    tab.wait_for_timeout(300)
+    box = said.bounding_box()
+    tab.evaluate(f"window.scrollBy(0, {box['y'] - 300})")
+    try:
+        tab.wait_for_function(
+            "[...document.querySelectorAll('[data-stage] .line.access')]"
+            ".map((one) => one.dataset.line).join() === '75,77'"
+        )
+    except Error:
+        yield f"the text leads to {place.locator('.say').inner_text()}"
+    if not is_seen() or not tab.locator("p code.lane-name").count():
+        yield "the stage is out of view, or no name in the text has its stream's color"
+    tab.set_viewport_size({"width": 390, "height": 844})
+    opener = place.locator(".stage-open")
+    if place.bounding_box()["height"] > 90 or not opener.is_visible():
+        yield f"on a phone the bar is {place.bounding_box()}"
+    opener.click()
+    if not place.locator("pre").is_visible() or not place.locator(".picture svg").is_visible():
+        yield "the bar does not open"
+    tab.keyboard.press("Escape")
+    if place.locator("pre").is_visible():
+        yield "the bar does not close"
+    tab.emulate_media(media="print")
+    if place.is_visible():
+        yield "the stage is printed"
+    tab.emulate_media(media="screen")
+
+
 def columns(page):
     """On a wide window a program's 100 columns are seen, in a stepper too, and the picture beside
-    or below it has its room."""
+    or below it has its room. On the stage a long line goes on below."""
     for wide, high in ((1280, 720), (1440, 900), (1920, 1080)):
         page.page.set_viewport_size({"width": wide, "height": high})
         for name in ("04_release_threshold", "08_stream_order", "clinic/03_barrier"):
             at = page.open(name)
             size, seen, letter = at.place.locator("pre").evaluate(SEEN)
-            if size < SIZE or seen - SCROLLBAR / letter < COLUMNS:
+            is_stage = at.place.get_attribute("data-stage") is not None
+            if is_stage and at.place.locator("pre").evaluate(SIDEWAYS):
+                yield f"{name}, {wide} pixels: the stage's program scrolls sideways"
+            if size < SIZE or (not is_stage and seen - SCROLLBAR / letter < COLUMNS):
                 yield f"{name}, {wide} pixels: {seen:.1f} columns of {size} pixels in the stepper"
             picture, code = (
                 at.place.locator(part).first.bounding_box() for part in (".picture svg", "pre")
@@ -484,4 +610,5 @@ TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
     + (days, days_alone, dial_without_script, weight, bench_without_script, columns, mistakes)
+    + (repair, many_days, stage)
 }
