@@ -233,8 +233,9 @@ window.workbookSteps = {};
         }
 
         // The step that a place of the text speaks of: a report by its number, or the first step of
-        // a line of the program.
-        function stepAt({ code, steps: all }, words) {
+        // a line of the program, and before it perhaps the row of what is printed: ROW | LINE.
+        function stepAt({ code, steps: all }, place) {
+            const [words, row] = place.split(" | ").reverse();
             const [, number] = /^report (\d+)$/.exec(words) || [];
             if (number)
                 return all.findIndex((step, at) => step.report &&
@@ -243,7 +244,8 @@ window.workbookSteps = {};
                 line.includes("("));
             const found = code.filter(([, text]) =>
                 lines.some((line) => text.trim().startsWith(line))).map(([line]) => line);
-            return all.findIndex((step) => found.includes(step.line) && !step.report);
+            return all.findIndex((step) => found.includes(step.line) && !step.report &&
+                (!row || step.row === row));
         }
 
         // What a place of the text shows: no step behind an open question.

@@ -141,16 +141,32 @@ def with_repair(code, before, after):
 LESSON = re.compile(r"\d\d_\w+")
 
 
+def leads(run, place):
+    """Whether a place of the text leads to a step, as stepper.js (stepAt) finds it."""
+    *row, words = place.split(" | ")
+    reports = [step for step in run["steps"] if "report" in step]
+    if number := re.fullmatch(r"report (\d+)", words):
+        return len(reports) >= int(number[1])
+    lines = [line for line, text in run["code"] if "(" in words and text.strip().startswith(words)]
+    return any(
+        step["line"] in lines and "report" not in step and row in ([], [step.get("row")])
+        for step in run["steps"]
+    )
+
+
 class StageAt(BookDirective):
-    """Where the text below speaks of a line of the run, or of a report: the stage goes there.
+    """Where the text below speaks of a line of the run, or of a report: the stage, whose stepper
+    stands further down, goes there.
 
     .. stage:: launch_fill(data, 40
     .. stage:: report 1
+    .. stage:: threshold 48, live 0 | CHECK(cudaStreamSynchronize(stream
     """
 
     def run(self):
-        place = escape(self.arguments[0])
-        return [in_html(f'<div class="stage-at" data-at="{place}" hidden></div>')]
+        place = self.arguments[0]
+        self.env.temp_data.setdefault("stage places", []).append(place)
+        return [in_html(f'<div class="stage-at" data-at="{escape(place)}" hidden></div>')]
 
 
 class Stepper(BookDirective):
@@ -199,6 +215,9 @@ class Stepper(BookDirective):
                 if "marks" not in step
             ],
         }
+        for place in self.env.temp_data.pop("stage places", []):
+            if not leads(made, place):
+                raise BookError(f"{self.env.docname}: no step of {program} is at stage:: {place}")
         made |= {"program": program, "arguments": list(arguments)}
         if process == 1:
             made |= self.repair(made, program, arguments, environment)
