@@ -12,7 +12,8 @@
      reserved 128     128      32
 
 Each call has a column, so time is not to scale. Calls that repeat have one heading with their
-number. A picture that is wider than its page goes on below. A launch of a graph has a column for
+number. Where columns are too narrow for their headings they have letters, whose meanings stand
+below. A picture that is wider than its page goes on below. A launch of a graph has a column for
 each allocation that it makes.
 
 An allocation begins with the column of its call and ends where the column of its free begins; the
@@ -53,6 +54,7 @@ KEPT_FOR_GRAPHS = "graphs"
 
 # The width of the axis; the least of a call's column, of one that repeats, and the most of one.
 AXIS, COLUMN, REPEATED, WIDEST = 58, 28, 5, 116
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # The height of the ground, and the least and most of a segment.
 GROUND, LOWEST, HIGHEST = 190, 9, 26
 
@@ -319,11 +321,11 @@ class Panel:
         self.unit = max(LOWEST, min(HIGHEST, GROUND / self.segments))
         upright, strips = strips_of(groups_of(pool.moments), canvas.width - AXIS)
         y = canvas.paragraph(0, top + 14, pool.name, "heading") - 4
-        before = {}
+        before, self.letters = {}, {}  # of the headings that have no room above their columns
         for strip in strips:
             y, before = self.strip(strip, y, upright, before)
             y += 14
-        self.bottom = y
+        self.bottom = self.what_letters_mean(y)
 
     def height_of(self, count):
         return count * self.unit / SEGMENT
@@ -339,10 +341,7 @@ class Panel:
         """Draws a line of groups; returns what is below it, and what is live at its end."""
         canvas, left = self.canvas, AXIS
         headings = [group_words(group) for group, _ in strip]
-        if upright:
-            above = max(len(words) for words in headings) * svg.LINE
-        else:
-            above = max(svg.text_width(" ".join(words), "bold") for words in headings) + 4
+        above = max(len(words) for words in headings) * svg.LINE if upright else svg.LINE
         top, columns, x = y + above + 6, [], left
         for (group, width), words in zip(strip, headings):
             kind = "bad" if group[0].refused else ""
@@ -351,7 +350,8 @@ class Panel:
                     base = top - 8 - svg.LINE * (len(words) - 1 - number)
                     canvas.text(x + width / 2, base, line, kind, "middle")
             else:
-                canvas.text(x + width / 2 + 4, top - 6, " ".join(words), kind, turned=True)
+                letter = self.letters.setdefault(words, LETTERS[len(self.letters)])
+                canvas.text(x + width / 2, top - 8, letter, kind or "bold", "middle")
             columns += [
                 (moment, x + number * width / len(group), width / len(group))
                 for number, moment in enumerate(group)
@@ -371,6 +371,18 @@ class Panel:
         bottom = top + self.segments * self.unit + 10
         self.figures(strip, bottom, left)
         return bottom + 2 * svg.LINE + 6, live
+
+    def what_letters_mean(self, y):
+        """Returns what is below them."""
+        x = 0
+        for words, letter in self.letters.items():
+            room = 16 + svg.text_width(" ".join(words))
+            if x and x + room > self.canvas.width:
+                x, y = 0, y + svg.LINE
+            self.canvas.text(x, y + 6, letter, "bold")
+            self.canvas.text(x + 14, y + 6, " ".join(words))
+            x += room + 12
+        return y + 24 if self.letters else y
 
     def axis(self, top):
         every = max(1, -(-14 // int(self.unit)))
