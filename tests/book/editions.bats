@@ -92,6 +92,11 @@ pages = [list(blocks(page)) for page in book.pages]
 print("pages:", "few" if 150 < len(pages) <= 400 else len(pages))
 print("first:", "".join(pages[0])[:40])
 print("last number:", str(len(pages)) in pages[-1])
+for mark in marks:  # a lesson, and the page on which the contents say it begins
+    if re.match(r"\d\d ", mark.title):
+        name, page = "".join(mark.title.split()), book.get_destination_page_number(mark) + 1
+        if f"{name}{page}" not in re.sub(r"\W", "", "".join(pages[1] + pages[2])):
+            print(f"not in the contents: {mark.title}, {page}")
 root = book.trailer["/Root"]
 print("tagged:", root["/MarkInfo"]["/Marked"], "/StructTreeRoot" in root, root["/Lang"])
 links = [
@@ -117,6 +122,8 @@ END
     assert_line --regexp "^first: 1?CUDAmemorypoolsaworkbookinC"
     assert_line "Contents"
     assert_line "last number: True"
+    refute_line --partial "not in the contents"
+    [ "$(wc -c <"$pdf")" -le $((10 * 1024 * 1024)) ] || miss "The PDF has more than 10 MB."
     assert_line "tagged: True True en"
     assert_line "paths: []"
     assert_line "links in the book: True"

@@ -121,6 +121,8 @@
     const cover = make("article", "", "title-page");
     const [name, ...rest] = title.split(", ");
     cover.append(make("p", name), make("p", rest.join(", ")));
+    const days = pages.values().next().value.querySelector(".days-squares");
+    if (days) cover.append(days.cloneNode(true), make("p", days.getAttribute("aria-label")));
     const contents = make("article", "", "contents");
     contents.append(make("h1", "Contents"));
     for (const [caption, list] of groups) {
@@ -130,6 +132,7 @@
             const item = make("li");
             const link = make("a", words);
             link.setAttribute("href", `#${id}`);
+            link.append(make("span", "000")); // where the page's number will be (pdf.py)
             item.append(link);
             items.append(item);
         }
