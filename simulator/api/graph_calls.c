@@ -24,13 +24,14 @@ cudaError_t do_cudaGraphCreate(struct call *call, cudaGraph_t *graph, unsigned i
     return cudaSuccess;
 }
 
-/* Documented, and measured (probe-graphs.txt): a graph with memory nodes cannot be cloned. */
+/* Documented, and measured (probe-graphs.txt): a graph with memory nodes cannot be cloned.
+ * Documented, with the code assumed: neither can one with conditional nodes. */
 cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
     if (!g || !clone)
         return cudaErrorInvalidValue;
-    if (g->has_memory_nodes)
+    if (g->has_memory_nodes || graph_has_conditionals(g))
         return cudaErrorNotSupported;
     *clone = graph_clone(g)->handle;
     return cudaSuccess;
@@ -135,7 +136,7 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
     if (!bytes || (count && !list))
         return cudaErrorInvalidValue;
     /* Measured (probe-graph-nodes.txt, "children"). */
-    if (a->g->parent)
+    if (a->g->parent && !a->g->is_body)
         return cudaErrorNotSupported;
     cudaError_t e = check_alloc_location(props);
     if (e)
@@ -160,7 +161,7 @@ static cudaError_t allocation_task(struct new_node *a, const struct cudaMemPoolP
 static cudaError_t free_task(struct new_node *a, const void *address)
 {
     /* Assumed as for an allocation. */
-    if (a->g->parent)
+    if (a->g->parent && !a->g->is_body)
         return cudaErrorNotSupported;
     a->task.kind = TASK_FREE;
     a->task.allocation = graph_allocation_to_free(a->g, address);
@@ -316,11 +317,14 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
 
 /* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes cannot be copied. It can
  * be moved into a parent, once, while it has no executable graph. Assumed: any other graph can be
- * moved too, but not into itself. */
+ * moved too, but not into itself. Documented, with the code assumed: one with conditional nodes can
+ * be neither. */
 static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
 {
     if (!child || child->capturing)
         return cudaErrorInvalidValue;
+    if (graph_has_conditionals(child))
+        return cudaErrorNotSupported;
     if (child->has_memory_nodes && (!moves || child->instantiated))
         return cudaErrorNotSupported;
     for (const struct graph *g = parent; moves && g; g = g->parent)
@@ -369,6 +373,72 @@ cudaError_t do_cudaGraphChildGraphNodeGetGraph(struct call *call, cudaGraphNode_
     if (!n || !graph || n->task.kind != TASK_CHILD)
         return cudaErrorInvalidValue;
     *graph = n->task.child->handle;
+    return cudaSuccess;
+}
+
+/* ---- conditional nodes ---- */
+
+/* Documented: the flags, and invalid values. */
+cudaError_t do_cudaGraphConditionalHandleCreate(struct call *call,
+                                                cudaGraphConditionalHandle *handle,
+                                                cudaGraph_t graph, unsigned int value,
+                                                unsigned int flags)
+{
+    struct graph *g = graph_of(call, graph);
+    if (!handle || !g || flags & ~(unsigned)cudaGraphCondAssignDefault)
+        return cudaErrorInvalidValue;
+    struct condition *c = graph_new_condition(g, device_current());
+    c->has_default = flags & cudaGraphCondAssignDefault;
+    c->default_value = value;
+    *handle = (cudaGraphConditionalHandle)(uintptr_t)c->handle;
+    return cudaSuccess;
+}
+
+/* Is the condition one of this graph, or of one around it (documented)? */
+static bool has_condition(const struct graph *g, const struct condition *c)
+{
+    for (; g; g = g->parent)
+        for (const struct condition *own = g->conditions; own; own = own->next)
+            if (own == c)
+                return true;
+    return false;
+}
+
+/* Is the graph in a child node, which may not contain conditional nodes (documented)? */
+static bool is_in_child(const struct graph *g)
+{
+    for (; g->parent; g = g->parent)
+        if (!g->is_body)
+            return true;
+    return false;
+}
+
+/* Documented: the sizes. Assumed: that a handle is of one node, the codes, that the device that is
+ * current is the handle's, and a limit for the size of a SWITCH node. */
+static cudaError_t check_conditional(const struct graph *g, const struct condition *c,
+                                     const struct cudaConditionalNodeParams *p)
+{
+    unsigned most = p->type == cudaGraphCondTypeIf     ? 2
+                  : p->type == cudaGraphCondTypeWhile  ? 1
+                  : p->type == cudaGraphCondTypeSwitch ? 1u << 20
+                                                       : 0;
+    if (!c || c->in_node || !has_condition(g, c) || c->device != device_current() || !p->size
+        || p->size > most)
+        return cudaErrorInvalidValue;
+    return is_in_child(g) ? cudaErrorNotSupported : cudaSuccess;
+}
+
+static cudaError_t end_add_conditional(struct call *call, struct new_node *a,
+                                       struct cudaConditionalNodeParams *p, cudaGraphNode_t *node)
+{
+    struct condition *c = handle_object(HANDLE_CONDITION, (const void *)(uintptr_t)p->handle);
+    a->task.kind = TASK_CONDITIONAL;
+    cudaError_t e = end_add_node(call, a, check_conditional(a->g, c, p), node);
+    if (e)
+        return e;
+    struct node *n = node_of(call, *node);
+    graph_set_conditional(n, c, p->type, p->size);
+    p->phGraph_out = n->task.conditional->handles;
     return cudaSuccess;
 }
 
@@ -427,6 +497,8 @@ cudaError_t do_cudaGraphAddNode(struct call *call, cudaGraphNode_t *node, cudaGr
     if (p->type == cudaGraphNodeTypeGraph)
         return end_add_child(call, &a, child_of(call, p->graph.graph),
                              p->graph.ownership == cudaGraphChildGraphOwnershipMove, node);
+    if (p->type == cudaGraphNodeTypeConditional)
+        return end_add_conditional(call, &a, &p->conditional, node);
     return end_add_node(call, &a, any_task(call, &a, p), node);
 }
 

@@ -269,6 +269,8 @@ static cudaError_t set_any(struct call *call, struct task *t, const struct cudaG
     /* Measured (probe-graph-nodes.txt, "updates"). */
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: return cudaErrorNotSupported;
+    /* Documented: not supported. Assumed: with this code. */
+    case cudaGraphNodeTypeConditional: return cudaErrorNotSupported;
     case cudaGraphNodeTypeMemset:
         set = params_of_memset(p);
         return change(call, t, TASK_MEMSET, task_of_memset, &set, in_exec);

@@ -18,6 +18,7 @@ static const char *type_name(enum cudaGraphNodeType type)
         [cudaGraphNodeTypeEmpty] = "EMPTY",
         [cudaGraphNodeTypeWaitEvent] = "EVENT_WAIT",
         [cudaGraphNodeTypeEventRecord] = "EVENT_RECORD",
+        [cudaGraphNodeTypeConditional] = "CONDITIONAL",
         [cudaGraphNodeTypeMemAlloc] = "MEM_ALLOC",
         [cudaGraphNodeTypeMemFree] = "MEM_FREE",
     };
@@ -34,8 +35,17 @@ static unsigned flag_of(enum cudaGraphNodeType type)
     case cudaGraphNodeTypeHost: return cudaGraphDebugDotFlagsHostNodeParams;
     case cudaGraphNodeTypeWaitEvent:
     case cudaGraphNodeTypeEventRecord: return cudaGraphDebugDotFlagsEventNodeParams;
+    case cudaGraphNodeTypeConditional: return cudaGraphDebugDotFlagsConditionalNodeParams;
     default: return 0;
     }
+}
+
+static void print_conditional(FILE *f, const struct conditional *c)
+{
+    static const char *const types[] = {"IF", "WHILE", "SWITCH"};
+    fprintf(f, "\\n%s, handle %p, bodies", types[c->type], c->condition->handle);
+    for (unsigned k = 0; k < c->size; k++)
+        fprintf(f, " graph_%d", c->bodies[k]->id);
 }
 
 static void print_parameters(FILE *f, const struct task *t)
@@ -58,6 +68,7 @@ static void print_parameters(FILE *f, const struct task *t)
     case TASK_WAIT: fprintf(f, "\\nevent %p", t->event); break;
     case TASK_ALLOCATE:
     case TASK_FREE: fprintf(f, "\\n%p", graph_allocation_address(t->allocation)); break;
+    case TASK_CONDITIONAL: print_conditional(f, t->conditional); break;
     case TASK_EMPTY:
     case TASK_HOLD:
     case TASK_CHILD: break;

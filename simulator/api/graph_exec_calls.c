@@ -55,7 +55,8 @@ cudaError_t do_cudaGraphInstantiateWithFlags(struct call *call, cudaGraphExec_t 
 cudaError_t do_cudaGraphExecDestroy(struct call *call, cudaGraphExec_t exec)
 {
     struct graph_exec *x = graph_exec_of(call, exec);
-    if (!x)
+    /* Assumed for a launch that another thread is making, which no program may do. */
+    if (!x || x->is_waiting)
         return cudaErrorInvalidValue;
     graph_exec_destroy(x);
     return cudaSuccess;

@@ -16,6 +16,7 @@ enum handle_kind {
     HANDLE_CONTEXT,
     HANDLE_MODULE,
     HANDLE_LINK,
+    HANDLE_CONDITION,
     HANDLE_KINDS
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };

@@ -24,6 +24,38 @@ struct graph *graph_new(void)
     return g;
 }
 
+struct condition *graph_new_condition(struct graph *g, int device)
+{
+    NEEDS_LOCK();
+    struct condition *c = os_allocate(sizeof *c);
+    c->handle = handle_new(HANDLE_CONDITION, c);
+    c->device = device;
+    c->holders = 1;
+    c->next = g->conditions;
+    g->conditions = c;
+    return c;
+}
+
+void condition_release(struct condition *c)
+{
+    NEEDS_LOCK();
+    if (--c->holders)
+        return;
+    handle_retire(HANDLE_CONDITION, c->handle);
+    os_free(c);
+}
+
+static void free_conditional(struct conditional *c)
+{
+    for (unsigned k = 0; k < c->size; k++)
+        graph_destroy(c->bodies[k]);
+    c->condition->in_node = false;
+    condition_release(c->condition);
+    os_free(c->bodies);
+    os_free(c->handles);
+    os_free(c);
+}
+
 static void free_node(struct node *n)
 {
     handle_retire(HANDLE_GRAPH_NODE, n->handle);
@@ -32,6 +64,8 @@ static void free_node(struct node *n)
     task_release(&n->task);
     if (n->task.child)
         graph_destroy(n->task.child);
+    if (n->task.conditional)
+        free_conditional(n->task.conditional);
     os_free(n->arguments);
     os_free(n->dependencies);
     os_free(n);
@@ -44,6 +78,10 @@ void graph_destroy(struct graph *g)
     for (struct node *n = g->first, *next; n; n = next) {
         next = n->next;
         free_node(n);
+    }
+    for (struct condition *c = g->conditions, *next; c; c = next) {
+        next = c->next;
+        condition_release(c);
     }
     graph_memory_graph_destroyed(g);
     os_free(g);
@@ -78,6 +116,33 @@ void graph_set_child(struct node *n, struct graph *child)
     child->parent = n->graph;
     /* Measured (probe-graph-nodes.txt, "children"): the child's memory is the parent's, too. */
     n->graph->has_memory_nodes |= child->has_memory_nodes;
+}
+
+void graph_set_conditional(struct node *n, struct condition *condition,
+                           enum cudaGraphConditionalNodeType type, unsigned size)
+{
+    NEEDS_LOCK();
+    struct conditional *c = os_allocate(sizeof *c);
+    *c = (struct conditional){condition, type, size, os_allocate(size * sizeof *c->bodies),
+                              os_allocate(size * sizeof *c->handles)};
+    condition->holders++;
+    condition->in_node = true;
+    for (unsigned k = 0; k < size; k++) {
+        c->bodies[k] = graph_new();
+        c->bodies[k]->parent = n->graph;
+        c->bodies[k]->is_body = true;
+        c->handles[k] = c->bodies[k]->handle;
+    }
+    n->task.conditional = c;
+}
+
+bool graph_has_conditionals(const struct graph *g)
+{
+    NEEDS_LOCK();
+    for (const struct node *n = g->first; n; n = n->next)
+        if (n->task.conditional)
+            return true;
+    return false;
 }
 
 bool graph_has_edge(const struct node *from, const struct node *to)
@@ -341,6 +406,7 @@ enum cudaGraphNodeType task_type(const struct task *t)
     case TASK_WAIT: return cudaGraphNodeTypeWaitEvent;
     case TASK_ALLOCATE: return cudaGraphNodeTypeMemAlloc;
     case TASK_FREE: return cudaGraphNodeTypeMemFree;
+    case TASK_CONDITIONAL: return cudaGraphNodeTypeConditional;
     case TASK_CHILD: return cudaGraphNodeTypeGraph;
     case TASK_EMPTY: break;
     }

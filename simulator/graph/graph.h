@@ -8,6 +8,7 @@
 
 #include "check/shadow.h"
 #include "run/commands.h"
+#include "run/condition.h"
 #include "run/nvcc_kernel.h"
 #include "run/user_kernel.h"
 
@@ -28,6 +29,7 @@ enum task_kind {
     TASK_WAIT,
     TASK_ALLOCATE,
     TASK_FREE,
+    TASK_CONDITIONAL,
     /* Only in a graph. An executable graph has the child's nodes instead. */
     TASK_CHILD
 };
@@ -76,6 +78,18 @@ struct task {
     struct graph_allocation *allocation;
     /* The graph of a child node, which owns it. */
     struct graph *child;
+    /* Of a conditional node, which owns it. An executable graph has it in the node. */
+    struct conditional *conditional;
+};
+
+/* What a conditional node runs. */
+struct conditional {
+    struct condition *condition;
+    enum cudaGraphConditionalNodeType type;
+    unsigned size;
+    struct graph **bodies;
+    /* Their handles, for the program. */
+    cudaGraph_t *handles;
 };
 
 struct node {
@@ -101,8 +115,11 @@ struct graph {
     /* Its number in the journal. */
     int id;
     void *handle;
-    /* The graph that contains the child node that owns this graph, or NULL. */
+    /* The graph that contains the child or conditional node that owns this graph, or NULL. */
     struct graph *parent;
+    /* A conditional node owns it. */
+    bool is_body;
+    struct condition *conditions;
     struct node *first, *last;
     size_t count;
     uint32_t last_node_id;
@@ -112,7 +129,7 @@ struct graph {
     bool has_memory_nodes;
     /* A capture is adding to it. */
     bool capturing;
-    /* It has an executable graph. Maintained only for graphs with memory nodes. */
+    /* It has an executable graph. Maintained only for graphs with memory or conditional nodes. */
     bool instantiated;
 };
 
@@ -128,6 +145,14 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
                             struct node *const *dependencies, size_t count);
 /* Gives this child node the graph `child`, which has no parent. */
 void graph_set_child(struct node *n, struct graph *child);
+/* Makes a condition for conditional nodes of `g` and of graphs in it. */
+struct condition *graph_new_condition(struct graph *g, int device);
+/* One holder of the condition ends. */
+void condition_release(struct condition *c);
+/* Gives this conditional node its condition, and as many empty graphs as it has bodies. */
+void graph_set_conditional(struct node *n, struct condition *c,
+                           enum cudaGraphConditionalNodeType type, unsigned size);
+bool graph_has_conditionals(const struct graph *g);
 /* Makes `to` depend on `from`. Returns false if it already does. */
 bool graph_add_edge(struct node *from, struct node *to);
 bool graph_has_edge(const struct node *from, const struct node *to);

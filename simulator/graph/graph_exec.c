@@ -13,9 +13,18 @@
  * another if and only if a path of edges leads from one to the other.
  *
  * The call of cudaGraphLaunch decides all that a launch does, node by node, as if the program had
- * made the calls then. */
+ * made the calls then.
+ *
+ * What a conditional node runs depends on what kernels before it have set, so the call waits at the
+ * node until they have run. The host's time passes, but the host acquires nothing. (A GPU decides
+ * by itself, and the call returns before.) A body is launched at the node's place like a graph of
+ * its own: after all that the node depends on, and before all that depends on the node
+ * (documented). */
 #include "graph/graph_exec.h"
 
+#include "base/device_state.h"
+#include "base/fatal.h"
+#include "base/hazards.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
@@ -119,21 +128,87 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
     return x;
 }
 
+/* Documented (cudaConditionalNodeParams): a body has kernels, memsets, copies, empty nodes, child
+ * graphs, and conditional nodes, and all its kernels have one context. The code is measured for
+ * allocations and frees (probe-graph-again.txt, "conditional_allocation_alone"), otherwise
+ * assumed. */
+static bool body_may_have(const struct task *t, const struct condition *c)
+{
+    switch (task_type(t)) {
+    case cudaGraphNodeTypeKernel: return t->device == c->device;
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeEmpty:
+    case cudaGraphNodeTypeConditional: return true;
+    default: return false;
+    }
+}
+
+/* Returns whether the graph or, if `of` is its condition, the body can be instantiated. */
+static bool can_instantiate(struct graph *g, const struct condition *of)
+{
+    size_t count;
+    struct node **sorted = graph_flatten(g, &count);
+    bool is_valid = sorted && memsets_fit(sorted, count) && !(of && g->capturing);
+    /* Documented: a handle without a node may make it fail (assumed: it always does). */
+    for (const struct condition *c = g->conditions; c; c = c->next)
+        is_valid = is_valid && c->in_node;
+    for (size_t i = 0; is_valid && i < count; i++) {
+        const struct conditional *c = sorted[i]->task.conditional;
+        is_valid = !of || body_may_have(&sorted[i]->task, of);
+        for (unsigned k = 0; c && is_valid && k < c->size; k++)
+            is_valid = can_instantiate(c->bodies[k], c->condition);
+    }
+    if (sorted)
+        graph_free_flat(sorted, count);
+    return is_valid;
+}
+
+/* Makes the executable graph of one that can be instantiated, and those of its bodies. */
+static struct graph_exec *instantiate_all(struct graph *g, unsigned long long flags)
+{
+    size_t count;
+    struct node **sorted = graph_flatten(g, &count);
+    struct graph_exec *x = instantiate(g, sorted, count, flags);
+    for (size_t i = 0; i < count; i++) {
+        const struct conditional *c = sorted[i]->task.conditional;
+        if (!c)
+            continue;
+        struct exec_conditional *own = os_allocate(sizeof *own);
+        *own = (struct exec_conditional){c->condition, c->type, c->size,
+                                         os_allocate(c->size * sizeof *own->bodies)};
+        own->condition->holders++;
+        for (unsigned k = 0; k < c->size; k++)
+            own->bodies[k] = instantiate_all(c->bodies[k], flags);
+        x->nodes[i].task.conditional = NULL;
+        x->nodes[i].conditional = own;
+        x->has_conditionals = true;
+    }
+    graph_free_flat(sorted, count);
+    return x;
+}
+
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
 {
     NEEDS_LOCK();
     /* Measured (probe-graph-nodes.txt, "children"): a graph that another one owns cannot be
-     * instantiated either (assumed: even without memory nodes). */
-    if ((g->has_memory_nodes && g->instantiated) || g->parent)
+     * instantiated either (assumed: even without memory nodes). Documented: one with conditional
+     * nodes has one executable graph at a time (assumed: the code is that of memory nodes). */
+    if (((g->has_memory_nodes || graph_has_conditionals(g)) && g->instantiated) || g->parent)
         return cudaErrorNotSupported;
-    size_t count;
-    struct node **sorted = graph_flatten(g, &count);
-    bool is_valid = sorted && memsets_fit(sorted, count);
-    if (is_valid)
-        *made = instantiate(g, sorted, count, flags);
-    if (sorted)
-        graph_free_flat(sorted, count);
-    return is_valid ? cudaSuccess : cudaErrorInvalidValue;
+    if (!can_instantiate(g, NULL))
+        return cudaErrorInvalidValue;
+    *made = instantiate_all(g, flags);
+    return cudaSuccess;
+}
+
+static void free_conditional(struct exec_conditional *c)
+{
+    for (unsigned k = 0; k < c->size; k++)
+        graph_exec_destroy(c->bodies[k]);
+    condition_release(c->condition);
+    os_free(c->bodies);
+    os_free(c);
 }
 
 void graph_exec_destroy(struct graph_exec *x)
@@ -146,6 +221,8 @@ void graph_exec_destroy(struct graph_exec *x)
     for (size_t i = 0; i < x->count; i++) {
         if (x->nodes[i].task.allocation)
             graph_allocation_remove_exec(x->nodes[i].task.allocation);
+        if (x->nodes[i].conditional)
+            free_conditional(x->nodes[i].conditional);
         task_release(&x->nodes[i].task);
         os_free(x->nodes[i].waits_for);
         os_free(x->nodes[i].dependencies);
@@ -166,7 +243,13 @@ struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
     for (size_t i = 0; i < x->count; i++)
         if (x->nodes[i].node_handle == n->handle)
             return &x->nodes[i];
-    return NULL;
+    struct exec_node *found = NULL;
+    for (size_t i = 0; i < x->count && x->has_conditionals && !found; i++) {
+        const struct exec_conditional *c = x->nodes[i].conditional;
+        for (unsigned k = 0; c && k < c->size && !found; k++)
+            found = graph_exec_find(c->bodies[k], n);
+    }
+    return found;
 }
 
 /* ---- one node ---- */
@@ -197,6 +280,7 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
             event_wait(event, s);
         break;
     case TASK_EMPTY:
+    case TASK_CONDITIONAL:
     case TASK_CHILD: stream_enqueue_marker(s); break;
     }
     return cudaSuccess;
@@ -208,11 +292,12 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
     call.origin = (struct origin){.call = p->task.call,
                                   .site = p->task.site,
                                   .number = launch->origin.number,
-                                  .launch = last_launch_id,
+                                  .launch = launch->made.launch,
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
     line_close(&call.line);
-    if (p->is_disabled) {
+    /* After a fault that a launch has waited for, nothing runs any more. */
+    if (p->is_disabled || device_sticky_error) {
         stream_enqueue_marker(s);
         return;
     }
@@ -235,6 +320,16 @@ static bool allocates(const struct graph_exec *x, const struct graph_allocation 
         if (x->allocations[i] == a)
             return true;
     return false;
+}
+
+/* Documented: two threads may not use one executable graph at the same time. */
+static cudaError_t refuse_launch(void)
+{
+    diag("cudaGraphLaunch: another thread is launching this executable graph, whose conditional "
+         "nodes the launch waits for: the call returns cudaErrorNotSupported. Graphs are not safe "
+         "to use from two threads at once.");
+    hazards_gave_up("a launch of a graph was refused");
+    return cudaErrorNotSupported;
 }
 
 /* Returns the error that prevents a launch, before anything has happened. */
@@ -321,7 +416,7 @@ static struct stream *branch_stream(struct stream **branches, const struct exec_
     if (p->branch == 0 && p->task.device == trunk->device)
         *s = trunk;
     else
-        *s = stream_new_branch(trunk, p->task.device);
+        *s = stream_new_branch(trunk->trunk ? trunk->trunk : trunk, p->task.device);
     return *s;
 }
 
@@ -339,8 +434,48 @@ static void join_branches(struct graph_exec *x, struct stream *trunk)
     }
 }
 
+static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struct stream *trunk);
+
+/* Waits until the stream has come to the conditional node, and returns the condition's value. */
+static uint32_t value_unlocking(const struct call *launch, struct condition *c, struct stream *s)
+{
+    stream_enqueue_marker(s);
+    engine_wait_unlocking(s, s->last_seq, launch->origin.call);
+    if (!c->has_value)
+        diag("cudaGraphLaunch: no kernel of this launch has set the condition of a conditional "
+             "node, and its handle has no default (cudaGraphCondAssignDefault). On a GPU its value "
+             "is undefined; here it is 0.");
+    if (!c->has_value)
+        c->value = 0;
+    c->has_value = true;
+    return c->value;
+}
+
+/* Assumed: a loop of this many turns never ends. */
+#define MOST_TURNS 1000000u
+
+static void run_conditional_unlocking(struct call *launch, const struct exec_conditional *c,
+                                      struct stream *s)
+{
+    uint32_t value = value_unlocking(launch, c->condition, s);
+    unsigned body = c->type == cudaGraphCondTypeIf ? !value : value;
+    for (unsigned n = 0; c->type == cudaGraphCondTypeWhile && value && !device_sticky_error; n++) {
+        if (n == MOST_TURNS)
+            fatal_hazard(HAZARD_WAITING_FOREVER, launch->origin.call,
+                         "The body of a WHILE node has run %u times, and its condition is still "
+                         "%u. A loop whose condition no kernel sets to 0 never ends, on a GPU "
+                         "neither: let a kernel of the body call cudaGraphSetConditional(handle, "
+                         "0). If the loop is only long: give it a smaller input.",
+                         MOST_TURNS, value);
+        run_nodes_unlocking(launch, c->bodies[0], s);
+        value = value_unlocking(launch, c->condition, s);
+    }
+    if (c->type != cudaGraphCondTypeWhile && body < c->size && !device_sticky_error)
+        run_nodes_unlocking(launch, c->bodies[body], s);
+}
+
 /* Runs the nodes on the launch's stream and its branches. */
-static void run_nodes(const struct call *launch, struct graph_exec *x, struct stream *trunk)
+static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struct stream *trunk)
 {
     struct stream **branches = os_allocate(x->branch_count * sizeof(struct stream *));
     struct record *entry = record_entry(x, trunk);
@@ -351,7 +486,10 @@ static void run_nodes(const struct call *launch, struct graph_exec *x, struct st
             stream_wait(s, entry);
         for (size_t k = 0; k < p->wait_count; k++)
             stream_wait(s, x->nodes[p->waits_for[k]].record);
-        run_node(launch, p, s);
+        if (p->conditional)
+            run_conditional_unlocking(launch, p->conditional, s);
+        else
+            run_node(launch, p, s);
         if (p->is_waited_for || (p->is_last && s != trunk))
             p->record = stream_record(s);
     }
@@ -381,12 +519,28 @@ static bool free_what_is_left(struct call *call, struct graph_exec *x, struct st
     return any;
 }
 
+/* Documented: each execution begins with the defaults, also of bodies. */
+static void assign_defaults(const struct graph_exec *x)
+{
+    for (size_t i = 0; i < x->count && x->has_conditionals; i++) {
+        const struct exec_conditional *c = x->nodes[i].conditional;
+        if (!c)
+            continue;
+        c->condition->has_value = c->condition->has_default;
+        c->condition->value = c->condition->default_value;
+        for (unsigned k = 0; k < c->size; k++)
+            assign_defaults(c->bodies[k]);
+    }
+}
+
 cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     NEEDS_LOCK();
     cudaError_t e = check_launch(x);
     if (e)
         return e;
+    if (x->is_waiting)
+        return refuse_launch();
     call->made.launch = ++last_launch_id;
     bool freed = free_what_is_left(call, x, s);
     if (!back_allocations_unlocking(call, x, s)) {
@@ -394,7 +548,12 @@ cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x,
             set_last_record(x, s);
         return cudaErrorMemoryAllocation;
     }
-    run_nodes(call, x, s);
+    if (x->has_conditionals && x->last_record)
+        engine_wait_unlocking(x->last_record->stream, x->last_record->seq, call->origin.call);
+    assign_defaults(x);
+    x->is_waiting = x->has_conditionals;
+    run_nodes_unlocking(call, x, s);
+    x->is_waiting = false;
     set_last_record(x, s);
     graph_memory_launched(x->allocations, x->allocation_count, s);
     return cudaSuccess;

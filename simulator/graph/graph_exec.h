@@ -18,6 +18,13 @@ struct exec_node {
     /* The nodes on which it depends, as indices, in the order of the graph's edges. */
     size_t *dependencies;
     size_t dependency_count;
+    /* Of a conditional node: the condition and the bodies that it chooses from. */
+    struct exec_conditional {
+        struct condition *condition;
+        enum cudaGraphConditionalNodeType type;
+        unsigned size;
+        struct graph_exec **bodies;
+    } * conditional;
     /* A launch skips it (cudaGraphNodeSetEnabled). */
     bool is_disabled;
     /* It depends on no node. */
@@ -44,13 +51,17 @@ struct graph_exec {
     struct graph_allocation **allocations;
     size_t allocation_count;
     size_t branch_count;
+    /* It has conditional nodes. */
+    bool has_conditionals;
+    /* A launch waits for a condition, with the lock released. */
+    bool is_waiting;
     /* The end of the last launch or upload, which the next one follows (documented). */
     struct record *last_record;
 };
 
-/* Instantiates a graph. Returns cudaErrorInvalidValue if the edges form a cycle or a memset node
- * leaves its memory, and cudaErrorNotSupported if the graph has memory nodes and already has an
- * executable graph (documented; the codes are measured: probe-graphs.txt, "graph_codes";
+/* Instantiates a graph. Returns cudaErrorInvalidValue if the edges form a cycle, a memset node
+ * leaves its memory, or a conditional node has what it may not; and cudaErrorNotSupported if the
+ * graph has memory or conditional nodes and already has an executable graph (documented; the codes are measured: probe-graphs.txt, "graph_codes";
  * probe-graph-nodes.txt, "range_codes"). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
@@ -62,7 +73,7 @@ bool graph_memset_fits(const struct task *t);
 /* Only backs the graph's memory for launches in `s`, after the earlier launches. */
 cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
 /* Queues all its work in the order of `s`. Both release the lock if they have to wait for the
- * previous launch. */
+ * previous launch, and a launch does so at each conditional node, until its condition is known. */
 cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x, struct stream *s);
 
 #endif

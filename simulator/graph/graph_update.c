@@ -4,6 +4,7 @@
  * graphs.) */
 #include "graph/graph_update.h"
 
+#include "base/hazards.h"
 #include "mem/memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -81,6 +82,15 @@ static void take_tasks(struct graph_exec *x, struct node *const *sorted)
     }
 }
 
+static enum cudaGraphExecUpdateResult refuse_conditionals(void)
+{
+    diag("cudaGraphExecUpdate: updates of graphs with conditional nodes are not simulated: the "
+         "call returns cudaErrorGraphExecUpdateFailure, with the reason "
+         "cudaGraphExecUpdateErrorNotSupported. Instantiate the new graph instead.");
+    hazards_gave_up("an update of a graph was refused");
+    return cudaGraphExecUpdateErrorNotSupported;
+}
+
 cudaError_t graph_exec_update(struct graph_exec *x, struct graph *g,
                               cudaGraphExecUpdateResultInfo *result)
 {
@@ -90,6 +100,8 @@ cudaError_t graph_exec_update(struct graph_exec *x, struct graph *g,
     struct node **sorted = graph_flatten(g, &count);
     if (!sorted || g->capturing)
         result->result = cudaGraphExecUpdateError;
+    else if (x->has_conditionals)
+        result->result = refuse_conditionals();
     else if (count != x->count)
         result->result = cudaGraphExecUpdateErrorTopologyChanged;
     else

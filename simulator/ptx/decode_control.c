@@ -96,6 +96,8 @@ static void find_called(struct decoder *d, struct call_site *site, struct word n
         site->builtin = run_malloc;
     else if (!strcmp(text, "free"))
         site->builtin = run_free;
+    else if (!strcmp(text, "cudaGraphSetConditional"))
+        site->builtin = run_set_conditional;
     else if (!strncmp(text, "cudaLaunchDevice", 16) || !strncmp(text, "cudaGetParameterBuffer", 22))
         decode_refuse(d, "launches by kernels");
     else

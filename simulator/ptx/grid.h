@@ -48,6 +48,8 @@ enum fault_kind {
     FAULT_NO_FUNCTION,
     /* free was given what is no memory of malloc. */
     FAULT_FREE,
+    /* cudaGraphSetConditional was given what is no handle of a condition. */
+    FAULT_CONDITION,
     /* The kernel repeatedly reads what nothing on the device changes. */
     FAULT_WAITS
 };
@@ -134,6 +136,8 @@ struct launch_memory {
      * address and it may be freed. */
     uint64_t (*allocate)(void *context, size_t bytes);
     bool (*release)(void *context, uint64_t address);
+    /* Sets the condition of conditional nodes; false: there is none with this handle. */
+    bool (*set_condition)(void *context, uint64_t handle, uint32_t value);
     /* After ten seconds: where one of its threads is. */
     void (*still_runs)(void *context, const struct launch_fault *place);
     void *context;

@@ -1,7 +1,6 @@
-/* The device runtime's functions that kernels call: printf, failed assertions, malloc, and free.
- * printf writes to
- * the program's standard output when the kernel runs (assumed; a GPU keeps the text until the host
- * synchronizes). */
+/* The device runtime's functions that kernels call: printf, failed assertions, malloc, free,
+ * and cudaGraphSetConditional. printf writes to the program's standard output when the kernel runs
+ * (assumed; a GPU keeps the text until the host synchronizes). */
 #include <stdio.h>
 #include <string.h>
 
@@ -163,5 +162,22 @@ void run_free(struct warp *w, const struct instruction *i, uint32_t lanes)
         }
         if (address)
             launch_forget(w->launch, address);
+    }
+}
+
+/* cudaGraphSetConditional(handle, value). Documented: calls that may run at the same time are
+ * undefined. Here the last one counts. */
+void run_set_conditional(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    const struct launch_memory *memory = w->launch->memory;
+    for (uint32_t rest = w->launch->watch ? 0 : lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        uint64_t handle = argument(w, site, l, 0);
+        uint32_t value = (uint32_t)argument(w, site, l, 1);
+        if (!memory->set_condition(memory->context, handle, value)) {
+            warp_fault(w, l, FAULT_CONDITION, handle, 0, false);
+            return;
+        }
     }
 }

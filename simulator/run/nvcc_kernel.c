@@ -15,6 +15,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 #include "run/commands.h"
+#include "run/condition.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
 
@@ -262,6 +263,18 @@ static void free_released(struct running *r)
         memory_free_variable(&r->freed[n]);
     }
     os_free(r->freed);
+}
+
+static bool set_condition(void *context, uint64_t handle, uint32_t value)
+{
+    struct condition *c = handle_object(HANDLE_CONDITION, (const void *)(uintptr_t)handle);
+    const struct running *r = context;
+    /* Documented: the handle has to be of the kernel's context. */
+    if (!c || c->device != r->op->stream->device)
+        return false;
+    c->has_value = true;
+    c->value = value;
+    return true;
 }
 
 /* ---- finding memory ---- */
@@ -654,6 +667,9 @@ static const char *event_text(enum fault_kind kind)
     case FAULT_FREE:
         return "gave free an address that malloc of a kernel has not returned, or that is free "
                "already";
+    case FAULT_CONDITION:
+        return "gave cudaGraphSetConditional what is no handle of a condition of its device: "
+               "cudaGraphConditionalHandleCreate makes one, and it ends with its graph";
     default: return "waits at a barrier that other threads of its block do not come to";
     }
 }
@@ -722,8 +738,8 @@ static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {find_memory, allocate_in_kernel, release_in_kernel,
-                                   say_still_runs, &r};
+    struct launch_memory memory = {find_memory,   allocate_in_kernel, release_in_kernel,
+                                   set_condition, say_still_runs,     &r};
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;

@@ -517,7 +517,7 @@ CASE(all_parameters)
 CASE(no_type)
 {
     cudaGraphNode_t n;
-    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeConditional);
+    struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeExtSemaphoreSignal);
     begin();
     IS(cudaErrorNotSupported, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
     end();

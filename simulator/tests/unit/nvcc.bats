@@ -883,6 +883,45 @@ END
     assert_output "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd"
 }
 
+@test "conditional nodes run what kernels choose, and the checker sees into their bodies" {
+    local schedule name
+    compiled "$ROOT/simulator/tests/unit/kernels/conditional.cu" -std=c++17 -arch=compute_90 \
+        -lineinfo
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_output "0 wrong"
+        for name in body beside after; do
+            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
+                run bounded ./program $name
+            assert_success
+            assert_output "0 wrong"
+            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
+                run bounded ./program $name incorrect
+            assert_equal "$status" 3
+            assert_output --partial "hazard: unordered writes. add ("
+        done
+    done
+    grep -q 'CONDITIONAL.nIF, handle 0x[0-9a-f]*, bodies graph_' conditional.dot
+}
+
+@test "a WHILE node that never ends, a condition without a value, and a wrong handle are named" {
+    local kind
+    compiled "$ROOT/simulator/tests/unit/kernels/conditional.cu" -std=c++17 -arch=compute_90 \
+        -lineinfo
+    for kind in "" with-kernel; do
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program endless $kind
+        assert_equal "$status" 3
+        assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
+    done
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program no-value
+    assert_success
+    assert_output --partial "no kernel of this launch has set the condition of a conditional node"
+    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program no-handle
+    assert_equal "$status" 3
+    assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
+}
+
 @test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
     local schedule
     compiled "$ROOT/simulator/tests/unit/kernels/barriers.cu" -std=c++17 -arch=compute_90 -lineinfo
