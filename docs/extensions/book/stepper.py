@@ -158,7 +158,7 @@ class StageAt(BookDirective):
     """Where the text below speaks of a line of the run, or of a report: the stage, whose stepper
     stands further down, goes there.
 
-    .. stage:: launch_fill(data, 40
+    .. stage:: CHECK(launch_fill(data, 40
     .. stage:: report 1
     .. stage:: threshold 48, live 0 | CHECK(cudaStreamSynchronize(stream
     """
