@@ -61,8 +61,9 @@ struct graph_exec {
 
 /* Instantiates a graph. Returns cudaErrorInvalidValue if the edges form a cycle, a memset node
  * leaves its memory, or a conditional node has what it may not; and cudaErrorNotSupported if the
- * graph has memory or conditional nodes and already has an executable graph (documented; the codes are measured: probe-graphs.txt, "graph_codes";
- * probe-graph-nodes.txt, "range_codes"). */
+ * graph has memory or conditional nodes and already has an executable graph (documented; the codes
+ * are measured but for conditional nodes: probe-graphs.txt, "graph_codes"; probe-graph-nodes.txt,
+ * "range_codes"). */
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made);
 void graph_exec_destroy(struct graph_exec *x);
 /* Returns the executable graph's copy of this node, or NULL. */

@@ -152,7 +152,7 @@ destroyed"
     run bounded "$PROGRAMS/graph_changes" no_type
     # The disabled node's function does not run.
     [ "$status" = 4 ]
-    assert_line --partial "cudaGraphAddNode: a node of this type (13) is not simulated: the call"
+    assert_line --partial "cudaGraphAddNode: a node of this type (8) is not simulated: the call"
 }
 
 @test "cudaGraphDebugDotPrint: the nodes, the edges, and the parameters that are asked for" {
