@@ -267,8 +267,9 @@ def faults_of(page, wide):
             if number:
                 place.evaluate(CHOOSE, number)
             page.wait_for_function(SHOWN, arg=[place.element_handle(), number])
+            shifts = [] if number else page.evaluate("window.shifts")
             place.evaluate(AS_STEPPER)
-            if number or not wide:
+            if number or not wide or place.get_attribute("data-stage") is not None:
                 page.evaluate(f"{DRAWN}.then(() => {{ window.shifts = []; }})")
             looks = place.evaluate(STEPS)
             run, process = (place.get_attribute(f"data-{key}") for key in ("run", "process"))
@@ -276,7 +277,8 @@ def faults_of(page, wide):
             if number == 0:
                 found += faults_of_questions(place.evaluate(ASKED))
             page.evaluate(DRAWN)
-            found += [f"the layout shifts: {moved}" for moved in page.evaluate("window.shifts")]
+            shifts += page.evaluate("window.shifts")
+            found += [f"the layout shifts: {moved}" for moved in shifts]
             yield from (f"{name}: {fault}" for fault in found)
         if page.evaluate(HEIGHT) != before:
             yield "the page has another height with the run"
