@@ -69,16 +69,17 @@ setup() { need_git_clone; }
     finish
 }
 
-# A row of a Markdown table is one line, and so are an address, a line that a page looks for, and a
-# question of the book with its answers; a value of a manifest, too. In variants.txt, a line of a
-# program has two more columns. README shows what a program printed as it was printed.
+# A row of a Markdown table is one line, and so are an address, a line that a page looks for, a
+# question of the book with its answers, and a search with its places; a value of a manifest, too. In
+# variants.txt, a line of a program has two more columns. README shows what a program printed as it
+# was printed.
 @test "no line is longer than 100 columns" {
     local files
     mapfile -t files < <(text_files)
     run awk 'FILENAME == "README.md" && /^```/ { shows = !shows }
         length > 100 && !shows && !/^\|/ && !/^ *<?https?:[^ ]*$/ && !/^hazard: / && !/:start-at:/ &&
             !/href="bench.html#script=/ &&
-            FILENAME != "tests/book/answers.txt" && FILENAME !~ /(manifest.ini|variants.txt)$/ {
+            FILENAME !~ /(answers.txt|searches.txt|manifest.ini|variants.txt)$/ {
         print FILENAME ":" FNR ": " length " columns"
     }' "${files[@]}"
     assert_output ""

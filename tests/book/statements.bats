@@ -9,7 +9,7 @@ LIST=tests/book/statements.txt
 @test "every statement of the texts has its row" {
     local text most got
     while read -r text most; do
-        got=$(grep -oE "^    $text[0-9]+ " $LIST | tr -dc '0-9\n' | sort -nu)
+        got=$(grep -oE "^    ${text}[0-9]+ " $LIST | tr -dc '0-9\n' | sort -nu)
         [ "$got" = "$(seq "$most")" ] ||
             complain "Rows of ${text}1 to $text$most that are missing, or too many:" \
                 "$(diff <(seq "$most") - <<<"$got")"
@@ -24,9 +24,10 @@ R 28"
 }
 
 @test "every row has a verdict, places and a statement, and the book has its places" {
+    local verdicts='^(shown|recorded|stated|corrected|half|advice|slip|question)([:;,. ]|$)'
     local claim verdict places statements place
     while IFS='|' read -r claim verdict places statements; do
-        [[ $verdict =~ ^(shown|recorded|stated|corrected|half|advice|slip|question)([:\;,.]|\ |$) ]] ||
+        [[ $verdict =~ $verdicts ]] ||
             complain "$claim: \"$verdict\" begins with no verdict."
         [ "$statements" -gt 0 ] || complain "$claim: nobody says it."
         [ -n "$places" ] || complain "$claim: no place."
