@@ -70,9 +70,9 @@ setup() { need_git_clone; }
 }
 
 # A row of a Markdown table is one line, and so are an address, a line that a page looks for, a
-# question of the book with its answers, and a search with its places; a value of a manifest, too. In
-# variants.txt, a line of a program has two more columns. README shows what a program printed as it
-# was printed.
+# question of the book with its answers, and a search with its places; a value of a manifest, too.
+# In variants.txt, a line of a program has two more columns. README shows what a program printed as
+# it was printed.
 @test "no line is longer than 100 columns" {
     local files
     mapfile -t files < <(text_files)
