@@ -244,14 +244,19 @@ class Epub(Epub3Builder):
 RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
 ATTRIBUTE = re.compile(r'\b(?:class|id)="([^"]*)"')
 ASKED = re.compile(r"var\((--[\w-]+)")
-GIVEN = re.compile(r'(--[\w-]+):(?:url\("[^"]*"\)|[^;{}])*(?:;|(?=\}))')
+GIVEN = re.compile(r"""(--[\w-]+):(?:url\((?:"[^"]*"|'[^']*')\)|[^;{}])*(?:;|(?=\}))""")
+SAID = ("places.js", "texts.js", "summaries.js")  # words of the pages, and no names of classes
 
 
 def shorten_styles(folder):
     """Leaves out of the styles of others what no page has: of folds and tabs, 44 of 54 KB; of the
     theme, 20 of 50 KB. Each page would load them."""
     pages = [page.read_text(encoding="utf-8") for page in folder.rglob("*.html")]
-    scripts = [file.read_text(encoding="utf-8") for file in (folder / "_static").rglob("*.js")]
+    scripts = [
+        file.read_text(encoding="utf-8")
+        for file in (folder / "_static").rglob("*.js")
+        if file.name not in SAID
+    ]
     used = {name for page in pages for names in ATTRIBUTE.findall(page) for name in names.split()}
     used.update(name for script in scripts for name in re.findall(r"[\w-]+", script))
 
