@@ -4,14 +4,18 @@
 
 load ../suite
 
-@test "every lesson has its page, and every page its lesson" {
-    local lesson page
+@test "every lesson has its page, and every page its lesson and its time" {
+    local lesson page minutes
     assert_equal "$(basename -s .rst docs/[0-9][0-9]_*.rst)" "$(lessons)"
     for lesson in $(lessons); do
         grep -qx "   $lesson" docs/index.rst ||
             complain "docs/index.rst lacks $lesson in its toctree."
         page=$(sed -n 's|.*Page: *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
+        minutes=$(sed -n 's/^minutes = //p' "tests/lessons/$lesson/manifest.ini")
+        [ "$minutes" -lt 100 ] || minutes='[a-z]* hours' # "six hours, in three evenings"
+        grep -qE "^\*About ${minutes}( minutes)?[,.]" "docs/$lesson.rst" ||
+            complain "docs/$lesson.rst does not say that it takes about $minutes minutes."
     done
     finish
 }
