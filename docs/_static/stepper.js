@@ -277,6 +277,11 @@ window.workbookSteps = {};
                 told(places.get(seen));
             }, { rootMargin: "-25% 0px -55% 0px" });
             for (const text of places.keys()) watch.observe(text);
+            // A place that was held back behind a question is told when it comes into view again.
+            box.addEventListener("change", () => {
+                last?.classList.remove("is-told");
+                last = null;
+            });
             // A stream's name has its color in the text, too.
             const colors = new Map(run.lanes.map(([name, , color]) => [name, color]));
             for (const name of article.querySelectorAll("p code, li code"))

@@ -94,7 +94,7 @@ print("first:", "".join(pages[0])[:40])
 print("last number:", str(len(pages)) in pages[-1])
 for mark in marks:  # a lesson, and the page on which the contents say it begins
     if re.match(r"\d\d ", mark.title):
-        name, page = "".join(mark.title.split()), book.get_destination_page_number(mark) + 1
+        name, page = re.sub(r"\W", "", mark.title), book.get_destination_page_number(mark) + 1
         if f"{name}{page}" not in re.sub(r"\W", "", "".join(pages[1] + pages[2])):
             print(f"not in the contents: {mark.title}, {page}")
 root = book.trailer["/Root"]

@@ -343,7 +343,7 @@ pages again: type make live."
     assert_output '"many" is no number of kernels; expected 0 to 64.'
 }
 
-@test "the bench is at most 175 KB compressed" {
+@test "the bench is at most 180 KB compressed" {
     local bytes
     bytes=$({
         PYTHONPATH=docs/extensions python3 -Bc \
@@ -353,7 +353,7 @@ pages again: type make live."
         sed -E 's/^ +//' docs/_static/{stepper,bench,colors,pictures}.css |
             perl -0pe 's|/\*.*?\*/\n?||gs'
     } | gzip -9 | wc -c)
-    [ "$bytes" -le 179200 ] || miss "The bench has $bytes bytes compressed; 179,200 are allowed."
+    [ "$bytes" -le 184320 ] || miss "The bench has $bytes bytes compressed; 184,320 are allowed."
 }
 
 # bats test_tags=long
