@@ -169,15 +169,15 @@ cudaError_t do_cuMemcpy2DAsync_v2(struct call *call, const CUDA_MEMCPY2D *copy, 
     return copy_2d(call, copy, true, stream);
 }
 
-/* A node for another context's device than the current one is not simulated. The parameters are the
- * runtime's. */
+/* The parameters are the runtime's. Measured (probe-contexts.txt): the context may be another one
+ * than the current one, and must be one. A node for another device is not simulated. */
 cudaError_t do_cuGraphAddMemsetNode(struct call *call, CUgraphNode *node, CUgraph graph,
                                     const CUgraphNode *dependencies, size_t count,
                                     const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 {
     const struct context *c = context_of(context);
     if (!c)
-        return cudaErrorDeviceUninitialized;
+        return context ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     int current = device_current();
     device_set_current(c->device);
     cudaError_t e = do_cudaGraphAddMemsetNode(call, node, graph, dependencies, count,

@@ -25,7 +25,7 @@ cudaError_t do_cudaGraphCreate(struct call *call, cudaGraph_t *graph, unsigned i
 }
 
 /* Documented, and measured (probe-graphs.txt): a graph with memory nodes cannot be cloned.
- * Documented, with the code assumed: neither can one with conditional nodes. */
+ * Documented, and measured (kernels/conditional.cu): neither can one with conditional nodes. */
 cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
@@ -317,8 +317,8 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
 
 /* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes cannot be copied. It can
  * be moved into a parent, once, while it has no executable graph. Assumed: any other graph can be
- * moved too, but not into itself. Documented, with the code assumed: one with conditional nodes can
- * be neither. */
+ * moved too, but not into itself. Documented, and measured (kernels/conditional.cu): one with
+ * conditional nodes can be neither. */
 static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
 {
     if (!child || child->capturing)
@@ -413,8 +413,10 @@ static bool is_in_child(const struct graph *g)
     return false;
 }
 
-/* Documented: the sizes. Assumed: that a handle is of one node, the codes, that the device that is
- * current is the handle's, and a limit for the size of a SWITCH node. */
+/* Documented: the sizes. Measured (kernels/conditional.cu): a handle is of one node, and the codes.
+ * A driver counts handles in each graph, and so takes another graph's handle for its own of that
+ * number; here it is refused. Assumed: that the device that is current is the handle's, and a limit
+ * for the size of a SWITCH node, with which a driver tried to make 4,294,967,295 bodies. */
 static cudaError_t check_conditional(const struct graph *g, const struct condition *c,
                                      const struct cudaConditionalNodeParams *p)
 {

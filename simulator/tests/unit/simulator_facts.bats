@@ -91,6 +91,12 @@ END
     finish
 }
 
+@test "probe: copies, events, attributes and memset nodes with two contexts of the driver API" {
+    SIM_CHECK=off "$probes/probe-contexts" >"$BATS_TEST_TMPDIR/contexts" 2>/dev/null
+    compare probe-contexts "$BATS_TEST_TMPDIR/contexts"
+    finish
+}
+
 @test "probe: attributes, pointers, error codes, when memory goes back" {
     SIM_CHECK=off "$probes/probe-answers" >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-answers "$BATS_TEST_TMPDIR/answers"

@@ -211,7 +211,7 @@ static void nested()
 
 static void refused()
 {
-    handle h = condition(g, 0, 0), other, none;
+    handle h = condition(g, 0, 0), none;
     cudaGraph_t another, copy;
     cudaGraphNode_t node, nodes[2];
     cudaGraphExec_t x, y;
@@ -221,21 +221,29 @@ static void refused()
     IS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&none, nullptr, 0, 0));
     IS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&none, g, 0, 2));
     CHECK(cudaGraphCreate(&another, 0));
-    other = condition(another, 0, 0);
     // A handle that no node has.
     IS(cudaErrorInvalidValue, cudaGraphInstantiate(&x, g, 0));
-    struct {
-        handle h;
+    const struct {
+        bool own; // or a handle that no graph has
         int type;
         unsigned size;
-    } wrong_params[] = {{h, cudaGraphCondTypeIf, 0},       {h, cudaGraphCondTypeIf, 3},
-                        {h, cudaGraphCondTypeWhile, 2},    {h, cudaGraphCondTypeWhile, 0},
-                        {h, cudaGraphCondTypeSwitch, 0},   {h, 3, 1},
-                        {h, cudaGraphCondTypeSwitch, ~0u}, {0, cudaGraphCondTypeIf, 1},
-                        {12345, cudaGraphCondTypeIf, 1},   {other, cudaGraphCondTypeIf, 1}};
+    } wrong_params[] = {{true, cudaGraphCondTypeIf, 0},     {true, cudaGraphCondTypeIf, 3},
+                        {true, cudaGraphCondTypeWhile, 2},  {true, cudaGraphCondTypeWhile, 0},
+                        {true, cudaGraphCondTypeSwitch, 0}, {true, 3, 1},
+                        {false, cudaGraphCondTypeIf, 1}};
     for (const auto &w : wrong_params) {
-        cudaGraphNodeParams p = params(w.h, (cudaGraphConditionalNodeType)w.type, w.size);
-        IS(cudaErrorInvalidValue, cudaGraphAddNode(&node, g, nullptr, nullptr, 0, &p));
+        cudaGraph_t its;
+        CHECK(cudaGraphCreate(&its, 0));
+        handle own = condition(its, 0, 0);
+        cudaGraphNodeParams p =
+            params(w.own ? own : 12345, (cudaGraphConditionalNodeType)w.type, w.size);
+        cudaError_t error = cudaGraphAddNode(&node, its, nullptr, nullptr, 0, &p);
+        if (error != cudaErrorInvalidValue) {
+            printf("handle %d, type %d, size %u: %s\n", w.own, w.type, w.size,
+                   cudaGetErrorName(error));
+            wrong++;
+        }
+        CHECK(cudaGraphDestroy(its));
     }
     conditional c = add_conditional(g, {}, h, cudaGraphCondTypeIf, 1);
     cudaGraphNodeParams again = params(h, cudaGraphCondTypeIf, 1);
@@ -368,30 +376,32 @@ static void no_value(bool)
     EXPECT(0, 0);
 }
 
+// Without an argument every rule is run, and with one the rule or case of that name. A second
+// argument makes the case incorrect.
 int main(int argc, char **argv)
 {
-    void (*const rules[])() = {if_else, defaults, loop, switches, nested, refused, changed};
     const struct {
         const char *name;
+        void (*rule)();
         void (*run)(bool);
-    } cases[] = {{"body", race_in_body}, {"beside", race_beside},  {"after", race_after_launch},
-                 {"endless", endless},   {"no-handle", no_handle}, {"no-value", no_value}};
+    } cases[] = {{"if-else", if_else, nullptr},    {"defaults", defaults, nullptr},
+                 {"loop", loop, nullptr},          {"switches", switches, nullptr},
+                 {"nested", nested, nullptr},      {"refused", refused, nullptr},
+                 {"changed", changed, nullptr},    {"body", nullptr, race_in_body},
+                 {"beside", nullptr, race_beside}, {"after", nullptr, race_after_launch},
+                 {"endless", nullptr, endless},    {"no-handle", nullptr, no_handle},
+                 {"no-value", nullptr, no_value}};
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&data, 16 * sizeof *data));
-    for (auto rule : rules) {
-        if (argc > 1)
-            break;
+    for (const auto &c : cases) {
+        if (argc > 1 ? strcmp(argv[1], c.name) : !c.rule)
+            continue;
         CHECK(cudaMemsetAsync(data, 0, 16 * sizeof *data, s));
         CHECK(cudaGraphCreate(&g, 0));
-        rule();
-        CHECK(cudaGraphDestroy(g));
+        c.rule ? c.rule() : c.run(argc > 2);
+        if (c.rule)
+            CHECK(cudaGraphDestroy(g));
     }
-    for (const auto &c : cases)
-        if (argc > 1 && !strcmp(argv[1], c.name)) {
-            CHECK(cudaMemsetAsync(data, 0, 16 * sizeof *data, s));
-            CHECK(cudaGraphCreate(&g, 0));
-            c.run(argc > 2);
-        }
     CHECK(cudaFree(data));
     printf("%d wrong\n", wrong);
     return wrong != 0;
