@@ -230,7 +230,7 @@ static void event_record_remote(struct remote_event *remote, struct op *op)
     struct ipc_event *event = ipc_event_of(remote);
     struct record_wait *w = os_allocate(sizeof *w);
     process_clock_add_slot(op->stream->slot);
-    record_complete(op->record);
+    ordering_set(&op->record->ordering, op->stream->slot, op->seq);
     *w = (struct record_wait){
         .event = event,
         .record = {.seq = op->seq,

@@ -144,8 +144,6 @@ struct remote_epochs remote_clock_export(const struct vector_clock *vc)
 
 void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epochs, uint32_t count)
 {
-    /* What a host has acquired was not sent. */
-    vc_forget_records();
     for (uint32_t i = 0; i < count; i++) {
         struct process_clock *clock = process_clock_of(epochs[i].of);
         if (process_clock_has(clock, epochs[i].slot))

@@ -182,8 +182,6 @@ static struct stream *take_reusable(void)
     clear_before_legacy(s);
     if (streams.slot_reuse_listener)
         streams.slot_reuse_listener(s);
-    /* The slot's next stream does not include what precedes the old stream's work on the device. */
-    vc_forget_records();
     return s;
 }
 
@@ -682,13 +680,8 @@ void stream_wait(struct stream *s, struct record *r)
     } else {
         advance_idle(s, time_max(s->idle_at, r->finish));
     }
-    if (r->waited)
-        record_complete(r);
-    r->waited = true;
-    struct ordering *into = &s->ordering, *from = &r->ordering;
-    vc_join_record(&into->device_order, &from->device_order, r->stream->slot, r->seq, r->version);
-    vc_join_record(&into->happens_before, &from->happens_before, r->stream->slot, r->seq,
-                   r->version);
+    ordering_join(&s->ordering, &r->ordering);
+    ordering_set(&s->ordering, r->stream->slot, r->seq);
 }
 
 /* ---- records ---- */
@@ -711,16 +704,8 @@ struct record *stream_snapshot(struct stream *s, uint64_t seq)
     r->users = 1;
     r->stream = s;
     r->seq = seq;
-    r->version = vc_version();
     ordering_join(&r->ordering, &s->ordering);
     return r;
-}
-
-void record_complete(struct record *r)
-{
-    NEEDS_LOCK();
-    vc_complete(&r->ordering.device_order, r->stream->slot, r->seq, r->version);
-    vc_complete(&r->ordering.happens_before, r->stream->slot, r->seq, r->version);
 }
 
 void record_release(struct record *r)

@@ -115,12 +115,8 @@ struct record {
     time_ns finish;
     /* For the engine: the streams whose heads wait for it. */
     struct stream *waiting;
-    /* What precedes it. Its own epoch is added only when that pays, because many records have only
-     * one wait, which is cheaper without. */
+    /* What precedes it, without its own epoch. */
     struct ordering ordering;
-    bool waited;
-    /* vc_version() when it was made. */
-    uint64_t version;
 };
 
 enum op_kind {
@@ -340,8 +336,6 @@ struct record *stream_record(struct stream *s);
  * The host waits for it, and it must not grow when another thread adds work to the stream. The
  * caller owns it. */
 struct record *stream_snapshot(struct stream *s, uint64_t seq);
-/* Adds the record's own epoch to its ordering. */
-void record_complete(struct record *r);
 /* Removes one user. */
 void record_release(struct record *r);
 

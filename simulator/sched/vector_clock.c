@@ -14,9 +14,6 @@ struct clock_node {
     uint32_t level;
     /* The clock that changed it last, and the version. */
     uint64_t owner, version;
-    /* If the node belongs to a record: the record's epoch and slot; otherwise 0. */
-    uint64_t record_epoch;
-    uint32_t record_slot;
     union {
         /* In a leaf. */
         uint64_t epochs[CLOCK_FAN];
@@ -36,8 +33,6 @@ static struct {
     struct clock_node *recycled; /* Linked by below[0]. */
     /* The newest numbers. */
     uint64_t last_owner, last_version;
-    /* The version at the last vc_forget_records. */
-    uint64_t records_since;
 } clocks;
 
 uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot)
@@ -117,7 +112,6 @@ static void own(struct vector_clock *vc, struct clock_node *n)
         vc->owner = ++clocks.last_owner;
     n->owner = vc->owner;
     n->version = ++clocks.last_version;
-    n->record_epoch = 0;
 }
 
 /* Makes the node at `at` the clock's own, at this level, so that it can be changed. All nodes above
@@ -193,9 +187,11 @@ uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock
     return CLOCK_END;
 }
 
-/* Raises the slot, whose epoch is lower. */
-static void raise_slot(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
+void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
+    NEEDS_LOCK();
+    if (vc_includes(vc, slot, epoch))
+        return;
     uint32_t level = 0;
     while ((uint64_t)slot >> (level + 1) * CLOCK_BITS)
         level++;
@@ -208,49 +204,12 @@ static void raise_slot(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
     make_own(vc, at, 0)->epochs[slot & (CLOCK_FAN - 1)] = epoch;
 }
 
-void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
-{
-    NEEDS_LOCK();
-    if (!vc_includes(vc, slot, epoch))
-        raise_slot(vc, slot, epoch);
-}
-
-void vc_complete(struct vector_clock *vc, uint32_t slot, uint64_t epoch, uint64_t version)
-{
-    if (vc_includes(vc, slot, epoch))
-        return;
-    raise_slot(vc, slot, epoch);
-    if (version < clocks.records_since)
-        return;
-    for (struct clock_node *n = vc->root;; n = n->below[clock_index(slot, n->level)]) {
-        n->record_slot = slot;
-        n->record_epoch = epoch;
-        if (!n->level)
-            return;
-    }
-}
-
-uint64_t vc_version(void) { return clocks.last_version; }
-
-void vc_forget_records(void)
-{
-    NEEDS_LOCK();
-    clocks.records_since = ++clocks.last_version;
-}
-
 /* ---- joins ---- */
 
-/* Returns whether the node belongs to a record that comes before `vc`. */
-static bool is_of_record_before(const struct clock_node *n, const struct vector_clock *vc)
-{
-    return n->record_epoch && n->version > clocks.records_since
-        && vc_includes(vc, n->record_slot, n->record_epoch);
-}
-
-/* Returns the join of two nodes, of clocks `vc` and `from`: `a`, changed in place if its clock is
+/* Returns the join of two nodes, of which the first is in `vc`: `a`, changed in place if its clock is
  * the only user of it and all above it (`alone`); or `b`; or a new node with one user. */
-static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
-                                     struct clock_node *a, struct clock_node *b, bool alone);
+static struct clock_node *join_nodes(struct vector_clock *vc, struct clock_node *a,
+                                     struct clock_node *b, bool alone);
 
 static struct clock_node *join_leaves(struct vector_clock *vc, struct clock_node *a,
                                       struct clock_node *b, bool alone)
@@ -285,8 +244,8 @@ static struct clock_node *raised(struct vector_clock *vc, struct clock_node *n, 
     return n;
 }
 
-static struct clock_node *join_inner(struct vector_clock *vc, const struct vector_clock *from,
-                                     struct clock_node *a, struct clock_node *b, bool alone)
+static struct clock_node *join_inner(struct vector_clock *vc, struct clock_node *a,
+                                     struct clock_node *b, bool alone)
 {
     struct clock_node *joined[CLOCK_FAN];
     bool is_a = true, is_b = a->level == b->level;
@@ -296,7 +255,7 @@ static struct clock_node *join_inner(struct vector_clock *vc, const struct vecto
         if (!of_a && of_b && of_b->level + 1 < a->level)
             joined[i] = raised(vc, of_b, a->level - 1);
         else
-            joined[i] = join_nodes(vc, from, of_a, of_b, alone);
+            joined[i] = join_nodes(vc, of_a, of_b, alone);
         is_a &= joined[i] == of_a && (!of_a || of_a->version == version);
         is_b &= joined[i] == of_b;
     }
@@ -316,8 +275,8 @@ static struct clock_node *join_inner(struct vector_clock *vc, const struct vecto
     return result;
 }
 
-static struct clock_node *join_nodes(struct vector_clock *vc, const struct vector_clock *from,
-                                     struct clock_node *a, struct clock_node *b, bool alone)
+static struct clock_node *join_nodes(struct vector_clock *vc, struct clock_node *a,
+                                     struct clock_node *b, bool alone)
 {
     if (a == b || !b)
         return a;
@@ -325,39 +284,24 @@ static struct clock_node *join_nodes(struct vector_clock *vc, const struct vecto
         return b;
     if (a->owner == b->owner && a->version >= b->version)
         return a;
-    if (a->level == b->level && (a->owner == b->owner || is_of_record_before(a, from)))
+    if (a->level == b->level && a->owner == b->owner)
         return b;
     alone &= a->users == 1;
-    return a->level ? join_inner(vc, from, a, b, alone) : join_leaves(vc, a, b, alone);
+    return a->level ? join_inner(vc, a, b, alone) : join_leaves(vc, a, b, alone);
 }
 
 void vc_join(struct vector_clock *into, const struct vector_clock *from)
 {
     NEEDS_LOCK();
     struct clock_node *b = from->root;
-    if (!b || into->root == b || is_of_record_before(b, into))
+    if (!b || into->root == b)
         return;
     raise_root(into, b->level);
-    struct clock_node *a = into->root, *joined = join_nodes(into, from, a, b, true);
+    struct clock_node *a = into->root, *joined = join_nodes(into, a, b, true);
     if (joined == a)
         return;
     into->root = joined == b ? use(b) : joined;
     release(a);
-}
-
-void vc_join_record(struct vector_clock *into, struct vector_clock *from, uint32_t slot,
-                    uint64_t epoch, uint64_t version)
-{
-    vc_join(into, from);
-    if (into->root != from->root) {
-        vc_set(into, slot, epoch);
-        return;
-    }
-    vc_complete(from, slot, epoch, version);
-    if (into->root == from->root)
-        return;
-    release(into->root);
-    into->root = use(from->root);
 }
 
 void vc_clear(struct vector_clock *vc)

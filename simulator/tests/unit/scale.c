@@ -364,6 +364,7 @@ static void event_chain(int n)
 {
     int *p = device_memory(64);
     make_streams(CHAINED, cudaStreamNonBlocking);
+    need(cudaMemsetAsync(p, 0, 64, many[0]));
     for (int i = 0; i < CHAINED; i++)
         events[i] = make_event();
     begin();
@@ -546,9 +547,10 @@ static void pools_churned(int n)
         need(cudaMemPoolCreate(&pools[0], &props));
         need(cudaMallocFromPoolAsync(&p, 4096, pools[0], s));
         need(cudaFreeAsync(p, s));
+        need(cudaStreamSynchronize(s));
         need(cudaMemPoolDestroy(pools[0]));
     }
-    end(4 * n);
+    end(5 * n);
 }
 
 /* ---- graphs ---- */
