@@ -124,6 +124,38 @@ def table(found):
     return nodes.container("", nodes.table("", title, group), classes=["days-table"])
 
 
+def squares(days, shape):
+    """The days as one path, 25 in a row."""
+    return "".join(f"M{day % 25 * 7.5:g} {day // 25 * 7.5:g}{shape}" for day in days)
+
+
+def readme_picture(found):
+    """docs/days.svg, README's picture: the days of a busy GPU with none to all of the arrows."""
+    panels = []
+    for index, arrows in enumerate(TABLE):
+        numbers = found[f"{SHOWN[1]} {' '.join(arrows)}"]
+        right_days = squares((d for d in range(DAYS) if numbers[d] == 42), "h6v6h-6z")
+        wrong_days = squares((d for d in range(DAYS) if numbers[d] != 42), "h6v6l-3-3-3 3z")
+        order = " → ".join(["fill", *(arrow.split("-")[1] for arrow in arrows)])
+        panels.append(
+            f'<g transform="translate({10 + 205 * index} 22)"><text>'
+            f"{order if arrows else 'no order'}</text>\n"
+            f'<g transform="translate(0 10)"><path d="{right_days}"/>\n'
+            f'<path class="wrong" d="{wrong_days}"/></g>\n'
+            f'<text y="122"><tspan class="count">{numbers.count(42)}</tspan> of {DAYS} days are '
+            f"right</text></g>\n"
+        )
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 820 150" width="820" height="150">\n'
+        "<style>text { font: 13px system-ui, sans-serif; fill: #1a1e26 }"
+        ".count { font-size: 20px; font-weight: 600 } path { fill: #17753a }"
+        ".wrong { fill: #c4212f } @media (prefers-color-scheme: dark) { text { fill: #e7e5df }"
+        " path { fill: #63d493 } .wrong { fill: #ff8a80 } }</style>\n"
+        f"<title>{DAYS} days of a busy GPU, with none to all of three waits</title>\n"
+        f"{''.join(panels)}</svg>\n"
+    )
+
+
 def lanes():
     written = []
     for stream, color in STREAMS.items():
@@ -168,6 +200,7 @@ class Days(BookDirective):
         self.depend_on_program(program)
         self.depend(__file__, "docs/_static/days.js", "docs/live/live.wasm")
         found, pairs = days_of(program), unordered(program, ())
+        (ROOT / "build/docs/days.svg").write_text(readme_picture(found))
         quiet = found[f"{LOADS[0]} "]
         repaired = [found[f"{load} {' '.join(REPAIR)}"] for load in SHOWN]
         if [*quiet, *repaired[0], *repaired[1]] != [42] * DAYS * 3 or unordered(program, REPAIR):
