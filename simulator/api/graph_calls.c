@@ -25,7 +25,7 @@ cudaError_t do_cudaGraphCreate(struct call *call, cudaGraph_t *graph, unsigned i
 }
 
 /* Documented, and measured (probe-graphs.txt): a graph with memory nodes cannot be cloned.
- * Documented, and measured (kernels/conditional.cu): neither can one with conditional nodes. */
+ * Documented, and measured (kernels-conditional.txt): neither can one with conditional nodes. */
 cudaError_t do_cudaGraphClone(struct call *call, cudaGraph_t *clone, cudaGraph_t graph)
 {
     struct graph *g = graph_of(call, graph);
@@ -317,7 +317,7 @@ cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node,
 
 /* Measured (probe-graph-nodes.txt, "children"): a graph with memory nodes cannot be copied. It can
  * be moved into a parent, once, while it has no executable graph. Assumed: any other graph can be
- * moved too, but not into itself. Documented, and measured (kernels/conditional.cu): one with
+ * moved too, but not into itself. Documented, and measured (kernels-conditional.txt): one with
  * conditional nodes can be neither. */
 static cudaError_t check_child(const struct graph *parent, const struct graph *child, bool moves)
 {
@@ -413,7 +413,7 @@ static bool is_in_child(const struct graph *g)
     return false;
 }
 
-/* Documented: the sizes. Measured (kernels/conditional.cu): a handle is of one node, and the codes.
+/* Documented: the sizes. Measured (kernels-conditional.txt): a handle is of one node, and the codes.
  * A driver counts handles in each graph, and so takes another graph's handle for its own of that
  * number; here it is refused. Assumed: that the device that is current is the handle's, and a limit
  * for the size of a SWITCH node, with which a driver tried to make 4,294,967,295 bodies. */

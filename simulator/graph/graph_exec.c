@@ -131,7 +131,7 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
 /* Documented (cudaConditionalNodeParams): a body has kernels, memsets, copies, empty nodes, child
  * graphs, and conditional nodes, and all its kernels have one context. The code is measured for
  * allocations and frees (probe-graph-again.txt, "conditional_allocation_alone") and host functions
- * (kernels/conditional.cu), otherwise assumed. */
+ * (kernels-conditional.txt), otherwise assumed. */
 static bool body_may_have(const struct task *t, const struct condition *c)
 {
     switch (task_type(t)) {
@@ -151,7 +151,7 @@ static bool can_instantiate(struct graph *g, const struct condition *of)
     struct node **sorted = graph_flatten(g, &count);
     bool is_valid = sorted && memsets_fit(sorted, count) && !(of && g->capturing);
     /* Documented: a handle without a node may make it fail. Measured: it did
-     * (kernels/conditional.cu). */
+     * (kernels-conditional.txt). */
     for (const struct condition *c = g->conditions; c; c = c->next)
         is_valid = is_valid && c->in_node;
     for (size_t i = 0; is_valid && i < count; i++) {
@@ -194,7 +194,7 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
     NEEDS_LOCK();
     /* Measured (probe-graph-nodes.txt, "children"): a graph that another one owns cannot be
      * instantiated either (assumed: even without memory nodes). Documented: one with conditional
-     * nodes has one executable graph at a time; the code is measured (kernels/conditional.cu). */
+     * nodes has one executable graph at a time; the code is measured (kernels-conditional.txt). */
     if (((g->has_memory_nodes || graph_has_conditionals(g)) && g->instantiated) || g->parent)
         return cudaErrorNotSupported;
     if (!can_instantiate(g, NULL))

@@ -321,6 +321,7 @@ void ordering_join(struct ordering *into, const struct ordering *from)
 
 void ordering_set(struct ordering *o, uint32_t slot, uint64_t epoch)
 {
+    NEEDS_LOCK();
     vc_set(&o->device_order, slot, epoch);
     vc_set(&o->happens_before, slot, epoch);
 }
