@@ -30,8 +30,13 @@ cudaError_t task_of_copy_3d(struct task *t, const void *parameters)
     const struct cudaExtent *extent = &p->extent;
     bool is_stacked =
         extent->depth == 1 || (to->ysize == extent->height && from->ysize == extent->height);
-    if (p->srcArray || p->dstArray || !to->ptr || !from->ptr || !extent->width || !extent->height
-        || !extent->depth || extent->depth > SIZE_MAX / extent->height)
+    if (p->srcArray || p->dstArray) {
+        diag("a memcpy node: arrays are not simulated there: the call returns "
+             "cudaErrorNotSupported. A captured copy of an array works.");
+        return cudaErrorNotSupported;
+    }
+    if (!to->ptr || !from->ptr || !extent->width || !extent->height || !extent->depth
+        || extent->depth > SIZE_MAX / extent->height)
         return cudaErrorInvalidValue;
     if (!is_stacked) {
         diag("a memcpy node: slices with rows between them are not simulated: the call "

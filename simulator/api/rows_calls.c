@@ -1,4 +1,5 @@
 /* Calls that copy and set rows, and slices of rows. */
+#include "api/array.h"
 #include "api/copies.h"
 #include "os/os.h"
 
@@ -119,10 +120,6 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
     const struct cudaExtent *e = &p->extent;
     *x = (struct slices){.count = 0};
-    if (p->srcArray || p->dstArray) {
-        diag("copies of arrays are not simulated: the call returns cudaErrorNotSupported.");
-        return cudaErrorNotSupported;
-    }
     if (!e->width || !e->height || !e->depth)
         return cudaSuccess;
     if (!to->ptr || !from->ptr || e->depth > SIZE_MAX / e->height)
@@ -148,7 +145,10 @@ static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
                            const cudaStream_t *stream, bool peer)
 {
     struct slices x;
-    cudaError_t e = p ? copy_slices(p, &x) : cudaErrorInvalidValue;
+    struct cudaMemcpy3DParms resolved;
+    cudaError_t e = p ? array_resolve_copy(call, p, &resolved) : cudaErrorInvalidValue;
+    if (!e)
+        e = copy_slices(&resolved, &x);
     if (e)
         return e;
     line_rows(&call->line, x.rows);

@@ -17,6 +17,8 @@ enum handle_kind {
     HANDLE_MODULE,
     HANDLE_LINK,
     HANDLE_CONDITION,
+    HANDLE_ARRAY,
+    HANDLE_TEXTURE, /* And surfaces. */
     HANDLE_KINDS
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };

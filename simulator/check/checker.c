@@ -1117,9 +1117,11 @@ void checker_pool_destroyed(const struct call *call, const char *from, const cha
 
 /* ---- the end ---- */
 
-static const char *leak_advice(enum allocation_kind kind)
+static const char *leak_advice(const struct shadow *shadow)
 {
-    switch (kind) {
+    if (strstr(shadow->allocated_by.call, "Array"))
+        return "call cudaFreeArray.";
+    switch (shadow->kind) {
     case ALLOCATION_PINNED: return "call cudaFreeHost when no copy uses it anymore.";
     case ALLOCATION_AT_CALL: return "call cudaFree.";
     case ALLOCATION_IN_STREAM: break;
@@ -1137,6 +1139,6 @@ void checker_leaked(struct shadow_ref ref)
         return;
     report_text("allocation %u is still alive at the end of the program.", ref.id);
     report_allocation(ref.id, ref.bytes, allocated_by);
-    report_advice(leak_advice(ref.shadow->kind));
+    report_advice(leak_advice(ref.shadow));
     report_end(ref.id);
 }

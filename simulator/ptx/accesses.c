@@ -8,6 +8,7 @@
 
 #include "os/os.h"
 #include "ptx/shared_notes.h"
+#include "ptx/texture.h"
 
 /* ---- recording touches ---- */
 
@@ -111,7 +112,7 @@ static bool is_load(const struct instruction *i)
 
 static bool is_store(const struct instruction *i)
 {
-    return i->run == run_store || i->run == run_store_volatile;
+    return i->run == run_store || i->run == run_store_volatile || i->run == run_surface_store;
 }
 
 /* Notes what a thread does with bytes without a value. */

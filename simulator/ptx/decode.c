@@ -5,6 +5,7 @@
  * skipped. */
 #include "ptx/decode.h"
 #include "ptx/matrix.h"
+#include "ptx/texture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,8 +338,12 @@ static struct operand read_address(struct decoder *d)
     if (o.parts->kind == OPERAND_NUMBER)
         o.number = 0;
     read_plus(d, &o);
-    if (word_is(d->s.word, ","))
-        decode_refuse(d, "textures and tensors");
+    if (scan_over(&d->s, ",")) {
+        if (!decode_names_texture(d->statement.parts[0]))
+            decode_refuse(d, "tensors");
+        o.second = operand_new(d);
+        *o.second = read_operand(d);
+    }
     scan_over(&d->s, "]");
     return o;
 }
@@ -458,7 +463,7 @@ static void read_statement(struct decoder *d)
     decode_note_uses(d);
     const size_t before = d->code->count;
     if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_matrix(d)
-        && !decode_arithmetic(d))
+        && !decode_texture(d) && !decode_arithmetic(d))
         decode_refuse(d, "an instruction that is not simulated");
     decode_note_flow(d, before);
     while (d->s.word.length && !word_is(d->s.word, ";"))
@@ -523,27 +528,35 @@ static void read_variable(struct decoder *d)
     scan(&d->s);
 }
 
+static bool is_toolkit(const struct decoder *d, uint32_t file)
+{
+    const char *name = file < d->module->file_count ? d->module->files[file] : NULL;
+    return name && strstr(name, "/include/");
+}
+
 /* .loc FILE LINE COLUMN, function_name NAME, inlined_at FILE LINE COLUMN: for code inlined from the
- * toolkit's headers, uses the line of the program. */
+ * toolkit's headers, uses the line of the program. If that code was inlined into such code, too,
+ * the line before has it. */
 static void read_line(struct decoder *d)
 {
     const char *end = d->s.word.at + strcspn(d->s.word.at, "\n");
     scan(&d->s);
-    d->file = (uint32_t)word_number(d->s.word);
+    uint32_t file = (uint32_t)word_number(d->s.word);
     scan(&d->s);
     uint32_t line = (uint32_t)word_number(d->s.word);
-    const char *file = d->file < d->module->file_count ? d->module->files[d->file] : NULL;
-    if (line)
-        d->line = line;
-    for (bool toolkit = file && strstr(file, "/include/"); toolkit && d->s.at < end;) {
+    for (bool toolkit = is_toolkit(d, file); toolkit && d->s.at < end;) {
         scan(&d->s);
         if (!word_is(d->s.word, "inlined_at"))
             continue;
         scan(&d->s);
-        d->file = (uint32_t)word_number(d->s.word);
+        file = (uint32_t)word_number(d->s.word);
         scan(&d->s);
-        d->line = (uint32_t)word_number(d->s.word);
+        line = (uint32_t)word_number(d->s.word);
         break;
+    }
+    if (!is_toolkit(d, file) || !d->line || is_toolkit(d, d->file)) {
+        d->line = line ? line : d->line;
+        d->file = file;
     }
     d->s.at = end;
     scan(&d->s);

@@ -27,7 +27,7 @@ struct operand {
     int64_t number;
     /* A register: its offset or index, and its bytes (1 for a predicate). */
     uint32_t at, bytes;
-    /* d|p: the second result. */
+    /* d|p: the second result. [object, {x, y}]: the coordinates. */
     struct operand *second;
     /* The parts of a vector, or the part of an address before the number. */
     struct operand *parts;

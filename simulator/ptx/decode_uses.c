@@ -14,6 +14,8 @@ static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
     if (o->kind == OPERAND_VECTOR || o->kind == OPERAND_ADDRESS) {
         for (size_t n = 0; n < (o->kind == OPERAND_VECTOR ? o->part_count : 1); n++)
             note_use(d, &o->parts[n], o->kind == OPERAND_ADDRESS ? USE_OTHER : use);
+        if (o->kind == OPERAND_ADDRESS && o->second)
+            note_use(d, o->second, USE_OTHER);
         return;
     }
     if (o->kind != OPERAND_REGISTER || o->bytes == 1 || !use)
@@ -31,7 +33,8 @@ static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
 void decode_note_uses(struct decoder *d)
 {
     const struct statement *st = &d->statement;
-    const bool stores = word_is(st->parts[0], "st"), selects = word_is(st->parts[0], "selp");
+    const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "sust");
+    const bool selects = word_is(st->parts[0], "selp");
     /* A thread's own memory and arguments of calls are no place to which a copy is made. */
     const bool copies =
         stores && !has_part(st, "local") && !has_part(st, "param") && !has_part(st, "param::func");
@@ -97,8 +100,8 @@ void decode_note_flow(struct decoder *d, size_t before)
     const struct statement *st = &d->statement;
     struct code *c = d->code;
     struct flow f = {.result_count = 0};
-    if (c->count == before || word_is(st->parts[0], "st") || word_is(st->parts[0], "red")
-        || !st->operand_count)
+    if (c->count == before || word_is(st->parts[0], "st") || word_is(st->parts[0], "sust")
+        || word_is(st->parts[0], "red") || !st->operand_count)
         return;
     add_slots(&st->operands[0], f.results, &f.result_count);
     for (size_t n = 1; n < st->operand_count && computes(st->parts[0]); n++)

@@ -33,6 +33,8 @@ struct launch_shape {
     } checks;
 };
 
+struct texture;
+
 enum fault_kind {
     FAULT_NONE,
     /* Found by the window's owner. */
@@ -50,6 +52,10 @@ enum fault_kind {
     FAULT_FREE,
     /* cudaGraphSetConditional was given what is no handle of a condition. */
     FAULT_CONDITION,
+    /* An instruction was given what is no texture or surface object, and an access outside of a
+     * surface with the boundary mode that traps. */
+    FAULT_TEXTURE,
+    FAULT_SURFACE,
     /* The kernel repeatedly reads what nothing on the device changes. */
     FAULT_WAITS
 };
@@ -138,6 +144,8 @@ struct launch_memory {
     bool (*release)(void *context, uint64_t address);
     /* Sets the condition of conditional nodes; false: there is none with this handle. */
     bool (*set_condition)(void *context, uint64_t handle, uint32_t value);
+    /* Returns the texture or surface object of this handle, or NULL. */
+    const struct texture *(*texture)(void *context, uint64_t handle);
     /* After ten seconds: where one of its threads is. */
     void (*still_runs)(void *context, const struct launch_fault *place);
     void *context;

@@ -16,6 +16,7 @@
 #include "os/os.h"
 #include "run/commands.h"
 #include "run/condition.h"
+#include "run/texture_object.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
 
@@ -275,6 +276,12 @@ static bool set_condition(void *context, uint64_t handle, uint32_t value)
     c->has_value = true;
     c->value = value;
     return true;
+}
+
+static const struct texture *find_texture(void *context, uint64_t handle)
+{
+    const struct running *r = context;
+    return texture_object_of_launch(handle, r->op->call);
 }
 
 /* ---- finding memory ---- */
@@ -632,7 +639,8 @@ static cudaError_t fault_error(enum fault_kind kind)
 {
     switch (kind) {
     case FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
-    case FAULT_TRAP: return cudaErrorLaunchFailure;
+    case FAULT_TRAP:
+    case FAULT_SURFACE: return cudaErrorLaunchFailure; /* Assumed. */
     case FAULT_ASSERTION: return cudaErrorAssert;
     case FAULT_STACK: return cudaErrorHardwareStackError;
     case FAULT_NO_FUNCTION: return cudaErrorInvalidPc;
@@ -667,6 +675,11 @@ static const char *event_text(enum fault_kind kind)
     case FAULT_FREE:
         return "gave free an address that malloc of a kernel has not returned, or that is free "
                "already";
+    case FAULT_TEXTURE:
+        return "uses what is no texture or surface object of this kind: it was never made, or was "
+               "destroyed before the launch";
+    case FAULT_SURFACE:
+        return "is outside of its surface, whose x counts bytes, with cudaBoundaryModeTrap";
     case FAULT_CONDITION:
         return "gave cudaGraphSetConditional what is no handle of a condition of its device: "
                "cudaGraphConditionalHandleCreate makes one, and it ends with its graph";
@@ -738,8 +751,13 @@ static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {find_memory,   allocate_in_kernel, release_in_kernel,
-                                   set_condition, say_still_runs,     &r};
+    struct launch_memory memory = {find_memory,
+                                   allocate_in_kernel,
+                                   release_in_kernel,
+                                   set_condition,
+                                   find_texture,
+                                   say_still_runs,
+                                   &r};
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;

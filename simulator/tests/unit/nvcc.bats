@@ -834,6 +834,51 @@ END
     assert_line "cudaErrorLaunchTimeout"
 }
 
+@test "arrays, textures, and surfaces: each read is what the formulas of the guide give" {
+    local schedule
+    compiled "$ROOT/simulator/tests/unit/kernels/textures.cu" -std=c++17 -arch=compute_90 -lineinfo
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule ran
+        assert_success
+        assert_line "103 cases, 0 wrong"
+    done
+}
+
+@test "order, values, and lifetime of an array are checked where a kernel reads it as a texture" {
+    local schedule name
+    cp "$ROOT/simulator/tests/unit/kernels/misused_textures.cu" .
+    compiled misused_textures.cu -std=c++17 -arch=compute_90 -g -lineinfo
+    # mistaken CASE WORDS
+    mistaken() {
+        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=leaks SIM_SCHEDULE=$schedule \
+            run bounded ./program "$1"
+        assert_equal "$status" 3
+        assert_output --partial "$2"
+    }
+    for schedule in "${SCHEDULES[@]}"; do
+        for name in right pending; do
+            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=leaks SIM_SCHEDULE=$schedule \
+                run bounded ./program $name
+            assert_success
+            assert_output "cudaSuccess"
+        done
+        mistaken order "hazard: read not ordered after a write. fetch (stream 2) and \
+cudaMemcpy2DToArrayAsync (stream 1) touch the same bytes of allocation 3"
+        # The line is the program's, and not that of the toolkit's header.
+        assert_output --partial "first by thread (0,0,0) of block (0,0,0) at misused_textures.cu:\
+$(grep -n 'tex2D<' misused_textures.cu | cut -d: -f1)"
+        mistaken unwritten "hazard: uninitialized read. fetch (stream 2) reads bytes 0 to 3 of"
+        mistaken freed "hazard: use after free. fetch (stream 2) reads allocation 3, which \
+cudaFreeArray (the host) has freed."
+        mistaken surface "hazard: read not ordered after a write. cudaMemcpy2DFromArrayAsync \
+(stream 1) and put (stream 2) touch the same bytes"
+        mistaken outside "hazard: launch failure. put (stream 2) is outside of its surface"
+        mistaken destroyed "hazard: illegal address. fetch (stream 2) uses what is no texture"
+        mistaken leak "hazard: leak. allocation 3 is still alive at the end of the program."
+        assert_output --partial "call cudaFreeArray."
+    done
+}
+
 @test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
     local schedule name
     compiled "$ROOT/simulator/tests/unit/kernels/heap.cu" -arch=compute_90 -lineinfo

@@ -1,0 +1,32 @@
+/* CUDA arrays. An array is an allocation like one of cudaMalloc, with its rows one after the other
+ * at multiples of 32 bytes (assumed: on a GPU the form is not documented, and no program sees it).
+ * So copies, kernels, and the checker treat it as other memory. All of these need the lock. */
+#ifndef SIM_API_ARRAY_H
+#define SIM_API_ARRAY_H
+
+#include "api/call.h"
+
+struct array {
+    void *handle;
+    char *base;
+    struct cudaChannelFormatDesc desc;
+    /* As it was made: a height or depth that it does not have is 0. */
+    struct cudaExtent extent;
+    unsigned flags;
+    /* The bytes of an element, of a row's elements, from a row to the next, and from a slice or
+     * layer to the next. */
+    size_t element, row, pitch, slice;
+    /* At least 1 each. */
+    size_t rows, slices;
+};
+
+/* Returns the array of a handle, or NULL for a null handle. Any other handle that is no array ends
+ * the process with a sentence. */
+struct array *array_of(struct call *call, cudaArray_const_t handle);
+/* Returns the bytes of an element with these channels, or 0 if there are no such arrays. */
+size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
+/* Writes a copy of which arrays are a part as one between pitched memory. `to` may be `p`. */
+cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
+                               struct cudaMemcpy3DParms *to);
+
+#endif

@@ -1,0 +1,395 @@
+/* CUDA arrays, and copies of their rows. Copies of several slices are in api/rows_calls.c. */
+#include "api/array.h"
+#include "api/copies.h"
+#include "mem/device.h"
+#include "os/os.h"
+
+/* Texels and rows of surfaces begin at multiples of their size. */
+#define ROW_ALIGNMENT ((size_t)32)
+
+struct array *array_of(struct call *call, cudaArray_const_t handle)
+{
+    if (!handle)
+        return NULL;
+    struct array *a = handle_object(HANDLE_ARRAY, handle);
+    if (!a)
+        call_bad_handle(call, "an array", HANDLE_ARRAY, handle, "cudaFreeArray", "cudaMallocArray");
+    return a;
+}
+
+/* ---- making arrays ---- */
+
+/* Documented: 1, 2, or 4 channels of 8, 16, or 32 bits each, all of one size. */
+size_t array_element_bytes(const struct cudaChannelFormatDesc *desc)
+{
+    const int bits[] = {desc->x, desc->y, desc->z, desc->w};
+    size_t count = 0;
+    while (count < 4 && bits[count])
+        count++;
+    for (size_t n = 0; n < 4; n++)
+        if (bits[n] != (n < count ? bits[0] : 0))
+            return 0;
+    if ((count != 1 && count != 2 && count != 4) || (bits[0] != 8 && bits[0] != 16 && bits[0] != 32)
+        || (unsigned)desc->f > cudaChannelFormatKindFloat
+        || (desc->f == cudaChannelFormatKindFloat && bits[0] == 8))
+        return 0;
+    return count * (size_t)bits[0] / 8;
+}
+
+static bool is_at_most(size_t value, enum cudaDeviceAttr attribute)
+{
+    int most = 0;
+    return device_attribute(attribute, &most) && value <= (size_t)most;
+}
+
+/* Documented (cudaMalloc3DArray): which extents and flags there are, and the greatest. Assumed: the
+ * errors. */
+static bool is_extent(struct cudaExtent e, unsigned flags)
+{
+    const bool layered = flags & cudaArrayLayered, cube = flags & cudaArrayCubemap;
+    if (!e.width || (flags & cudaArrayTextureGather && (!e.height || e.depth)))
+        return false;
+    if (cube)
+        return e.width == e.height && (layered ? e.depth && e.depth % 6 == 0 : e.depth == 6)
+            && is_at_most(e.width, cudaDevAttrMaxTextureCubemapWidth)
+            && is_at_most(e.depth, cudaDevAttrMaxTextureCubemapLayeredLayers);
+    if (layered && !e.height)
+        return e.depth && is_at_most(e.width, cudaDevAttrMaxTexture1DLayeredWidth)
+            && is_at_most(e.depth, cudaDevAttrMaxTexture1DLayeredLayers);
+    if (layered)
+        return e.depth && is_at_most(e.width, cudaDevAttrMaxTexture2DLayeredWidth)
+            && is_at_most(e.height, cudaDevAttrMaxTexture2DLayeredHeight)
+            && is_at_most(e.depth, cudaDevAttrMaxTexture2DLayeredLayers);
+    if (e.depth)
+        return e.height && is_at_most(e.width, cudaDevAttrMaxTexture3DWidth)
+            && is_at_most(e.height, cudaDevAttrMaxTexture3DHeight)
+            && is_at_most(e.depth, cudaDevAttrMaxTexture3DDepth);
+    return is_at_most(e.width,
+                      e.height ? cudaDevAttrMaxTexture2DWidth : cudaDevAttrMaxTexture1DWidth)
+        && is_at_most(e.height, cudaDevAttrMaxTexture2DHeight);
+}
+
+static cudaError_t allocate(struct call *call, cudaArray_t *handle,
+                            const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                            unsigned flags)
+{
+    const unsigned known =
+        cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather;
+    void *base;
+    if (!handle || !desc)
+        return cudaErrorInvalidValue;
+    if (flags & (cudaArraySparse | cudaArrayDeferredMapping)) {
+        diag("sparse arrays and arrays whose memory is mapped later are not simulated: %s returns "
+             "cudaErrorNotSupported.",
+             call->origin.call);
+        return cudaErrorNotSupported;
+    }
+    struct array a = {.desc = *desc,
+                      .extent = extent,
+                      .flags = flags,
+                      .element = array_element_bytes(desc),
+                      .rows = extent.height ? extent.height : 1,
+                      .slices = extent.depth ? extent.depth : 1};
+    if (flags & ~known || !is_extent(extent, flags))
+        return cudaErrorInvalidValue;
+    if (!a.element && desc->f > cudaChannelFormatKindNone)
+        diag("arrays of compressed and normalized formats are not simulated: %s returns "
+             "cudaErrorInvalidChannelDescriptor.",
+             call->origin.call);
+    if (!a.element)
+        return cudaErrorInvalidChannelDescriptor;
+    a.row = extent.width * a.element;
+    a.pitch = round_up(a.row, ROW_ALIGNMENT);
+    a.slice = a.pitch * a.rows;
+    cudaError_t e = do_cudaMalloc(call, &base, a.slice * a.slices);
+    if (e)
+        return e;
+    struct array *kept = os_allocate(sizeof *kept);
+    a.base = base;
+    a.handle = handle_new(HANDLE_ARRAY, kept);
+    *kept = a;
+    *handle = a.handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaMallocArray(struct call *call, cudaArray_t *array,
+                               const struct cudaChannelFormatDesc *desc, size_t width,
+                               size_t height, unsigned int flags)
+{
+    return allocate(call, array, desc, (struct cudaExtent){width, height, 0}, flags);
+}
+
+cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *array,
+                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                 unsigned int flags)
+{
+    return allocate(call, array, desc, extent, flags);
+}
+
+/* Assumed: it waits as cudaFree does; and a null array is no error. */
+cudaError_t do_cudaFreeArray(struct call *call, cudaArray_t array)
+{
+    struct array *a = array_of(call, array);
+    if (!a)
+        return cudaSuccess;
+    cudaError_t e = do_cudaFree(call, a->base);
+    if (e)
+        return e;
+    handle_retire(HANDLE_ARRAY, array);
+    os_free(a);
+    return cudaSuccess;
+}
+
+/* ---- what an array is ---- */
+
+cudaError_t do_cudaArrayGetInfo(struct call *call, struct cudaChannelFormatDesc *desc,
+                                struct cudaExtent *extent, unsigned int *flags, cudaArray_t array)
+{
+    const struct array *a = array_of(call, array);
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (desc)
+        *desc = a->desc;
+    if (extent)
+        *extent = a->extent;
+    if (flags)
+        *flags = a->flags;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGetChannelDesc(struct call *call, struct cudaChannelFormatDesc *desc,
+                                  cudaArray_const_t array)
+{
+    const struct array *a = array_of(call, array);
+    if (!a || !desc)
+        return cudaErrorInvalidValue;
+    *desc = a->desc;
+    return cudaSuccess;
+}
+
+/* ---- copies ---- */
+
+/* Returns where a part of the array's first slice begins, `x` bytes from the row's start, or NULL
+ * if the array does not have these rows. */
+static char *part_of(const struct array *a, size_t x, size_t y, size_t width, size_t height)
+{
+    if (!a || x > a->row || width > a->row - x || y > a->rows || height > a->rows - y)
+        return NULL;
+    return a->base + y * a->pitch + x;
+}
+
+/* Copies rows. `stream` is NULL for the call that has none. */
+static cudaError_t copy(struct call *call, void *to, size_t to_pitch, const void *from,
+                        size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+                        const cudaStream_t *stream)
+{
+    struct rows r;
+    if (!to || !from)
+        return cudaErrorInvalidValue;
+    cudaError_t e = copy_rows(to_pitch, from_pitch, width, height, &r);
+    if (e)
+        return e;
+    line_rows(&call->line, r);
+    return stream ? copy_async(call, to, from, r, kind, *stream, false)
+                  : copy_now(call, to, from, r, kind);
+}
+
+static cudaError_t copy_to_array(struct call *call, cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                 const void *src, size_t spitch, size_t width, size_t height,
+                                 enum cudaMemcpyKind kind, const cudaStream_t *stream)
+{
+    const struct array *a = array_of(call, dst);
+    return copy(call, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0, src, spitch,
+                width, height, kind, stream);
+}
+
+static cudaError_t copy_from_array(struct call *call, void *dst, size_t dpitch,
+                                   cudaArray_const_t src, size_t wOffset, size_t hOffset,
+                                   size_t width, size_t height, enum cudaMemcpyKind kind,
+                                   const cudaStream_t *stream)
+{
+    const struct array *a = array_of(call, src);
+    return copy(call, dst, dpitch, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0,
+                width, height, kind, stream);
+}
+
+cudaError_t do_cudaMemcpy2DToArray(struct call *call, cudaArray_t dst, size_t wOffset,
+                                   size_t hOffset, const void *src, size_t spitch, size_t width,
+                                   size_t height, enum cudaMemcpyKind kind)
+{
+    return copy_to_array(call, dst, wOffset, hOffset, src, spitch, width, height, kind, NULL);
+}
+
+cudaError_t do_cudaMemcpy2DToArrayAsync(struct call *call, cudaArray_t dst, size_t wOffset,
+                                        size_t hOffset, const void *src, size_t spitch,
+                                        size_t width, size_t height, enum cudaMemcpyKind kind,
+                                        cudaStream_t stream)
+{
+    return copy_to_array(call, dst, wOffset, hOffset, src, spitch, width, height, kind, &stream);
+}
+
+cudaError_t do_cudaMemcpy2DFromArray(struct call *call, void *dst, size_t dpitch,
+                                     cudaArray_const_t src, size_t wOffset, size_t hOffset,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind)
+{
+    return copy_from_array(call, dst, dpitch, src, wOffset, hOffset, width, height, kind, NULL);
+}
+
+cudaError_t do_cudaMemcpy2DFromArrayAsync(struct call *call, void *dst, size_t dpitch,
+                                          cudaArray_const_t src, size_t wOffset, size_t hOffset,
+                                          size_t width, size_t height, enum cudaMemcpyKind kind,
+                                          cudaStream_t stream)
+{
+    return copy_from_array(call, dst, dpitch, src, wOffset, hOffset, width, height, kind, &stream);
+}
+
+cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
+                                        size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
+                                        size_t hOffsetSrc, size_t width, size_t height,
+                                        enum cudaMemcpyKind kind)
+{
+    const struct array *to = array_of(call, dst), *from = array_of(call, src);
+    return copy(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to ? to->pitch : 0,
+                part_of(from, wOffsetSrc, hOffsetSrc, width, height), from ? from->pitch : 0, width,
+                height, kind, NULL);
+}
+
+/* One end of a copy that goes on in the next row when one ends: a place in an array's first slice,
+ * or memory, whose rows are those of the other end. */
+struct run_of_bytes {
+    const struct array *array;
+    char *memory;
+    size_t x, y;
+};
+
+static bool has_bytes(const struct run_of_bytes *r, size_t count)
+{
+    return r->array ? r->x < r->array->row && r->y < r->array->rows
+                          && count <= (r->array->rows - r->y) * r->array->row - r->x
+                    : r->memory != NULL;
+}
+
+static char *here(const struct run_of_bytes *r)
+{
+    return r->array ? r->array->base + r->y * r->array->pitch + r->x : r->memory;
+}
+
+static void go_on(struct run_of_bytes *r, size_t bytes)
+{
+    if (!r->array) {
+        r->memory += bytes;
+        return;
+    }
+    r->y += (r->x + bytes) / r->array->row;
+    r->x = (r->x + bytes) % r->array->row;
+}
+
+/* Returns the next bytes that are a part of a row, or as many rows as there are. */
+static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_bytes *from,
+                             size_t count)
+{
+    const struct run_of_bytes *const ends[] = {to, from};
+    size_t width = count;
+    bool whole = true;
+    for (unsigned n = 0; n < 2; n++) {
+        const struct array *a = ends[n]->array;
+        if (a && a->row - ends[n]->x < width)
+            width = a->row - ends[n]->x;
+    }
+    for (unsigned n = 0; n < 2; n++)
+        whole &= !ends[n]->array || (!ends[n]->x && ends[n]->array->row == width);
+    return (struct rows){width, whole ? count / width : 1, to->array ? to->array->pitch : width,
+                         from->array ? from->array->pitch : width};
+}
+
+/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. */
+static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
+                            size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
+{
+    cudaError_t e = cudaSuccess;
+    line_number(&call->line, "bytes", count);
+    if (count && (!has_bytes(&to, count) || !has_bytes(&from, count)))
+        return cudaErrorInvalidValue;
+    while (count && !e) {
+        const struct rows r = next_rows(&to, &from, count);
+        e = stream ? copy_async(call, here(&to), here(&from), r, kind, *stream, false)
+                   : copy_now(call, here(&to), here(&from), r, kind);
+        go_on(&to, r.width * r.height);
+        go_on(&from, r.width * r.height);
+        count -= r.width * r.height;
+    }
+    return e;
+}
+
+cudaError_t do_cudaMemcpyToArray(struct call *call, cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                 const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffset, hOffset},
+                    (struct run_of_bytes){NULL, (char *)src, 0, 0}, count, kind, NULL);
+}
+
+cudaError_t do_cudaMemcpyToArrayAsync(struct call *call, cudaArray_t dst, size_t wOffset,
+                                      size_t hOffset, const void *src, size_t count,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffset, hOffset},
+                    (struct run_of_bytes){NULL, (char *)src, 0, 0}, count, kind, &stream);
+}
+
+cudaError_t do_cudaMemcpyFromArray(struct call *call, void *dst, cudaArray_const_t src,
+                                   size_t wOffset, size_t hOffset, size_t count,
+                                   enum cudaMemcpyKind kind)
+{
+    return copy_run(call, (struct run_of_bytes){NULL, dst, 0, 0},
+                    (struct run_of_bytes){array_of(call, src), NULL, wOffset, hOffset}, count, kind,
+                    NULL);
+}
+
+cudaError_t do_cudaMemcpyFromArrayAsync(struct call *call, void *dst, cudaArray_const_t src,
+                                        size_t wOffset, size_t hOffset, size_t count,
+                                        enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    return copy_run(call, (struct run_of_bytes){NULL, dst, 0, 0},
+                    (struct run_of_bytes){array_of(call, src), NULL, wOffset, hOffset}, count, kind,
+                    &stream);
+}
+
+cudaError_t do_cudaMemcpyArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
+                                      size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
+                                      size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind)
+{
+    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffsetDst, hOffsetDst},
+                    (struct run_of_bytes){array_of(call, src), NULL, wOffsetSrc, hOffsetSrc}, count,
+                    kind, NULL);
+}
+
+/* Replaces an array by its memory. Returns whether the extent is within it. */
+static bool take_place(const struct array *a, struct cudaExtent e, struct cudaPos *pos,
+                       struct cudaPitchedPtr *ptr)
+{
+    if (pos->x > a->extent.width || e.width > a->extent.width - pos->x || pos->y > a->rows
+        || e.height > a->rows - pos->y || pos->z > a->slices || e.depth > a->slices - pos->z)
+        return false;
+    pos->x *= a->element;
+    *ptr = (struct cudaPitchedPtr){a->base, a->pitch, a->row, a->rows};
+    return true;
+}
+
+/* Documented: the extent, and the place in an array, count its elements; the place in other memory
+ * counts bytes. Assumed: elements of two arrays have the same size, and each end is given once. */
+cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
+                               struct cudaMemcpy3DParms *to)
+{
+    const struct array *target = array_of(call, p->dstArray), *source = array_of(call, p->srcArray);
+    *to = *p;
+    if (!target && !source)
+        return cudaSuccess;
+    if ((target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
+        || (target && source && target->element != source->element)
+        || (target && !take_place(target, p->extent, &to->dstPos, &to->dstPtr))
+        || (source && !take_place(source, p->extent, &to->srcPos, &to->srcPtr)))
+        return cudaErrorInvalidValue;
+    to->extent.width *= (target ? target : source)->element;
+    to->dstArray = to->srcArray = NULL;
+    return cudaSuccess;
+}

@@ -1,0 +1,242 @@
+/* Texture and surface objects. Assumed: the errors, of which documents name few. */
+#include "api/array.h"
+#include "mem/device.h"
+#include "mem/memory.h"
+#include "os/os.h"
+#include "run/texture_object.h"
+
+/* ---- what an object is made of ---- */
+
+static int figure(enum cudaDeviceAttr attribute)
+{
+    int value = 0;
+    device_attribute(attribute, &value);
+    return value;
+}
+
+/* Sets the form of a texel. Returns false if there is none with these channels. */
+static bool set_texel(struct texture *t, const struct cudaChannelFormatDesc *desc)
+{
+    const size_t bytes = array_element_bytes(desc);
+    if (!bytes)
+        return false;
+    t->channel_bytes = (uint8_t)(desc->x / 8);
+    t->channels = (uint8_t)(bytes / t->channel_bytes);
+    t->kind = (enum channel_kind)desc->f;
+    return true;
+}
+
+static bool use_array(struct call *call, cudaArray_t handle, struct texture *t)
+{
+    const struct array *a = array_of(call, handle);
+    if (!a || !set_texel(t, &a->desc))
+        return false;
+    t->base = (uint64_t)(uintptr_t)a->base;
+    t->width = (uint32_t)a->extent.width;
+    t->height = (uint32_t)a->rows;
+    t->depth = (uint32_t)a->slices;
+    t->pitch = a->pitch;
+    t->slice = a->slice;
+    line_allocation(&call->line, a->base);
+    return true;
+}
+
+/* Documented: the address is a multiple of the texture alignment, and a pitch one of the pitch
+ * alignment. */
+static bool use_memory(struct call *call, const void *address,
+                       const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
+                       size_t pitch, struct texture *t)
+{
+    if (!address || (uintptr_t)address % (size_t)figure(cudaDevAttrTextureAlignment)
+        || !set_texel(t, desc) || !width || !height)
+        return false;
+    t->base = (uint64_t)(uintptr_t)address;
+    t->width = (uint32_t)width;
+    t->height = (uint32_t)height;
+    t->depth = 1;
+    t->pitch = t->slice = pitch;
+    line_allocation(&call->line, address);
+    return true;
+}
+
+static bool use_linear(struct call *call, const struct cudaResourceDesc *r, struct texture *t)
+{
+    const size_t element = array_element_bytes(&r->res.linear.desc);
+    t->is_linear_memory = true;
+    return element
+        && r->res.linear.sizeInBytes / element <= (size_t)figure(cudaDevAttrMaxTexture1DLinearWidth)
+        && use_memory(call, r->res.linear.devPtr, &r->res.linear.desc,
+                      r->res.linear.sizeInBytes / element, 1, 0, t);
+}
+
+static bool use_pitched(struct call *call, const struct cudaResourceDesc *r, struct texture *t)
+{
+    const size_t pitch = r->res.pitch2D.pitchInBytes, width = r->res.pitch2D.width;
+    return !(pitch % (size_t)figure(cudaDevAttrTexturePitchAlignment))
+        && width <= (size_t)figure(cudaDevAttrMaxTexture2DLinearWidth)
+        && r->res.pitch2D.height <= (size_t)figure(cudaDevAttrMaxTexture2DLinearHeight)
+        && width * array_element_bytes(&r->res.pitch2D.desc) <= pitch
+        && use_memory(call, r->res.pitch2D.devPtr, &r->res.pitch2D.desc, width,
+                      r->res.pitch2D.height, pitch, t);
+}
+
+static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc *r,
+                                struct texture *t)
+{
+    bool used;
+    switch (r->resType) {
+    case cudaResourceTypeArray: used = use_array(call, r->res.array.array, t); break;
+    case cudaResourceTypeLinear: used = use_linear(call, r, t); break;
+    case cudaResourceTypePitch2D: used = use_pitched(call, r, t); break;
+    case cudaResourceTypeMipmappedArray:
+        diag("textures of mipmapped arrays are not simulated: %s returns cudaErrorNotSupported.",
+             call->origin.call);
+        return cudaErrorNotSupported;
+    default: return cudaErrorInvalidValue;
+    }
+    return used ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* ---- textures ---- */
+
+/* Returns what of the description is not simulated, or NULL. */
+static const char *not_simulated(const struct cudaTextureDesc *d,
+                                 const struct cudaResourceViewDesc *view)
+{
+    return view               ? "views of resources"
+         : d->sRGB            ? "sRGB conversion"
+         : d->seamlessCubemap ? "filtering across the faces of a cube"
+                              : NULL;
+}
+
+/* Documented: only floats are filtered; only integers of 8 and 16 bits are read as fractions;
+ * cudaAddressModeWrap and Mirror need normalized coordinates, and otherwise clamp. */
+static cudaError_t use_description(const struct cudaTextureDesc *d, struct texture *t)
+{
+    const bool filters = d->filterMode == cudaFilterModeLinear;
+    const bool fractions = d->readMode == cudaReadModeNormalizedFloat;
+    if ((unsigned)d->filterMode > cudaFilterModeLinear
+        || (unsigned)d->readMode > cudaReadModeNormalizedFloat)
+        return cudaErrorInvalidValue;
+    t->reads_fractions = fractions && t->kind != CHANNEL_FLOAT;
+    if (t->reads_fractions && t->channel_bytes == 4)
+        return cudaErrorInvalidNormSetting;
+    if (filters && t->kind != CHANNEL_FLOAT && !fractions)
+        return cudaErrorInvalidFilterSetting;
+    /* Documented: ignored for linear memory. */
+    t->filters = filters && !t->is_linear_memory;
+    t->is_normalized = d->normalizedCoords && !t->is_linear_memory;
+    for (unsigned n = 0; n < 3; n++) {
+        const unsigned mode = (unsigned)d->addressMode[n];
+        if (mode > cudaAddressModeBorder)
+            return cudaErrorInvalidValue;
+        t->mode[n] = !t->is_normalized && (mode == ADDRESS_WRAP || mode == ADDRESS_MIRROR)
+                       ? ADDRESS_CLAMP
+                       : (enum address_mode)mode;
+    }
+    for (unsigned n = 0; n < 4; n++)
+        t->border[n] = t->is_linear_memory ? 0 : d->borderColor[n];
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *object,
+                                       const struct cudaResourceDesc *resource,
+                                       const struct cudaTextureDesc *desc,
+                                       const struct cudaResourceViewDesc *view)
+{
+    if (!object || !resource || !desc)
+        return cudaErrorInvalidValue;
+    const char *missing = not_simulated(desc, view);
+    if (missing) {
+        diag("a texture with %s is not simulated: cudaCreateTextureObject returns "
+             "cudaErrorNotSupported.",
+             missing);
+        return cudaErrorNotSupported;
+    }
+    struct texture_object o = {.resource = *resource, .desc = *desc};
+    cudaError_t e = use_resource(call, resource, &o.texture);
+    if (!e)
+        e = use_description(desc, &o.texture);
+    if (!e)
+        *object = texture_object_new(&o);
+    return e;
+}
+
+/* Destroys an object, or ends the process with a sentence if it is none. Assumed: 0 is no error. */
+static cudaError_t destroy(const struct call *call, uint64_t handle, bool is_surface)
+{
+    if (!handle)
+        return cudaSuccess;
+    if (!texture_object_find(handle, is_surface))
+        call_bad_handle(call, is_surface ? "a surface object" : "a texture object", HANDLE_TEXTURE,
+                        (const void *)(uintptr_t)handle,
+                        is_surface ? "cudaDestroySurfaceObject" : "cudaDestroyTextureObject",
+                        is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject");
+    texture_object_destroy(handle, call->origin.number);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaDestroyTextureObject(struct call *call, cudaTextureObject_t object)
+{
+    return destroy(call, object, false);
+}
+
+static cudaError_t resource_of(struct cudaResourceDesc *resource, uint64_t handle, bool is_surface)
+{
+    const struct texture_object *o = texture_object_find(handle, is_surface);
+    if (!o || !resource)
+        return cudaErrorInvalidValue;
+    *resource = o->resource;
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaGetTextureObjectResourceDesc(struct call *call,
+                                                struct cudaResourceDesc *resource,
+                                                cudaTextureObject_t object)
+{
+    (void)call;
+    return resource_of(resource, object, false);
+}
+
+cudaError_t do_cudaGetTextureObjectTextureDesc(struct call *call, struct cudaTextureDesc *desc,
+                                               cudaTextureObject_t object)
+{
+    const struct texture_object *o = texture_object_find(object, false);
+    (void)call;
+    if (!o || !desc)
+        return cudaErrorInvalidValue;
+    *desc = o->desc;
+    return cudaSuccess;
+}
+
+/* ---- surfaces ---- */
+
+/* Documented: a surface is of an array. Assumed: an array without cudaArraySurfaceLoadStore gives
+ * an error. */
+cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *object,
+                                       const struct cudaResourceDesc *resource)
+{
+    if (!object || !resource)
+        return cudaErrorInvalidValue;
+    if (resource->resType != cudaResourceTypeArray)
+        return cudaErrorInvalidValue;
+    const struct array *a = array_of(call, resource->res.array.array);
+    struct texture_object o = {.texture = {.is_surface = true}, .resource = *resource};
+    if (!a || !(a->flags & cudaArraySurfaceLoadStore) || use_resource(call, resource, &o.texture))
+        return cudaErrorInvalidValue;
+    *object = texture_object_new(&o);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaDestroySurfaceObject(struct call *call, cudaSurfaceObject_t object)
+{
+    return destroy(call, object, true);
+}
+
+cudaError_t do_cudaGetSurfaceObjectResourceDesc(struct call *call,
+                                                struct cudaResourceDesc *resource,
+                                                cudaSurfaceObject_t object)
+{
+    (void)call;
+    return resource_of(resource, object, true);
+}

@@ -1,0 +1,162 @@
+/* Statements about textures and surfaces: tex, tld4, suld, and sust. Objects have one level, so a
+ * level of detail or gradients change nothing (documented: a level is clamped to those that the
+ * texture has). */
+#include "ptx/texture.h"
+
+#include "ptx/decode.h"
+
+bool decode_names_texture(struct word name)
+{
+    return word_is(name, "tex") || word_is(name, "tld4") || word_is(name, "suld")
+        || word_is(name, "sust");
+}
+
+static bool read_geometry(struct word w, struct instruction *i)
+{
+    static const char *const names[] = {"1d", "2d", "3d", "a1d", "a2d", "cube", "acube"};
+    for (uint8_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (word_is(w, names[n])) {
+            i->option = n;
+            return true;
+        }
+    return false;
+}
+
+static bool read_boundary(struct word w, struct instruction *i)
+{
+    static const char *const names[] = {"trap", "clamp", "zero"};
+    for (uint8_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (word_is(w, names[n])) {
+            i->rounding = n;
+            return true;
+        }
+    return false;
+}
+
+/* Sets the registers of the object and the coordinates. 3D coordinates have a fourth, which does
+ * not count. */
+static void read_place(struct decoder *d, const struct operand *o, struct instruction *i)
+{
+    static const uint8_t counts[] = {1, 2, 3, 2, 3, 3, 4};
+    const struct operand *all = o->second;
+    const size_t given = all && all->kind == OPERAND_VECTOR ? all->part_count : 1;
+    if (o->kind != OPERAND_ADDRESS || !all || o->parts->kind != OPERAND_REGISTER
+        || given < counts[i->option]) {
+        decode_refuse(d, "a texture reference, or coordinates of a form that is not simulated");
+        return;
+    }
+    i->r[TEXTURE_OBJECT] = decode_value(d, o->parts, 8);
+    for (size_t n = 0; n < counts[i->option]; n++)
+        i->r[TEXTURE_PLACE + n] =
+            decode_value(d, all->kind == OPERAND_VECTOR ? &all->parts[n] : all, 4);
+}
+
+static void read_values(struct decoder *d, const struct operand *o, struct instruction *i,
+                        unsigned from)
+{
+    const struct operand *all = o->kind == OPERAND_VECTOR ? o->parts : o;
+    const size_t count = o->kind == OPERAND_VECTOR ? o->part_count : 1;
+    if (count != i->count) {
+        decode_refuse(d, "as many registers as the instruction has no elements");
+        return;
+    }
+    for (size_t n = 0; n < count; n++)
+        i->r[from + n] = decode_value(d, &all[n], i->bytes == 8 ? 8 : 4);
+    i->wide = i->bytes == 8;
+}
+
+static void add(struct decoder *d, instruction_run *run, const struct instruction *parts)
+{
+    struct instruction *i = decode_add(d, run, INSTRUCTION_PLAIN);
+    for (unsigned n = 0; n < OPERANDS_MAX; n++)
+        i->r[n] = parts->r[n];
+    i->bytes = parts->bytes;
+    i->count = parts->count;
+    i->space = SPACE_GLOBAL;
+    i->wide = parts->wide;
+    i->is_signed = parts->is_signed;
+    i->rounding = parts->rounding;
+    i->option = parts->option;
+}
+
+/* tex.geometry.v4.type.coordinates {d, ...}, [object, {x, ...}], with a level or gradients; and
+ * tld4.component.2d.v4.type.f32, the four texels that a filter would weigh. */
+static void decode_fetch(struct decoder *d)
+{
+    const struct statement *st = &d->statement;
+    const bool gathers = word_is(st->parts[0], "tld4");
+    struct instruction i = {.option = 255, .count = 4, .bytes = 4};
+    size_t operands = 2, types = 0;
+    for (size_t n = 1; n < st->part_count; n++) {
+        const struct word w = st->parts[n];
+        if (read_geometry(w, &i) || word_is(w, "v4"))
+            continue;
+        if (word_is(w, "level"))
+            operands = 3;
+        else if (word_is(w, "grad"))
+            operands = 4;
+        else if (gathers && w.length == 1 && (*w.at == 'r' || *w.at == 'g'))
+            i.rounding = *w.at == 'g';
+        else if (gathers && w.length == 1 && (*w.at == 'b' || *w.at == 'a'))
+            i.rounding = *w.at == 'b' ? 2 : 3;
+        else if (types < 2 && type_bytes(w) == 4
+                 && (word_is(w, "f32") || word_is(w, "s32") || (!types && word_is(w, "u32")))) {
+            i.is_signed = types++ && *w.at == 's';
+        } else {
+            decode_refuse(d, "a form of a texture fetch that is not simulated");
+            return;
+        }
+    }
+    if (i.option == 255 || types != 2 || st->operand_count != operands
+        || (gathers && i.option != GEOMETRY_2D) || (i.is_signed && gathers)) {
+        decode_refuse(d, "a form of a texture fetch that is not simulated");
+        return;
+    }
+    read_values(d, &st->operands[0], &i, 0);
+    read_place(d, &st->operands[1], &i);
+    add(d, gathers ? run_gather : run_texture, &i);
+}
+
+/* suld.b.geometry.v4.b32.trap {d, ...}, [object, {x, ...}] and sust.b, whose value is the last
+ * operand. Cubes have the form of layers. */
+static void decode_surface(struct decoder *d)
+{
+    const struct statement *st = &d->statement;
+    const bool stores = word_is(st->parts[0], "sust");
+    struct instruction i = {.option = 255, .count = 1};
+    bool is_plain = false;
+    for (size_t n = 1; n < st->part_count; n++) {
+        const struct word w = st->parts[n];
+        if (read_geometry(w, &i) || read_boundary(w, &i))
+            continue;
+        if (word_is(w, "b"))
+            is_plain = true;
+        else if (word_is(w, "v2") || word_is(w, "v4"))
+            i.count = (uint8_t)(w.at[1] - '0');
+        else if (*w.at == 'b' && type_bytes(w) && type_bytes(w) <= 8)
+            i.bytes = (uint8_t)type_bytes(w);
+        else if (!word_is(w, "ca") && !word_is(w, "cg") && !word_is(w, "cs") && !word_is(w, "cv")
+                 && !word_is(w, "wb") && !word_is(w, "wt")) {
+            decode_refuse(d, "a form of a surface access that is not simulated");
+            return;
+        }
+    }
+    if (!is_plain || !i.bytes || i.option > GEOMETRY_2D_LAYERS || st->operand_count != 2) {
+        decode_refuse(d, "a form of a surface access that is not simulated");
+        return;
+    }
+    read_values(d, &st->operands[stores], &i, stores);
+    read_place(d, &st->operands[!stores], &i);
+    add(d, stores ? run_surface_store : run_surface_load, &i);
+}
+
+bool decode_texture(struct decoder *d)
+{
+    if (!decode_names_texture(d->statement.parts[0]))
+        return false;
+    if (word_is(d->statement.parts[0], "tex") || word_is(d->statement.parts[0], "tld4"))
+        decode_fetch(d);
+    else
+        decode_surface(d);
+    return true;
+}

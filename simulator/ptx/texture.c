@@ -1,0 +1,379 @@
+/* Runs fetches from textures, and loads and stores of surfaces. The formulas are those of the CUDA
+ * C++ Programming Guide, "Texture Fetching". */
+#include "ptx/texture.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ptx/half.h"
+#include "ptx/warp.h"
+
+/* A channel's value, as the bits of its register or as a number that is filtered. */
+union channel {
+    uint32_t bits;
+    float number;
+};
+
+/* The thread that fetches, and from what. */
+struct fetch {
+    struct warp *w;
+    const struct instruction *i;
+    unsigned l;
+    const struct texture *t;
+    /* One for layers, of which each is a texture; otherwise as the texture has them. */
+    uint32_t size[3];
+    /* The slice of the layer. */
+    uint64_t layer;
+};
+
+/* Returns the object, or NULL after a fault. */
+static const struct texture *object_of(struct warp *w, const struct instruction *i, unsigned l,
+                                       bool is_surface)
+{
+    const struct launch_memory *memory = w->launch->memory;
+    const uint64_t handle = ((const lane_u64 *)(w->registers + i->r[TEXTURE_OBJECT]))[l];
+    const struct texture *t = memory->texture(memory->context, handle);
+    if (t && t->is_surface == is_surface)
+        return t;
+    warp_fault(w, l, FAULT_TEXTURE, handle, 0, false);
+    return NULL;
+}
+
+static int32_t integer_at(const struct fetch *f, unsigned n)
+{
+    return ((const lane_s32 *)(f->w->registers + f->i->r[TEXTURE_PLACE + n]))[f->l];
+}
+
+static double coordinate_at(const struct fetch *f, unsigned n)
+{
+    return f->i->is_signed
+             ? integer_at(f, n)
+             : ((const lane_f32 *)(f->w->registers + f->i->r[TEXTURE_PLACE + n]))[f->l];
+}
+
+static void set_result(const struct fetch *f, unsigned n, uint32_t bits)
+{
+    ((lane_u32 *)(f->w->registers + f->i->r[n]))[f->l] = bits;
+}
+
+/* ---- texels ---- */
+
+/* Returns the texel's index, or -1 for one of the border. */
+static int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
+{
+    if (i >= 0 && i < size)
+        return i;
+    switch (mode) {
+    case ADDRESS_CLAMP: return i < 0 ? 0 : size - 1;
+    case ADDRESS_WRAP: i %= size; return i < 0 ? i + size : i;
+    case ADDRESS_MIRROR:
+        i %= 2 * (int64_t)size;
+        i = i < 0 ? i + 2 * (int64_t)size : i;
+        return i < size ? i : 2 * (int64_t)size - 1 - i;
+    default: return -1;
+    }
+}
+
+/* Documented: an integer that is read as a fraction is in [0, 1] or, with a sign, in [-1, 1].
+ * Assumed: the smallest number gives -1 as the one after it does. */
+static float fraction(int64_t value, const struct texture *t)
+{
+    const int bits = 8 * t->channel_bytes - (t->kind == CHANNEL_SIGNED);
+    const double part = (double)value / (double)(((int64_t)1 << bits) - 1);
+    return (float)(part < -1 ? -1 : part);
+}
+
+static union channel channel_of(const struct texture *t, const char *from)
+{
+    union channel c = {.bits = 0};
+    uint16_t narrow = 0;
+    int64_t value;
+    if (t->channel_bytes == 4) {
+        memcpy(&c.bits, from, 4);
+        return c;
+    }
+    memcpy(&narrow, from, t->channel_bytes);
+    if (t->kind == CHANNEL_FLOAT)
+        return (union channel){.number = (float)half_value(narrow)};
+    value = t->kind == CHANNEL_UNSIGNED ? narrow
+          : t->channel_bytes == 1       ? (int8_t)narrow
+                                        : (int16_t)narrow;
+    if (t->reads_fractions)
+        c.number = fraction(value, t);
+    else
+        c.bits = (uint32_t)value;
+    return c;
+}
+
+static bool gives_floats(const struct texture *t)
+{
+    return t->kind == CHANNEL_FLOAT || t->reads_fractions;
+}
+
+/* Reads the texel. Assumed: channels that a texture does not have are 0. Returns false after a
+ * fault. */
+static bool read_texel(const struct fetch *f, const int64_t at[3], union channel c[4])
+{
+    const struct texture *t = f->t;
+    int64_t index[3];
+    bool is_border = false;
+    for (unsigned n = 0; n < 3; n++) {
+        index[n] = folded(at[n], f->size[n], t->is_linear_memory ? ADDRESS_BORDER : t->mode[n]);
+        is_border |= index[n] < 0;
+    }
+    memset(c, 0, 4 * sizeof *c);
+    if (is_border) {
+        for (unsigned n = 0; n < t->channels; n++)
+            if (gives_floats(t))
+                c[n].number = t->border[n];
+            else
+                c[n].bits = (uint32_t)(int64_t)t->border[n];
+        return true;
+    }
+    const size_t bytes = (size_t)t->channels * t->channel_bytes;
+    const uint64_t address = t->base + (f->layer + (uint64_t)index[2]) * t->slice
+                           + (uint64_t)index[1] * t->pitch + (uint64_t)index[0] * bytes;
+    const char *from = warp_bytes(f->w, f->i, f->l, address, bytes, ACCESS_READ);
+    for (unsigned n = 0; from && n < t->channels; n++)
+        c[n] = channel_of(t, from + n * t->channel_bytes);
+    return from;
+}
+
+/* ---- coordinates ---- */
+
+/* Returns the coordinate in texels, with no more than an index can hold. Assumed: what is no number
+ * is 0. */
+static double in_texels(const struct fetch *f, double x, unsigned n, bool is_normalized)
+{
+    const double most = 1 << 30;
+    x = is_normalized ? x * f->size[n] : x;
+    return x != x ? 0 : x < -most ? -most : x > most ? most : x;
+}
+
+static bool fetch_nearest(const struct fetch *f, const double x[3], unsigned dimensions,
+                          union channel c[4])
+{
+    int64_t at[3] = {0, 0, 0};
+    for (unsigned n = 0; n < dimensions; n++)
+        at[n] = (int64_t)floor(x[n]);
+    return read_texel(f, at, c);
+}
+
+/* Documented: the weights have 9 bits, 8 of them for the fraction. Assumed: they are rounded to
+ * nearest. A texel of weight 0 is not read. */
+static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dimensions,
+                         union channel c[4])
+{
+    double weights[3], sum[4] = {0, 0, 0, 0};
+    int64_t from[3] = {0, 0, 0};
+    for (unsigned n = 0; n < dimensions; n++) {
+        from[n] = (int64_t)floor(x[n] - 0.5);
+        weights[n] = floor((x[n] - 0.5 - (double)from[n]) * 256 + 0.5) / 256;
+    }
+    for (unsigned corner = 0; corner < 1u << dimensions; corner++) {
+        int64_t at[3] = {0, 0, 0};
+        double weight = 1;
+        for (unsigned n = 0; n < dimensions; n++) {
+            const bool next = corner >> n & 1;
+            weight *= next ? weights[n] : 1 - weights[n];
+            at[n] = from[n] + next;
+        }
+        if (weight == 0)
+            continue;
+        if (!read_texel(f, at, c))
+            return false;
+        for (unsigned n = 0; n < f->t->channels; n++)
+            sum[n] += weight * (double)c[n].number;
+    }
+    for (unsigned n = 0; n < f->t->channels; n++)
+        c[n].number = (float)sum[n];
+    return true;
+}
+
+/* Documented (the guide's table of faces): the face, and where a direction meets it. Assumed: of
+ * equal parts, x goes before y, and y before z. */
+static unsigned face_of(double x[3])
+{
+    const double ax = fabs(x[0]), ay = fabs(x[1]), az = fabs(x[2]);
+    double m, s, t;
+    unsigned face;
+    if (ax >= ay && ax >= az) {
+        face = x[0] < 0;
+        m = ax;
+        s = x[0] < 0 ? x[2] : -x[2];
+        t = -x[1];
+    } else if (ay >= az) {
+        face = 2 + (x[1] < 0);
+        m = ay;
+        s = x[0];
+        t = x[1] < 0 ? -x[2] : x[2];
+    } else {
+        face = 4 + (x[2] < 0);
+        m = az;
+        s = x[2] < 0 ? -x[0] : x[0];
+        t = -x[1];
+    }
+    x[0] = (s / m + 1) / 2;
+    x[1] = (t / m + 1) / 2;
+    return face;
+}
+
+/* Assumed: the index of a layer that there is not gives the first or the last. */
+static uint64_t layer_of(const struct fetch *f, unsigned faces)
+{
+    const int32_t index = integer_at(f, 0), count = (int32_t)(f->t->depth / faces);
+    return (uint64_t)(index < 0 ? 0 : index >= count ? count - 1 : index) * faces;
+}
+
+/* Sets the layer, the sizes, and the coordinates in texels. Returns the number of dimensions. */
+static unsigned find_place(struct fetch *f, double x[3])
+{
+    static const unsigned dimensions[] = {1, 2, 3, 1, 2, 3, 3};
+    const enum geometry g = f->i->option;
+    const bool has_layers =
+        g == GEOMETRY_1D_LAYERS || g == GEOMETRY_2D_LAYERS || g == GEOMETRY_CUBE_LAYERS;
+    const bool is_cube = g == GEOMETRY_CUBE || g == GEOMETRY_CUBE_LAYERS;
+    unsigned count = dimensions[g];
+    f->layer = has_layers ? layer_of(f, is_cube ? 6 : 1) : 0;
+    for (unsigned n = 0; n < count; n++)
+        x[n] = coordinate_at(f, n + has_layers);
+    if (is_cube) {
+        f->layer += face_of(x);
+        count = 2;
+    }
+    f->size[0] = f->t->width;
+    f->size[1] = count > 1 ? f->t->height : 1;
+    f->size[2] = count > 2 ? f->t->depth : 1;
+    for (unsigned n = 0; n < count; n++)
+        x[n] = in_texels(f, x[n], n, (f->t->is_normalized || is_cube) && !f->i->is_signed);
+    return count;
+}
+
+void run_texture(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        struct fetch f = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+        union channel c[4];
+        double x[3];
+        f.t = object_of(w, i, f.l, false);
+        if (!f.t)
+            return;
+        const unsigned dimensions = find_place(&f, x);
+        const bool filters = f.t->filters && !i->is_signed;
+        if (!(filters ? fetch_linear : fetch_nearest)(&f, x, dimensions, c))
+            return;
+        for (unsigned n = 0; n < 4; n++)
+            set_result(&f, n, c[n].bits);
+    }
+}
+
+/* Documented (PTX ISA, tld4): the texels that a linear filter would weigh, counterclockwise from
+ * the lower left one. */
+void run_gather(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    static const uint8_t corners[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        struct fetch f = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+        uint32_t results[4];
+        union channel c[4];
+        double x[3];
+        f.t = object_of(w, i, f.l, false);
+        if (!f.t)
+            return;
+        find_place(&f, x);
+        for (unsigned n = 0; n < 4; n++) {
+            const int64_t at[3] = {(int64_t)floor(x[0] - 0.5) + corners[n][0],
+                                   (int64_t)floor(x[1] - 0.5) + corners[n][1], 0};
+            if (!read_texel(&f, at, c))
+                return;
+            results[n] = c[i->rounding].bits;
+        }
+        for (unsigned n = 0; n < 4; n++)
+            set_result(&f, n, results[n]);
+    }
+}
+
+/* ---- surfaces ---- */
+
+/* Where a surface is accessed: an address, or an access that has no effect. */
+enum surface_place { PLACE_INSIDE, PLACE_NOWHERE, PLACE_FAULT };
+
+/* Documented (PTX ISA, suld): x counts bytes, and the others texels; outside, the access traps, is
+ * moved to the nearest place, or has no effect. */
+static enum surface_place find_on_surface(const struct fetch *f, uint64_t *address)
+{
+    static const unsigned dimensions[] = {1, 2, 3, 1, 2};
+    const struct texture *t = f->t;
+    const struct instruction *i = f->i;
+    const bool has_layers = i->option == GEOMETRY_1D_LAYERS || i->option == GEOMETRY_2D_LAYERS;
+    const unsigned count = dimensions[i->option];
+    const int64_t bytes = (int64_t)i->bytes * i->count;
+    const int64_t row = (int64_t)t->width * t->channels * t->channel_bytes;
+    const int64_t most[3] = {row - bytes, count > 1 ? t->height - 1 : 0,
+                             has_layers || count > 2 ? t->depth - 1 : 0};
+    int64_t at[3] = {integer_at(f, has_layers), count > 1 ? integer_at(f, 1 + has_layers) : 0,
+                     has_layers  ? integer_at(f, 0)
+                     : count > 2 ? integer_at(f, 2)
+                                 : 0};
+    for (unsigned n = 0; n < 3; n++) {
+        if (at[n] >= 0 && at[n] <= most[n])
+            continue;
+        if (i->rounding == BOUNDARY_ZERO)
+            return PLACE_NOWHERE;
+        if (i->rounding == BOUNDARY_TRAP || most[n] < 0) {
+            warp_fault(f->w, f->l, FAULT_SURFACE, 0, 0, i->run == run_surface_store);
+            return PLACE_FAULT;
+        }
+        at[n] = at[n] < 0 ? 0 : most[n];
+    }
+    *address = t->base + (uint64_t)at[2] * t->slice + (uint64_t)at[1] * t->pitch + (uint64_t)at[0];
+    return PLACE_INSIDE;
+}
+
+/* Returns the bytes, NULL if there is no effect, and false after a fault. */
+static bool surface_bytes(struct fetch *f, enum access_kind kind, char **bytes)
+{
+    uint64_t address;
+    *bytes = NULL;
+    f->t = object_of(f->w, f->i, f->l, true);
+    if (!f->t)
+        return false;
+    const enum surface_place place = find_on_surface(f, &address);
+    if (place != PLACE_INSIDE)
+        return place == PLACE_NOWHERE;
+    *bytes = warp_bytes(f->w, f->i, f->l, address, (size_t)f->i->bytes * f->i->count, kind);
+    return *bytes;
+}
+
+void run_surface_load(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        struct fetch f = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+        char *from;
+        if (!surface_bytes(&f, ACCESS_READ, &from))
+            return;
+        for (unsigned n = 0; n < i->count; n++) {
+            uint64_t value = 0;
+            if (from)
+                memcpy(&value, from + (size_t)n * i->bytes, i->bytes);
+            if (i->wide)
+                ((lane_u64 *)(w->registers + i->r[n]))[f.l] = value;
+            else
+                set_result(&f, n, (uint32_t)value);
+        }
+    }
+}
+
+void run_surface_store(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    w->launch->changes++;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        struct fetch f = {.w = w, .i = i, .l = (unsigned)__builtin_ctz(rest)};
+        const size_t slot = i->wide ? 8 : 4;
+        char *to;
+        if (!surface_bytes(&f, ACCESS_WRITE, &to))
+            return;
+        for (unsigned n = 0; to && n < i->count; n++)
+            memcpy(to + (size_t)n * i->bytes, w->registers + i->r[n + 1] + f.l * slot, i->bytes);
+    }
+}
