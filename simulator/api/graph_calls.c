@@ -413,10 +413,10 @@ static bool is_in_child(const struct graph *g)
     return false;
 }
 
-/* Documented: the sizes. Measured (kernels-conditional.txt): a handle is of one node, and the codes.
- * A driver counts handles in each graph, and so takes another graph's handle for its own of that
- * number; here it is refused. Assumed: that the device that is current is the handle's, and a limit
- * for the size of a SWITCH node, with which a driver tried to make 4,294,967,295 bodies. */
+/* Documented: the sizes. Measured (kernels-conditional.txt): a handle is of one node, and the
+ * codes. A driver counts handles in each graph, and so takes another graph's handle for its own of
+ * that number; here it is refused. Assumed: that the device that is current is the handle's, and a
+ * limit for the size of a SWITCH node, with which a driver tried to make 4,294,967,295 bodies. */
 static cudaError_t check_conditional(const struct graph *g, const struct condition *c,
                                      const struct cudaConditionalNodeParams *p)
 {

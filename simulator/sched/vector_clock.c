@@ -206,8 +206,8 @@ void vc_set(struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 
 /* ---- joins ---- */
 
-/* Returns the join of two nodes, of which the first is in `vc`: `a`, changed in place if its clock is
- * the only user of it and all above it (`alone`); or `b`; or a new node with one user. */
+/* Returns the join of two nodes, of which the first is in `vc`: `a`, changed in place if its clock
+ * is the only user of it and all above it (`alone`); or `b`; or a new node with one user. */
 static struct clock_node *join_nodes(struct vector_clock *vc, struct clock_node *a,
                                      struct clock_node *b, bool alone);
 
