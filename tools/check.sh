@@ -39,3 +39,7 @@ progress passed
     echo "Case $number is repaired.$([ ! -d solutions ] ||
         echo " make repaired-$number runs the book's repair.")"
 rm -f "build/hints/$name"
+[ "$LESSON" != "lessons/$name.c" ] || {
+    next=$(printf '%s\n' lessons/[0-9][0-9]_*.c | sed -n "\\|/$name\.c\$|{n;s|.*/||;s|_.*||p}")
+    echo "Next: make ${next:-clinic-01}"
+}

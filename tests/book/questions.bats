@@ -407,6 +407,7 @@ PAGE
     assert_line '  "06_trim": {"passed": false, "points": 0, "of": 5},'
     rm "$passed" -r build/progress
     run as_typed tools/check.sh 04_release_threshold
+    assert_line "Next: make 05"
     run cat "$passed"
     assert_line '  "04_release_threshold": {"passed": true, "points": null, "of": null},'
     refute_line --partial 06_trim
