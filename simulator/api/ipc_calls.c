@@ -179,7 +179,7 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
     /* Measured (probe-ipc.txt, "event_handles"): a process cannot open its own event. */
     if (address.process == os_process())
         return cudaErrorDeviceUninitialized;
-    struct ipc_event *ipc = device_exists(address.device) ? ipc_event_open(&address) : NULL;
+    struct ipc_event *ipc = ipc_event_open(&address);
     if (!ipc) {
         /* A real device also opens the event of a process that has ended. Here it is gone, and the
          * error is the same as above (assumed). */
@@ -188,7 +188,8 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
              os_process_pid(address.process));
         return cudaErrorMapBufferObjectFailed;
     }
-    struct event *v = event_new(address.device, cudaEventDisableTiming | cudaEventInterprocess,
+    /* Documented: it behaves like an event that was created here, so it is the current device's. */
+    struct event *v = event_new(device_current(), cudaEventDisableTiming | cudaEventInterprocess,
                                 ipc_event_remote(ipc));
     line_number(&call->line, "event", (uint64_t)v->id);
     line_number(&call->line, "process", (uint64_t)os_process_pid(address.process));

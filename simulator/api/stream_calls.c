@@ -297,7 +297,7 @@ static cudaError_t create_event(struct call *call, cudaEvent_t *event, unsigned 
         return cudaErrorInvalidValue;
     struct remote_event *remote = NULL;
     if (flags & cudaEventInterprocess) {
-        struct ipc_event *ipc = ipc_event_new(device_current());
+        struct ipc_event *ipc = ipc_event_new();
         if (!ipc)
             return cudaErrorMemoryAllocation;
         remote = ipc_event_remote(ipc);

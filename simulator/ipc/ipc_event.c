@@ -44,7 +44,6 @@ struct ipc_event {
     /* The number of epochs that are mapped. */
     uint32_t room;
     int file;
-    int device;
     uint32_t users;
     /* Opened here: the event of another process. */
     bool opened;
@@ -104,11 +103,10 @@ static bool map_state(struct ipc_event *event, uint32_t epochs)
 }
 
 /* The event owns the file. Returns NULL if the file is not an event's. */
-static struct ipc_event *map_event(int file, int device)
+static struct ipc_event *map_event(int file)
 {
     struct ipc_event *event = os_allocate(sizeof *event);
-    *event = (struct ipc_event){
-        .remote = {&remote_event_calls}, .file = file, .device = device, .users = 1};
+    *event = (struct ipc_event){.remote = {&remote_event_calls}, .file = file, .users = 1};
     if (map_state(event, 0))
         return event;
     os_fd_close(file);
@@ -126,7 +124,7 @@ static void release(struct ipc_event *event)
     os_free(event);
 }
 
-struct ipc_event *ipc_event_new(int device)
+struct ipc_event *ipc_event_new(void)
 {
     NEEDS_LOCK();
     if (!remote_clock_start())
@@ -139,13 +137,13 @@ struct ipc_event *ipc_event_new(int device)
         os_fd_close(file);
         file = -1;
     }
-    struct ipc_event *event = file < 0 ? NULL : map_event(file, device);
+    struct ipc_event *event = file < 0 ? NULL : map_event(file);
     if (!event)
         return NULL;
     event->state->id = os_random();
     event->state->magic = MAGIC;
     event->address =
-        (struct ipc_event_address){MAGIC, event->state->id, os_process(), file, device};
+        (struct ipc_event_address){MAGIC, event->state->id, os_process(), file, .unused = 0};
     return event;
 }
 
@@ -155,7 +153,7 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     if (address->magic != MAGIC || !remote_clock_start())
         return NULL;
     int file = os_fd_of_process(address->process, address->fd);
-    struct ipc_event *event = file < 0 ? NULL : map_event(file, address->device);
+    struct ipc_event *event = file < 0 ? NULL : map_event(file);
     if (!event)
         return NULL;
     event->opened = true;

@@ -22,11 +22,11 @@ struct ipc_event;
 /* What another process needs to open the event. Fits into a cudaIpcEventHandle_t. */
 struct ipc_event_address {
     uint64_t magic, id, process;
-    int32_t fd, device;
+    int32_t fd, unused;
 };
 
-/* Returns a new event for this device, or NULL, after a sentence, if there is no file for it. */
-struct ipc_event *ipc_event_new(int device);
+/* Returns a new event, or NULL, after a sentence, if there is no file for it. */
+struct ipc_event *ipc_event_new(void);
 /* Opens another process's event. Returns NULL if it no longer exists. */
 struct ipc_event *ipc_event_open(const struct ipc_event_address *address);
 /* Returns whether it is another process's event. */
