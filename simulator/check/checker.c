@@ -608,7 +608,7 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
     if (page_guard_memory)
         page_guard_used(ref, later.origin, from, to, write);
     if (shadow->ipc_ref)
-        checker_ipc->used(ref, later.origin, s, from, to, write);
+        checker_ipc->used(ref, later.origin, s, from, to, write, NULL);
 }
 
 void checker_staged(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
@@ -968,7 +968,7 @@ static void guard_found(const struct late_launch *l, struct shadow_ref ref,
     if (page_guard_memory && (!later->bytes || byte_set_is_whole(later->bytes)))
         page_guard_used(ref, l->origin, later->from, later->to, later->write);
     if (ref.shadow->ipc_ref)
-        checker_ipc->used(ref, l->origin, l->s, later->from, later->to, later->write);
+        checker_ipc->used(ref, l->origin, l->s, later->from, later->to, later->write, l);
 }
 
 void checker_found(struct late_launch *l, struct shadow_ref ref, const struct found_access *f)

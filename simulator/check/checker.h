@@ -181,8 +181,9 @@ void checker_peer_uses_free(struct peer_use **list);
 /* Additional checks for allocations whose shadow.ipc_ref is not 0 (set by ipc/ipc_check.h). NULL
  * while nothing is shared. */
 struct checker_ipc {
+    /* `l`: the launch whose access was found when it ran, or NULL. */
     void (*used)(struct shadow_ref ref, struct origin origin, const struct stream *s, size_t from,
-                 size_t to, bool write);
+                 size_t to, bool write, const struct late_launch *l);
     void (*freed)(struct shadow_ref ref, struct origin origin, const struct stream *s);
     /* The allocation has ended at its address here. Called even with SIM_CHECK=off. */
     void (*ended)(const struct call *call, struct shadow_ref ref, const struct stream *s,

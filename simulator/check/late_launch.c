@@ -2,6 +2,7 @@
 #include "check/late_launch.h"
 
 #include "check/access_tree.h"
+#include "check/checker.h"
 #include "check/written.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -41,6 +42,7 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
         l->is_unsure = true;
     }
     l->obstacle = stream_find_host_bound(s, origin->seq, UINT64_MAX);
+    l->made_at = checker_ipc ? os_clock_us() : 0;
     l->number = late_next_number();
     l->newest_allocation = newest_allocation;
     l->end = &l->first;

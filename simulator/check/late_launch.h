@@ -39,6 +39,8 @@ struct late_launch {
     /* What holds the launch up. Until that ends, what the host acquires precedes the launch,
      * too. */
     struct host_bound obstacle;
+    /* When it was made, in microseconds of real time; 0 while nothing is shared with others. */
+    uint64_t made_at;
     /* Its number among all accesses and launches, and the newest allocation at that time. */
     uint64_t number;
     uint32_t newest_allocation;

@@ -11,10 +11,12 @@
 
 #include "base/settings.h"
 #include "check/access_tree.h"
+#include "check/late_launch.h"
 #include "sched/happens_before.h"
 #include "check/report.h"
 #include "ipc/ipc_table.h"
 #include "ipc/remote_clock.h"
+#include "os/os.h"
 #include "os/process.h"
 
 /* `id` is the allocation's number in this process. */
@@ -34,10 +36,12 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
     return access;
 }
 
-/* Operation `seq` of a stream or, if `s` is NULL, what the host does now. */
+/* Operation `seq` of a stream or, if `s` is NULL, what the host does now. `l`: it is this launch,
+ * whose accesses were found when it ran. */
 struct operation {
     const struct stream *s;
     uint64_t seq;
+    const struct late_launch *l;
 };
 
 /* Returns the epoch up to which the work of a slot, of this or another process, comes before an
@@ -48,7 +52,9 @@ static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const
     const struct stream *s = later->s;
     if (s && clock == process_clock_own() && slot == s->slot)
         return later->seq - 1;
-    const struct vector_clock *vc = s ? &s->ordering.happens_before : &host_acquired.clock;
+    const struct vector_clock *vc = later->l ? &later->l->before
+                                  : s        ? &s->ordering.happens_before
+                                             : &host_acquired.clock;
     uint64_t by_order = remote_clock_epoch(vc, clock, slot),
              by_host = process_clock_acquired(clock, slot);
     return by_order > by_host ? by_order : by_host;
@@ -64,6 +70,15 @@ static bool is_of_ended(const struct ipc_access *access)
 static bool is_in_this_process(const struct ipc_access *access)
 {
     return access->process.process == os_process();
+}
+
+/* A launch may be found after what comes after it. Returns whether the access may come after the
+ * launch (or NULL): it was made later, and someone waits for the launch. In this process, nothing
+ * tells whether a stream waits (assumed: it does). */
+static bool may_follow(const struct ipc_access *access, const struct late_launch *l)
+{
+    return l && access->at >= l->made_at
+        && (is_in_this_process(access) || process_clock_awaited(l->origin.slot) >= l->origin.seq);
 }
 
 /* Returns "process 4711 (launch_fill, its stream 1)". */
@@ -151,20 +166,22 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
 }
 
 static void ipc_check_used(struct shadow_ref ref, struct origin origin, const struct stream *s,
-                           size_t from, size_t to, bool write)
+                           size_t from, size_t to, bool write, const struct late_launch *l)
 {
     uint32_t ipc_ref = ref.shadow->ipc_ref;
     enum ipc_role role = ipc_table_role(ipc_ref);
     if (s && stream_is_behind_function(s))
         return;
     struct ipc_allocation allocation = ipc_table_read_ref(ipc_ref);
-    if (allocation.freed && !allocation.freed_by.behind_host_func && role == IPC_IMPORTER)
+    if (allocation.freed && !allocation.freed_by.behind_host_func && role == IPC_IMPORTER
+        && !may_follow(&allocation.freed_by, l))
         report_use_after_free(ref, &allocation.freed_by, &origin);
     struct ipc_access access = make_access(&origin, from, to, write, role, ref.id);
-    struct operation later = {s, origin.seq};
+    access.at = l ? l->made_at : os_clock_us();
+    struct operation later = {s, origin.seq, l};
     struct ipc_accesses earlier = ipc_table_unordered(ipc_ref, &access, ordered_before, &later);
     for (uint32_t i = 0; i < earlier.count; i++)
-        if (!is_of_ended(&earlier.list[i]))
+        if (!is_of_ended(&earlier.list[i]) && !may_follow(&earlier.list[i], l))
             report_unordered(ref, &earlier.list[i], &origin, write);
     if (access.seq)
         ipc_table_add_access(ipc_ref, &access);
@@ -237,7 +254,7 @@ static void ipc_check_freed(struct shadow_ref ref, struct origin origin, const s
     check_importers(ref, &origin);
     struct ipc_access free_access = make_access(&origin, 0, 0, true, IPC_EXPORTER, ref.id);
     free_access.kind = IPC_FREE;
-    struct operation later = {s, origin.seq};
+    struct operation later = {s, origin.seq, NULL};
     struct ipc_accesses earlier =
         ipc_table_unordered(ipc_ref, &free_access, ordered_before, &later);
     for (uint32_t i = 0; i < earlier.count; i++)
@@ -277,6 +294,7 @@ void ipc_check_ended(const struct call *call, struct shadow_ref ref, const struc
     struct ipc_access free_access =
         make_access(&origin, 0, 0, true, ipc_table_role(shadow->ipc_ref), ref.id);
     free_access.kind = IPC_FREE;
+    free_access.at = os_clock_us();
     free_access.behind_host_func = s && stream_is_behind_function(s);
     if (ipc_table_role(shadow->ipc_ref) == IPC_IMPORTER) {
         /* Documented: the importer's free must be over before the exporter's. */

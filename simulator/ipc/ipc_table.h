@@ -40,6 +40,8 @@ struct ipc_access {
     /* The process, and the epoch in its stream. seq 0: the host did it. */
     struct clock_name process;
     uint64_t seq;
+    /* When its call was made, in microseconds of real time; 0: before the allocation was shared. */
+    uint64_t at;
     /* Bytes of the allocation: [from, to). */
     uint64_t from, to;
     uint32_t slot;

@@ -6,13 +6,13 @@
 #include "os/os.h"
 #include "os/process.h"
 
-#define MAGIC 0x316b636f6c636973u
+#define MAGIC 0x326b636f6c636973u
 /* Assumed: enough for most programs. A full file doubles. */
 #define FIRST_SLOTS 1024
 
 /* Invariant: epochs never decrease. */
 struct slot_epochs {
-    uint64_t acquired, reached;
+    uint64_t acquired, reached, awaited;
 };
 
 struct clock_file {
@@ -228,6 +228,19 @@ uint64_t process_clock_acquired(struct process_clock *clock, uint32_t slot)
 void process_clock_reach(uint32_t slot, uint64_t epoch)
 {
     raise_to(&epochs_of(clocks.own, slot)->reached, epoch);
+}
+
+void process_clock_await(struct process_clock *clock, uint32_t slot, uint64_t epoch)
+{
+    struct slot_epochs *epochs = epochs_of(clock, slot);
+    if (epochs)
+        raise_to(&epochs->awaited, epoch);
+}
+
+uint64_t process_clock_awaited(uint32_t slot)
+{
+    const struct slot_epochs *epochs = epochs_of(clocks.own, slot);
+    return epochs ? __atomic_load_n(&epochs->awaited, __ATOMIC_ACQUIRE) : 0;
 }
 
 bool process_clock_reached(struct process_clock *clock, uint32_t slot, uint64_t epoch)

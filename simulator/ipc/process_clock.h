@@ -1,11 +1,11 @@
-/* The clock of a process: two epochs for each of its slots (sched/vector_clock.h), in a file in
+/* The clock of a process: three epochs for each of its slots (sched/vector_clock.h), in a file in
  * memory. Every process that has met one of its epochs maps the file. A process has one clock,
  * whatever it shares, from the first thing that it shares until it ends.
  *
  *   the file
  *   +-----------------------+---------------------+---------------------+----
- *   | whose it is, whether  | slot 0:             | slot 1:             |
- *   | its device has failed | acquired, reached   | acquired, reached   |  ...
+ *   | whose it is, whether  | slot 0: acquired,   | slot 1: acquired,   |
+ *   | its device has failed | reached, awaited    | reached, awaited    |  ...
  *   +-----------------------+---------------------+---------------------+----
  *
  * acquired: the host of some process has acquired the slot's work up to here. Each host raises it
@@ -15,6 +15,9 @@
  *
  * reached: the device has reached this point of the slot's stream, where an interprocess event was
  * recorded. Only the process itself raises it.
+ *
+ * awaited: some process has waited for a record that this work precedes, so what it does later may
+ * come after the work. Who waits raises it.
  *
  * A clock is named by its process and the number of the file there, and each epoch that is sent
  * contains that name. The work of a process that has ended is over (assumed).
@@ -58,6 +61,10 @@ void process_clock_raise(struct process_clock *clock, uint32_t slot, uint64_t ep
 uint64_t process_clock_acquired(struct process_clock *clock, uint32_t slot);
 /* Records that this process's device has reached `epoch` of the slot. */
 void process_clock_reach(uint32_t slot, uint64_t epoch);
+/* Records that some process has waited for the slot's work up to `epoch`. */
+void process_clock_await(struct process_clock *clock, uint32_t slot, uint64_t epoch);
+/* Returns the epoch up to which another process has waited for this process's slot. */
+uint64_t process_clock_awaited(uint32_t slot);
 bool process_clock_reached(struct process_clock *clock, uint32_t slot, uint64_t epoch);
 
 /* Until the release, the epochs that the process reached are kept even after it has ended. */

@@ -148,5 +148,6 @@ void remote_clock_import(struct vector_clock *vc, const struct remote_epoch *epo
         struct process_clock *clock = process_clock_of(epochs[i].of);
         if (process_clock_has(clock, epochs[i].slot))
             vc_set(vc, local_slot(clock, epochs[i].slot), epochs[i].epoch);
+        process_clock_await(clock, epochs[i].slot, epochs[i].epoch);
     }
 }
