@@ -9,13 +9,17 @@
 #include "base/fatal.h"
 #include "base/handle.h"
 #include "base/settings.h"
+#include "check/access_tree.h"
 #include "ipc/ipc_event.h"
+#include "ipc/ipc_memory.h"
 #include "ipc/ipc_table.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
 #include "os/process.h"
+#include "sched/engine.h"
 #include "sched/event.h"
+#include "sched/happens_before.h"
 
 _Static_assert(sizeof(struct ipc_event_address) <= sizeof(cudaIpcEventHandle_t),
                "what an event's handle says fits");
@@ -29,7 +33,7 @@ static void line_pool(struct journal_line *line, const struct pool *p)
 static void line_exporter(struct journal_line *line, const struct pool *p)
 {
     line_number(line, "process",
-                (uint64_t)os_process_pid(ipc_table_pool_info(p->ipc_table).exporter));
+                (uint64_t)os_process_pid(ipc_table_heap_info(p->heap.ipc_table).exporter));
 }
 
 /* ---- pools ---- */
@@ -199,15 +203,6 @@ cudaError_t do_cudaIpcOpenEventHandle(struct call *call, cudaEvent_t *event,
 
 /* ---- memory of cudaMalloc ---- */
 
-/* The contents of a handle. */
-struct memory_address {
-    uint64_t magic, process, allocation;
-};
-#define MEMORY_MAGIC 0x6D656D6F727921u
-
-_Static_assert(sizeof(struct memory_address) <= sizeof(cudaIpcMemHandle_t),
-               "what the handle of an allocation says fits");
-
 cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle, void *pointer)
 {
     struct address_info a = memory_find(pointer);
@@ -222,33 +217,92 @@ cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle
                      "cudaIpcGetMemHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
                      "  To do: pass the address of a cudaIpcMemHandle_t.");
-    struct memory_address address = {MEMORY_MAGIC, os_process(), a.range->id};
-    memset(handle, 0, sizeof *handle);
-    memcpy(handle, &address, sizeof address);
-    return cudaSuccess;
+    return ipc_memory_export(&a, handle);
 }
 
-/* Not modeled: memory of cudaMalloc is not shared. */
+/* Measured, all of this: probe-ipc.txt, "memory_handles", "memory_opened_nowhere", "memory". */
 cudaError_t do_cudaIpcOpenMemHandle(struct call *call, void **pointer, cudaIpcMemHandle_t handle,
                                     unsigned int flags)
 {
-    struct memory_address address;
-    memcpy(&address, &handle, sizeof address);
-    (void)call;
-    /* Measured (probe-ipc.txt, "memory_handles", "memory_opened_nowhere"). */
-    if (!pointer || flags != cudaIpcMemLazyEnablePeerAccess || address.magic != MEMORY_MAGIC)
+    struct address_info info;
+    uint64_t exporter = ipc_memory_exporter(&handle);
+    if (!pointer || flags != cudaIpcMemLazyEnablePeerAccess || !exporter)
         return cudaErrorInvalidValue;
-    if (address.process == os_process())
+    if (exporter == os_process())
         return cudaErrorDeviceUninitialized;
-    diag("cudaIpcOpenMemHandle: memory of cudaMalloc is not shared between processes here, so "
-         "the call returns cudaErrorNotSupported. A pool made with "
-         "cudaMemHandleTypePosixFileDescriptor can be shared.");
-    return cudaErrorNotSupported;
+    line_number(&call->line, "process", (uint64_t)os_process_pid(exporter));
+    cudaError_t e = ipc_memory_open(call, &handle, &info);
+    if (e)
+        return e;
+    *pointer = memory_address(info.heap, info.range);
+    line_number(&call->line, "bytes", info.range->requested);
+    line_number(&call->line, "allocation", info.range->id);
+    line_number(&call->line, "offset", info.range->offset);
+    return cudaSuccess;
 }
 
-/* Measured (probe-ipc.txt, "memory_handles"): nothing is open, so nothing can be closed. */
+/* Returns whether the host had not waited for all work with this memory when it had acquired
+ * `before`. */
+static bool was_in_use(struct shadow_ref ref, const struct vector_clock *before)
+{
+    struct access_list all = {NULL, 0, 0};
+    bool any = false;
+    if (ref.shadow->accesses)
+        access_tree_find(ref.shadow, 0, SIZE_MAX, true, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        const struct origin *o = &all.items[i]->origin;
+        any |= o->slot != HOST_SLOT && !vc_includes(before, o->slot, o->seq);
+    }
+    access_list_clear(&all);
+    return any;
+}
+
+static void say_that_close_waits(void)
+{
+    static bool said;
+    if (!said && settings.check)
+        diag("cudaIpcCloseMemHandle closes memory that work of this process may still use. Here "
+             "it waits for that work; whether a GPU does is neither documented nor recorded. "
+             "Synchronize before the call.");
+    said = true;
+}
+
+/* Waits for the devices that have opened the heap. Returns what the pointer means afterwards,
+ * because another thread may have closed the memory meanwhile. */
+static struct address_info wait_for_openers_unlocking(const struct call *call, uint32_t openers,
+                                                      const void *pointer)
+{
+    struct vector_clock before = VC_EMPTY;
+    vc_join(&before, &host_acquired.clock);
+    for (int device = 0; device < settings.devices; device++)
+        if (openers >> device & 1)
+            engine_finish_device_unlocking(device, false, call->origin.call);
+    struct address_info a = memory_find(pointer);
+    if (a.kind == ADDRESS_ALLOCATED && memory_is_opened(&a)
+        && was_in_use(memory_shadow(&a), &before))
+        say_that_close_waits();
+    vc_clear(&before);
+    return a;
+}
+
+/* Measured (probe-ipc.txt, "memory", "memory_handles"): only the address that was opened can be
+ * closed, and the memory ends when it was closed as often as it was opened. */
 cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
 {
-    (void)call, (void)pointer;
-    return cudaErrorInvalidValue;
+    struct address_info a = memory_find(pointer);
+    uint32_t id = memory_allocation_id(&a);
+    if (a.kind != ADDRESS_ALLOCATED || !memory_is_opened(&a) || a.inner_offset)
+        return cudaErrorInvalidValue;
+    line_number(&call->line, "allocation", id);
+    if (a.range->opens == 1)
+        a = wait_for_openers_unlocking(call, a.heap->openers, pointer);
+    if (a.kind != ADDRESS_ALLOCATED || memory_allocation_id(&a) != id)
+        return cudaErrorInvalidValue;
+    if (--a.range->opens)
+        return cudaSuccess;
+    checker_freed(call, memory_shadow(&a), NULL, 0);
+    heap_put(a.heap, a.range, SHARED_LIST, 0);
+    heap_release(a.heap, 0);
+    memory_close_opened();
+    return cudaSuccess;
 }

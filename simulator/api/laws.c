@@ -52,6 +52,8 @@ const char *laws_broken(void)
     const char *broken = graph_memory_is_valid();
     for (const struct pool *p = pool_first(); p && !broken; p = p->next)
         broken = pool_broken(p);
+    for (const struct heap *h = memory_first_opened(); h && !broken; h = h->next_opened)
+        broken = heap_is_valid(h);
     for (int device = 0; device < settings.devices && !broken; device++)
         broken = device_broken(device);
     return broken;

@@ -70,6 +70,11 @@ static void print_unchecked(void)
               "calls of functions that are not simulated");
     if (summary.unmodeled)
         add(&s, " (%s%s)", summary.first_unmodeled, summary.unmodeled > 1 ? ", ..." : "");
+    add_count(&s, summary.shared,
+              "allocation's order by messages between processes (interprocess events and waits "
+              "of the host alone are seen)",
+              "allocations' order by messages between processes (interprocess events and waits of "
+              "the host alone are seen)");
     if (!settings.strict)
         add(&s, "%swaits that only a copy of ordinary memory makes (SIM_CHECK=strict)",
             s.length ? ", " : "");

@@ -8,6 +8,8 @@
 struct summary {
     /* What was queued, what was made: not what is alive. */
     unsigned long long calls, kernels, copies, host_functions, allocations, streams;
+    /* Allocations that this process has exported or imported. */
+    unsigned long long shared;
     /* Kernels that did not run, or not to their end. */
     unsigned long long given_up;
     /* Calls of functions that are not simulated, and the first of these. */

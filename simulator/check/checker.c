@@ -1124,6 +1124,7 @@ static const char *leak_advice(const struct shadow *shadow)
     switch (shadow->kind) {
     case ALLOCATION_PINNED: return "call cudaFreeHost when no copy uses it anymore.";
     case ALLOCATION_AT_CALL: return "call cudaFree.";
+    case ALLOCATION_OPENED: return "call cudaIpcCloseMemHandle.";
     case ALLOCATION_IN_STREAM: break;
     }
     return "call cudaFreeAsync after its last use, in the same stream or in one that waits for it.";

@@ -15,6 +15,8 @@ enum allocation_kind {
     ALLOCATION_IN_STREAM,
     /* At the call: cudaMalloc, cudaMallocManaged, or an import. Freed by cudaFree. */
     ALLOCATION_AT_CALL,
+    /* Another process's, at cudaIpcOpenMemHandle. Ended by cudaIpcCloseMemHandle. */
+    ALLOCATION_OPENED,
     /* Host memory, at the call: cudaMallocHost and so on. Freed by cudaFreeHost. */
     ALLOCATION_PINNED
 };

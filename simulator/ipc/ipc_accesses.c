@@ -203,10 +203,10 @@ uint32_t ipc_node_take(struct ipc_table *t)
         return number;
     t->sweep_pause = SWEEP_PAUSE;
     if (!accesses.reported_full)
-        diag(
-            "the exported allocations of one pool have %d accesses and imports that no process has "
-            "waited for. Further ones are not checked between processes until some have.",
-            IPC_TABLE_NODES);
+        diag("the exported allocations of one pool or device have %d accesses and imports that no "
+             "process has waited for. Further ones are not checked between processes until some "
+             "have.",
+             IPC_TABLE_NODES);
     accesses.reported_full = true;
     return 0;
 }

@@ -159,9 +159,12 @@ static void report_use_after_free(struct shadow_ref ref, const struct ipc_access
     report_advice(
         here ? "free the imported pointer first; then, ordered after that, free the exported "
                "one."
-             : "free an imported allocation first here, then signal the other process "
-               "(by an interprocess event that it waits for), and only then free it "
-               "there.");
+        : ref.shadow->kind == ALLOCATION_OPENED
+            ? "close it here first (cudaIpcCloseMemHandle), then tell the other process, and only "
+              "then free it there."
+            : "free an imported allocation first here, then signal the other process "
+              "(by an interprocess event that it waits for), and only then free it "
+              "there.");
     report_end(ref.id);
 }
 
@@ -187,6 +190,9 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
         ipc_table_add_access(ipc_ref, &access);
 }
 
+/* Is it this process's memory of cudaMalloc, which others open and close? */
+static bool is_of_malloc(struct shadow_ref ref) { return ref.shadow->kind == ALLOCATION_AT_CALL; }
+
 /* Reports that the exporter frees an allocation while another process has it imported. */
 static void report_held_free(struct shadow_ref ref, uint64_t importer, const struct origin *origin)
 {
@@ -200,12 +206,15 @@ static void report_held_free(struct shadow_ref ref, uint64_t importer, const str
     if (here)
         report_text("this process itself has imported and not freed.");
     else
-        report_text("process %d has imported and not freed.", os_process_pid(importer));
+        report_text("process %d has %s.", os_process_pid(importer),
+                    is_of_malloc(ref) ? "opened and not closed" : "imported and not freed");
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("freed", origin);
-    report_advice(here
-                      ? "free the pointer that cudaMemPoolImportPointer returned first, in this "
-                        "stream or in one that it waits for."
+    report_advice(here ? "free the pointer that cudaMemPoolImportPointer returned first, in this "
+                         "stream or in one that it waits for."
+                  : is_of_malloc(ref)
+                      ? "let the other process call cudaIpcCloseMemHandle and say so in a message; "
+                        "free it after that."
                       : "let the other process call cudaFreeAsync and record an interprocess event "
                         "after it; make this stream wait for that event before it frees.");
     report_end(ref.id);
@@ -241,8 +250,11 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
     report_origin("freed", origin);
     report_advice(here ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent "
                          "before this one."
-                       : "let the other process record an interprocess event after its "
-                         "cudaFreeAsync, and make this stream wait for it before it frees.");
+                  : is_of_malloc(ref)
+                      ? "let the other process wait for that work, call cudaIpcCloseMemHandle, and "
+                        "say so in a message; free it after that."
+                      : "let the other process record an interprocess event after its "
+                        "cudaFreeAsync, and make this stream wait for it before it frees.");
     report_end(ref.id);
 }
 
@@ -321,7 +333,7 @@ void ipc_check_imported_freed(const struct call *call, uint32_t ipc_ref)
                 describe_access(&allocation.freed_by).text);
     report_advice(
         "the process that exported the allocation may free it only after each importer has "
-        "imported it, used it and freed it.");
+        "imported it, used it, and freed or closed it.");
     report_end(0);
 }
 

@@ -3,7 +3,6 @@
  * nodes. */
 #include "ipc/ipc_table_file.h"
 
-#include "base/settings.h"
 #include "ipc/remote_clock.h"
 #include "mem/heap.h"
 #include "os/needs_lock.h"
@@ -13,7 +12,7 @@
 #define MAGIC 0x326c6f6f70656973u
 
 _Static_assert(sizeof(struct ipc_table_header) <= HEAP_FILE_HEADER,
-               "the header of a pool's file has a fixed size");
+               "the header of a heap's file has a fixed size");
 
 /* Needs the lock. Invariant: list[i] is the open table with index i, or NULL if it was closed.
  * Index 0 is not used, so that no ipc_ref is 0. */
@@ -55,11 +54,11 @@ static uint32_t free_index(void)
 }
 
 static struct ipc_table *add_table(struct ipc_table_header *header,
-                                   const struct ipc_pool_info *pool)
+                                   const struct ipc_heap_info *heap)
 {
     struct ipc_table *t = os_allocate(sizeof *t);
     t->header = header;
-    t->pool = *pool;
+    t->heap = *heap;
     t->index = free_index();
     if (t->index >= tables.count) {
         tables.list = os_grow(tables.list, (t->index + 1) * sizeof(struct ipc_table *));
@@ -78,20 +77,20 @@ struct ipc_table *ipc_table_new(int file, int location, size_t limit)
         os_fd_grow(file, HEAP_FILE_HEADER) ? os_fd_map(file, HEAP_FILE_HEADER) : NULL;
     if (!header)
         return NULL;
-    header->pool = (struct ipc_pool_info){os_random(), os_process(), limit, location};
+    header->heap = (struct ipc_heap_info){os_random(), os_process(), limit, location};
     header->magic = MAGIC;
-    return add_table(header, &header->pool);
+    return add_table(header, &header->heap);
 }
 
 /* Keeps the compiler from reading the file again where the copy is used. */
-static struct ipc_pool_info copy_pool_info(const struct ipc_table_header *header)
+static struct ipc_heap_info copy_heap_info(const struct ipc_table_header *header)
 {
-    struct ipc_pool_info pool = header->pool;
+    struct ipc_heap_info heap = header->heap;
     __asm__ volatile("" ::: "memory");
-    return pool;
+    return heap;
 }
 
-struct ipc_table *ipc_table_open(int file)
+struct ipc_table *ipc_table_open(int file, size_t segment)
 {
     struct ipc_table_header *header = os_fd_size(file) >= HEAP_FILE_HEADER && remote_clock_start()
                                         ? os_fd_map(file, HEAP_FILE_HEADER)
@@ -99,10 +98,10 @@ struct ipc_table *ipc_table_open(int file)
     if (!header)
         return NULL;
     /* Another process may write there at any time, so only what was validated is used. */
-    struct ipc_pool_info pool = copy_pool_info(header);
-    if (header->magic == MAGIC && pool.limit && pool.limit % settings.segment == 0
-        && pool.limit <= 2048 * GiB)
-        return add_table(header, &pool);
+    struct ipc_heap_info heap = copy_heap_info(header);
+    if (header->magic == MAGIC && heap.limit && heap.limit % segment == 0
+        && heap.limit <= 2048 * GiB)
+        return add_table(header, &heap);
     os_fd_unmap(header, HEAP_FILE_HEADER);
     return NULL;
 }
@@ -114,10 +113,10 @@ void ipc_table_close(struct ipc_table *t)
     os_free(t);
 }
 
-struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t)
+struct ipc_heap_info ipc_table_heap_info(const struct ipc_table *t)
 {
     NEEDS_LOCK();
-    return t->pool;
+    return t->heap;
 }
 
 /* ---- imports ---- */

@@ -1,9 +1,9 @@
-/* The ipc table: what the processes that share a pool publish about its allocations. It is the
- * header of the pool's file, which each of them maps.
+/* The ipc table: what the processes that share a heap publish about its allocations. It is the
+ * header of the heap's file, which each of them maps.
  *
  *   the file's header
  *   +------------------+------------------------------------+---------------------------------+
- *   | whose pool,      | for each exported allocation:      | nodes of lists: who has an      |
+ *   | whose heap,      | for each exported allocation:      | nodes of lists: who has an      |
  *   | which device     | which bytes, who has freed it, and | allocation imported; its last   |
  *   |                  | the first node of each of its lists| accesses, by process and stream |
  *   +------------------+------------------------------------+---------------------------------+
@@ -15,7 +15,7 @@
  * A shadow (check/shadow.h) names its allocation by one number, `ipc_ref`, which packs a table of
  * this process, an entry, and a role; 0 is none.
  *
- * A table belongs to its pool, which closes it. Reads return copies. All of these need the lock. */
+ * A table belongs to its heap, which closes it. Reads return copies. All of these need the lock. */
 #ifndef SIM_IPC_IPC_TABLE_H
 #define SIM_IPC_IPC_TABLE_H
 
@@ -67,19 +67,20 @@ struct ipc_allocation {
 
 struct ipc_table;
 
-/* What an importer needs to know about a pool. */
-struct ipc_pool_info {
+/* What an importer needs to know about a heap. */
+struct ipc_heap_info {
     uint64_t id, exporter;
     uint64_t limit;
     int32_t location; /* mem/pool.h */
 };
 
-/* Makes the header of a new pool's file. Returns NULL if the file cannot grow to that size. */
+/* Makes the header of a new heap's file. Returns NULL if the file cannot grow to that size. */
 struct ipc_table *ipc_table_new(int file, int location, size_t limit);
-/* Opens the header of an exported pool's file. Returns NULL if the file is not a pool's. */
-struct ipc_table *ipc_table_open(int file);
+/* Opens the header of an exported heap's file. Returns NULL if the file is none, or the heap has no
+ * segments of this size. */
+struct ipc_table *ipc_table_open(int file, size_t segment);
 void ipc_table_close(struct ipc_table *t);
-struct ipc_pool_info ipc_table_pool_info(const struct ipc_table *t);
+struct ipc_heap_info ipc_table_heap_info(const struct ipc_table *t);
 
 /* Adds an allocation that others can import. Returns its entry, or -1 if the table is full. */
 int ipc_table_export(struct ipc_table *t, size_t offset, size_t bytes);

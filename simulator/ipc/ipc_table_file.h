@@ -44,7 +44,7 @@ struct ipc_entry {
  * process is killed after it took the node and before it put it into an entry's list. */
 struct ipc_table_header {
     uint64_t magic, lock, generations;
-    struct ipc_pool_info pool;
+    struct ipc_heap_info heap;
     uint32_t used_nodes, free_node;
     struct ipc_entry entries[IPC_TABLE_ALLOCATIONS];
     struct ipc_node nodes[IPC_TABLE_NODES + 1];
@@ -54,7 +54,7 @@ struct ipc_table {
     struct ipc_table_header *header;
     /* A copy made when the header was validated, because other processes can write to the
      * header. */
-    struct ipc_pool_info pool;
+    struct ipc_heap_info heap;
     uint32_t index;
     /* How many more requests for nodes may fail before the next sweep. */
     uint32_t sweep_pause;

@@ -128,6 +128,9 @@ void heap_close(struct heap *h)
     }
     if (h->base)
         os_unreserve(h->base, h->limit);
+    if (h->ipc_table)
+        h->end_sharing(h);
+    os_free(h->in_file);
     os_free(h->mapped);
     os_free(h->idle_owner);
     os_free(h->idle);
@@ -190,6 +193,13 @@ bool heap_grow_file(struct heap *h, size_t end)
 {
     return !h->file || h->imported
         || os_fd_grow(h->file, HEAP_FILE_HEADER + round_up(end, h->segment_size));
+}
+
+void heap_share_segments(struct heap *h)
+{
+    NEEDS_LOCK();
+    h->in_file = os_allocate(sizeof *h->in_file);
+    h->in_file_count = 1;
 }
 
 static void *grow_table(void *old, size_t bytes, size_t wanted)
@@ -263,18 +273,55 @@ char *heap_storage(struct heap *h, size_t offset, size_t bytes)
     return storage_at(h, offset);
 }
 
+/* Returns whether another process may see any of these bytes. */
+static bool is_in_file(const struct heap *h, size_t offset, size_t bytes)
+{
+    size_t x = offset / h->segment_size, end = (offset + bytes - 1) / h->segment_size + 1;
+    if (!h->file || !h->in_file)
+        return h->file;
+    for (end = end < h->in_file_count ? end : h->in_file_count; x < end; x++)
+        if (h->in_file[x])
+            return true;
+    return false;
+}
+
+bool heap_move_to_file(struct heap *h, size_t offset, size_t bytes)
+{
+    NEEDS_LOCK();
+    size_t first = offset / h->segment_size, end = (offset + bytes - 1) / h->segment_size + 1;
+    if (!os_fd_grow(h->file, HEAP_FILE_HEADER + end * h->segment_size))
+        return false;
+    if (end > h->in_file_count) {
+        h->in_file = grow_table(h->in_file, h->in_file_count, end);
+        h->in_file_count = end;
+    }
+    for (size_t x = first; x < end; x++) {
+        size_t at = x * h->segment_size;
+        if (h->in_file[x])
+            continue;
+        h->in_file[x] = os_move_to_file(heap_storage(h, at, h->segment_size), h->segment_size,
+                                        h->file, HEAP_FILE_HEADER + at);
+        if (!h->in_file[x])
+            return false;
+    }
+    return true;
+}
+
 /* The host or another process sees the storage, so a fill cannot merely be noted. */
-static bool is_shared(const struct heap *h) { return h->file || h->host_visible; }
+static bool is_shared(const struct heap *h, size_t offset, size_t bytes)
+{
+    return h->host_visible || is_in_file(h, offset, bytes);
+}
 
 void heap_fill(struct heap *h, size_t offset, size_t bytes, int value)
 {
     NEEDS_LOCK();
-    if (!is_shared(h)) {
+    if (!is_shared(h, offset, bytes)) {
         uniform_fill(&h->uniform, storage_at(h, 0), offset, bytes, value);
         return;
     }
     os_hint_hugepages(storage_at(h, offset), bytes);
-    write_ints(storage_at(h, offset), value, bytes);
+    write_ints(heap_storage(h, offset, bytes), value, bytes);
 }
 
 void heap_add(struct heap *h, size_t offset, size_t bytes, int value)
@@ -297,7 +344,7 @@ void heap_copy(struct heap *to, size_t to_offset, struct heap *from, size_t from
     char *target = storage_at(to, to_offset), *source = storage_at(from, from_offset);
     bool overlaps = target < source + bytes && source < target + bytes;
     os_hint_hugepages(target, bytes);
-    if (!is_shared(to) && !overlaps)
+    if (!is_shared(to, to_offset, bytes) && !overlaps)
         uniform_copy(&to->uniform, storage_at(to, 0), to_offset, &from->uniform,
                      storage_at(from, 0), from_offset, bytes);
     else
@@ -312,11 +359,11 @@ static void discard_storage(struct heap *h, size_t first, size_t end)
     if (bytes == 0)
         return;
     uniform_forget(&h->uniform, offset, bytes);
-    if (h->file && !h->imported)
+    if (!h->imported && is_in_file(h, offset, bytes))
         os_fd_discard(h->file, HEAP_FILE_HEADER + offset, bytes);
-    else if (!h->file && h->host_visible)
+    if (!h->file && h->host_visible)
         os_discard_host_visible(storage_at(h, offset), bytes);
-    else if (!h->file)
+    else if (!h->file || h->in_file)
         os_discard(storage_at(h, offset), bytes);
     if (h->host_visible)
         os_protect(h->base + offset, bytes, OS_PROT_NONE);
@@ -346,6 +393,7 @@ void heap_unmap(struct heap *h, size_t segment)
 
 size_t heap_release(struct heap *h, size_t keep)
 {
+    NEEDS_LOCK();
     size_t segments = 0, first = 0, end = 0;
     while (h->idle_count && h->mapped_count * h->segment_size > keep) {
         size_t segment = heap_idle_segment(h, true, 0, 0);
@@ -501,6 +549,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
     taken->requested = 0;
     taken->id = 0;
     taken->free_pending = false;
+    taken->opens = 0;
     taken->shadow = (struct shadow){.accesses = NULL};
     allocation_index_insert(&h->allocations, taken);
     return taken;

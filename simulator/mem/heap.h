@@ -31,6 +31,7 @@
 /* The start of a heap's file, for what processes share about the heap. */
 #define HEAP_FILE_HEADER (4 * MiB)
 
+struct ipc_table;
 struct pool;
 
 /* Free ranges in order of size and, among equal sizes, of age. */
@@ -58,6 +59,8 @@ struct range {
     bool live;
     /* Live: cudaFreeAsync frees memory of cudaMalloc, and its stream is not there yet. */
     bool free_pending;
+    /* Live: how often cudaIpcOpenMemHandle has opened it, less how often it was closed. */
+    uint16_t opens;
     union {
         struct shadow shadow; /* Live. */
         struct {              /* Free. */
@@ -80,10 +83,21 @@ struct heap {
     size_t segment_size;
     size_t limit; /* The bytes of the heap, a multiple of segment_size. */
     /* A file in memory whose bytes after HEAP_FILE_HEADER are the storage, so that other processes
-     * can map it; 0 if none. Set before heap_open. */
+     * can map it; 0 if none. Set before heap_open, or before heap_share_segments. */
     int file;
+    /* After heap_share_segments: for each segment, whether the file has it. Otherwise NULL. */
+    bool *in_file;
+    size_t in_file_count;
     bool imported; /* Another process owns the storage, so this one gives nothing back. */
-    char *base;    /* NULL before the first allocation. */
+    /* What processes share about the heap (ipc/ipc_table.h), or NULL. */
+    struct ipc_table *ipc_table;
+    /* Ends the sharing when the heap is closed. */
+    void (*end_sharing)(struct heap *h);
+    /* Memory of another process's cudaMalloc (mem/memory.h): the devices that have opened some of
+     * it, a bit for each. */
+    uint32_t openers;
+    struct heap *next_opened;
+    char *base; /* NULL before the first allocation. */
     struct range *first;
     struct ordered_tree ranges;          /* All ranges, by offset. */
     struct allocation_index allocations; /* The live ranges; its count is their number. */
@@ -146,6 +160,11 @@ struct range *heap_find(const struct heap *h, size_t offset);
 
 /* Grows the file, if any, for storage up to this offset. Returns false if it cannot grow. */
 bool heap_grow_file(struct heap *h, size_t end);
+/* Called when an open heap has got a file: segments are in it only once they are moved there. */
+void heap_share_segments(struct heap *h);
+/* Moves the segments under [offset, offset + bytes), which are mapped, to the file. Returns false
+ * if there is no room. */
+bool heap_move_to_file(struct heap *h, size_t offset, size_t bytes);
 /* Returns the number of unmapped segments under [offset, offset + bytes). */
 size_t heap_unmapped_count(const struct heap *h, size_t offset, size_t bytes);
 /* Returns whether every byte is on a mapped segment. */

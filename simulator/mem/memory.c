@@ -8,18 +8,19 @@
 #include "sched/virtual_time.h"
 #include "mem/device.h"
 #include "sched/cost.h"
+#include "sched/engine.h"
 #include "os/os.h"
 #include "base/settings.h"
 #include "check/written.h"
 #include "mem/address_map.h"
 
-#define GRANULARITY (2 * MiB)
-#define SMALL_MAX   (1 * MiB) /* The largest allocation that shares a granule. */
+#define SMALL_MAX (1 * MiB) /* The largest allocation that shares a granule. */
 
 /* Needs the lock. */
 static struct {
     struct heap device_heaps[MAX_DEVICES], managed_heaps[MAX_DEVICES]; /* limit 0: not used yet. */
     struct heap variable_heaps[MAX_DEVICES];
+    struct heap *opened; /* Of other processes. */
     struct peer_use *peer_uses[MAX_DEVICES];
     uint32_t last_id;
 } memory;
@@ -111,8 +112,10 @@ bool memory_peer_accessible(const struct address_info *a, int device)
         return true;
     if (a->pool)
         return a->pool->peer_rights >> device & 1;
-    /* Documented: managed memory is accessible from everywhere. */
-    return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
+    /* Documented: managed memory is accessible from everywhere, and another process's from the
+     * device that was current when it was opened. */
+    return a->heap->host_visible || device_peer_accessible(device, a->heap->device)
+        || a->heap->openers >> device & 1;
 }
 
 const void *memory_owner(const struct address_info *a)
@@ -141,10 +144,11 @@ void *memory_address(const struct heap *h, const struct range *r)
     return h->base + r->offset;
 }
 
-bool memory_is_noted(const struct heap *h)
+/* Assumed: every allocation of a pool that can be shared may be another process's, too. */
+bool memory_is_noted(const struct heap *h, const struct shadow *allocation)
 {
     NEEDS_LOCK();
-    return !h->host_visible && !h->imported && !h->file;
+    return !h->host_visible && !h->imported && !(h->pool && h->file) && !allocation->ipc_ref;
 }
 
 /* ---- SIM_FILL ---- */
@@ -178,7 +182,7 @@ void *memory_born(const struct call *call, struct heap *h, struct range *r,
     NEEDS_LOCK();
     void *address = memory_address(h, r);
     r->id = memory_new_id();
-    if (memory_is_noted(h)) {
+    if (memory_is_noted(h, &r->shadow)) {
         if (settings.init && settings.check)
             written_begin(&r->shadow);
         memory_fill_new(h, r, s);
@@ -196,9 +200,9 @@ static bool map_start(struct heap *h, struct range *r, size_t bytes)
     size_t unmapped = heap_unmapped_count(h, r->offset, bytes);
     if (!unmapped)
         return true;
-    if (!device_take(h->device, unmapped * GRANULARITY))
+    if (!device_take(h->device, unmapped * MEMORY_GRANULARITY))
         return false;
-    virtual_now += COST_GRANULE + COST_GRANULE_MIB * (unmapped * GRANULARITY / MiB);
+    virtual_now += COST_GRANULE + COST_GRANULE_MIB * (unmapped * MEMORY_GRANULARITY / MiB);
     heap_map(h, r->offset, bytes);
     return true;
 }
@@ -214,23 +218,23 @@ static struct range *allocate_small(struct heap *h, size_t size)
 /* Allocates at the start of a granule. What is before it stays free. */
 static struct range *allocate_large(struct heap *h, size_t size)
 {
-    struct range *r = heap_best_shared(h, size + GRANULARITY);
+    struct range *r = heap_best_shared(h, size + MEMORY_GRANULARITY);
     if (!r)
         return NULL;
-    size_t start = round_up(r->offset, GRANULARITY);
+    size_t start = round_up(r->offset, MEMORY_GRANULARITY);
     return map_start(h, r, start - r->offset + size) ? heap_take(h, r, start, size) : NULL;
 }
 
 static struct range *allocate(struct heap *h, int device, bool host_visible, size_t bytes)
 {
     if (!h->limit)
-        heap_init(h, device, GRANULARITY, 2 * round_up(settings.memory, GRANULARITY));
+        heap_init(h, device, MEMORY_GRANULARITY, 2 * round_up(settings.memory, MEMORY_GRANULARITY));
     h->host_visible = host_visible;
-    if (bytes > h->limit - 2 * GRANULARITY || !heap_open(h))
+    if (bytes > h->limit - 2 * MEMORY_GRANULARITY || !heap_open(h))
         return NULL;
     /* Assumed: the host's view of a managed allocation can be closed without its neighbors. */
     size_t alignment = host_visible ? PAGE : ALIGNMENT;
-    struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, GRANULARITY))
+    struct range *r = bytes > SMALL_MAX ? allocate_large(h, round_up(bytes, MEMORY_GRANULARITY))
                                         : allocate_small(h, round_up(bytes, alignment));
     if (r)
         r->requested = bytes;
@@ -252,7 +256,7 @@ struct range *memory_allocate_variable(int device, size_t bytes, struct heap **h
     NEEDS_LOCK();
     struct heap *h = *heap = &memory.variable_heaps[device];
     if (!h->limit)
-        heap_init(h, device, GRANULARITY, 8 * GiB);
+        heap_init(h, device, MEMORY_GRANULARITY, 8 * GiB);
     if (!heap_open(h))
         return NULL;
     size_t size = round_up(bytes, ALIGNMENT);
@@ -280,15 +284,50 @@ struct heap *memory_managed_heap(int device)
     return &memory.managed_heaps[device];
 }
 
+/* ---- cudaMalloc of other processes ---- */
+
+struct heap *memory_new_opened(int device, size_t limit)
+{
+    NEEDS_LOCK();
+    struct heap *h = os_allocate(sizeof *h);
+    heap_init(h, device, MEMORY_GRANULARITY, limit);
+    h->imported = true;
+    h->next_opened = memory.opened;
+    return memory.opened = h;
+}
+
+struct heap *memory_first_opened(void)
+{
+    NEEDS_LOCK();
+    return memory.opened;
+}
+
+void memory_close_opened(void)
+{
+    NEEDS_LOCK();
+    for (struct heap **at = &memory.opened, *h; (h = *at);) {
+        if (h->allocations.count || engine_status.busy_streams) {
+            at = &h->next_opened;
+            continue;
+        }
+        *at = h->next_opened;
+        address_map_remove(h);
+        heap_close(h);
+        os_free(h);
+    }
+}
+
+/* ---- freeing ---- */
+
 void memory_free(struct address_info *a)
 {
     NEEDS_LOCK();
     struct heap *h = a->heap;
     heap_put(h, a->range, SHARED_LIST, 0);
     size_t segments = heap_release(h, 0);
-    device_give(h->device, segments * GRANULARITY);
+    device_give(h->device, segments * MEMORY_GRANULARITY);
     if (segments)
-        virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * GRANULARITY / MiB);
+        virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * MEMORY_GRANULARITY / MiB);
 }
 
 /* ---- live allocations ---- */
@@ -317,6 +356,8 @@ size_t memory_for_each_live(void (*visit)(struct shadow_ref))
 {
     NEEDS_LOCK();
     size_t live = 0;
+    for (struct heap *h = memory.opened; h; h = h->next_opened)
+        live += for_each_live_in(h, visit);
     for (int d = 0; d < settings.devices; d++)
         live += for_each_live_in(&memory.device_heaps[d], visit)
               + for_each_live_in(&memory.managed_heaps[d], visit);

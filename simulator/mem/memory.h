@@ -8,6 +8,9 @@
 #include "mem/pinned.h"
 #include "mem/pool.h"
 
+/* Of cudaMalloc: a heap's segments. */
+#define MEMORY_GRANULARITY (2 * MiB)
+
 enum address_kind { ADDRESS_PAGEABLE, ADDRESS_PINNED, ADDRESS_ALLOCATED, ADDRESS_UNALLOCATED };
 
 /* The meaning of an address. */
@@ -15,7 +18,7 @@ struct address_info {
     /* ADDRESS_UNALLOCATED is a device address outside all live allocations. */
     enum address_kind kind;
     struct heap *heap;     /* NULL for host memory. */
-    struct pool *pool;     /* NULL for cudaMalloc. */
+    struct pool *pool;     /* NULL for cudaMalloc, this or another process's. */
     struct range *range;   /* ADDRESS_ALLOCATED: the allocation. */
     struct pinned *pinned; /* ADDRESS_PINNED: the allocation. */
     size_t offset;         /* Within the heap. */
@@ -68,13 +71,25 @@ void memory_free_variable(const struct address_info *a);
 bool memory_is_variable(const struct range *r);
 /* Returns the cudaMalloc heap of a device, which must have one. */
 struct heap *memory_heap(int device);
+/* Adds a heap of `limit` bytes, a multiple of MEMORY_GRANULARITY, for what another process has of
+ * cudaMalloc on this device. */
+struct heap *memory_new_opened(int device, size_t limit);
+/* Ends those of which nothing is live, if no work is pending that may still use them. */
+void memory_close_opened(void);
+/* Returns the first of them. The others follow by `next_opened`. */
+struct heap *memory_first_opened(void);
+/* Is it another process's memory of cudaMalloc, which cudaIpcOpenMemHandle has opened here? */
+static inline bool memory_is_opened(const struct address_info *a)
+{
+    return a->heap && a->heap->imported && !a->pool;
+}
 /* Frees an allocation of cudaMalloc. */
 void memory_free(struct address_info *a);
 /* Returns the address of a range. */
 void *memory_address(const struct heap *h, const struct range *r);
-/* Can nothing but this process's copies and kernels write the heap's memory? Then it is noted which
- * bytes have a value (check/written.h). */
-bool memory_is_noted(const struct heap *h);
+/* Can nothing but this process's copies and kernels write an allocation of the heap? Then it is
+ * noted which of its bytes have a value (check/written.h). */
+bool memory_is_noted(const struct heap *h, const struct shadow *allocation);
 /* With SIM_FILL, fills a new range, when the stream `s` comes to the marker that it was given last;
  * NULL: now. */
 void memory_fill_new(struct heap *h, const struct range *r, struct stream *s);

@@ -372,15 +372,13 @@ static void close_storage(struct pool *p)
     if (p->heap.base)
         page_guard_forget(p->heap.base, p->heap.limit);
     heap_close(&p->heap);
-    if (p->ipc_table)
-        p->end_sharing(p);
 }
 
 /* Closes an imported pool that is destroyed. Its addresses stay while work on freed memory may be
  * pending (measured: probe-ipc.txt, "pool_import_destroyed": that work still succeeds). */
 static void close_import(struct pool *p)
 {
-    if (p->import_count || !p->ipc_table || engine_status.busy_streams)
+    if (p->import_count || !p->heap.ipc_table || engine_status.busy_streams)
         return;
     close_storage(p);
     p->heap = (struct heap){.device = p->device};

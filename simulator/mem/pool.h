@@ -21,7 +21,6 @@ enum {
 #define HOST_NUMA_NODES 1 /* NUMA nodes of the host (assumed). */
 
 struct graph_memory;
-struct ipc_table;
 
 struct pool {
     int id; /* In the journal. Device d's default pool is d; others follow in order of creation. */
@@ -48,15 +47,10 @@ struct pool {
     struct peer_use *peer_uses;
     struct heap heap;
     bool has_few_addresses; /* Fewer addresses than twice the device's memory. */
-    /* What processes share about the pool, if its handle types allow sharing or it is imported;
-     * otherwise NULL. */
-    struct ipc_table *ipc_table;
-    /* Ends the sharing when the pool's storage is closed. */
-    void (*end_sharing)(struct pool *p);
-    bool imported; /* Another process's pool. Nothing is allocated or counted here. */
-    bool exported; /* The program has received a descriptor of it. */
-    /* The number of imports that have not been destroyed. At 0 ipc_table is NULL, but the handle
-     * stays valid. */
+    bool imported;          /* Another process's pool. Nothing is allocated or counted here. */
+    bool exported;          /* The program has received a descriptor of it. */
+    /* The number of imports that have not been destroyed. At 0 heap.ipc_table is NULL, but the
+     * handle stays valid. */
     uint32_t import_count;
     /* The graph whose memory nodes allocate here, or NULL for a pool of the program. */
     struct graph_memory *graph;

@@ -286,6 +286,30 @@ char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
     return base;
 }
 
+/* Copies what is not zero, so that pages without a value take no room in the file. */
+static void copy_pages(char *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        if (from[at] || memcmp(from + at, from + at + 1, PAGE - 1) != 0)
+            memcpy(to + at, from + at, PAGE);
+}
+
+bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
+{
+    NEEDS_LOCK();
+    char *view =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)skip);
+    if (view == MAP_FAILED)
+        return false;
+    copy_pages(view, storage, bytes);
+    if (mremap(view, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, storage) == MAP_FAILED) {
+        munmap(view, bytes);
+        return false;
+    }
+    madvise(storage, bytes, MADV_DONTDUMP);
+    return true;
+}
+
 int os_fd_dup(int fd)
 {
     NEEDS_LOCK();

@@ -282,7 +282,7 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
         return;
     if (!memory_peer_accessible(a, device))
         checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);
-    else if (!a->pool && !a->heap->host_visible && a->heap->device != device)
+    else if (!a->pool && !a->heap->host_visible && !a->heap->imported && a->heap->device != device)
         checker_peer_used(call, memory_peer_uses(a->heap->device), memory_shadow(a), op->stream,
                           op->seq);
 }

@@ -459,7 +459,7 @@ static void note_values(const struct touched_memory *m)
     const struct window *win = &m->window;
     const struct touched *all[] = {&win->written, &win->atomic};
     for (size_t n = 0; n < 2 && (win->pieces || win->carried.bits); n++)
-        if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap))
+        if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap, m->ref.shadow))
             written_set_bits(m->ref.shadow, m->ref.bytes, all[n]->bits, all[n]->first, all[n]->last,
                              win->carried.bits);
 }

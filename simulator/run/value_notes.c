@@ -21,7 +21,7 @@ static struct noted find(const struct op *op, const void *address)
     struct noted n = {.shadow = NULL};
     if (a.kind == ADDRESS_ALLOCATED && a.range->id <= op->made_by.newest_allocation) {
         n.ref = memory_shadow(&a);
-        n.shadow = memory_is_noted(a.heap) ? n.ref.shadow : NULL;
+        n.shadow = memory_is_noted(a.heap, n.ref.shadow) ? n.ref.shadow : NULL;
         n.offset = a.inner_offset;
         return n;
     }
