@@ -93,10 +93,12 @@ try() {
 }
 
 @test "what a file at the top leads to is there" {
-    local file link
+    local file link headings
     for file in README.md CONTRIBUTING.md SECURITY.md CHANGES.md; do
+        headings=$(sed -n 's/^##* //p' "$file" | tr 'A-Z ' 'a-z-')
         while read -r link; do
-            [ -e "$link" ] || complain "$file leads to $link, which is not there."
+            [ -e "$link" ] || grep -qxF -- "${link#\#}" <<<"$headings" ||
+                complain "$file leads to $link, which is not there."
         done < <(tr '\n' ' ' <"$file" | grep -oE '\]\([^):]+\)' | tr -d '])(')
     done
     finish
