@@ -232,8 +232,8 @@ window.workbookSteps = {};
             view.refresh();
         }
 
-        // The step that a place of the text speaks of: a report by its number, or the first step of
-        // a line of the program, and before it perhaps the row of what is printed: ROW | LINE.
+        // The step that a place of the text speaks of: a report by its number, the first step of a
+        // line of the program, or the last one before a row is printed: ROW | LINE.
         function stepAt({ code, steps: all }, place) {
             const [words, row] = place.split(" | ").reverse();
             const [, number] = /^report (\d+)$/.exec(words) || [];
@@ -244,8 +244,9 @@ window.workbookSteps = {};
                 line.includes("("));
             const found = code.filter(([, text]) =>
                 lines.some((line) => text.trim().startsWith(line))).map(([line]) => line);
-            return all.findIndex((step) => found.includes(step.line) && !step.report &&
-                (!row || step.row === row));
+            const isMeant = (step) => found.includes(step.line) && !step.report &&
+                (!row || step.row === row);
+            return row ? all.findLastIndex(isMeant) : all.findIndex(isMeant);
         }
 
         // What a place of the text shows: no step behind an open question.

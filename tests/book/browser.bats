@@ -144,7 +144,7 @@ expect_no() {
 }
 
 @test "a lesson's run stays in view, the text moves it, and on a phone it is a bar that opens" {
-    look stage
+    look stage told
 }
 
 @test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {

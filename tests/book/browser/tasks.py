@@ -12,6 +12,19 @@ from playwright.sync_api import Error
 MOST_KEYS = 10  # to answer a reader's question
 COLUMNS, SIZE = 100, 13  # of a program that are seen, and the pixels of its letters
 SCROLLBAR = 15  # pixels, which this Chromium does not show
+# Whether the present line comes again before the next row, to which this steps.
+AGAIN = """(place) => {
+    const shown = () => [".where", ".count"].map((part) => place.querySelector(part).textContent)
+        .concat(place.querySelector(".line.now")?.dataset.line);
+    const [row, begin, line] = shown();
+    for (let last = begin;;) {
+        place.querySelector(".next").click();
+        const [where, count, now] = shown();
+        if (where !== row || count === last) return false;
+        if (now === line) return true;
+        last = count;
+    }
+}"""
 LOOK = """(place) => {
     const all = (part) => [...place.querySelectorAll(part)];
     const text = (part) => place.querySelector(part)?.textContent || "";
@@ -522,6 +535,47 @@ def stage(page):
     tab.emulate_media(media="screen")
 
 
+def told(page):
+    """Each place of a lesson's text leads its stage to what it names: a report, a line of the
+    program, or that line before a row was printed."""
+    tab = page.page
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    for file in sorted(page.folder.glob("[0-2][0-9]_*.html")):
+        tab.goto(file.as_uri(), wait_until="load")
+        marks = tab.locator(".stage-at").all()
+        if not marks:
+            continue
+        place = tab.locator("[data-stage]")
+        place.locator(".line.now").wait_for()
+        tab.evaluate(UNFOLD)
+        place.evaluate("(one) => one.querySelector('.ask:checked')?.click()")
+        tab.evaluate("document.activeElement.blur()")
+        for mark in marks:
+            *row, words = mark.get_attribute("data-at").split(" | ")
+            tab.evaluate("window.scrollTo(0, 0)")
+            mark.evaluate(
+                "(one) => window.scrollTo(0, scrollY - 395 +"
+                " one.nextElementSibling.getBoundingClientRect().bottom)"
+            )
+            try:
+                tab.wait_for_function(
+                    "(one) => one.nextElementSibling.classList.contains('is-told')",
+                    arg=mark.element_handle(),
+                    timeout=5000,
+                )
+            except Error:
+                yield f"{file.stem}: the text of {words} moves nothing"
+                continue
+            line = place.locator(".line.now").first.text_content()
+            if words.startswith("report "):
+                if not place.locator(".line.access").count():
+                    yield f"{file.stem}: {words} is not shown"
+            elif words not in line or row and [place.locator(".where").text_content()] != row:
+                yield f"{file.stem}: {words} leads to {line}"
+            elif row and place.evaluate(AGAIN):
+                yield f"{file.stem}: {words} leads to a step that is not the last of {row[0]}"
+
+
 def columns(page):
     """On a wide window a program's 100 columns are seen, in a stepper too, and the picture beside
     or below it has its room. On the stage a long line goes on below."""
@@ -610,5 +664,5 @@ TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
     + (days, days_alone, dial_without_script, weight, bench_without_script, columns, mistakes)
-    + (repair, many_days, stage)
+    + (repair, many_days, stage, told)
 }
