@@ -231,7 +231,8 @@ print(drawings.DRAWINGS["devices"].table())'
     assert_output --partial "Memory over time"
     assert_output --partial "Stream order"
     assert_output --partial 'class="missing"'
-    assert_output --partial "✗ no order"
+    assert_output --partial "the two accesses with one number"
+    assert_output --regexp '>add [^<]* ✗1 ✗2<'
     refute_output --partial "$PWD"
     refute_output --partial 'src="http'
 }

@@ -285,8 +285,12 @@ def peer_rights(canvas):
     node(canvas, 10, 30, half - 20, "memory of cudaMalloc", "segment", high=36)
     node(canvas, 10, 72, half - 20, "memory of a pool", "segment", high=36)
     node(canvas, right + 10, 30, half - 20, "its kernel, with peers enabled", "work s-2", high=78)
-    for y, words, style in ((48, "✓ works", "good"), (90, "✗ faults", "bad")):
-        canvas.arrow("event", (right, y), (half + 2, y))
+    # The first arrow goes on into the memory, and the second ends at the border.
+    for y, end, kind, words, style in (
+        (48, half - 8, "event", "✓ works", "good"),
+        (90, half + 3, "missing", "✗ faults", "bad"),
+    ):
+        canvas.arrow(kind, (right + 8, y), (end, y))
         canvas.text((half + right) / 2, y - 6, words, style, "middle")
     canvas.reach(118)
     canvas.key([("segment", "memory"), ("work s-2", "work of GPU 1 that uses it")])

@@ -56,7 +56,8 @@ KEPT_FOR_GRAPHS = "graphs"
 AXIS, COLUMN, REPEATED, WIDEST = 58, 28, 5, 116
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # The height of the ground, and the least and most of a segment.
-GROUND, LOWEST, HIGHEST = 190, 9, 26
+GROUND, LOWEST, HIGHEST = 190, 9, 40
+MOST_MARKS = 8  # of the axis
 
 
 @dataclass
@@ -268,7 +269,7 @@ def strips_of(groups, room):
         left = (room - sum(width for _, width in strip)) / len(strip)
         spread.append(
             [
-                (group, max(width, min(width + left, WIDEST * max(1, len(group) / 4))))
+                (group, max(width, min(width + left, WIDEST * max(1, len(group) / 2))))
                 for group, width in strip
             ]
         )
@@ -342,16 +343,17 @@ class Panel:
         canvas, left = self.canvas, AXIS
         headings = [group_words(group) for group, _ in strip]
         above = max(len(words) for words in headings) * svg.LINE if upright else svg.LINE
-        top, columns, x = y + above + 6, [], left
+        room = 8 + (svg.LINE if self.watermarks else 0)  # for the words of the higher one
+        top, columns, x = y + above + room - 2, [], left
         for (group, width), words in zip(strip, headings):
             kind = "bad" if group[0].refused else ""
             if upright:
                 for number, line in enumerate(words):
-                    base = top - 8 - svg.LINE * (len(words) - 1 - number)
+                    base = top - room - svg.LINE * (len(words) - 1 - number)
                     canvas.text(x + width / 2, base, line, kind, "middle")
             else:
                 letter = self.letters.setdefault(words, LETTERS[len(self.letters)])
-                canvas.text(x + width / 2, top - 8, letter, kind or "bold", "middle")
+                canvas.text(x + width / 2, top - room, letter, kind or "bold", "middle")
             columns += [
                 (moment, x + number * width / len(group), width / len(group))
                 for number, moment in enumerate(group)
@@ -385,9 +387,9 @@ class Panel:
         return y + 24 if self.letters else y
 
     def axis(self, top):
-        every = max(1, -(-14 // int(self.unit)))
-        while every & (every - 1):
-            every += 1
+        every = 1
+        while every * self.unit < 14 or self.segments / every > MOST_MARKS:
+            every *= 2
         for segment in range(0, self.segments + 1, every):
             y = self.y_of(top, segment * SEGMENT)
             self.canvas.line("tick", (AXIS - 5, y), (AXIS, y))
@@ -480,6 +482,9 @@ class Panel:
                 y = self.y_of(top, moment.high[which])
                 points += [(x, y), (x + width, y)]
             self.canvas.line(f"watermark-{name}", *points)
+            high = columns[-1][0].high[which]
+            words = f"{name}, at most {with_unit(high)}"
+            labels.append((words, f"watermark-{name}", self.y_of(top, high)))
         return labels
 
     def label(self, words, kind, y, left, right):

@@ -6,21 +6,24 @@
     3.4   cudaEventRecord --------->  recorded ------.
     3.6   cudaStreamWaitEvent -------------------------> wait is over    3.7
 
-Each row is the beginning of a call or of work, in the order of virtual time, and not to scale. A
-call or work lasts until what stands below its box begins. Times of the host are on its side, times
-of the device on the other. A narrow picture has columns as thin bars and its words beside them.
+Each row is the beginning of a call or of work, in the order of virtual time, and not to scale: a
+long time has more room. A call or work lasts until what stands below its box begins. Times of the
+host are on its side, times of the device on the other. A narrow picture has columns as thin bars
+and its words beside them.
 
 What takes no time in its stream, such as an allocation or a free, stands where its turn came.
 
 A thin arrow leads from a call to its work; a thick one from a record to the wait for it in another
 stream; a dotted red one from a free to the allocation that the driver makes wait for it; a dashed
-red one with a cross joins two accesses that nothing orders. A call waited when work that it is
-about ended within it. A bar beside a stream's line is an allocation, from its turn to the free's.
+red one joins two accesses that nothing orders, which have a number where there are several pairs.
+A call waited when work that it is about ended within it. A bar beside a stream's line is an
+allocation, from its turn to the free's.
 
 docs/_static/run_steps.js reads what is in the streams by the same rules.
 """
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from . import svg
@@ -59,6 +62,7 @@ SHOWN = (
 )
 HOST = "host"
 REPEATS = 3  # so many equal calls in a row are one
+LANE, LANES = 10, 4  # between two dashed lines that run down beside each other; so many
 MOST_BARS = 4  # so many allocations that live at one time have bars
 
 # The least height of a row, the width of the times, and of a column in a narrow picture.
@@ -78,7 +82,6 @@ KEY = (
     ("own arrow", "call to its work"),
     ("event arrow", "event: from the record to the wait"),
     ("inserted arrow", "a wait that the driver inserted"),
-    ("missing arrow", "what the checker reported: the two accesses"),
 )
 
 
@@ -95,6 +98,7 @@ class Item:
     edges: list = field(default_factory=list)  # of (kind, the item that this one comes after)
     unordered: bool = False  # the report names it
     fault: str = ""  # and says this of it and the one before
+    signs: list = field(default_factory=list)  # at both ends, where there are several such pairs
     top: float = 0
     bottom: float = 0
     left: float = 0
@@ -266,6 +270,11 @@ def waited(line, pieces):
     )
 
 
+def stretch(nanoseconds):
+    """The room that a row has for so long a time, besides its words."""
+    return min(48, max(0, 24 * math.log10(max(1, nanoseconds) / 5000)))
+
+
 def words_of(line):
     words = line["call"]
     if line["call"] == KERNEL:
@@ -367,11 +376,35 @@ class Drawing:
         self.streams = [column for column in order.columns if not str(column).startswith(HOST)]
         self.hosts = [column for column in order.columns if column not in self.streams]
         self.slots = self.lives()
+        pairs = [
+            (source, item)
+            for item in order.items
+            for kind, source in item.edges
+            if kind == "missing"
+        ]
+        # Of (source, item): several pairs have numbers, and those of neighboring columns lanes.
+        self.numbers, self.lane, taken = {}, {}, Counter()
+        for number, (source, item) in enumerate(pairs if len(pairs) > 1 else (), 1):
+            key = id(source), id(item)
+            self.numbers[key] = number
+            left, right = sorted(order.columns.index(one.column) for one in (source, item))
+            if right - left == 1:
+                self.lane[key] = taken[left] % LANES
+                taken[left] += 1
+        self.lanes = min(LANES, max(taken.values(), default=0))
         # So does a picture whose streams would have no room for words.
         self.times = TIMES if self.hosts else 8  # the room left of the columns
         narrow = width < NARROW and self.hosts
         self.narrow = narrow or width / (len(order.columns) + 1) < LEAST
         self.place()
+        for item in order.items:
+            item.signs = []
+        for pair in pairs:
+            if number := self.numbers.get(tuple(map(id, pair))):
+                for item in pair:
+                    item.signs.append(f"✗{number}")
+            elif self.narrow:
+                pair[1].signs.append(pair[1].fault)
         self.rows()
         self.headings()
         for item in order.items:
@@ -442,7 +475,7 @@ class Drawing:
         room = min(room, 300)
         for stream in self.streams:
             self.x[stream] = x
-            self.room[stream] = room - self.width_of_slots - 30
+            self.room[stream] = room - self.width_of_slots - 30 - self.lanes * LANE
             x += room
         self.host_width, self.last = host, x
 
@@ -455,20 +488,17 @@ class Drawing:
 
     def lines_of(self, item):
         kind = "code" if item.column in self.hosts else "bold" if item.unordered else ""
-        lines = svg.wrapped(item.words.replace("  ", " "), self.room[item.column], kind)
+        words = " ".join([item.words.replace("  ", " "), *item.signs])
+        lines = svg.wrapped(words, self.room[item.column], kind)
         return [*lines, "waits"] if item.kind == "waits" else lines
 
     def rows(self):
-        longest = max(
-            svg.text_width(self.order.names[column], "bold") for column in self.order.columns
-        )
-        self.above = (
-            longest + 10
-            if self.narrow
-            else 6 + svg.LINE * max(len(self.heading_of(column)) for column in self.order.columns)
-        )
-        y = self.above + 8
-        for _, begins, _, _, item in moments(self.order.items, self.order.columns):
+        heads = [1 if self.narrow else len(self.heading_of(one)) for one in self.order.columns]
+        self.above = 6 + svg.LINE * (sum(heads) if self.narrow else max(heads))
+        y, before = self.above + 8, self.order.zero
+        for (time, _), begins, _, _, item in moments(self.order.items, self.order.columns):
+            y += stretch(time - before)
+            before = time
             if begins:
                 item.top = y
                 y += ROW + (len(self.lines_of(item)) - 1) * svg.LINE
@@ -482,10 +512,12 @@ class Drawing:
     # ---- drawing ----
 
     def headings(self):
-        for column in self.order.columns:
+        for number, column in enumerate(self.order.columns):
             x, words = self.x[column], self.order.names[column]
-            if self.narrow:
-                self.canvas.text(x + 4, self.above - 4, words, "bold", turned=True)
+            if self.narrow:  # a step down for each name, and from it a line to its column
+                base = 14 + number * svg.LINE
+                self.canvas.text(x - 5, base, words, "bold")
+                self.canvas.line("tick", (x, base + 4), (x, self.above), behind=True)
             else:
                 self.canvas.paragraph(x, 14, words, "heading", self.width_of(column))
             if column in self.streams:
@@ -577,8 +609,14 @@ class Drawing:
                 (source.right if forth else source.left - 2, begin),
                 (item.left - 2 if forth else item.right + 2, item.middle),
             ]
+        key = id(source), id(item)
+        if kind == "missing" and key in self.lane:
+            lane = max(self.x[source.column], self.x[item.column]) - 9
+            lane -= (self.lanes - 1 - self.lane[key]) * (LANE / 2 if self.narrow else LANE)
+            points[1:1] = [(lane, points[0][1]), (lane, points[1][1])]
         canvas.arrow(kind, *points)
-        words = {"missing": item.fault, "inserted": "the driver's wait"}.get(kind)
+        fault = "" if self.numbers or self.narrow else item.fault
+        words = {"missing": fault, "inserted": "the driver's wait"}.get(kind)
         if words:
             self.word_on(points, words, "bad")
 
@@ -606,11 +644,14 @@ class Drawing:
                     return
 
     def key(self):
+        what = "what the checker reported: the two accesses"
+        what += " with one number" if self.numbers else ""
         shown = {item.kind for item in self.order.items}
         shown.update(f"{kind} arrow" for item in self.order.items for kind, _ in item.edges)
         if self.slots:
             shown.add("used")
-        self.canvas.key([row for row in KEY if row[0].removesuffix(" s-1") in shown])
+        rows = [*KEY, ("missing arrow", what)]
+        self.canvas.key([row for row in rows if row[0].removesuffix(" s-1") in shown])
 
 
 def draw(order, width):

@@ -15,6 +15,7 @@
                                        "of these calls", as far as they are shown
        :scale:                         to scale, time to the right (scaled_picture.py)
        :no-host:                       without the calls: what they put into the streams alone
+       :most: 6                        so many calls at most, and how many more there were
        :from: main: launch_fill(       from what this line of main calls
        :to: main 2                     up to the last call of main's second run: chosen.py
        :case: 3                        from the creation of pool 3 to its destruction
@@ -193,6 +194,7 @@ class OrderPicture(Picture):
         "streams": barred,
         "report": lambda text: directives.choice(text or "all", ("all", "of these calls")),
         "scale": directives.flag,
+        "most": directives.positive_int,
         "no-host": directives.flag,
     }
     kind = "Stream order: time from top to bottom, the host on the left, streams beside it."
@@ -204,7 +206,8 @@ class OrderPicture(Picture):
             self.options.get("calls", "").split(),
             self.chosen(journal),
             self.options.get("streams", ()),
-            missing=missing,
+            self.options.get("most"),
+            missing,
             host="no-host" not in self.options,
         )
         drawn = sum(kind == "missing" for item in order.items for kind, _ in item.edges)

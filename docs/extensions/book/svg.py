@@ -160,10 +160,8 @@ class Canvas:
     # ---- words ----
 
     @staticmethod
-    def text_box(x, base, words, kind, anchor, turned):
+    def text_box(x, base, words, kind, anchor):
         width = text_width(words, kind)
-        if turned:  # it reads upward from (x, base)
-            return (x - RISE, base - width, x + FALL, base)
         left = x - {"start": 0, "middle": width / 2, "end": width}[anchor]
         return (left, base - RISE, left + width, base + FALL)
 
@@ -181,9 +179,9 @@ class Canvas:
             )
         )
 
-    def text(self, x, base, words, kind="", anchor="start", turned=False, optional=False):
+    def text(self, x, base, words, kind="", anchor="start", optional=False):
         """Returns whether it was written: an optional text is left out where there is no room."""
-        box = self.text_box(x, base, words, kind, anchor, turned)
+        box = self.text_box(x, base, words, kind, anchor)
         if not self.free(box):
             if optional:
                 return False
@@ -196,12 +194,10 @@ class Canvas:
         attributes = f'class="{kind}" ' if kind else ""
         if anchor != "start":
             attributes += f'text-anchor="{anchor}" '
-        if turned:
-            attributes += f'transform="rotate(-90 {short(x)} {short(base)})" '
         self.top.append(
             f'<text {attributes}x="{short(x)}" y="{short(base)}">{escape(words)}</text>'
         )
-        self.reach(base if turned else base + FALL + 1)
+        self.reach(base + FALL + 1)
         return True
 
     @staticmethod
