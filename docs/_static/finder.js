@@ -48,7 +48,8 @@ window.workbookFinder = (() => {
         "sanitizer memcheck",
         "multigpu gpu", "fork child", "jetson tegra", "orin tegra", "julia cudajl", "grows grow",
         "growing grow", "increasing grow", "retain keep", "holds keep", "failed fails",
-        "doesnt not", "cant not", "isnt not", "vanish gone", "overwritten overwrite",
+        "different another", "doesnt not", "cant not", "isnt not", "vanish gone",
+        "overwritten overwrite",
     ].map((pair) => pair.split(" ").map(stem));
     const ALSO = new Map();
     for (const [word, other] of SAME) ALSO.set(word, [...(ALSO.get(word) || []), other]);

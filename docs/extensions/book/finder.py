@@ -173,7 +173,8 @@ def entry_places(doctree):
     """The entries of the page of symptoms, each with what to do, and found by its other words."""
     for section in doctree.findall(nodes.section):
         label = next((name for name in section["ids"] if name.startswith("wrong-")), "")
-        if label and not list(section.findall(nodes.definition_list)):
+        groups = (nodes.definition_list, nodes.section)
+        if label and not any(isinstance(node, groups) for node in section.children):
             first, *others = map(text_of, section.findall(nodes.paragraph))
             place = (ENTRIES, label)
             answer = first.removeprefix("Do this. ")
