@@ -29,7 +29,9 @@ load ../suite
 @test "the page of a workflow shows the points, and no sentence of a file is its markup" {
     local grade=$BATS_TEST_TMPDIR/grade.json
     jq -n '{points: 2.5, possible: 6, lessons: [{lesson: "04_x", points: 2.5, possible: 6,
-        status: "graded", sentence: "<b>it|is</b> [x](y)\n`z`"}]}' >"$grade"
+        status: "graded", sentence: "<b>it|is</b> [x](y)\n`z`",
+        tests: [{result: "failed", lines: ["Line 4 is not in line 5 of x.h, as in line 7."]}]}],
+        folder: "les sons"}' >"$grade"
     export GITHUB_STEP_SUMMARY=$BATS_TEST_TMPDIR/step GITHUB_OUTPUT=$BATS_TEST_TMPDIR/output
     run python3 docs/course/summary.py "$grade"
     assert_equal "$status" 1
@@ -43,6 +45,9 @@ load ../suite
     run python3 docs/course/summary.py "$grade"
     assert_equal "$status" 2
     grep -qx conclusion=neutral "$GITHUB_OUTPUT"
+    # With the place where files are shown, a lesson is a link to the line that its miss names.
+    run python3 docs/course/summary.py "$grade" https://x/blob/0
+    assert_line --partial '| [04_x](https://x/blob/0/les%20sons/04_x.c#L7) | 2.5 of 6 |'
 }
 
 # bats test_tags=long

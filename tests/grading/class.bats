@@ -626,6 +626,39 @@ END
     assert_line "lessons/06_trim.c does not exist."
 }
 
+@test "a student's page has the file, and each miss is a link to a line of it" {
+    local file=04_release_threshold page=$OUT/students/ada/feedback count
+    mkdir -p "$CLASS/ada"
+    printf '/* pool_set(x) */\r\nint a;\n\tpool_set(1 < 2);\n' >"$CLASS/ada/$file.c"
+    a_grade ada "{\"lesson\": \"$file\", \"points\": 3, \"possible\": 6,
+        \"file\": \"$(sha256sum <"$CLASS/ada/$file.c" | cut -c -64)\",
+        \"tests\": [{\"name\": \"one\", \"result\": \"failed\", \"lines\": [
+                \"Expected: nothing in line 9, in line 1 of x.h, and in line 2.\",
+                \"  at lessons/$file.c:3 (1)\"]},
+            {\"name\": \"two\", \"result\": \"failed\", \"lines\": [\"Expected: pool_set.\"]},
+            {\"name\": \"three\", \"result\": \"failed\", \"lines\": [\"Expected: more.\"]}]}" \
+        '{"lesson": "06_trim", "points": 0, "possible": 5, "status": "missing",
+            "sentence": "lessons/06_trim.c does not exist."}'
+    collect
+    assert_success
+    run grep -E '^<h3>|^<p>Exp|^  at |^<pre|^<span' "$page.html"
+    assert_output "<h3><a href=\"#$file-2\">Missed: one.</a></h3>
+<p>Expected: nothing in line 9, in line 1 of x.h, and <a href=\"#$file-2\">in line 2</a>.</p>
+<pre>  at lessons/<a href=\"#$file-3\">$file.c:3</a> (1)</pre>
+<h3><a href=\"#$file-3\">Missed: two.</a></h3>
+<p>Expected: pool_set.</p>
+<h3><a href=\"#$file-1\">Missed: three.</a></h3>
+<p>Expected: more.</p>
+<pre class=\"source\" tabindex=\"0\"><span id=\"$file-1\">/* pool_set(x) */</span>
+<span id=\"$file-2\">int a;</span>
+<span id=\"$file-3\">"$'\t'"pool_set(1 &lt; 2);</span></pre>"
+    refute grep -q 'int a;' "$page.txt"
+    # Another file than the one that was graded has other lines, and is not shown.
+    echo >>"$CLASS/ada/$file.c"
+    collect
+    refute grep -qE '<h3><a|class="source"' "$page.html"
+}
+
 @test "the statistics count statuses, points and misses" {
     three
     collect

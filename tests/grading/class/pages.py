@@ -1,11 +1,13 @@
 """The pages of a class: feedback for a student, and how the class did. A page is a list of blocks,
 
     ("title", TEXT)   ("heading", TEXT, ANCHOR)   ("line", TEXT or [(TEXT, LINK or None)...])
-    ("test", TEXT)    the name of what was missed
-    ("report", TEXT)  in the check's own lines
+    ("test", the same)         the name of what was missed
+    ("report", TEXT, LESSON)   in the check's own lines
+    ("source", TEXT, LESSON)               the student's file; only an HTML page has it
     ("table", [HEADER, ROW...], CAPTION)   a cell is text, a number, (TEXT, LINK), or a Bar
 
-that html() and text() write. An HTML page is one file without scripts; every text is escaped.
+that html() and text() write. An HTML page is one file without scripts; every text is escaped. In a
+report, and in ("line", TEXT, LESSON), the lines of the lesson's source are links to it.
 """
 
 import re
@@ -28,6 +30,10 @@ tbody th { font-weight: inherit; } caption { text-align: left; font-style: itali
 tr { border-bottom: 1px solid #8888; } td.number { text-align: right; white-space: nowrap; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { padding: .6rem; border-left: 3px solid #8888; }
+pre.source { counter-reset: line; white-space: pre; overflow-x: auto; }
+pre.source span::before { counter-increment: line; content: counter(line); opacity: .6; }
+pre.source span::before { display: inline-block; width: 3rem; }
+:target { background: #fc08; }
 td.bar { white-space: nowrap; } meter { width: 6rem; } p { overflow-wrap: anywhere; }
 """
 
@@ -57,8 +63,30 @@ def html_line(parts):
     )
 
 
+def named_lines(lesson):
+    """What names a line of the student's file: FILE:LINE, and "in line LINE", if that is not a line
+    of something else."""
+    return re.compile(rf"(?:\b{lesson}\.c:|\bin line )([0-9]{{1,6}})\b(?! of )")
+
+
+def linked(words, lesson, most):
+    """Escaped text in which each line that it names of a file of `most` lines is a link."""
+
+    def link(found):
+        known = 0 < int(found[1]) <= most
+        return f'<a href="#{lesson}-{found[1]}">{found[0]}</a>' if known else found[0]
+
+    return named_lines(lesson).sub(link, escape(words))
+
+
+def html_source(text, lesson):
+    for number, line in enumerate(text.split("\n"), 1):
+        yield f'<span id="{lesson}-{number}">{escape(line)}</span>'
+
+
 def html(page):
     title = next(block[1] for block in page if block[0] == "title")
+    sources = {block[2]: block[1].count("\n") + 1 for block in page if block[0] == "source"}
     lines = [
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
@@ -70,11 +98,17 @@ def html(page):
         elif kind == "heading":
             lines.append(f'<h2 id="{escape(more[0])}">{escape(content)}</h2>')
         elif kind == "test":
-            lines.append(f"<h3>{escape(content)}</h3>")
+            lines.append(f"<h3>{html_line(content)}</h3>")
+        elif kind == "line" and more and more[0] in sources:
+            lines.append(f"<p>{linked(content, more[0], sources[more[0]])}</p>")
         elif kind == "line":
             lines.append(f"<p>{html_line(content)}</p>")
         elif kind == "report":
-            lines.append(f"<pre>{escape(content)}</pre>")
+            lines.append(f"<pre>{linked(content, more[0], sources.get(more[0], 0))}</pre>")
+        elif kind == "source":
+            inner = "\n".join(html_source(content, more[0]))
+            lines.append(f"<h2>{more[0]}.c</h2>")
+            lines.append(f'<pre class="source" tabindex="0">{inner}</pre>')
         else:
             lines.append(f"<div><table><caption>{escape(more[0])}</caption><thead>")
             for number, row in enumerate(content):
@@ -103,10 +137,15 @@ def text(page):
             lines.append(
                 content
                 if isinstance(content, str)
-                else "".join(words + (f" ({link})" if link else "") for words, link in content)
+                else "".join(
+                    words + (f" ({link})" if link and link[0] != "#" else "")
+                    for words, link in content
+                )
             )
         elif kind == "report":
             lines += ["    " + line for line in content.split("\n")]
+        elif kind == "source":
+            continue
         else:
             rows = [[plain(value) for value in row] for row in content]
             wide = [max(map(len, column)) for column in zip(*rows)]
@@ -211,14 +250,29 @@ def where_to_read(lesson, course):
 
 
 def misses(line):
-    """(name, [sentences], report) of each test that missed."""
+    """(test, [sentences], report) of each test that missed."""
     for test in line["tests"]:
         if test["result"] != "failed":
             continue
         lines = test["lines"]
         first = [words for words in lines if words.startswith(("Expected: ", "Happened: "))]
         rest = [words for words in lines if words not in first]
-        yield test["name"], first, "\n".join(rest).strip("\n")
+        yield test, first, "\n".join(rest).strip("\n")
+
+
+def line_of(test, lesson, source):
+    """The line of the student's file that a miss is about: the first one that it names, else the
+    first one that calls or defines a function that it names, else the first one."""
+    words, lines = "\n".join(test["lines"]), source.split("\n")
+    for named in map(int, named_lines(lesson).findall(words)):
+        if 0 < named <= len(lines):
+            return named
+    names = set(re.findall(r"\bcuda\w+|\b[A-Za-z]\w*_\w+", words))
+    for number, line in enumerate(lines, 1):
+        comment = line.lstrip().startswith(("/*", "*", "//"))
+        if not comment and not names.isdisjoint(re.findall(r"\w+(?=\()", line)):
+            return number
+    return 1
 
 
 def not_judged(line):
@@ -248,8 +302,9 @@ def feedback(student, course, with_course):
         page.append(("table", [["lesson", "points", "of"], *rows], "The points of each lesson"))
     page += [("line", f"About the files: {hint}.") for hint in student.hints()]
     page.append(("line", sandbox(student.grade)))
+    sources = []
     for line in student.lessons:
-        name = line["lesson"]
+        name, source = line["lesson"], line.get("source")
         page.append(("heading", f"{name}: {line['points']} of {line['possible']}", name))
         if line["points"] == line["possible"] and line["sentence"] is None:
             page.append(("line", "Every test passes."))
@@ -258,14 +313,17 @@ def feedback(student, course, with_course):
         if not found:
             page.append(("line", line["sentence"] or ""))
         for test, sentences, report in found:
-            page.append(("test", f"Missed: {test}."))
-            page += [("line", words) for words in sentences]
+            link = f"#{name}-{line_of(test, name, source)}" if source else None
+            page.append(("test", [(f"Missed: {test['name']}.", link)]))
+            page += [("line", words, name) for words in sentences]
             if report:
-                page.append(("report", report))
+                page.append(("report", report, name))
         if line["waiting"]:
             page.append(("line", not_judged(line)))
         page.append(("line", where_to_read(name, course)))
-    return page
+        if source and found:
+            sources.append(("source", source, name))
+    return page + sources
 
 
 # ---- how the class did ----

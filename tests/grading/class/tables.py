@@ -11,6 +11,7 @@ Everything is derived: a grade has no dates and no weights (course.py has).
 """
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -24,6 +25,9 @@ import judge
 import pages
 from course import rounded
 from manifest import ROOT
+from report import clean
+
+LONGEST = 5000  # lines of a file that a page shows
 
 # What two grades of the same checks share.
 SAME = ("workbook", "seed")
@@ -92,6 +96,15 @@ def likeness(file, lesson):
     return (
         "is nearly" if new and len(new & own) >= 0.95 * len(new) and not begun - whole & own else ""
     )
+
+
+def source_of(file, sum_):
+    """The text of the file that was graded, of which the grade has the sum; "" if it is another one
+    now, or is so long that a page with it could hardly be read."""
+    found = file.read_bytes()
+    text = clean(found.decode("utf-8", "replace"))
+    known = hashlib.sha256(found).hexdigest() == sum_
+    return text.rstrip("\n") if known and text.count("\n") < LONGEST else ""
 
 
 def why_zero(lesson):
@@ -182,6 +195,7 @@ class Student:
         return {
             **lesson,
             "like": likeness(files[0], name) if files else "",
+            "source": source_of(files[0], lesson["file"]) if files else "",
             "due": due,
             "submitted": submitted,
             "late": late,
