@@ -343,7 +343,7 @@ def read_journal(path, stopped=False):
 
 # ---- a run ----
 
-DIED = "the program could not be checked, see the first miss"
+DIED = "it is not run again after a run that did not end or died, see the first miss"
 LEFT = """a program that returns from main or calls exit.
     Happened: it left in another way: its journal has no last line."""
 

@@ -20,10 +20,11 @@ file of more than 1 GiB. In a sandbox all that it starts ends with it. It sees i
 itself, the student's file, and an empty folder instead of its working directory: the folder "own"
 next to that, which all runs share. What a run leaves there is removed, except for its journals.
 
-A program that was stopped after using little processor time slept, or the machine was busy. So it
-runs again, with a lock that keeps such runs apart. If it is as slow then, the lesson's solution
-runs. If that is slow, too, the fault is the machine's: Machine is raised, as it is when a sandbox
-cannot be made or the disk is full.
+A program that was stopped after using little processor time slept, and that is its own fault, or
+it waited for a processor of a busy machine. In the second case it runs again, with a lock that
+keeps such runs apart. If it is as slow then, the lesson's solution runs. If that is slow, too, the
+fault is the machine's: Machine is raised, as it is when a sandbox cannot be made or the disk is
+full.
 """
 
 import contextlib
@@ -111,9 +112,11 @@ class Running:
         tenth of the time since the last look, two seconds ago? On a busy machine a program waits
         for a processor, while a program that sleeps does not."""
         last, self.worked = self.worked, 0
+        if not self.first:  # its sandbox is not made yet
+            return True
         for path, words in stats("[0-9]*/task/[0-9]*/stat"):
             with contextlib.suppress(OSError, ValueError, IndexError):
-                if int(words[3]) != self.first:
+                if not self.is_own(path, words):
                     continue
                 if words[0] in "RD":
                     return True
@@ -163,7 +166,7 @@ class Run:
         self.command = [description["program"], *description.get("arguments", [])]
         self.environment = dict(description.get("environment", {}))
         self.wall = place.seconds * (4 if place.grading else 1)
-        self.longest = self.wall + 5 if place.grading else 120 * place.seconds
+        self.longest = self.wall + 9 if place.grading else 120 * place.seconds
         self.seal, self.status, self.ended = None, 0, ""
 
     # -- one attempt --
@@ -239,8 +242,8 @@ class Run:
             )
 
     def attempt(self):
-        """Sets status and ended, which may also be "asleep", when the program used little of its
-        time, or "machine", when there was no sandbox."""
+        """Sets status and ended, which may also be "starved", when the program waited for a
+        processor, or "machine", when there was no sandbox."""
         self.prepare()
         running, before = Running(self.place), self.killed()
         self.ended, end = "", time.monotonic() + self.wall + 1
@@ -258,7 +261,7 @@ class Run:
         self.settle(process, running, before)
 
     def watch(self, process, running, reading, end):
-        part = b""
+        part, looks = b"", 0
         while True:
             if select.select([reading], [], [], 0.2)[0]:
                 read = os.read(reading, 65536)
@@ -272,12 +275,12 @@ class Run:
                 self.ended = "flood"
             elif time.monotonic() < end:
                 continue
-            elif not self.place.grading and not running.is_busy() and running.is_at_work():
-                end = time.monotonic() + 2
-                continue
             else:
-                asleep = self.place.grading and not running.is_busy()
-                self.ended = "asleep" if asleep else "time"
+                starved, looks = not running.is_busy() and running.is_at_work(), looks + 1
+                if starved and (looks == 1 or not self.place.grading):
+                    end = time.monotonic() + 2
+                    continue
+                self.ended = "starved" if starved else "time"
                 running.ask_where()
                 select.select([reading], [], [], 1)
             running.stop(process)
@@ -419,7 +422,7 @@ class Run:
             fcntl.flock(lock, fcntl.LOCK_EX)
             self.clear()
             self.attempt()
-            if self.ended != "asleep":
+            if self.ended != "starved":
                 return
             self.ended = "time"
             if self.is_machine_slow():
@@ -436,7 +439,7 @@ class Run:
         if self.ended == "machine":
             words = Path(self.here, "stderr").read_text(errors="replace")
             raise Machine(sandbox_failed(words.split("\n")[0]))
-        if self.ended == "asleep":
+        if self.ended == "starved":
             self.alone()
         if self.own != self.here:
             self.take_journals()
