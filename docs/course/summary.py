@@ -1,9 +1,10 @@
 """A grade for the page of a workflow: summary.py GRADE.json [URL]
 
 Prints a table in Markdown. URL is where the repository's files are shown: then the name of a lesson
-is a link to the line of the student's file that the first miss names. Beside GRADE.json it writes the same as summary.md, and metrics.txt with
-the points, which GitLab reads. In a workflow of GitHub the table goes to the page of the run, and
-the outputs `title` and `conclusion` to the steps that follow.
+is a link to the line of the student's file that the first miss names. Beside GRADE.json it writes
+the same as summary.md, and metrics.txt with the points, which GitLab reads. In a workflow of GitHub
+the table goes to the page of the run, and the outputs `title` and `conclusion` to the steps that
+follow.
 
 Exit status: 0 all points, 1 not all, 2 something could not be graded.
 """

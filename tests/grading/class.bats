@@ -104,6 +104,45 @@ null'
     assert_output ""
 }
 
+@test "students who share code are named as a pair, with other names and another layout, too" {
+    local one=06_trim other=04_release_threshold name
+    for name in ada ben cleo dan; do
+        a_grade "$name" "{\"lesson\": \"$other\", \"points\": 5, \"possible\": 5}" \
+            "{\"lesson\": \"$one\", \"points\": 5, \"possible\": 5}"
+        cp "solutions/$one.c" "solutions/$other.c" "$CLASS/$name"
+    done
+    # Ada and Ben share a function, and Dan has one of his own. All have the solution otherwise.
+    cat >>"$CLASS/ada/$one.c" <<'END'
+static int ada_sum(const int *from, int count)
+{
+    int total = 0; /* so far */
+    for (int at = 0; at < count && from[at] != -1; at++)
+        total += 3 * from[at] - count;
+    return total > 0 ? total : -total;
+}
+END
+    sed 's/ada_sum/sum/; s/from/values/g; s/\bat\b/i/g; s/total/x/g; s,/\*.*\*/,,; s/^ *//' \
+        "$CLASS/ada/$one.c" >"$CLASS/ben/$one.c"
+    cat >>"$CLASS/dan/$one.c" <<'END'
+static int dan(struct cudaDeviceProp all, char *text)
+{
+    while (*text++ != 'x')
+        if (all.major << 2 == text[-1] || text[5] / 7 > all.minor + 3)
+            return dan(all, text + 1) % 9;
+    return *text;
+}
+END
+    collect
+    assert_success
+    run cat "$OUT/similar.csv"
+    assert_output $'student,other,lessons,which\nada,ben,1,06'
+    cp "$CLASS/ada/$one.c" "$CLASS/cleo/$other.c"
+    cp "$CLASS/ada/$one.c" "$CLASS/ben/$other.c"
+    collect
+    run cat "$OUT/similar.csv"
+    assert_output $'student,other,lessons,which\nada,ben,1,06\nben,cleo,1,04'
+}
+
 @test "a student without a grade has a row with the reason, and the exit status is 2" {
     three
     rm "$OUT/students/ada/grade.json"

@@ -2,6 +2,7 @@
 
     OUT/class.csv, OUT/class.json            a row for each student
     OUT/canvas.csv, OUT/moodle.csv           for a gradebook; which of them, the roster decides
+    OUT/similar.csv                          which students share code (similar.py)
     OUT/class.html, OUT/statistics.json      how the class did (pages.py)
     OUT/students/NAME/feedback.html, .txt    what a student receives (pages.py)
     OUT/feedback-canvas.zip, -moodle.zip     all of these pages, each named as the platform from
@@ -23,7 +24,9 @@ from pathlib import Path
 import forms
 import judge
 import pages
+import similar
 from course import rounded
+from keep import LARGEST
 from manifest import ROOT
 from report import clean
 
@@ -192,8 +195,10 @@ class Student:
         slipped = int(min(late or 0, slip)) if there else 0
         after = late and late - slipped
         files = files_of(folder, found_in, name) if there else []
+        files = [file for file in files if file.stat().st_size <= LARGEST]
         return {
             **lesson,
+            "path": files[0] if files else None,
             "like": likeness(files[0], name) if files else "",
             "source": source_of(files[0], lesson["file"]) if files else "",
             "due": due,
@@ -358,6 +363,7 @@ def write(names, class_folder, out, course, with_course):
     lessons = sorted({lesson for row in rows for lesson in row["lessons"]})
     write_text(out / "class.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")
     write_csv(out / "class.csv", class_csv(rows, lessons, with_course))
+    write_csv(out / "similar.csv", similar.rows(students))
     for file, columns in (("canvas.csv", CANVAS), ("moodle.csv", MOODLE)):
         (out / file).unlink(missing_ok=True)
         if (
