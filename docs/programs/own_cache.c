@@ -11,28 +11,14 @@ static void cache_trim(void);
 /* yours] */
 
 /* [cut */
-/* The smallest idle part of this stream that's large enough, or NULL. */
-static struct part *find_idle(int stream, size_t bytes);
-/* Cuts: the rest is a new part, to the right, idle in the same stream. */
-static void part_split(struct part *part, size_t bytes);
 /* From the pool: whole segments of 32 MiB, as one idle part. */
 static struct part *piece_new(size_t bytes, int stream);
 /* cut] */
-
-/* [join */
-/* Makes one part of two neighbors that are in no list. */
-static struct part *part_join(struct part *left, struct part *right);
-/* join] */
 
 /* [hand-over */
 /* Makes `stream` come after all that was done with the part. */
 static void hand_over(struct part *part, int stream);
 /* hand-over] */
-
-static struct part *find_idle(int stream, size_t bytes)
-{
-    return list_find(&states[stream], bytes);
-}
 
 static void order(int from, int to)
 {
@@ -54,7 +40,7 @@ int main(void)
     CHECK(launch_fill((int *)first->data, 1, MiB / sizeof(int), streams[0]));
     cache_give(first);
     cache_give(second);
-    struct part *idle = find_idle(0, 2 * MiB), *other = cache_take(2 * MiB, 1);
+    struct part *idle = list_find(&states[0], 2 * MiB), *other = cache_take(2 * MiB, 1);
     CHECK(launch_fill((int *)other->data, 2, MiB / sizeof(int), streams[1]));
     printf("one part: %s; waits: %zu\n", idle == other ? "yes" : "no", count.waits);
     cache_give(other);

@@ -13,7 +13,7 @@ load ../suite
         page=$(sed -n 's|.*Page: *docs/\([0-9a-z_]*\).*|\1|p' "lessons/$lesson.c")
         [ "$page" = "$lesson" ] || complain "lessons/$lesson.c names the page \"$page\"."
         minutes=$(sed -n 's/^minutes = //p' "tests/lessons/$lesson/manifest.ini")
-        [ "$minutes" -lt 100 ] || minutes='[a-z]* hours' # "six hours, in three evenings"
+        [ "$minutes" -lt 100 ] || minutes='[a-z]* hours' # "four hours, in two evenings"
         grep -qE "^\*About ${minutes}( minutes)?[,.]" "docs/$lesson.rst" ||
             complain "docs/$lesson.rst does not say that it takes about $minutes minutes."
     done
