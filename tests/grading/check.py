@@ -673,7 +673,7 @@ class Check:
         student = student.decode(errors="surrogateescape")
         token = os.urandom(8).hex()
         # The harness has a function asked_NAME, which the file calls in the place of NAME.
-        hooks = re.findall(r"^(?:cudaError_t|ssize_t) asked_(\w+)\(", own, re.M)
+        hooks = re.findall(r"^(?:cudaError_t|ssize_t|int) asked_(\w+)\(", own, re.M)
         before = "".join(f"#define {name} asked_{token}_{name}\n" for name in hooks)
         behind = (
             *(f"#undef {name}" for name in names),

@@ -171,7 +171,7 @@ def test_numbers(check):
         run = ask(check, count, first, more)
         data, _ = allocated(run.journal)
         own = run.journal.of(data)
-        calls = {name: own.ok(name).first for name in ("launch_fill", "launch_add")}
+        calls = {name: own.ok(name).last for name in ("launch_fill", "launch_add")}
         values = [call and call["value"] for call in calls.values()]
         if values != [first, more]:
             words = [

@@ -3,7 +3,7 @@ allocations."""
 
 import re
 
-from check import ALLOCATE, COPY, MIB, Journal, miss, rounded_up
+from check import ALLOCATE, COPY, MIB, Journal, expect_no_device_wait, miss, rounded_up
 
 CURRENT = ("cudaDeviceSetMemPool", "cudaMemSetMemPool")
 START = """data, count and empty_pool are what they were at the start: empty_pool returns how many
@@ -59,7 +59,7 @@ def limited(run, mib):
     journal = run.journal
     sizes = journal.ok("cudaMemPoolCreate").column("max_size")
     most = rounded_up(mib, 32) * MIB
-    if not (len(sizes) == 2 and sizes[0] == 0 and mib * MIB <= sizes[1] <= most):
+    if len(sizes) != 2 or sizes[0] != 0 or sizes[1] not in (mib * MIB, most):
         miss(f"""the first pool is created with maxSize 0, the second with maxSize {mib} MiB, in
             bytes ({mib * MIB}). A release threshold limits nothing.
             Happened: the pools were created with maxSize {" and ".join(map(str, sizes))}.""")
@@ -101,6 +101,10 @@ def test_freed(check):
         miss(f"""every allocation is freed, also after its pool was destroyed: a pool that is
             destroyed does not free its live allocations.
             Happened: of {len(allocations)} allocations {len(frees)} were freed.""")
+    expect_no_device_wait(
+        journal.before(journal.copies.last),
+        """the host waits for the stream that copies (cudaStreamSynchronize), as at the start.""",
+    )
 
 
 def test_live(check):

@@ -20,6 +20,11 @@ static void asked_keep(void)
     CHECK(cudaMallocAsync(&data, free_bytes - 512 * MiB, stream));
     CHECK(cudaFreeAsync(data, stream));
     CHECK(cudaStreamSynchronize(stream));
+    pool = pool_create(); /* and another pool */
+    keep_memory(pool);
+    printf("\nthreshold of another pool = %llu\n",
+           (unsigned long long)pool_get(pool, cudaMemPoolAttrReleaseThreshold));
+    CHECK(cudaMemPoolDestroy(pool));
 }
 
 static void asked_serve(int requests, size_t bytes, volatile int *gate)

@@ -18,13 +18,20 @@ def test_keeps(check):
     if returned:
         threshold = "it set no threshold"
         sets = journal.ok("cudaMemPoolSetAttribute").where(attribute=THRESHOLD)
+        sets = sets.before(returned[-1])
         if sets:
             pool = "the default pool" if sets.last["pool"] == 0 else "another pool"
             threshold = f"it set the threshold of {pool} to {sets.last['value']} bytes"
-        miss(f"""after keep_memory the default pool keeps all its memory at each synchronization,
-            whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold is in bytes.
+        miss(f"""after keep_memory the pool that it is given keeps all its memory at each
+            synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold
+            is in bytes.
             Happened: on a device with {gib} GiB, nearly all of them in one allocation, a
             synchronization left {returned[-1]["reserved"] // MIB} MiB in the pool: {threshold}.""")
+    other = check.last.answer("threshold of another pool")
+    if other != str(2**64 - 1):
+        miss(f"""keep_memory sets the threshold of the pool that it is given.
+            Happened: the check gave it a pool of its own, whose threshold is {other} bytes
+            then.""")
 
 
 @met_by_starter

@@ -9,6 +9,8 @@
 #define errno      (*__errno_location())
 #define SOL_SOCKET 1
 
+int close(int descriptor);
+
 static cudaMemPool_t asked_pool(void)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -107,6 +109,24 @@ ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
     return sent;
 }
 
+static int asked_failed; /* how many calls of close */
+
+int asked_close(int descriptor)
+{
+    int failed = close(descriptor);
+    asked_failed += failed != 0;
+    return failed;
+}
+
+static int asked_open_files(void)
+{
+    struct stat about;
+    int found = 0;
+    for (int descriptor = 0; descriptor < 256; descriptor++)
+        found += fstat(descriptor, &about) == 0;
+    return found;
+}
+
 static int asked_send(size_t count)
 {
     struct parcel parcel;
@@ -116,8 +136,11 @@ static int asked_send(size_t count)
         return 1;
     other = ends[0];
     asked_open = &parcel.descriptor;
+    int open = asked_open_files() - 1; /* all but the parcel's, which has to be closed */
     send_parcel(&parcel);
-    printf("\nclosed here = %d\n", close(parcel.descriptor) != 0);
+    printf("\nleft open = %d\n", asked_open_files() - open);
+    printf("\nclosed in vain = %d\n", asked_failed);
+    close(parcel.descriptor);
     asked_arrived(ends[1]);
     close(ends[1]);
     CHECK(cudaFreeAsync(data, 0));

@@ -118,10 +118,14 @@ def test_sent(check):
             Happened: the import was by {kind or "no descriptor"}.""")
     if wrong := run.wrong({"count": count}):
         miss(f"the parcel arrives whole. Happened: {wrong}")
-    if run.answer("closed here") != "1":
-        miss("""the exporter closes its descriptor when it is sent: a process may have only so many
+    if (left := run.answer("left open")) != "0":
+        miss(f"""the exporter closes its descriptor when it is sent: a process may have only so many
             open files, and has no use for this one any more.
-            Happened: it was still open after send_parcel.""")
+            Happened: descriptors that send_parcel left open: {left}.""")
+    if (again := run.answer("closed in vain")) != "0":
+        miss(f"""a descriptor is closed once. A second close fails, or closes what another thread
+            has opened since, which may have the same number.
+            Happened: calls of close in send_parcel that failed: {again}.""")
     explain(check.run(), "cudaErrorInitializationError")
 
 

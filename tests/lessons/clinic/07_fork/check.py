@@ -15,6 +15,12 @@ def test_graph_frees(case):
         miss(f"""a graph with two allocation nodes, and a free node for each: a graph that leaves
             memory allocated cannot be launched again before that is freed.
             Happened: in its launch the graph allocated {taken} times and freed {freed} times.""")
+    calls = case.run().journal
+    second = calls.ok("cudaMallocAsync").last
+    if not calls.ok("cudaGraphAddMemFreeNode", "cudaFreeAsync").before(second):
+        miss("""the scratch memory is freed where its last use is captured, as at the start, and
+            then the table is allocated: so the graph need not hold both.
+            Happened: nothing was freed before the second allocation.""")
 
 
 def test_called(case):

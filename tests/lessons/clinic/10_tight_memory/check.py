@@ -56,6 +56,12 @@ def test_tight(case):
     if most != 128 * MIB:
         miss(f"""memory stays tight: the pool reserves 128 MiB and no more.
             Happened: the pool reserved up to {most // MIB} MiB.""")
+    made = case.run().journal.ok("cudaMalloc", "cudaMallocAsync", "cudaMallocFromPoolAsync")
+    elsewhere = made.that(lambda x: not x.get("pool"))
+    if elsewhere:
+        miss(f"""memory stays tight: all of it comes from the program's pool, which may hold 128
+            MiB.
+            Happened: {elsewhere[0]["call"]} gave memory that is not of this pool.""")
 
 
 @met_by_starter
