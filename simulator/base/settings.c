@@ -182,13 +182,15 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* The first five do not change what is simulated. */
+/* The first six do not change what is simulated. */
 static const char *const names[] = {
-    "SIM_JOURNAL", "SIM_REPORT",  "SIM_SEAL",         "SIM_CHECK_LAWS", "SIM_SUMMARY",
-    "SIM_CHECK",   "SIM_DEVICES", "SIM_EXPLAIN",      "SIM_FAIL",       "SIM_DRIVER_VERSION",
-    "SIM_MEMORY",  "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",   "SIM_SEGMENT",
-    "SIM_POOLS",   "SIM_KERNELS", "SIM_IDLE",         "SIM_ADD",        "SIM_FILL"};
-#define FIRST_SIMULATED 5
+    "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",           "SIM_CHECK_LAWS",
+    "SIM_SUMMARY", "SIM_THREADS",      "SIM_CHECK",          "SIM_DEVICES",
+    "SIM_EXPLAIN", "SIM_FAIL",         "SIM_DRIVER_VERSION", "SIM_MEMORY",
+    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",       "SIM_SEGMENT",
+    "SIM_POOLS",   "SIM_KERNELS",      "SIM_IDLE",           "SIM_ADD",
+    "SIM_FILL"};
+#define FIRST_SIMULATED 6
 
 /* Without this, a misspelled name would change nothing, and no one would notice. */
 static void refuse_unknown(void)
@@ -204,7 +206,8 @@ static void refuse_unknown(void)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
                      "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_ADD, SIM_FILL, SIM_CHECK, "
-                     "SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY or SIM_JOURNAL. To "
+                     "SIM_THREADS, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY or "
+                     "SIM_JOURNAL. To "
                      "remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
@@ -247,6 +250,8 @@ void settings_read(void)
     settings.add = (int)read_number("SIM_ADD", 0, 0, 1000000000, "1");
     settings.fill = (int)read_number("SIM_FILL", NO_FILL, 0, 255, "171");
     settings.check_laws = read_yes_or_no("SIM_CHECK_LAWS", false, "0", "1");
+    settings.threads = (unsigned)read_number(
+        "SIM_THREADS", os_environment("SIM_SEAL") ? 1 : os_cores(), 1, MAX_THREADS, "2");
     read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.summary = read_yes_or_no("SIM_SUMMARY", false, "off", "on");

@@ -15,7 +15,8 @@ enum schedule { SCHEDULE_MEASURED, SCHEDULE_INSTANT, SCHEDULE_LATE, SCHEDULE_RAN
  * any other unknown number. */
 #define DRIVER_WITH_FABRIC_HANDLES 12030
 
-#define NO_FILL 256
+#define NO_FILL     256
+#define MAX_THREADS 256
 
 struct __attribute__((aligned(4096))) settings {
     /* SIM_DEVICES: 1 to 16; default 2. */
@@ -48,6 +49,9 @@ struct __attribute__((aligned(4096))) settings {
     int fill;
     /* SIM_CHECK_LAWS: 1 checks the invariants of memory after each call (api/laws.h). */
     bool check_laws;
+    /* SIM_THREADS: the most cores that a kernel's blocks run on. The default is what the process
+     * may use, or 1 in a graded run. */
+    unsigned threads;
     bool check; /* SIM_CHECK: off turns the checker off */
     bool leaks; /* ... leaks: it also reports what was not freed at the end */
     /* ... no-init, no-race, no-sync: without reads of what nobody wrote, races inside a launch, and
@@ -65,8 +69,8 @@ struct __attribute__((aligned(4096))) settings {
     char fail_call[64];
     unsigned fail_at;
     /* The variables that are set, for example "SIM_CHECK=strict SIM_DEVICES=4", for the journal's
-     * first line. It leaves out SIM_JOURNAL, SIM_REPORT, SIM_SEAL, SIM_CHECK_LAWS, and SIM_SUMMARY,
-     * which do not change what is simulated. */
+     * first line. It leaves out SIM_JOURNAL, SIM_REPORT, SIM_SEAL, SIM_CHECK_LAWS, SIM_SUMMARY,
+     * and SIM_THREADS, which do not change what is simulated. */
     char given[512];
 };
 

@@ -126,6 +126,17 @@ int os_thread_index(void);
 /* Starts a thread that runs body(argument). It blocks all signals except those of bad addresses.
  * Ends the process with a sentence if that fails. Needs the lock. */
 void os_thread_start(void (*body)(void *), void *argument);
+/* Returns how many processors the process may use. */
+unsigned os_cores(void);
+/* Calls body(argument, n) for each n below `count`: 0 on the calling thread, and each other one on
+ * a thread that is started for it. Leaves out those for which no thread can be started. Returns
+ * when all have returned. The threads count as having the lock. Needs the lock. */
+void os_run_together(unsigned count, void (*body)(void *argument, unsigned n), void *argument);
+/* Between these, only one of those threads runs at a time. */
+void os_turn_begin(void);
+void os_turn_end(void);
+/* Lets other threads run. */
+void os_yield(void);
 /* Calls `handler`, with the lock held, when the calling thread ends. Registered handlers run for
  * every thread that has registered any. There may be at most four. Needs the lock. */
 void os_at_thread_end(void (*handler)(void));

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,19 @@ static void *thread_main(void *p)
     return NULL;
 }
 
+static int start_thread(pthread_t *thread, void *(*main)(void *), void *argument)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    /* A host function of the program may touch what it should not, so these stay unblocked. */
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, main, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
 void os_thread_start(void (*body)(void *), void *argument)
 {
     NEEDS_LOCK();
@@ -255,19 +269,61 @@ void os_thread_start(void (*body)(void *), void *argument)
     own->body = body;
     own->argument = argument;
     own_threads = own;
-    sigset_t all, before;
-    sigfillset(&all);
-    /* A host function of the program may touch what it should not, so these stay unblocked. */
-    sigdelset(&all, SIGSEGV);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    int error = pthread_create(&thread, NULL, thread_main, own);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = start_thread(&thread, thread_main, own);
     if (error)
         os_fatal("no thread could be started (%s).", strerror(error));
     pthread_detach(thread);
     started_threads++;
+}
+
+/* ---- threads that share the work of one call ---- */
+
+/* These end with the call, so that a fork, the end of the process, and the count of its threads
+ * never meet them. */
+struct sharing_thread {
+    pthread_t thread;
+    unsigned number;
+    void (*body)(void *argument, unsigned n);
+    void *argument;
+};
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+void os_turn_begin(void) { pthread_mutex_lock(&turn); }
+void os_turn_end(void) { pthread_mutex_unlock(&turn); }
+void os_yield(void) { sched_yield(); }
+
+unsigned os_cores(void)
+{
+    cpu_set_t set;
+    /* A machine with more than 1,024 processors gives none of them away here. */
+    const int count = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return count > 0 ? (unsigned)count : 1;
+}
+
+static void *sharing_main(void *p)
+{
+    const struct sharing_thread *t = p;
+    has_lock = true;
+    t->body(t->argument, t->number);
+    return NULL;
+}
+
+void os_run_together(unsigned count, void (*body)(void *argument, unsigned n), void *argument)
+{
+    NEEDS_LOCK();
+    struct sharing_thread *all = os_allocate(count * sizeof *all);
+    unsigned started = 1;
+    for (; started < count; started++) {
+        all[started] = (struct sharing_thread){0, started, body, argument};
+        if (start_thread(&all[started].thread, sharing_main, &all[started]))
+            break;
+    }
+    body(argument, 0);
+    for (unsigned n = 1; n < started; n++)
+        pthread_join(all[n].thread, NULL);
+    os_free(all);
 }
 
 /* ---- what threads do ---- */

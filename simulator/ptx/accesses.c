@@ -9,15 +9,14 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 #include "ptx/texture.h"
+#include "ptx/touched.h"
 
 /* ---- recording touches ---- */
 
-static uint64_t *bits_of(struct window *win, struct touched *t)
+static uint64_t *bits_of(const struct window *win, struct touched *t)
 {
-    if (!t->bits) {
-        t->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
-        t->first = SIZE_MAX;
-    }
+    if (!t->bits)
+        touched_begin(win, t);
     return t->bits;
 }
 
@@ -83,7 +82,9 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
     for (size_t n = 0; n < launch->window_count; n++)
         if (is_in(launch->windows[n], address, bytes))
             return launch->last = launch->windows[n];
-    struct window *win = launch->memory->find(launch->memory->context, address, bytes, write);
+    struct window *win = launch->cores
+                           ? cores_find(launch, address, bytes, write)
+                           : launch->memory->find(launch->memory->context, address, bytes, write);
     if (!win) {
         warp_fault(w, l, FAULT_ADDRESS, address, bytes, write);
         return NULL;
@@ -154,6 +155,13 @@ static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsi
     return true;
 }
 
+/* Keeps what is there before a part of a launch on several cores writes. */
+static INLINE void save(struct warp *w, struct window *win, uint64_t address, size_t bytes)
+{
+    if (win->saved)
+        cores_save(w->launch, win, address, bytes);
+}
+
 /* Returns the bytes that thread l touches in device memory, or NULL. */
 static INLINE char *global_bytes(struct warp *w, const struct instruction *i, unsigned l,
                                  uint64_t address, size_t bytes, enum access_kind kind)
@@ -168,6 +176,8 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
         note_values(w, i, l, win, address, bytes, kind);
     if (w->frame->tainted && kind == ACCESS_WRITE && is_store(i))
         values_tainted_stored(w, i, 1u << l);
+    if (kind != ACCESS_READ)
+        save(w, win, address, bytes);
     if (kind != ACCESS_WRITE || !win->by_block || !leaves_as_is(w, i, l, win, address, bytes))
         touch(win, touched_of(win, kind), address, bytes);
     return win->storage + (address - win->base);
@@ -422,6 +432,21 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
         const uint64_t from = at[__builtin_ctz(rest)] - base;
         bits[from / 64] |= mask << from % 64;
     }
+}
+
+/* Keeps what is there: mostly all is in a piece or two. */
+static INLINE void save_region(struct warp *w, const struct region *r, uint32_t lanes,
+                               struct addresses *a, size_t bytes)
+{
+    if (!r->window || !r->window->saved)
+        return;
+    if (r->end - r->least <= WARP_SIZE * 16) {
+        cores_save(w->launch, r->window, r->least, r->end - r->least);
+        return;
+    }
+    const uint64_t *at = each_address(a);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        cores_save(w->launch, r->window, at[__builtin_ctz(rest)], bytes);
 }
 
 /* Notes what was touched, at once if that is all bytes from the first to the last. */
@@ -751,6 +776,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->launch->changes++;
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, &region)) {
+        save_region(w, &region, lanes, &address, all);
         touch_stored(w, i, lanes, &address, &region, all);
         if (region.window && w->frame->tainted)
             values_tainted_stored(w, i, lanes);
@@ -867,12 +893,30 @@ static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_
     }
 }
 
+/* In a part of a launch on several cores: what the region's addresses are relative to, if all are
+ * in one piece, or NULL. */
+static INLINE char *sums_of(struct warp *w, const struct region *r)
+{
+    const uint64_t base = r->window->base;
+    return (r->least - base) / CORES_PIECE == (r->end - 1 - base) / CORES_PIECE
+             ? cores_sum_at(w->launch, r->window, r->least) - r->least
+             : NULL;
+}
+
+void atomic_apply(const struct instruction *i, char *at, uint64_t b)
+{
+    uint64_t value = 0;
+    memcpy(&value, at, i->bytes);
+    value = changed(i, value, b, 0);
+    memcpy(at, &value, i->bytes);
+}
+
 static INLINE void change_each(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses address;
     struct region region;
     w->launch->changes++;
-    w->spins++;
+    w->spins += i->rounding;
     addresses_of(w, i, 1, lanes, &address);
     const uint64_t *at = each_address(&address);
     if (find_region(w, i, &address, &region)) {
@@ -881,13 +925,15 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
         if (!region.window && w->block->notes)
             shared_note(w, i, lanes, at, i->bytes, ACCESS_ATOMIC);
         touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
-        if (i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
-            add_each(w, i, lanes, at, region.base);
+        char *base = region.window && w->launch->cores ? sums_of(w, &region) : region.base;
+        if (base && i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
+            add_each(w, i, lanes, at, base);
             return;
         }
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             unsigned l = (unsigned)__builtin_ctz(rest);
-            atomic_lane(w, i, l, region.base + at[l]);
+            atomic_lane(w, i, l,
+                        base ? base + at[l] : cores_sum_at(w->launch, region.window, at[l]));
         }
         return;
     }
@@ -896,6 +942,8 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
         char *bytes = bytes_at(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);
         if (!bytes)
             return;
+        if (w->launch->cores && is_in(w->launch->last, at[l], i->bytes))
+            bytes = cores_sum_at(w->launch, w->launch->last, at[l]);
         atomic_lane(w, i, l, bytes);
     }
 }

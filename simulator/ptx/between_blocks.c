@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "ptx/touched.h"
 #include "ptx/warp.h"
 
 /* Words that may be compared for each instruction of a warp, and in any case. */
@@ -26,24 +27,6 @@ void between_begin(struct launch *launch)
         launch->shape->checks.race && launch->blocks > 1 && !launch->shape->cooperative;
 }
 
-static void add_bits(struct window *win, struct touched *to, struct touched *from)
-{
-    if (!from->bits || from->first > from->last)
-        return;
-    if (!to->bits) {
-        to->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
-        to->first = SIZE_MAX;
-    }
-    to->first = from->first < to->first ? from->first : to->first;
-    to->last = from->last > to->last ? from->last : to->last;
-    for (size_t n = from->first; n <= from->last; n++) {
-        to->bits[n] |= from->bits[n];
-        from->bits[n] = 0;
-    }
-    from->first = SIZE_MAX;
-    from->last = 0;
-}
-
 static void add_window(struct launch *launch, struct window *win)
 {
     struct touched *all[] = {&win->read, &win->written, &win->atomic};
@@ -51,7 +34,7 @@ static void add_window(struct launch *launch, struct window *win)
         struct touched *t = &win->of_block[kind];
         if (t->bits && t->first <= t->last)
             launch->compared += t->last - t->first + 1;
-        add_bits(win, all[kind], t);
+        touched_move(win, all[kind], t);
     }
 }
 
@@ -61,10 +44,8 @@ void between_end(struct launch *launch)
         struct window *win = launch->windows[n];
         add_window(launch, win);
         win->by_block = false;
-        for (unsigned kind = 0; kind < 3; kind++) {
-            os_free(win->of_block[kind].bits);
-            win->of_block[kind].bits = NULL;
-        }
+        for (unsigned kind = 0; kind < 3; kind++)
+            touched_end(win, &win->of_block[kind]);
     }
     launch->by_block = false;
 }
@@ -123,6 +104,11 @@ static void found_race(struct block *b, struct window *win, size_t byte, enum ac
         }
 }
 
+int64_t between_excess(const struct launch *launch)
+{
+    return (int64_t)launch->compared - WORDS_MIN - WORDS_EACH * (int64_t)launch->clock;
+}
+
 void between_block_ended(struct block *b)
 {
     struct launch *launch = b->launch;
@@ -134,12 +120,16 @@ void between_block_ended(struct block *b)
         enum access_kind kinds[2];
         size_t byte;
         if (win->by_block && !is_ordered && !launch->found->race_window
-            && find_race(win, &byte, kinds))
-            found_race(b, win, byte, kinds);
+            && find_race(win, &byte, kinds)) {
+            if (launch->cores)
+                cores_give_up(launch);
+            else
+                found_race(b, win, byte, kinds);
+        }
         add_window(launch, win);
     }
     launch->any_released |= b->released;
-    if (launch->compared > WORDS_MIN + WORDS_EACH * launch->clock || launch->found->race_window)
+    if (between_excess(launch) > 0 || launch->found->race_window)
         between_end(launch);
 }
 

@@ -139,6 +139,15 @@ struct code {
     size_t frame_bytes;
 };
 
+/* Are the blocks of its launches independent, as far as its instructions show? Has a launch shown
+ * that they are not? */
+struct independence {
+    enum { INDEPENDENCE_UNKNOWN, BLOCKS_INDEPENDENT, BLOCKS_ORDERED } blocks;
+    bool was_refuted;
+    /* Its atomic operations on device memory, which are all of one kind, or NULL. */
+    const struct instruction *atomic;
+};
+
 /* A kernel and the functions that it calls. */
 struct kernel_code {
     struct code *entry;
@@ -152,6 +161,8 @@ struct kernel_code {
     /* The device, and how to find a variable's address there, for addresses in instructions. */
     int device;
     uint64_t (*address)(struct variable *v, int device);
+    /* Written by ptx/cores.c. */
+    struct independence *independence;
     /* Why it cannot run, as the end of a sentence, or NULL. The caller owns it. */
     char *refusal;
 };

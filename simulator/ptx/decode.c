@@ -746,6 +746,7 @@ struct kernel_code *code_read(struct function *kernel, int device,
     struct kernel_code *k = os_allocate(sizeof *k);
     k->device = device;
     k->address = address;
+    k->independence = os_allocate(sizeof *k->independence);
     k->entry = code_new(k, kernel);
     read_code(k, k->entry);
     for (size_t n = 0; n < k->function_count; n++)

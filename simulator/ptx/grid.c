@@ -12,12 +12,10 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 
-/* The instructions that a warp runs before another gets its turn, and the turns that a block gets
- * before another block is begun. */
+/* The instructions that a warp runs before another gets its turn. */
 #define BUDGET 100000
 /* BUDGET for cooperative launches, whose blocks wait for each other. */
 #define BUDGET_COOPERATIVE 2000
-#define TURNS_MAX          200
 /* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
  * changing anything waits for the host. */
 #define INSTRUCTIONS_WAITING 400000000u
@@ -168,8 +166,30 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->runs = true;
 }
 
-static void begin_block(struct launch *launch, struct block *b)
+/* Frees all but the notes, whose time goes on. */
+static void free_memory(struct block *b)
 {
+    for (unsigned n = 0; n < b->warp_count && b->warps; n++) {
+        if (b->warps[n].entry)
+            warp_free_frame(b->warps[n].entry);
+        os_free(b->warps[n].local);
+    }
+    os_free(b->warps);
+    os_free(b->shared);
+    b->warps = NULL;
+    b->shared = NULL;
+}
+
+void block_free(struct block *b)
+{
+    free_memory(b);
+    shared_end(b);
+}
+
+void block_begin(struct launch *launch, struct block *b)
+{
+    if (launch->range && !((launch->next_block - launch->range_first) % launch->range))
+        free_memory(b);
     begin_block_number(launch, b, block_number(launch, launch->next_block++));
 }
 
@@ -185,9 +205,9 @@ static bool run_turn(struct block *b)
             if (w->groups[g].state != GROUP_AT_BARRIER)
                 any = true;
         if (could)
-            warp_run(w, b->launch->random               ? 1 + next_random(b->launch) % 64
-                        : b->launch->shape->cooperative ? BUDGET_COOPERATIVE
-                                                        : BUDGET);
+            b->launch->used_up |= warp_run(w, b->launch->random ? 1 + next_random(b->launch) % 64
+                                              : b->launch->shape->cooperative ? BUDGET_COOPERATIVE
+                                                                              : BUDGET);
     }
     return any;
 }
@@ -220,34 +240,30 @@ static void check_time(struct launch *launch, const struct block *b)
     }
 }
 
-/* Runs the block for some turns, or until it may wait for others. Returns whether it has ended, or
- * the launch has. */
-static bool run_block(struct block *b, unsigned turns)
+/* Of a block that only waits at its own barriers, no turn counts. */
+static bool counts(const struct launch *launch)
 {
-    b->launch->spun = false;
-    while (b->alive && turns-- && !b->launch->fault->kind && !b->launch->spun) {
+    return launch->used_up || launch->random || launch->shape->cooperative;
+}
+
+bool block_run(struct block *b, unsigned turns)
+{
+    struct launch *launch = b->launch;
+    launch->spun = false;
+    while (b->alive && turns && !launch->fault->kind && !launch->spun
+           && !(launch->cores && cores_have_given_up(launch))) {
+        launch->used_up = false;
         if (!run_turn(b) && b->alive) {
             fault_barrier(b);
             break;
         }
-        check_time(b->launch, b);
+        turns -= counts(launch);
+        check_time(launch, b);
     }
     b->runs = b->alive;
     if (!b->alive)
         between_block_ended(b);
     return !b->alive || b->launch->fault->kind;
-}
-
-static void free_block(struct block *b)
-{
-    for (unsigned n = 0; n < b->warp_count && b->warps; n++) {
-        if (b->warps[n].entry)
-            warp_free_frame(b->warps[n].entry);
-        os_free(b->warps[n].local);
-    }
-    os_free(b->warps);
-    os_free(b->shared);
-    shared_end(b);
 }
 
 /* Ends the launch if all blocks only wait. `since` is the time and number of the last change. */
@@ -273,27 +289,31 @@ static void run_blocks(struct launch *launch)
     uint64_t begun = launch->shape->cooperative ? slots : 1;
     struct block *all = os_allocate(slots * sizeof *all);
     for (uint64_t n = 0; n < begun; n++)
-        begin_block(launch, &all[n]);
+        block_begin(launch, &all[n]);
     uint64_t since[2] = {0, 0};
     for (bool any = true; any && !launch->fault->kind;) {
         any = false;
         for (uint64_t n = 0; n < begun && !launch->fault->kind; n++) {
             struct block *b = &all[n];
-            while (b->runs && run_block(b, launch->shape->cooperative ? 1 : TURNS_MAX)
-                   && launch->next_block < launch->blocks && !launch->fault->kind)
-                begin_block(launch, b);
+            while (b->runs && block_run(b, launch->shape->cooperative ? 1 : TURNS_MAX)
+                   && launch->next_block < launch->blocks && !launch->fault->kind) {
+                if (begun == 1)
+                    cores_run_ahead(launch);
+                if (launch->next_block < launch->blocks)
+                    block_begin(launch, b);
+            }
             any |= b->runs;
             if (b->runs && (begun == slots || launch->next_block == launch->blocks))
                 check_waiting(launch, b, since);
             /* The block may be waiting for one that has not begun. */
             if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks) {
                 between_end(launch);
-                begin_block(launch, &all[begun++]);
+                block_begin(launch, &all[begun++]);
             }
         }
     }
     for (uint64_t n = 0; n < begun; n++)
-        free_block(&all[n]);
+        block_free(&all[n]);
     os_free(all);
 }
 
@@ -315,8 +335,8 @@ bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch
     watch->place = (struct launch_fault){.instruction = NULL};
     begin_block_number(&again, b, block_number(&again, number));
     for (bool ended = false; !ended && again.clock < SEARCH_MAX;)
-        ended = run_block(b, 1);
-    free_block(b);
+        ended = block_run(b, 1);
+    block_free(b);
     os_free(b);
     return watch->place.instruction != NULL;
 }

@@ -1,5 +1,5 @@
-/* Runs a whole launch on the calling thread: blocks one after the other, or several in turns if one
- * waits for another. Needs the lock. */
+/* Runs a whole launch: blocks one after the other, or several in turns if one waits for another;
+ * many that are independent, on several cores. Needs the lock. */
 #ifndef SIM_PTX_GRID_H
 #define SIM_PTX_GRID_H
 
@@ -27,6 +27,8 @@ struct launch_shape {
     int fill;
     /* The initial value of the clocks. */
     uint64_t nanoseconds;
+    /* The most cores that it may run on. */
+    unsigned cores;
     /* What is looked for: reads of what nobody has written, races, misused barriers. */
     struct {
         bool init, race, sync;
@@ -57,7 +59,9 @@ enum fault_kind {
     FAULT_TEXTURE,
     FAULT_SURFACE,
     /* The kernel repeatedly reads what nothing on the device changes. */
-    FAULT_WAITS
+    FAULT_WAITS,
+    /* Of a part of a launch on several cores: the launch has to go on on one (ptx/cores.c). */
+    FAULT_ONE_CORE
 };
 
 /* What a thread did that no device survives; without a kind, where a thread is or what it does. */
@@ -94,6 +98,13 @@ struct window {
     /* The first read of bytes without a value, unless only a copy of them was made; the instruction
      * is NULL if there was none. */
     struct launch_fault unwritten;
+    /* Of a part of a launch on several cores, else NULL: the pieces of its memory as they were
+     * before a part wrote there (ptx/cores.c). Atomic. */
+    char **saved;
+    /* ... and pieces of what it has changed atomically. */
+    char **sums;
+    /* There is no allocation. */
+    bool is_outside;
     /* For the caller. */
     void *owner;
     /* The first touch: the instruction and the thread. */
@@ -138,6 +149,9 @@ struct launch_memory {
     /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
      * caller knows why. */
     struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
+    /* The last `found` of these windows were found in another order than on one core: they are now
+     * these `count` in this order, and the others have ended. */
+    void (*settle)(void *context, size_t found, struct window *const *windows, size_t count);
     /* malloc and free of a kernel. Returns the address, or 0; and whether malloc has returned this
      * address and it may be freed. */
     uint64_t (*allocate)(void *context, size_t bytes);
@@ -151,6 +165,8 @@ struct launch_memory {
     void *context;
 };
 
+/* Frees the bits of a window. */
+void touched_end(const struct window *win, struct touched *t);
 /* Runs the launch. Returns false if it ended by a fault. `found` is zero before. */
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
               const struct launch_memory *memory, struct launch_fault *fault,

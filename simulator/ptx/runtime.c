@@ -113,7 +113,8 @@ void run_printf(struct warp *w, const struct instruction *i, uint32_t lanes)
 void run_assertion(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
-    for (uint32_t rest = w->launch->watch ? 0 : lanes; rest; rest &= rest - 1) {
+    const bool says = !w->launch->watch && !w->launch->cores;
+    for (uint32_t rest = says ? lanes : 0; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         const char *text[4];
         for (size_t n = 0; n < 4; n++)

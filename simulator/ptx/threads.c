@@ -13,7 +13,8 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 
-/* Volatile loads, atomic operations and fences: a loop that waits has one in each turn. */
+/* Volatile loads, fences, and atomic operations whose result is used: a loop that waits has one in
+ * each turn. */
 #define SPINS_MAX 1000
 /* Instructions for a group that another one may wait for. */
 #define PATIENCE  10000

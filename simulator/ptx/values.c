@@ -24,6 +24,8 @@ static void note_read(struct warp *w, const struct instruction *i, uint32_t lane
 {
     if (win->unwritten.instruction)
         return;
+    if (w->launch->cores)
+        cores_give_up(w->launch);
     const unsigned first = (unsigned)__builtin_ctz(lanes);
     win->unwritten = warp_place(w, first, i);
     win->unwritten.address = at[first];
@@ -37,6 +39,8 @@ static void carry(struct warp *w, const struct instruction *i, uint32_t lanes, u
     struct frame *f = w->frame;
     if (!f->carried && !without)
         return;
+    if (w->launch->cores)
+        cores_give_up(w->launch);
     if (!f->carried) {
         f->carried_at = warp_place(w, (unsigned)__builtin_ctz(without), i);
         f->carried_at.address = at[__builtin_ctz(without)];

@@ -140,8 +140,14 @@ struct launch {
     uint64_t compared;
     /* A block runs again to find who touched a byte, and changes nothing; NULL: as usual. */
     struct watch *watch;
-    /* A warp has stopped because it may wait for others. */
-    bool spun;
+    /* A warp has stopped because it may wait for others; or has used up what it may run at once. */
+    bool spun, used_up;
+    /* The blocks of a range, and the first block of the first one; 0: there are no ranges. A block
+     * that begins a range finds registers and memory as the launch's first one did. */
+    uint64_t range, range_first;
+    /* Of a part of a launch on several cores, else NULL: all parts, and this one's number. */
+    struct cores *cores;
+    unsigned part;
     uint64_t random;
     /* os_clock_us when it began; has it been said that it takes long? */
     uint64_t began;
@@ -200,6 +206,36 @@ enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                  size_t bytes, enum access_kind kind);
 
+/* ---- blocks (ptx/grid.c) ---- */
+
+/* The turns that a block gets before another block is begun. */
+#define TURNS_MAX 200
+/* Begins the launch's next block. */
+void block_begin(struct launch *launch, struct block *b);
+/* Runs the block for some turns, or until it may wait for others. Returns whether it has ended, or
+ * the launch has. */
+bool block_run(struct block *b, unsigned turns);
+void block_free(struct block *b);
+
+/* ---- a launch on several cores (ptx/cores.c) ---- */
+
+/* No block runs. Runs as many of the next ones as can run on several cores. */
+void cores_run_ahead(struct launch *launch);
+/* For a part of a launch: returns its window of this memory, or NULL if the launch has to go on on
+ * one core; says that it has to; and whether another part has said so. */
+struct window *cores_find(struct launch *part, uint64_t address, size_t bytes, bool write);
+void cores_give_up(struct launch *part);
+bool cores_have_given_up(const struct launch *part);
+/* What was in memory is kept in pieces of this size; so is what is added to it. */
+#define CORES_PIECE 4096
+/* Returns where the part changes atomically what is at an address of memory: values that are added
+ * to memory later, by the same operation. */
+char *cores_sum_at(struct launch *part, struct window *win, uint64_t address);
+/* Changes what is at an address by an atomic operation with `b`. */
+void atomic_apply(const struct instruction *i, char *at, uint64_t b);
+/* The part is about to write there. */
+void cores_save(struct launch *part, struct window *win, uint64_t address, size_t bytes);
+
 /* The launch no longer knows this window, because its memory is freed. */
 void launch_forget(struct launch *launch, uint64_t base);
 
@@ -216,6 +252,8 @@ struct watch {
 void between_begin(struct launch *launch);
 void between_block_ended(struct block *b);
 void between_end(struct launch *launch);
+/* How much more has been compared than is worth it, or, below 0, less. */
+int64_t between_excess(const struct launch *launch);
 /* Runs one of the launch's blocks again. Returns whether the access was found. */
 bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch);
 /* What the block that runs again finds at an address: the bytes, of which it may change a copy. */

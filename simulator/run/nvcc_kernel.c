@@ -159,6 +159,7 @@ static struct window *add_window(struct running *r, const struct address_info *a
     m->window = (struct window){.base = base, .end = end, .storage = storage, .owner = m};
     m->info = *a;
     m->ref = ref;
+    m->window.is_outside = !ref.shadow;
     m->next = r->windows;
     r->windows = m;
     return &m->window;
@@ -315,16 +316,43 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     return add_gap(r, &a, address, bytes);
 }
 
+static void free_window(struct touched_memory *m)
+{
+    touched_end(&m->window, &m->window.read);
+    touched_end(&m->window, &m->window.written);
+    touched_end(&m->window, &m->window.atomic);
+    os_free(m->window.carried.bits);
+    os_free(m);
+}
+
 static void free_windows(struct running *r)
 {
     for (struct touched_memory *m = r->windows, *next; m; m = next) {
         next = m->next;
-        os_free(m->window.read.bits);
-        os_free(m->window.written.bits);
-        os_free(m->window.atomic.bits);
-        os_free(m->window.carried.bits);
-        os_free(m);
+        free_window(m);
     }
+}
+
+static void settle_windows(void *context, size_t found, struct window *const *windows, size_t count)
+{
+    struct running *r = context;
+    struct touched_memory *m = r->windows, *next;
+    for (; found; found--, m = next) {
+        bool stays = false;
+        next = m->next;
+        for (size_t n = 0; n < count; n++)
+            stays |= windows[n]->owner == m;
+        if (!stays)
+            free_window(m);
+    }
+    r->windows = m;
+    for (size_t n = 0; n < count; n++) {
+        struct touched_memory *kept = windows[n]->owner;
+        kept->next = r->windows;
+        r->windows = kept;
+    }
+    r->why = NULL;
+    r->is_gone = false;
 }
 
 /* ---- reporting accesses to the checker ---- */
@@ -751,19 +779,16 @@ static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {find_memory,
-                                   allocate_in_kernel,
-                                   release_in_kernel,
-                                   set_condition,
-                                   find_texture,
-                                   say_still_runs,
-                                   &r};
+    struct launch_memory memory = {
+        find_memory,   settle_windows, allocate_in_kernel, release_in_kernel,
+        set_condition, find_texture,   say_still_runs,     &r};
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
     k->shape.parameters = k->parameters;
     k->shape.fills = settings.fill != NO_FILL;
     k->shape.fill = settings.fill;
     k->shape.nanoseconds = virtual_now;
+    k->shape.cores = settings.threads;
     k->shape.seed = settings.schedule == SCHEDULE_RANDOM ? 1 + random_below(1u << 30) : 0;
     if (settings.check) {
         k->shape.checks.init = settings.init;

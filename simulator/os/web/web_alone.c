@@ -71,6 +71,17 @@ void os_thread_start(void (*body)(void *), void *argument)
     (void)argument;
 }
 
+unsigned os_cores(void) { return 1; }
+void os_turn_begin(void) {}
+void os_turn_end(void) {}
+void os_yield(void) {}
+
+void os_run_together(unsigned count, void (*body)(void *argument, unsigned n), void *argument)
+{
+    (void)count;
+    body(argument, 0);
+}
+
 void os_at_thread_end(void (*handler)(void)) { (void)handler; }
 int os_count_other_threads(void) { return 0; }
 bool os_program_threads_ended(void) { return false; }

@@ -1,0 +1,667 @@
+/* Runs blocks of a launch on several cores, so that nobody can tell from what the launch does.
+ *
+ * The blocks that follow are divided into ranges. Threads take one range after the other, and each
+ * runs its blocks in order, with windows of its own. When all are done, the windows are compared.
+ * If no thread has read or written a byte that another one wrote, each block has found what it
+ * would have found on one core; the windows are added to the launch's, as if its blocks had touched
+ * them in their order. If one has, or a block has come to anything that is said to the user (a
+ * fault, a race, a read of what nobody wrote) or may wait for others, then memory becomes again
+ * what it was, and the launch goes on on one core. So what is reported is always found on one core.
+ *
+ * What else may depend on an order keeps a kernel on one core from the beginning (is_independent).
+ * Of atomic operations only those may run that come to the same result in any order.
+ *
+ * What a block finds in registers, local memory, and shared memory that it has not written is from
+ * the block before it. A range begins without that, on one core too.
+ *
+ * Atomic operations change memory when all threads are done.
+ *
+ * Invariant: the ranges that have been taken are the first ones, and no other block has run. */
+#include <string.h>
+
+#include "os/os.h"
+#include "ptx/matrix.h"
+#include "ptx/touched.h"
+#include "ptx/warp.h"
+
+#define RANGES_MAX 256
+/* Instructions of each warp: so many make up for the beginning of a range. */
+#define RANGE_WORK 15000
+/* The instructions of all warps that are worth a thread. */
+#define PART_WORK 100000
+/* The bytes of memory that are kept at most, about. */
+#define SAVED_MAX (256 * MiB)
+/* A piece that is about to be kept. */
+#define BUSY ((char *)1)
+
+/* Pieces of memory, in one allocation; `next` is used in the list of those that are free. */
+struct slab {
+    struct slab *next;
+    size_t used;
+    char pieces[256][CORES_PIECE];
+};
+
+/* An allocation that the parts touch. */
+struct common {
+    /* The launch's window, and whether a part has found it. */
+    struct window *window;
+    bool is_new;
+    char **saved;
+    /* The part's windows added to each other, or NULL; and where in the order of the blocks it was
+     * first touched: the block, and the number of the part's windows by then. */
+    struct window *sum;
+    uint64_t first_block;
+    size_t first_window;
+};
+
+/* What a range adds to between_excess, and the most that it added after any of its blocks. */
+struct growth {
+    int64_t total, most;
+    /* All its blocks were compared. */
+    bool is_known;
+};
+
+struct part {
+    struct launch launch;
+    struct launch_fault fault;
+    struct launch_found found;
+    struct block block;
+    struct slab *slabs;
+};
+
+struct cores {
+    struct launch *launch;
+    struct part *parts;
+    unsigned count;
+    /* The windows, and how many of them the parts have found. One part at a time changes them. */
+    struct common **commons;
+    size_t common_count, found;
+    /* The ranges: the first of all, the next one (atomic), and the end. */
+    uint64_t first, next, end;
+    struct growth *growths;
+    /* Atomic: the bytes of memory that are kept; whether that is enough, and no other range shall
+     * be taken; and whether the launch has to go on on one core. */
+    size_t saved_bytes;
+    bool is_enough, has_given_up;
+};
+
+/* Needs the lock, or the turn of os_turn_begin. */
+static struct slab *free_slabs;
+
+/* ---- kernels whose blocks may run on several cores ---- */
+
+/* Does the same to memory, in whatever order it is done? `before` is another one or NULL. */
+static bool commutes(const struct instruction *i, const struct instruction *before)
+{
+    const bool is_of_this_kind = i->option == ATOMIC_ADD || i->option == ATOMIC_MIN
+                              || i->option == ATOMIC_MAX || i->option == ATOMIC_AND
+                              || i->option == ATOMIC_OR || i->option == ATOMIC_XOR;
+    /* Signs and sums of floats: 0, 1, 2. */
+    return is_of_this_kind && !i->rounding && i->is_signed < 2 && i->bytes >= 4
+        && (!before
+            || (i->option == before->option && i->bytes == before->bytes
+                && i->is_signed == before->is_signed));
+}
+
+/* Does it compute, or reach memory as loads and stores do? */
+static bool is_plain(instruction_run *run)
+{
+    static instruction_run *const others[] = {
+        run_modified,     run_move,           run_pack,        run_unpack,      run_frame_address,
+        run_compare_and,  run_compare_or,     run_compare_xor, run_convert,     run_isspacep,
+        run_shuffle,      run_vote,           run_match,       run_active_mask, run_together,
+        run_elect,        run_reduce,         run_nothing,     run_trap,        run_matrix_load,
+        run_matrix_store, run_matrix_multiply};
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++)
+        if (others[n] == run)
+            return true;
+    for (size_t n = 0; n < operation_count; n++)
+        if (operations[n].run == run)
+            return true;
+    return run == lop3_operation.run;
+}
+
+/* What is not known here keeps a kernel on one core. Memory is only reached by ptx/accesses.c. */
+static bool is_independent(const struct code *c, const struct instruction *i,
+                           const struct instruction **atomic)
+{
+    const bool is_shared = i->space == SPACE_SHARED;
+    if (i->kind == INSTRUCTION_CALL)
+        return c->calls[i->target].code != NULL;
+    if (i->kind != INSTRUCTION_PLAIN && i->kind != INSTRUCTION_TOGETHER)
+        return true;
+    if (i->run == run_load || i->run == run_store || i->run == run_load_parameter
+        || i->run == run_copy || i->run == run_fence || i->run == run_assertion)
+        return true;
+    if (i->run == run_load_volatile || i->run == run_store_volatile)
+        return is_shared || i->space == SPACE_LOCAL;
+    if (i->run != run_atomic)
+        return is_plain(i->run);
+    if (is_shared)
+        return true;
+    if (!commutes(i, *atomic))
+        return false;
+    *atomic = i;
+    return true;
+}
+
+static bool is_code_independent(const struct code *c, const struct instruction **atomic)
+{
+    for (size_t n = 0; n < c->count; n++)
+        if (!is_independent(c, &c->all[n], atomic))
+            return false;
+    return true;
+}
+
+static bool may_run(const struct kernel_code *k)
+{
+    if (k->independence->blocks == INDEPENDENCE_UNKNOWN) {
+        const struct instruction **atomic = &k->independence->atomic;
+        bool is = is_code_independent(k->entry, atomic);
+        for (size_t n = 0; n < k->function_count && is; n++)
+            is = is_code_independent(k->functions[n], atomic);
+        k->independence->blocks = is ? BLOCKS_INDEPENDENT : BLOCKS_ORDERED;
+    }
+    return k->independence->blocks == BLOCKS_INDEPENDENT;
+}
+
+/* ---- memory as it was ---- */
+
+static char *new_piece(struct part *p)
+{
+    struct slab *s = p->slabs;
+    if (!s || s->used == sizeof s->pieces / sizeof *s->pieces) {
+        os_turn_begin();
+        s = free_slabs;
+        if (s)
+            free_slabs = s->next;
+        else
+            s = os_grow(NULL, sizeof *s);
+        os_turn_end();
+        s->used = 0;
+        s->next = p->slabs;
+        p->slabs = s;
+    }
+    return s->pieces[s->used++];
+}
+
+static size_t piece_bytes(const struct window *win, size_t n)
+{
+    const size_t left = win->end - win->base - n * CORES_PIECE;
+    return left < CORES_PIECE ? left : CORES_PIECE;
+}
+
+/* Keeps a piece, or waits until another part has done so. */
+static void save_piece(struct launch *part, struct window *win, size_t n)
+{
+    struct cores *c = part->cores;
+    char *saved = NULL;
+    if (!__atomic_compare_exchange_n(&win->saved[n], &saved, BUSY, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_ACQUIRE)) {
+        while (__atomic_load_n(&win->saved[n], __ATOMIC_ACQUIRE) == BUSY)
+            os_yield();
+        return;
+    }
+    char *piece = new_piece(&c->parts[part->part]);
+    memcpy(piece, win->storage + n * CORES_PIECE, piece_bytes(win, n));
+    __atomic_store_n(&win->saved[n], piece, __ATOMIC_RELEASE);
+    if (__atomic_add_fetch(&c->saved_bytes, CORES_PIECE, __ATOMIC_RELAXED) > SAVED_MAX)
+        __atomic_store_n(&c->is_enough, true, __ATOMIC_RELAXED);
+}
+
+void cores_save(struct launch *part, struct window *win, uint64_t address, size_t bytes)
+{
+    const size_t from = address - win->base;
+    for (size_t n = from / CORES_PIECE; n <= (from + bytes - 1) / CORES_PIECE; n++)
+        if ((uintptr_t)__atomic_load_n(&win->saved[n], __ATOMIC_ACQUIRE) <= (uintptr_t)BUSY)
+            save_piece(part, win, n);
+}
+
+static size_t piece_count(const struct window *win)
+{
+    return (win->end - win->base + CORES_PIECE - 1) / CORES_PIECE;
+}
+
+/* Fills a piece with what an atomic operation adds nothing to. */
+static void fill_neutral(const struct instruction *i, char *piece)
+{
+    const uint64_t sign = (uint64_t)1 << (8 * i->bytes - 1);
+    const uint64_t value = i->option == ATOMIC_AND ? ~(uint64_t)0
+                         : i->option == ATOMIC_MIN ? (i->is_signed ? sign - 1 : ~(uint64_t)0)
+                         : i->option == ATOMIC_MAX && i->is_signed ? sign
+                                                                   : 0;
+    for (size_t at = 0; at < CORES_PIECE; at += i->bytes)
+        memcpy(piece + at, &value, i->bytes);
+}
+
+char *cores_sum_at(struct launch *part, struct window *win, uint64_t address)
+{
+    const size_t from = address - win->base;
+    char **piece = &win->sums[from / CORES_PIECE];
+    if (!*piece) {
+        *piece = new_piece(&part->cores->parts[part->part]);
+        fill_neutral(part->code->independence->atomic, *piece);
+    }
+    return *piece + from % CORES_PIECE;
+}
+
+/* Adds to memory what a part has changed atomically. */
+static void apply_sums(const struct instruction *i, const struct window *win)
+{
+    for (size_t n = 0; i && n < piece_count(win); n++)
+        for (size_t at = 0; win->sums[n] && at + i->bytes <= piece_bytes(win, n); at += i->bytes) {
+            uint64_t value = 0;
+            memcpy(&value, win->sums[n] + at, i->bytes);
+            atomic_apply(i, win->storage + n * CORES_PIECE + at, value);
+        }
+}
+
+static void restore(const struct common *m)
+{
+    for (size_t n = 0; n < piece_count(m->window); n++)
+        if (m->saved[n])
+            memcpy(m->window->storage + n * CORES_PIECE, m->saved[n], piece_bytes(m->window, n));
+}
+
+/* Keeps some slabs for the next launch, which saves the system's time for new memory. */
+static void free_slabs_of(struct part *p)
+{
+    static const size_t most = 16;
+    size_t count = 0;
+    for (struct slab *s = free_slabs; s; s = s->next)
+        count++;
+    for (struct slab *s = p->slabs, *next; s; s = next) {
+        next = s->next;
+        if (count++ >= most) {
+            os_free(s);
+            continue;
+        }
+        s->next = free_slabs;
+        free_slabs = s;
+    }
+}
+
+/* ---- windows ---- */
+
+static struct common *add_common(struct cores *c, struct window *win, bool is_new)
+{
+    struct common *m = os_allocate(sizeof *m);
+    m->window = win;
+    m->is_new = is_new;
+    m->saved = os_allocate(piece_count(win) * sizeof *m->saved);
+    c->commons = os_grow(c->commons, (c->common_count + 1) * sizeof *c->commons);
+    return c->commons[c->common_count++] = m;
+}
+
+/* Returns the allocation with these bytes, or NULL. One part at a time. */
+static struct common *find_common(struct cores *c, uint64_t address, size_t bytes, bool write)
+{
+    const struct launch_memory *memory = c->launch->memory;
+    for (size_t n = 0; n < c->common_count; n++) {
+        const struct window *win = c->commons[n]->window;
+        if (address >= win->base && address < win->end && bytes <= win->end - address)
+            return c->commons[n];
+    }
+    struct window *win = memory->find(memory->context, address, bytes, write);
+    if (!win)
+        return NULL;
+    c->found++;
+    return win->is_outside ? NULL : add_common(c, win, true);
+}
+
+struct window *cores_find(struct launch *part, uint64_t address, size_t bytes, bool write)
+{
+    os_turn_begin();
+    struct common *m = find_common(part->cores, address, bytes, write);
+    os_turn_end();
+    if (!m)
+        return NULL;
+    struct window *win = os_allocate(sizeof *win);
+    *win = (struct window){.base = m->window->base,
+                           .end = m->window->end,
+                           .storage = m->window->storage,
+                           .pieces = m->window->pieces,
+                           .saved = m->saved,
+                           .owner = m};
+    if (part->code->independence->atomic)
+        win->sums = os_allocate(piece_count(win) * sizeof *win->sums);
+    return win;
+}
+
+static void free_window(struct window *win)
+{
+    touched_end(win, &win->read);
+    touched_end(win, &win->written);
+    touched_end(win, &win->atomic);
+    os_free(win->carried.bits);
+    os_free(win->sums);
+    os_free(win);
+}
+
+/* ---- running ---- */
+
+void cores_give_up(struct launch *part)
+{
+    if (!part->fault->kind)
+        part->fault->kind = FAULT_ONE_CORE;
+}
+
+bool cores_have_given_up(const struct launch *part)
+{
+    return __atomic_load_n(&part->cores->has_given_up, __ATOMIC_RELAXED);
+}
+
+static bool has_found(const struct launch_found *f)
+{
+    return f->shared_race[1].instruction || f->shared_unwritten.instruction || f->race_window
+        || f->misuse;
+}
+
+/* Runs a range. Returns false if the launch has to go on on one core. */
+static bool run_range(struct cores *c, struct part *p, uint64_t range)
+{
+    struct launch *l = &p->launch;
+    struct growth *g = &c->growths[range - c->first];
+    const int64_t begin = between_excess(l);
+    uint64_t end = l->range_first + (range + 1) * l->range;
+    end = end < l->blocks ? end : l->blocks;
+    *g = (struct growth){0, INT64_MIN / 2, true};
+    l->next_block = l->range_first + range * l->range;
+    while (l->next_block < end) {
+        g->is_known &= l->by_block;
+        block_begin(l, &p->block);
+        if (!block_run(&p->block, TURNS_MAX) || p->fault.kind || has_found(&p->found))
+            return false;
+        g->total = between_excess(l) - begin;
+        if (g->is_known && g->total > g->most)
+            g->most = g->total;
+    }
+    return true;
+}
+
+static void run_part(void *context, unsigned n)
+{
+    struct cores *c = context;
+    struct part *p = &c->parts[n];
+    while (!cores_have_given_up(&p->launch) && !__atomic_load_n(&c->is_enough, __ATOMIC_RELAXED)) {
+        const uint64_t range = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+        if (range >= c->end)
+            break;
+        if (!run_range(c, p, range))
+            __atomic_store_n(&c->has_given_up, true, __ATOMIC_RELAXED);
+    }
+    block_free(&p->block);
+    between_end(&p->launch);
+}
+
+static void begin_part(struct cores *c, unsigned n)
+{
+    struct part *p = &c->parts[n];
+    p->launch = *c->launch;
+    p->launch.cores = c;
+    p->launch.part = n;
+    p->launch.fault = &p->fault;
+    p->launch.found = &p->found;
+    p->launch.windows = NULL;
+    p->launch.window_count = 0;
+    p->launch.last = NULL;
+    /* One of them says that the launch takes long. */
+    p->launch.said_long |= n > 0;
+}
+
+/* ---- comparing ---- */
+
+/* Has one written what the other has touched, but for atomic operations of both? */
+static bool depend(const struct window *x, const struct window *y)
+{
+    return touched_meet(&x->written, &y->read) || touched_meet(&x->written, &y->written)
+        || touched_meet(&x->written, &y->atomic) || touched_meet(&x->read, &y->written)
+        || touched_meet(&x->atomic, &y->written) || touched_meet(&x->atomic, &y->read)
+        || touched_meet(&x->read, &y->atomic);
+}
+
+/* The second set ends. */
+static void add(struct window *win, struct touched *to, struct touched *from)
+{
+    if (!to->bits) {
+        *to = *from;
+        from->bits = NULL;
+    }
+    touched_move(win, to, from);
+}
+
+static void add_window(struct window *to, struct window *from)
+{
+    add(to, &to->read, &from->read);
+    add(to, &to->written, &from->written);
+    add(to, &to->atomic, &from->atomic);
+}
+
+static void copy_first_touch(struct window *to, const struct window *from)
+{
+    to->code = from->code;
+    to->instruction = from->instruction;
+    memcpy(to->thread, from->thread, sizeof to->thread);
+    memcpy(to->block, from->block, sizeof to->block);
+    to->address = from->address;
+    to->bytes = from->bytes;
+    to->write = from->write;
+}
+
+/* Has the part read or written what it has changed atomically? That is not in memory yet. */
+static bool looks_at_sums(const struct window *win)
+{
+    return touched_meet(&win->atomic, &win->read) || touched_meet(&win->atomic, &win->written);
+}
+
+/* Adds a part's window to those of other parts. Returns false if it depends on them. */
+static bool add_to_sum(const struct cores *c, struct window *win, size_t at)
+{
+    const struct launch_shape *s = c->launch->shape;
+    struct common *m = win->owner;
+    const uint64_t block =
+        win->block[0] + (uint64_t)s->grid.x * (win->block[1] + (uint64_t)s->grid.y * win->block[2]);
+    const bool is_first = !m->sum || block < m->first_block;
+    if (looks_at_sums(win) || (m->sum && depend(m->sum, win)))
+        return false;
+    if (is_first) {
+        m->first_block = block;
+        m->first_window = at;
+    }
+    if (!m->sum) {
+        m->sum = win;
+        return true;
+    }
+    if (is_first)
+        copy_first_touch(m->sum, win);
+    add_window(m->sum, win);
+    return true;
+}
+
+/* Do the parts not depend on each other, and is there nothing to be reported? */
+static bool are_independent(const struct cores *c)
+{
+    for (unsigned n = 0; n < c->count; n++) {
+        const struct launch *l = &c->parts[n].launch;
+        for (size_t k = 0; k < l->window_count; k++)
+            if (l->windows[k]->unwritten.instruction || l->windows[k]->carried.bits
+                || !add_to_sum(c, l->windows[k], k))
+                return false;
+    }
+    /* What depends on blocks that have run before may be a race, which is found on one core. */
+    for (size_t n = 0; n < c->common_count && c->launch->by_block; n++) {
+        const struct window *sum = c->commons[n]->sum, *win = c->commons[n]->window;
+        if (sum && !c->commons[n]->is_new && depend(sum, win))
+            return false;
+    }
+    return true;
+}
+
+/* Finds out whether on one core the blocks would still be compared with each other, as the parts
+ * have compared theirs. Returns false if the parts have not compared enough. */
+static bool compare_on(const struct cores *c, uint64_t end, bool *compares)
+{
+    int64_t excess = between_excess(c->launch);
+    *compares = c->launch->by_block;
+    for (uint64_t n = 0; n < end - c->first && *compares; n++) {
+        const struct growth *g = &c->growths[n];
+        if (excess + g->most > 0)
+            *compares = false;
+        else if (!g->is_known)
+            return false;
+        excess += g->total;
+    }
+    return true;
+}
+
+/* ---- the launch goes on ---- */
+
+static bool is_before(const struct common *a, const struct common *b)
+{
+    return a->first_block < b->first_block
+        || (a->first_block == b->first_block && a->first_window < b->first_window);
+}
+
+/* Adds the windows that the parts have found to the launch's, in the order of its blocks. */
+static void add_new_windows(struct cores *c)
+{
+    struct launch *l = c->launch;
+    const size_t before = l->window_count;
+    l->windows = os_grow(l->windows, (before + c->common_count + 1) * sizeof *l->windows);
+    for (const struct common *last = NULL;;) {
+        struct common *next = NULL;
+        for (size_t n = 0; n < c->common_count; n++) {
+            struct common *m = c->commons[n];
+            if (m->is_new && m->sum && (!last || is_before(last, m))
+                && (!next || is_before(m, next)))
+                next = m;
+        }
+        if (!next)
+            break;
+        copy_first_touch(next->window, next->sum);
+        l->windows[l->window_count++] = next->window;
+        last = next;
+    }
+    l->memory->settle(l->memory->context, c->found, l->windows + before, l->window_count - before);
+}
+
+static void add_parts(struct cores *c, uint64_t end, bool compares)
+{
+    struct launch *l = c->launch;
+    const struct launch begin = *l;
+    add_new_windows(c);
+    for (size_t n = 0; n < c->common_count; n++) {
+        struct common *m = c->commons[n];
+        m->window->by_block = l->by_block;
+        if (m->sum)
+            add_window(m->window, m->sum);
+    }
+    for (unsigned n = 0; n < c->count; n++) {
+        const struct launch *part = &c->parts[n].launch;
+        l->clock += part->clock - begin.clock;
+        l->changes += part->changes - begin.changes;
+        l->compared += part->compared - begin.compared;
+        l->any_released |= part->any_released;
+        l->said_long |= n == 0 && part->said_long;
+        for (size_t k = 0; k < part->window_count; k++)
+            apply_sums(l->code->independence->atomic, part->windows[k]);
+    }
+    if (!compares)
+        between_end(l);
+    l->next_block = l->range_first + end * l->range;
+    l->next_block = l->next_block < l->blocks ? l->next_block : l->blocks;
+}
+
+static void end_cores(struct cores *c)
+{
+    for (unsigned n = 0; n < c->count; n++) {
+        struct launch *l = &c->parts[n].launch;
+        for (size_t k = 0; k < l->window_count; k++)
+            free_window(l->windows[k]);
+        os_free(l->windows);
+        free_slabs_of(&c->parts[n]);
+    }
+    for (size_t n = 0; n < c->common_count; n++) {
+        os_free(c->commons[n]->saved);
+        os_free(c->commons[n]);
+    }
+    os_free(c->commons);
+    os_free(c->growths);
+    os_free(c->parts);
+}
+
+/* Runs up to `count` ranges on so many cores. Returns false if none has run, because the launch has
+ * to go on on one core. */
+static bool run_ranges(struct launch *l, uint64_t count, unsigned cores)
+{
+    struct cores c = {.launch = l, .count = cores};
+    const uint64_t all = (l->blocks - l->range_first + l->range - 1) / l->range;
+    bool compares = false;
+    c.first = c.next = (l->next_block - l->range_first) / l->range;
+    c.end = count < all - c.first ? c.first + count : all;
+    c.parts = os_allocate(cores * sizeof *c.parts);
+    c.growths = os_allocate((c.end - c.first) * sizeof *c.growths);
+    for (size_t n = 0; n < l->window_count; n++)
+        add_common(&c, l->windows[n], false);
+    for (unsigned n = 0; n < cores; n++)
+        begin_part(&c, n);
+    os_run_together(cores, run_part, &c);
+    const uint64_t end = c.next < c.end ? c.next : c.end;
+    const bool is_good = !c.has_given_up && are_independent(&c) && compare_on(&c, end, &compares);
+    if (is_good) {
+        add_parts(&c, end, compares);
+    } else {
+        for (size_t n = 0; n < c.common_count; n++)
+            restore(c.commons[n]);
+        l->memory->settle(l->memory->context, c.found, NULL, 0);
+    }
+    end_cores(&c);
+    return is_good;
+}
+
+/* Divides the blocks that follow into ranges, if there is enough to do. This does not depend on the
+ * number of cores. */
+static void divide(struct launch *l)
+{
+    const uint64_t done = l->next_block, left = l->blocks - done;
+    const uint64_t of_warp = l->clock / done / l->warps_of_block + 1;
+    uint64_t range = (left + RANGES_MAX - 1) / RANGES_MAX;
+    /* Twice as many blocks are before the next look. */
+    if (done & (done - 1) || l->shape->cooperative || l->random)
+        return;
+    range = range > RANGE_WORK / of_warp ? range : RANGE_WORK / of_warp;
+    if (left < 2 * range || l->clock / done * left < 2 * PART_WORK || !may_run(l->code))
+        return;
+    l->range = range ? range : 1;
+    l->range_first = done;
+}
+
+/* May the launch's next blocks run on several cores? */
+static bool is_clean(const struct launch *l)
+{
+    if (l->shape->cores < 2 || has_found(l->found) || l->code->independence->was_refuted)
+        return false;
+    for (size_t n = 0; n < l->window_count; n++)
+        if (l->windows[n]->unwritten.instruction || l->windows[n]->carried.bits
+            || l->windows[n]->is_outside)
+            return false;
+    return true;
+}
+
+void cores_run_ahead(struct launch *l)
+{
+    if (l->range)
+        return;
+    divide(l);
+    if (!l->range || !is_clean(l))
+        return;
+    const uint64_t work = l->clock / l->next_block * (l->blocks - l->next_block) / PART_WORK;
+    const unsigned cores = l->shape->cores < work ? l->shape->cores : (unsigned)work;
+    /* A few ranges first: they show most of what keeps a launch on one core. */
+    for (uint64_t count = 2 * cores; l->next_block < l->blocks; count = UINT64_MAX)
+        if (!run_ranges(l, count, cores)) {
+            /* Nor is it tried with the next launch. */
+            l->code->independence->was_refuted = true;
+            return;
+        }
+}

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# Kernels whose blocks run on several cores (simulator/ptx/cores.c): nobody can tell from what they
+# leave in memory, print, or have reported.
+
+load ../../../tests/suite
+load programs
+
+setup_file() {
+    make -s BACKEND=simulator simulator
+    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
+    export NVCC
+}
+
+# compiled NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME
+compiled() {
+    local name
+    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
+    for name; do
+        "$NVCC" -cudart=shared -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic \
+            -o "$name" "$ROOT/simulator/tests/unit/kernels/$name.cu" -ldl
+    done
+    LIBRARY=$ROOT/build/simulator
+}
+
+# what THREADS PROGRAM [ARGUMENT...]: all that it prints, without addresses, and its status
+what() {
+    SIM_THREADS=$1 LD_LIBRARY_PATH=$LIBRARY run bounded "./${@:2}"
+    # The system chooses addresses.
+    sed -E 's/0x[0-9a-f]{6,}/ADDRESS/g' <<<"$output"
+    echo "status $status"
+}
+
+# same PROGRAM [ARGUMENT...]: it is the same on 1, 2, and 8 cores
+same() {
+    local one other threads
+    one=$(what 1 "$@")
+    for threads in 2 8; do
+        other=$(what $threads "$@")
+        [ "$one" = "$other" ] || complain "$* on 1 core:" "$one" "on $threads:" "$other"
+    done
+    [[ $one == *status\ [034] ]] || complain "$*: $one"
+}
+
+cases() { LD_LIBRARY_PATH=$LIBRARY "./$1"; }
+
+# threads N PROGRAM ARGUMENT...: how many were started for its launches
+threads() { what "$@" | sed -n 's/^threads: //p'; }
+
+@test "a large launch leaves, prints, and has reported the same on 1, 2, and 8 cores" {
+    local case check
+    compiled cores
+    for case in $(cases cores); do same cores "$case"; done
+    # Without the checks a block may read what the one before it has left.
+    for case in leftovers float_sum far_race unwritten spread; do
+        for check in off no-init no-race,no-sync; do SIM_CHECK=$check same cores "$case"; done
+        SIM_FILL=205 same cores "$case"
+    done
+    SIM_SCHEDULE=random:3 same cores far_race
+    SIM_SCHEDULE=late same cores spread
+    assert_equal "$(SIM_CHECK=off what 2 cores leftovers | grep -c Success)" 2
+    assert_equal "$(what 2 cores far_race | grep -c "^hazard: race between blocks")" 1
+    finish
+}
+
+@test "independent blocks run on several cores; what depends on an order, on one" {
+    local case count
+    compiled cores
+    for case in each_its_own in_place tiles sums bins least bits64 calls uneven spread; do
+        assert_equal "$(threads 1 cores "$case" threads)" 0
+        count=$(threads 8 cores "$case" threads)
+        [ "$count" -gt 0 ] || complain "$case started no thread."
+    done
+    for case in float_sum tickets said turns added_and_less; do
+        assert_equal "$case $(threads 8 cores "$case" threads)" "$case 0"
+    done
+    # What has shown once that it depends on an order, here in the second part of a launch, is not
+    # tried again with the next one.
+    assert_equal "$(threads 2 cores far_race threads)" 2
+    # SIM_THREADS is left out: all cores of the process, and one in a graded run.
+    LD_LIBRARY_PATH=$LIBRARY run on_one_core ./cores sums threads
+    assert_line "threads: 0"
+    finish
+}
+
+@test "where no thread can be started, a launch runs on one core" {
+    local case
+    compiled cores
+    for case in sums bins late_fault; do
+        assert_equal "$(what 8 cores $case none | grep -v '^threads')" "$(what 1 cores $case)"
+        [ "$(threads 8 cores $case none)" -gt 0 ] || complain "$case tried none."
+    done
+    finish
+}
+
+# divided SETTING...: LIBRARY becomes one that divides small launches, too, and gives up memory soon
+divided() {
+    local copy=$BATS_TEST_TMPDIR/copy
+    (cd "$ROOT" && workbook_copy "$copy")
+    sed -i -E 's/^(#define (RANGE|PART)_WORK) .*/\1 1/; s/^(#define SAVED_MAX) .*/\1 100000/' \
+        "$copy/simulator/ptx/cores.c"
+    assert_equal "$(grep -cE '^#define ((RANGE|PART)_WORK 1|SAVED_MAX 100000)$' \
+        "$copy/simulator/ptx/cores.c")" 3
+    make -s -C "$copy" BACKEND=simulator "$@" simulator
+}
+
+# bats test_tags=long
+@test "small launches that are divided: programs of all kinds, cases, and checks" {
+    local program case variant
+    compiled cores blocks races unwritten misused strays shapes matrices
+    divided
+    LIBRARY=$BATS_TEST_TMPDIR/copy/build/simulator
+    for program in blocks races unwritten misused; do
+        for case in $(cases $program); do
+            for variant in correct incorrect; do same $program "$case" $variant; done
+        done
+    done
+    for case in $(cases strays forms) $(cases strays); do
+        same strays "$case" incorrect
+    done
+    same shapes
+    same matrices
+    for case in $(cases cores); do same cores "$case"; done
+    finish
+}
+
+# bats test_tags=long
+@test "random kernels on several cores give what they give on the host" {
+    local seed
+    [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
+    divided
+    for seed in 1 2; do
+        python3 "$ROOT/simulator/tests/unit/random_kernels.py" $seed 20 >random.cu
+        "$NVCC" -cudart=shared -fmad=false -gencode arch=compute_75,code=compute_75 \
+            -Xcompiler -ffp-contract=off -diag-suppress 177,186,550 -o random random.cu
+        SIM_THREADS=3 LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/copy/build/simulator run bounded ./random
+        assert_success
+        assert_output "seed $seed: 20 kernels compared, 0 differ"
+    done
+}
+
+# bats test_tags=long
+@test "the thread sanitizer finds nothing in launches on several cores" {
+    local case tsan
+    compiled cores shapes matrices
+    divided SANITIZE=thread
+    tsan=$(gcc -print-file-name=libtsan.so)
+    # Races of a kernel are races of our threads, too, before the launch goes on on one core.
+    for case in "cores "{each_its_own,in_place,tiles,sums,bins,least,bits64,calls,uneven,spread} \
+        "cores "{late_fault,late_assertion,late_shared_race,unwritten,carried} shapes matrices; do
+        # shellcheck disable=SC2086  # a program and its argument
+        SIM_THREADS=3 SIM_MEMORY=4G LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/copy/build/simulator-thread \
+            LD_PRELOAD=$tsan run bounded ./$case
+        [[ $status = [034] && $output != *ThreadSanitizer* ]] || complain "$case:" "$output"
+    done
+    finish
+}

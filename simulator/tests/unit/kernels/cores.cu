@@ -1,0 +1,302 @@
+// Launches that are large enough for several cores. cores CASE prints a checksum of what the launch
+// has left in memory; cores CASE threads also prints how many threads were started for it, and
+// cores CASE none starts none. Without an argument: the cases.
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <vector>
+
+#define T      256
+#define BLOCKS 2048
+#define N      (T * BLOCKS)
+#define CHECK(call)                                                   \
+    do {                                                              \
+        cudaError_t e_ = (call);                                      \
+        if (e_ != cudaSuccess) {                                      \
+            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
+            exit(1);                                                  \
+        }                                                             \
+    } while (0)
+
+__device__ int rank() { return blockIdx.x * T + threadIdx.x; }
+__device__ unsigned mixed(unsigned v)
+{
+    for (int k = 0; k < 8; k++)
+        v = (v ^ v >> 15) * 1664525 + 1013904223;
+    return v;
+}
+
+// ---- blocks that are independent ----
+
+__global__ void each_its_own(int *x, int *y) { y[rank()] = x[rank()] + mixed(rank()); }
+__global__ void in_place(int *x, int *y) { y[rank()] = y[rank()] * 3 + mixed(x[rank()]); }
+__global__ void tiles(int *x, int *y)
+{
+    __shared__ int t[32][33];
+    const int w = 512, bx = blockIdx.x % 16 * 32, by = blockIdx.x / 16 % 32 * 32;
+    for (int k = threadIdx.x; k < 1024 && blockIdx.x < 512; k += T)
+        t[k / 32][k % 32] = mixed(x[(by + k / 32) * w + bx + k % 32]);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 1024 && blockIdx.x < 512; k += T)
+        y[(bx + k / 32) * 1024 + by + k % 32] = t[k % 32][k / 32];
+}
+__global__ void sums(int *x, int *y)
+{
+    __shared__ int s[T];
+    s[threadIdx.x] = mixed(x[rank()]);
+    for (int k = T / 2; k; k /= 2) {
+        __syncthreads();
+        if (threadIdx.x < k)
+            s[threadIdx.x] += s[threadIdx.x + k];
+    }
+    if (!threadIdx.x)
+        y[blockIdx.x] = s[0];
+}
+__global__ void bins(int *x, int *y) { atomicAdd(&y[mixed(x[rank()]) % 64], 1); }
+__global__ void least(int *x, int *y) { atomicMin(&y[rank() % 5], (int)mixed(x[rank()])); }
+__global__ void bits64(int *x, int *y)
+{
+    atomicOr((unsigned long long *)y + rank() % 5, 1ull << mixed(x[rank()]) % 64);
+}
+__device__ __noinline__ int depth(int n, int v) { return n ? 1 + depth(n - 1, v ^ n) : v; }
+__global__ void calls(int *x, int *y) { y[rank()] = depth((unsigned)x[rank()] % 4, rank()); }
+// Light blocks come first.
+__global__ void uneven(int *x, int *y)
+{
+    for (unsigned k = 0; k < blockIdx.x / 64; k++)
+        y[rank()] += mixed(x[rank()] + k);
+}
+// What is in a block's own memory before it has written there.
+__global__ void leftovers(int *x, int *y)
+{
+    __shared__ int s[T];
+    volatile int v[4];
+    y[rank()] = v[threadIdx.x % 4] + s[T - 1 - threadIdx.x];
+    __syncthreads();
+    v[threadIdx.x % 4] = mixed(rank());
+    s[threadIdx.x] = mixed(rank()) + v[threadIdx.x % 4];
+}
+
+// ---- blocks that are not, or may not be ----
+
+__global__ void float_sum(int *x, int *y) { atomicAdd((float *)y, mixed(x[rank()]) * 1e-7f); }
+__global__ void tickets(int *x, int *y) { y[1 + atomicAdd(y, 1)] = x[rank()]; }
+__global__ void said(int *x, int *y)
+{
+    y[rank()] = mixed(x[rank()]);
+    if (rank() % 100000 == 99999)
+        printf("%d\n", y[rank()]);
+}
+__global__ void turns(int *x, int *y)
+{
+    volatile int *next = y;
+    if (threadIdx.x == 0) {
+        while (*next != blockIdx.x)
+            ;
+        y[1] = y[1] * 31 + mixed(x[rank()]);
+        __threadfence();
+        *next = blockIdx.x + 1;
+    }
+}
+__global__ void added_and_read(int *x, int *y)
+{
+    atomicAdd(y, (int)mixed(x[rank()]));
+    y[rank() + T] = y[rank() % 2 * 4];
+}
+__global__ void own_counter(int *x, int *y)
+{
+    atomicAdd(&y[blockIdx.x], (int)mixed(x[rank()]));
+    __syncthreads();
+    y[BLOCKS + rank()] = y[blockIdx.x];
+}
+__global__ void added_and_less(int *x, int *y)
+{
+    atomicAdd(y, (int)mixed(x[rank()]));
+    atomicMin(y, rank());
+}
+
+// ---- what is reported ----
+
+__global__ void far_race(int *x, int *y) { y[rank() % (N - 5000)] = mixed(x[rank()]); }
+__global__ void near_race(int *x, int *y)
+{
+    y[rank() + (blockIdx.x == 1500 && threadIdx.x == T - 1)] = mixed(x[rank()]);
+}
+__global__ void neighbors(int *x, int *y) { y[rank()] = mixed(y[(rank() + T) % N] + x[rank()]); }
+__global__ void same_value(int *x, int *y)
+{
+    if (mixed(x[rank()]) % 100 == 0)
+        y[0] = 1;
+}
+__global__ void late_fault(int *x, int *y)
+{
+    y[rank() + (rank() == N - 70000 ? 1 << 28 : 0)] = mixed(x[rank()]);
+}
+__global__ void late_end(int *x, int *y) { y[rank() + 3] = mixed(x[rank()]); }
+__global__ void late_assertion(int *x, int *y)
+{
+    y[rank()] = mixed(x[rank()]);
+    assert(rank() != N - 70000);
+}
+__global__ void late_shared_race(int *x, int *y)
+{
+    __shared__ int s[T];
+    s[threadIdx.x] = mixed(x[rank()]);
+    if (blockIdx.x != 1700)
+        __syncthreads();
+    y[rank()] = s[T - 1 - threadIdx.x];
+}
+__global__ void unwritten(int *x, int *y)
+{
+    int *z = x + N;
+    y[rank()] = mixed(x[rank()]) + (blockIdx.x == 1700 ? z[rank()] * 2 : 0);
+}
+__global__ void carried(int *x, int *y)
+{
+    y[rank()] = mixed(x[rank()]);
+    if (blockIdx.x > 1500)
+        y[N + rank()] = x[N + rank()];
+}
+__global__ void use_carried(int *x, int *y) { y[rank()] = mixed(y[N + rank()]); }
+
+// ---- the order of reports ----
+
+struct many {
+    int *all[12];
+};
+// Which allocation is touched first depends on the order of the blocks.
+__global__ void spread(many m, int *y)
+{
+    const int n = blockIdx.x * 12 / BLOCKS;
+    y[rank()] = mixed(rank());
+    m.all[(n * 5 + 3) % 12][threadIdx.x + (blockIdx.x % 171) * T] += n;
+}
+
+static const struct {
+    const char *name;
+    void (*kernel)(int *, int *);
+} cases[] = {{"each_its_own", each_its_own},
+             {"in_place", in_place},
+             {"tiles", tiles},
+             {"sums", sums},
+             {"bins", bins},
+             {"least", least},
+             {"bits64", bits64},
+             {"calls", calls},
+             {"uneven", uneven},
+             {"leftovers", leftovers},
+             {"float_sum", float_sum},
+             {"tickets", tickets},
+             {"said", said},
+             {"turns", turns},
+             {"added_and_read", added_and_read},
+             {"added_and_less", added_and_less},
+             {"own_counter", own_counter},
+             {"far_race", far_race},
+             {"near_race", near_race},
+             {"neighbors", neighbors},
+             {"same_value", same_value},
+             {"late_fault", late_fault},
+             {"late_end", late_end},
+             {"late_assertion", late_assertion},
+             {"late_shared_race", late_shared_race},
+             {"unwritten", unwritten},
+             {"carried", carried}};
+
+static int started;
+static bool none_starts, counts;
+
+// The simulated device calls this one.
+extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                              void *(*main)(void *), void *argument) noexcept
+{
+    static const auto real = (decltype(&pthread_create))dlsym(RTLD_NEXT, "pthread_create");
+    started += counts;
+    return counts && none_starts ? EAGAIN : real(thread, attributes, main, argument);
+}
+
+static void print_sum(const char *name, const int *memory, size_t count)
+{
+    std::vector<int> here(count);
+    unsigned sum = 0;
+    cudaError_t e = cudaMemcpy(here.data(), memory, count * 4, cudaMemcpyDeviceToHost);
+    for (int v : here)
+        sum = sum * 31 + v;
+    printf("%s: %08x, %s\n", name, sum, cudaGetErrorName(e));
+}
+
+static void run_spread()
+{
+    cudaStream_t s[13];
+    many m;
+    int *y;
+    for (auto &each : s)
+        CHECK(cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking));
+    CHECK(cudaMalloc(&y, N * 4));
+    for (auto &each : m.all)
+        CHECK(cudaMalloc(&each, N * 4));
+    for (auto each : m.all)
+        CHECK(cudaMemset(each, 0, N * 4));
+    CHECK(cudaDeviceSynchronize());
+    for (int n = 0; n < 12; n++)
+        CHECK(cudaMemsetAsync(m.all[n], 0, N * 4, s[n]));
+    counts = true;
+    spread<<<BLOCKS, T, 0, s[12]>>>(m, y);
+    CHECK(cudaDeviceSynchronize());
+    counts = false;
+    print_sum("spread", y, N);
+    for (auto each : m.all)
+        print_sum("memory", each, N);
+}
+
+static void run(void (*kernel)(int *, int *), const char *name)
+{
+    const size_t size = 2 * N;
+    std::vector<int> here(size);
+    int *x, *y;
+    for (size_t i = 0; i < size; i++)
+        here[i] = (int)(i * 2654435761u >> 7);
+    CHECK(cudaMalloc(&x, size * 4));
+    CHECK(cudaMalloc(&y, kernel == late_end ? N * 4 : size * 4));
+    const bool half = kernel == unwritten || kernel == carried;
+    CHECK(cudaMemcpy(x, here.data(), half ? N * 4 : size * 4, cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(y, kernel == least ? 127 : 0, N * 4));
+    if (!half && kernel != late_end)
+        CHECK(cudaMemset(y + N, 0, N * 4));
+    CHECK(cudaDeviceSynchronize());
+    for (int turn = 0; turn < 2; turn++) {
+        counts = true;
+        kernel<<<BLOCKS, T>>>(x, y);
+        cudaDeviceSynchronize();
+        counts = false;
+        print_sum(name, y, N);
+        if (kernel == tickets || kernel == turns)
+            cudaMemset(y, 0, N * 4);
+    }
+    if (kernel == carried) {
+        use_carried<<<BLOCKS, T>>>(x, y);
+        print_sum(name, y, N);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    none_starts = argc > 2 && !strcmp(argv[2], "none");
+    if (argc < 2) {
+        for (const auto &c : cases)
+            puts(c.name);
+        puts("spread");
+        return 0;
+    }
+    for (const auto &c : cases)
+        if (!strcmp(argv[1], c.name))
+            run(c.kernel, c.name);
+    if (!strcmp(argv[1], "spread"))
+        run_spread();
+    if (argc > 2)
+        printf("threads: %d\n", started);
+}
