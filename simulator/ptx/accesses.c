@@ -59,7 +59,7 @@ static void remember_first(const struct warp *w, const struct instruction *i, un
 {
     const uint32_t thread = w->index * WARP_SIZE + l;
     const uint32_t x = w->launch->shape->block.x, y = w->launch->shape->block.y;
-    win->instruction = i;
+    win->instruction = w->whole ? w->whole : i;
     win->code = w->frame->code;
     win->address = address;
     win->bytes = bytes;
@@ -963,20 +963,9 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->block->acquired |= i->space != SPACE_SHARED;
 }
 
-/* What a window has kept of the instruction's part is the instruction's. */
-static void keep_whole(const struct launch *launch, const struct instruction *part,
-                       const struct instruction *whole)
-{
-    struct window *win = launch->last;
-    if (win && win->instruction == part)
-        win->instruction = whole;
-    if (win && win->unwritten.instruction == part)
-        win->unwritten.instruction = whole;
-}
-
 /* cp.async [shared], [global], bytes: copies at once, so that waiting for it does nothing. r: both
  * addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0. */
-void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
+static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses to, from;
     struct instruction source = *i, target = *i;
@@ -995,10 +984,16 @@ void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
         memset(here, 0, i->bytes);
         const char *there =
             bytes ? bytes_at(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
-        keep_whole(w->launch, &source, i);
         if (bytes && !there)
             return;
         if (bytes)
             memcpy(here, there, bytes < i->bytes ? bytes : i->bytes);
     }
+}
+
+void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    w->whole = i;
+    copy(w, i, lanes);
+    w->whole = NULL;
 }

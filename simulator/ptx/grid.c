@@ -41,7 +41,7 @@ struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct
                    thread / s->block.x / s->block.y},
         .block = {w->block->x, w->block->y, w->block->z},
         .code = w->frame ? w->frame->code : NULL,
-        .instruction = i        ? i
+        .instruction = i        ? (w->whole ? w->whole : i)
                      : w->frame ? &w->frame->code->all[pc]
                                 : NULL,
     };

@@ -334,7 +334,8 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
 {
     struct shared_notes *n = w->block->notes;
     const unsigned shift = w->launch->granule_shift;
-    const uint32_t number = w->frame->code->first_number + (uint32_t)(i - w->frame->code->all);
+    const struct instruction *whole = w->whole ? w->whole : i;
+    const uint32_t number = w->frame->code->first_number + (uint32_t)(whole - w->frame->code->all);
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
                    begun = (uint64_t)n->begun << TIME_SHIFT;
     uint64_t me = (uint64_t)n->time << TIME_SHIFT | w->index * WARP_SIZE

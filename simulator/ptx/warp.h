@@ -79,6 +79,8 @@ struct warp {
     size_t local_bytes;
     /* For add.cc. */
     uint32_t carry;
+    /* The instruction of the code, while a part of one runs; or NULL. */
+    const struct instruction *whole;
     struct frame *unused_frames;
 };
 
