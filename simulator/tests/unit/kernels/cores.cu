@@ -126,6 +126,10 @@ __global__ void near_race(int *x, int *y)
 {
     y[rank() + (blockIdx.x == 1500 && threadIdx.x == T - 1)] = mixed(x[rank()]);
 }
+__global__ void middle_race(int *x, int *y)
+{
+    y[rank() - (blockIdx.x >= 1300 && blockIdx.x < 1400 ? 100 * T : 0)] = mixed(x[rank()]);
+}
 __global__ void neighbors(int *x, int *y) { y[rank()] = mixed(y[(rank() + T) % N] + x[rank()]); }
 __global__ void same_value(int *x, int *y)
 {
@@ -198,6 +202,7 @@ static const struct {
              {"own_counter", own_counter},
              {"far_race", far_race},
              {"near_race", near_race},
+             {"middle_race", middle_race},
              {"neighbors", neighbors},
              {"same_value", same_value},
              {"late_fault", late_fault},
