@@ -24,7 +24,7 @@ compiled() {
 
 # what THREADS PROGRAM [ARGUMENT...]: all that it prints, without addresses, and its status
 what() {
-    SIM_THREADS=$1 LD_LIBRARY_PATH=$LIBRARY run bounded "./${@:2}"
+    SIM_THREADS=$1 LD_LIBRARY_PATH=$LIBRARY run bounded "./$2" "${@:3}"
     # The system chooses addresses.
     sed -E 's/0x[0-9a-f]{6,}/ADDRESS/g' <<<"$output"
     echo "status $status"
