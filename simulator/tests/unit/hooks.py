@@ -47,7 +47,7 @@ def declared(simulator):
                 yield file, name, rf"\bstruct {name} \w+ = \{{|^\s*{name} = \(struct {name}\)"
             else:
                 for member in members:
-                    sets = rf"(->|\.){member} = (?!NULL)|struct {name} \w+ = {{\w"
+                    sets = rf"(->|\.){member} = (?!NULL)|struct {name} \w+ = {{\s*\w"
                     yield file, f"{name}.{member}", sets
         for name in re.findall(r"^extern \w+ \(\*(\w+)\)\(", text, re.M):
             yield file, name, rf"\b{name} = "
