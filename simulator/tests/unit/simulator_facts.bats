@@ -9,7 +9,7 @@ PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host
 PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
-PROBES+=(probe-{peer-capture,cuda-free})
+PROBES+=(probe-{peer-capture,cuda-free,contexts})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/replay \
