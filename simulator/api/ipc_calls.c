@@ -261,9 +261,9 @@ static void say_that_close_waits(void)
 {
     static bool said;
     if (!said && settings.check)
-        diag("cudaIpcCloseMemHandle closes memory that work of this process may still use. Here "
-             "it waits for that work; whether a GPU does is neither documented nor recorded. "
-             "Synchronize before the call.");
+        diag("cudaIpcCloseMemHandle closes memory that work of this process may still use. It "
+             "waits for that work, as an H200 did, but no document promises that. Synchronize "
+             "before the call.");
     said = true;
 }
 
@@ -278,15 +278,16 @@ static struct address_info wait_for_openers_unlocking(const struct call *call, u
         if (openers >> device & 1)
             engine_finish_device_unlocking(device, false, call->origin.call);
     struct address_info a = memory_find(pointer);
-    if (a.kind == ADDRESS_ALLOCATED && memory_is_opened(&a)
+    if (a.kind == ADDRESS_ALLOCATED && memory_is_opened(&a) && a.range->opens == 1
         && was_in_use(memory_shadow(&a), &before))
         say_that_close_waits();
     vc_clear(&before);
     return a;
 }
 
-/* Measured (probe-ipc.txt, "memory", "memory_handles"): only the address that was opened can be
- * closed, and the memory ends when it was closed as often as it was opened. */
+/* Measured (probe-ipc.txt, "memory", "memory_handles", "memory_closed_..."): only the address that
+ * was opened can be closed, the memory ends when it was closed as often as it was opened, and each
+ * close waits for the device's work. */
 cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
 {
     struct address_info a = memory_find(pointer);
@@ -294,8 +295,7 @@ cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
     if (a.kind != ADDRESS_ALLOCATED || !memory_is_opened(&a) || a.inner_offset)
         return cudaErrorInvalidValue;
     line_number(&call->line, "allocation", id);
-    if (a.range->opens == 1)
-        a = wait_for_openers_unlocking(call, a.heap->openers, pointer);
+    a = wait_for_openers_unlocking(call, a.heap->openers, pointer);
     if (a.kind != ADDRESS_ALLOCATED || memory_allocation_id(&a) != id)
         return cudaErrorInvalidValue;
     if (--a.range->opens)

@@ -157,13 +157,20 @@ cudaError_t ipc_allocation_import(const struct call *call, struct heap *h,
     if (name->heap != ipc_table_heap_info(t).id || !is_valid_import(h, name, &allocation))
         return cudaErrorInvalidValue;
     uint32_t ipc_ref = ipc_table_ref(t, name->entry, IPC_IMPORTER);
-    if (allocation.freed)
-        ipc_check_imported_freed(call, ipc_ref);
     if (!open_heap(h, allocation.offset + round_up(allocation.bytes, ALIGNMENT)))
         return cudaErrorMemoryAllocation;
     char *address = h->base + allocation.offset;
     *info = memory_find(address);
-    if (info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref)
+    bool is_open = info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref;
+    /* Measured (probe-ipc.txt, "memory" and "memory_freed..."): memory of cudaMalloc that was freed
+     * can be opened as long as its segment is there, because of a neighbor or of who has it open.
+     * Assumed: one that is larger than a segment has no neighbor, and every other has one. */
+    if (allocation.freed && !is_open && kind == ALLOCATION_OPENED
+        && allocation.bytes >= MEMORY_GRANULARITY)
+        return cudaErrorInvalidValue;
+    if (allocation.freed)
+        ipc_check_imported_freed(call, ipc_ref);
+    if (is_open)
         return cudaSuccess;
     if (!take_imported(call, h, ipc_ref, &allocation, kind))
         return cudaErrorInvalidValue;

@@ -95,8 +95,7 @@ static struct heap *open_heap_of(const struct ipc_allocation_name *name)
         h = open_file(name, file);
     if (!h)
         diag("cudaIpcOpenMemHandle: process %d no longer has this memory, or may not be read, or "
-             "this process lacks its device. What a GPU returns then is not recorded; here the "
-             "call fails.",
+             "this process lacks its device. The call fails.",
              os_process_pid(name->process));
     return h;
 }
@@ -141,7 +140,9 @@ cudaError_t ipc_memory_open(const struct call *call, const cudaIpcMemHandle_t *h
     struct ipc_allocation_name name;
     memcpy(&name, handle, sizeof name);
     struct heap *h = open_heap_of(&name);
-    cudaError_t e = h ? open_in(call, h, &name, info) : cudaErrorMapBufferObjectFailed;
+    /* Measured (probe-ipc.txt, "memory_of_ended", "memory_of_killed"), where the exporter has
+     * ended. */
+    cudaError_t e = h ? open_in(call, h, &name, info) : cudaErrorInvalidResourceHandle;
     memory_close_opened();
     return e;
 }

@@ -731,6 +731,152 @@ static void import_memory(void)
     memory_of_ended(next);
 }
 
+/* ---- two processes: cudaMalloc's memory, and what is pending, freed, or gone ---- */
+
+/* A memory of its own segments, filled with 7, and its handle. */
+static void send_large(void)
+{
+    cudaMalloc(&a, 4 * MiB);
+    cudaMemset(a, 7, 4 * MiB);
+    cudaDeviceSynchronize();
+    cudaIpcGetMemHandle(&mh, a);
+    send_memory_handle();
+}
+
+static void export_large_and_wait(void)
+{
+    send_large();
+    await_turn();
+}
+
+static void *open_gate_late(void *unused)
+{
+    usleep(500000);
+    open_gate();
+    return unused;
+}
+
+/* Does a close wait for the stream that uses the memory, and for one that does not? */
+static void import_and_close_in_use(void)
+{
+    pthread_t opener;
+    receive_bytes(&mh, sizeof mh);
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    hold_at_new_gate();
+    open_gate();
+    cudaStreamSynchronize(s);
+    hold(s);
+    RECORD(cudaMemsetAsync(q, 1, 4 * MiB, s));
+    pthread_create(&opener, NULL, open_gate_late, NULL);
+    double begin = now_us();
+    RECORD(cudaIpcCloseMemHandle(r));
+    NOTE("not the last close: it waits %d", now_us() - begin > 250000);
+    begin = now_us();
+    RECORD(cudaIpcCloseMemHandle(q));
+    NOTE("the last close: it waits %d", now_us() - begin > 250000);
+    pthread_join(opener, NULL);
+    RECORD(cudaStreamSynchronize(s));
+    pass_turn();
+}
+
+/* Does a close wait for work that uses something else? */
+static void import_and_close_beside(void)
+{
+    pthread_t opener;
+    receive_bytes(&mh, sizeof mh);
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    hold_at_new_gate();
+    open_gate();
+    cudaStreamSynchronize(s);
+    hold(s);
+    pthread_create(&opener, NULL, open_gate_late, NULL);
+    double begin = now_us();
+    RECORD(cudaIpcCloseMemHandle(q));
+    NOTE("it waits %d", now_us() - begin > 250000);
+    pthread_join(opener, NULL);
+    RECORD(cudaStreamSynchronize(s));
+    pass_turn();
+}
+
+/* Can memory be opened whose segments its exporter has freed? */
+static void export_freed(void)
+{
+    send_large();
+    RECORD(cudaFree(a));
+    pass_turn();
+    await_turn();
+}
+
+static void import_freed(void)
+{
+    int v = 0;
+    receive_bytes(&mh, sizeof mh);
+    await_turn();
+    if (!RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess))) {
+        RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
+        NOTE("value %x", v);
+        RECORD(cudaIpcCloseMemHandle(q));
+    }
+    pass_turn();
+}
+
+/* Does what is open stay when its exporter frees it? */
+static void export_and_free_open(void)
+{
+    send_large();
+    await_turn();
+    RECORD(cudaFree(a));
+    pass_turn();
+    await_turn();
+}
+
+static void import_and_keep(void)
+{
+    int v = 0;
+    receive_bytes(&mh, sizeof mh);
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    pass_turn();
+    await_turn();
+    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
+    NOTE("value %x", v);
+    RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    RECORD(cudaIpcCloseMemHandle(q));
+    RECORD(cudaIpcCloseMemHandle(q));
+    pass_turn();
+}
+
+/* Can memory be opened whose exporter has ended, when nothing of it is open here? */
+static void import_memory_of_ended(void)
+{
+    receive_bytes(&mh, sizeof mh);
+    await_end();
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+}
+
+/* What is left of open memory when its exporter was killed? */
+static void export_memory_and_die(void)
+{
+    send_large();
+    await_turn();
+    kill(getpid(), SIGKILL);
+}
+
+static void import_memory_from_dead(void)
+{
+    int v = 0;
+    receive_bytes(&mh, sizeof mh);
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    pass_turn();
+    await_end();
+    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
+    NOTE("value %x", v);
+    RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+    RECORD(cudaIpcCloseMemHandle(q));
+    RECORD(cudaIpcCloseMemHandle(q));
+    RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
+}
+
 static const struct pair cases[] = {
     ALONE(pool_export),
     ALONE(pool_import),
@@ -751,6 +897,12 @@ static const struct pair cases[] = {
     {"exporter_killed", export_and_die, import_from_dead},
     {"importer_killed", export_to_dead, import_and_die},
     {"memory", export_memory, import_memory},
+    {"memory_closed_in_use", export_large_and_wait, import_and_close_in_use},
+    {"memory_closed_beside", export_large_and_wait, import_and_close_beside},
+    {"memory_freed", export_freed, import_freed},
+    {"memory_freed_open", export_and_free_open, import_and_keep},
+    {"memory_of_ended", send_large, import_memory_of_ended},
+    {"memory_of_killed", export_memory_and_die, import_memory_from_dead},
 };
 
 int main(int argc, char **argv)

@@ -83,8 +83,8 @@ hazards() {
 @test "who closes before the work is over is told that this waits here" {
     case_ends close_in_use 0
     assert_output "simulated device: cudaIpcCloseMemHandle closes memory that work of this process \
-may still use. Here it waits for that work; whether a GPU does is neither documented nor recorded. \
-Synchronize before the call."
+may still use. It waits for that work, as an H200 did, but no document promises that. Synchronize \
+before the call."
 }
 
 @test "memory that is not closed is a leak of the importer" {

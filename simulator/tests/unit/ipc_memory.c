@@ -324,7 +324,7 @@ static void exporter_ended(int child_exports)
     OK(OPEN(&memory, second));
     OK(cudaIpcCloseMemHandle(memory));
     OK(cudaIpcCloseMemHandle(data));
-    IS(cudaErrorMapBufferObjectFailed, OPEN(&memory, second));
+    IS(cudaErrorInvalidResourceHandle, OPEN(&memory, second));
     puts("the handles open nothing more");
     OK(cudaStreamDestroy(s));
     exit(0);
