@@ -215,8 +215,8 @@ C
             if (rows != 14) print rows " rows"
             printf "Of %d,%03d that we tried %d,%03d passed, %d didn\047t, and %d didn\047t", \
                 all[1] / 1000, all[1] % 1000, all[2] / 1000, all[2] % 1000, all[3], all[4]
-        }' "$ROOT/docs/your_program.rst"
+        }' "$ROOT/docs/real_devices.rst"
     assert_success
-    [[ $(tr -s ' \n' ' ' <"$ROOT/docs/your_program.rst") == *"$output apply here."* ]] ||
+    [[ $(tr -s ' \n' ' ' <"$ROOT/docs/real_devices.rst") == *"$output apply here."* ]] ||
         fail "The page has other sums: $output"
 }
