@@ -178,6 +178,15 @@ static char *part_of(const struct array *a, size_t x, size_t y, size_t width, si
     return a->base + y * a->pitch + x;
 }
 
+/* Measured (kernels-textures.txt has one of them): a copy to or from an array needs a direction
+ * that leads there. */
+static bool leads(enum cudaMemcpyKind kind, bool to_array, bool from_array)
+{
+    return kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice
+        || (kind == cudaMemcpyHostToDevice && !from_array)
+        || (kind == cudaMemcpyDeviceToHost && !to_array);
+}
+
 /* Copies rows. `stream` is NULL for the call that has none. */
 static cudaError_t copy(struct call *call, void *to, size_t to_pitch, const void *from,
                         size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
@@ -199,6 +208,8 @@ static cudaError_t copy_to_array(struct call *call, cudaArray_t dst, size_t wOff
                                  enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     const struct array *a = array_of(call, dst);
+    if (a && !leads(kind, true, false))
+        return cudaErrorInvalidMemcpyDirection;
     return copy(call, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0, src, spitch,
                 width, height, kind, stream);
 }
@@ -209,6 +220,8 @@ static cudaError_t copy_from_array(struct call *call, void *dst, size_t dpitch,
                                    const cudaStream_t *stream)
 {
     const struct array *a = array_of(call, src);
+    if (a && !leads(kind, false, true))
+        return cudaErrorInvalidMemcpyDirection;
     return copy(call, dst, dpitch, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0,
                 width, height, kind, stream);
 }
@@ -249,6 +262,8 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
                                         enum cudaMemcpyKind kind)
 {
     const struct array *to = array_of(call, dst), *from = array_of(call, src);
+    if (to && from && !leads(kind, true, true))
+        return cudaErrorInvalidMemcpyDirection;
     return copy(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to ? to->pitch : 0,
                 part_of(from, wOffsetSrc, hOffsetSrc, width, height), from ? from->pitch : 0, width,
                 height, kind, NULL);
@@ -390,6 +405,10 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
         || (source && !take_place(source, p->extent, &to->srcPos, &to->srcPtr)))
         return cudaErrorInvalidValue;
     to->extent.width *= (target ? target : source)->element;
+    /* Measured (kernels-textures.txt): not the error of a copy without an array. */
+    if (to->extent.width
+        && (to->dstPtr.pitch < to->extent.width || to->srcPtr.pitch < to->extent.width))
+        return cudaErrorInvalidValue;
     to->dstArray = to->srcArray = NULL;
     return cudaSuccess;
 }

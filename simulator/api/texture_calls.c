@@ -1,4 +1,5 @@
-/* Texture and surface objects. Assumed: the errors, of which documents name few. */
+/* Texture and surface objects. Measured, where nothing else is named: the errors are those of
+ * kernels-textures.txt. */
 #include "api/array.h"
 #include "mem/device.h"
 #include "mem/memory.h"
@@ -94,6 +95,8 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
         return cudaErrorNotSupported;
     default: return cudaErrorInvalidValue;
     }
+    if (!used && r->resType == cudaResourceTypeArray && !r->res.array.array)
+        return cudaErrorInvalidResourceHandle;
     return used ? cudaSuccess : cudaErrorInvalidValue;
 }
 
@@ -118,8 +121,8 @@ static cudaError_t use_description(const struct cudaTextureDesc *d, struct textu
     if ((unsigned)d->filterMode > cudaFilterModeLinear
         || (unsigned)d->readMode > cudaReadModeNormalizedFloat)
         return cudaErrorInvalidValue;
-    t->reads_fractions = fractions && t->kind != CHANNEL_FLOAT;
-    if (t->reads_fractions && t->channel_bytes == 4)
+    t->reads_fractions = fractions;
+    if (fractions && (t->kind == CHANNEL_FLOAT || t->channel_bytes == 4))
         return cudaErrorInvalidNormSetting;
     if (filters && t->kind != CHANNEL_FLOAT && !fractions)
         return cudaErrorInvalidFilterSetting;
@@ -145,7 +148,7 @@ cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *o
                                        const struct cudaResourceViewDesc *view)
 {
     if (!object || !resource || !desc)
-        return cudaErrorInvalidValue;
+        return object && resource ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
     const char *missing = not_simulated(desc, view);
     if (missing) {
         diag("a texture with %s is not simulated: cudaCreateTextureObject returns "
@@ -211,8 +214,8 @@ cudaError_t do_cudaGetTextureObjectTextureDesc(struct call *call, struct cudaTex
 
 /* ---- surfaces ---- */
 
-/* Documented: a surface is of an array. Assumed: an array without cudaArraySurfaceLoadStore gives
- * an error. */
+/* Documented: a surface is of an array. Measured (kernels-textures.txt): also of one that was made
+ * without cudaArraySurfaceLoadStore. */
 cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *object,
                                        const struct cudaResourceDesc *resource)
 {
@@ -222,7 +225,7 @@ cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *o
         return cudaErrorInvalidValue;
     const struct array *a = array_of(call, resource->res.array.array);
     struct texture_object o = {.texture = {.is_surface = true}, .resource = *resource};
-    if (!a || !(a->flags & cudaArraySurfaceLoadStore) || use_resource(call, resource, &o.texture))
+    if (!a || use_resource(call, resource, &o.texture))
         return cudaErrorInvalidValue;
     *object = texture_object_new(&o);
     return cudaSuccess;

@@ -74,13 +74,20 @@ static int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
     }
 }
 
-/* Documented: an integer that is read as a fraction is in [0, 1] or, with a sign, in [-1, 1].
- * Assumed: the smallest number gives -1 as the one after it does. */
-static float fraction(int64_t value, const struct texture *t)
+/* Returns the integer that is read as the fraction 1. */
+static double integer_of_one(const struct texture *t)
 {
     const int bits = 8 * t->channel_bytes - (t->kind == CHANNEL_SIGNED);
-    const double part = (double)value / (double)(((int64_t)1 << bits) - 1);
-    return (float)(part < -1 ? -1 : part);
+    return (double)(((int64_t)1 << bits) - 1);
+}
+
+/* Documented: an integer that is read as a fraction is in [0, 1] or, with a sign, in [-1, 1].
+ * Measured (kernels-textures.txt): a filter takes the smallest integer for less than -1, and only
+ * its result is at least -1. */
+static void limit_fraction(const struct texture *t, union channel *c)
+{
+    if (t->reads_fractions && c->number < -1)
+        c->number = -1;
 }
 
 static union channel channel_of(const struct texture *t, const char *from)
@@ -99,19 +106,33 @@ static union channel channel_of(const struct texture *t, const char *from)
           : t->channel_bytes == 1       ? (int8_t)narrow
                                         : (int16_t)narrow;
     if (t->reads_fractions)
-        c.number = fraction(value, t);
+        c.number = (float)((double)value / integer_of_one(t));
     else
         c.bits = (uint32_t)value;
     return c;
 }
 
-static bool gives_floats(const struct texture *t)
+/* Measured: an integer gets the bits of the border's float that it has room for, and a
+ * fraction the border's multiple of the integer below it (kernels-textures.txt has 3.0). */
+static union channel border_of(const struct texture *t, unsigned n)
 {
-    return t->kind == CHANNEL_FLOAT || t->reads_fractions;
+    union channel c = {.number = t->border[n]};
+    const double one = integer_of_one(t), least = t->kind == CHANNEL_SIGNED ? -1 : 0;
+    if (t->kind == CHANNEL_FLOAT)
+        return c;
+    if (t->reads_fractions) {
+        double part = c.number != c.number ? 0 : c.number < least ? least : (double)c.number;
+        c.number = (float)(trunc((part > 1 ? 1 : part) * one) / one);
+    } else if (t->channel_bytes < 4) {
+        const unsigned unused = 32 - 8u * t->channel_bytes;
+        c.bits = t->kind == CHANNEL_SIGNED ? (uint32_t)((int32_t)(c.bits << unused) >> unused)
+                                           : c.bits << unused >> unused;
+    }
+    return c;
 }
 
-/* Reads the texel. Assumed: channels that a texture does not have are 0. Returns false after a
- * fault. */
+/* Reads the texel. Measured (kernels-textures.txt): channels that a texture does not have are 0.
+ * Returns false after a fault. */
 static bool read_texel(const struct fetch *f, const int64_t at[3], union channel c[4])
 {
     const struct texture *t = f->t;
@@ -124,10 +145,7 @@ static bool read_texel(const struct fetch *f, const int64_t at[3], union channel
     memset(c, 0, 4 * sizeof *c);
     if (is_border) {
         for (unsigned n = 0; n < t->channels; n++)
-            if (gives_floats(t))
-                c[n].number = t->border[n];
-            else
-                c[n].bits = (uint32_t)(int64_t)t->border[n];
+            c[n] = border_of(t, n);
         return true;
     }
     const size_t bytes = (size_t)t->channels * t->channel_bytes;
@@ -159,58 +177,80 @@ static bool fetch_nearest(const struct fetch *f, const double x[3], unsigned dim
     return read_texel(f, at, c);
 }
 
-/* Documented: the weights have 9 bits, 8 of them for the fraction. Assumed: they are rounded to
- * nearest. A texel of weight 0 is not read. */
+/* Returns part/256 of a weight. */
+static int share(int weight, int part) { return (weight * part + 128) / 256; }
+
+/* Sets the weights of the corners, in 256ths; bit n of a corner's index says that it is the further
+ * one in dimension n. Documented: weights have 9 bits, 8 of them for the fraction. Measured
+ * (kernels-textures.txt; 131,072 other places in two and three dimensions agree): each product of
+ * two weights is rounded, and the neighbor gets the rest. */
+static void weigh_corners(const int part[3], int weights[8])
+{
+    for (int z = 0; z < 2; z++) {
+        int *of = weights + 4 * z;
+        const int slice = z ? part[2] : 256 - part[2];
+        const int right = share(slice, part[0]), left = slice - right;
+        of[3] = share(right, part[1]);
+        of[1] = right - of[3];
+        of[0] = share(left, 256 - part[1]);
+        of[2] = left - of[0];
+    }
+}
+
+/* A texel of weight 0 is not read. */
 static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dimensions,
                          union channel c[4])
 {
-    double weights[3], sum[4] = {0, 0, 0, 0};
+    double sum[4] = {0, 0, 0, 0};
     int64_t from[3] = {0, 0, 0};
+    int part[3] = {0, 0, 0}, weights[8];
     for (unsigned n = 0; n < dimensions; n++) {
-        from[n] = (int64_t)floor(x[n] - 0.5);
-        weights[n] = floor((x[n] - 0.5 - (double)from[n]) * 256 + 0.5) / 256;
+        /* Beyond the middle of the last texel there is nothing to weigh. */
+        const double last = f->size[n] - 0.5;
+        double place = x[n];
+        if (f->t->mode[n] == ADDRESS_CLAMP)
+            place = place < 0.5 ? 0.5 : place > last ? last : place;
+        const int64_t in_256ths = (int64_t)floor((place - 0.5) * 256 + 0.5);
+        from[n] = in_256ths >> 8;
+        part[n] = (int)(in_256ths & 255);
     }
-    for (unsigned corner = 0; corner < 1u << dimensions; corner++) {
-        int64_t at[3] = {0, 0, 0};
-        double weight = 1;
-        for (unsigned n = 0; n < dimensions; n++) {
-            const bool next = corner >> n & 1;
-            weight *= next ? weights[n] : 1 - weights[n];
-            at[n] = from[n] + next;
-        }
-        if (weight == 0)
+    weigh_corners(part, weights);
+    for (unsigned corner = 0; corner < 8; corner++) {
+        const int64_t at[3] = {from[0] + (corner & 1), from[1] + (corner >> 1 & 1),
+                               from[2] + (corner >> 2)};
+        if (!weights[corner])
             continue;
         if (!read_texel(f, at, c))
             return false;
         for (unsigned n = 0; n < f->t->channels; n++)
-            sum[n] += weight * (double)c[n].number;
+            sum[n] += weights[corner] / 256.0 * (double)c[n].number;
     }
     for (unsigned n = 0; n < f->t->channels; n++)
         c[n].number = (float)sum[n];
     return true;
 }
 
-/* Documented (the guide's table of faces): the face, and where a direction meets it. Assumed: of
- * equal parts, x goes before y, and y before z. */
+/* Documented (the guide's table of faces): the face, and where a direction meets it. Measured
+ * (kernels-textures.txt): of equal parts, z goes before y, and y before x. */
 static unsigned face_of(double x[3])
 {
     const double ax = fabs(x[0]), ay = fabs(x[1]), az = fabs(x[2]);
     double m, s, t;
     unsigned face;
-    if (ax >= ay && ax >= az) {
-        face = x[0] < 0;
-        m = ax;
-        s = x[0] < 0 ? x[2] : -x[2];
+    if (az >= ax && az >= ay) {
+        face = 4 + (x[2] < 0);
+        m = az;
+        s = x[2] < 0 ? -x[0] : x[0];
         t = -x[1];
-    } else if (ay >= az) {
+    } else if (ay >= ax) {
         face = 2 + (x[1] < 0);
         m = ay;
         s = x[0];
         t = x[1] < 0 ? -x[2] : x[2];
     } else {
-        face = 4 + (x[2] < 0);
-        m = az;
-        s = x[2] < 0 ? -x[0] : x[0];
+        face = x[0] < 0;
+        m = ax;
+        s = x[0] < 0 ? x[2] : -x[2];
         t = -x[1];
     }
     x[0] = (s / m + 1) / 2;
@@ -218,11 +258,12 @@ static unsigned face_of(double x[3])
     return face;
 }
 
-/* Assumed: the index of a layer that there is not gives the first or the last. */
+/* Measured (kernels-textures.txt): the index of a layer that there is not gives the last one, and
+ * it has no sign. */
 static uint64_t layer_of(const struct fetch *f, unsigned faces)
 {
-    const int32_t index = integer_at(f, 0), count = (int32_t)(f->t->depth / faces);
-    return (uint64_t)(index < 0 ? 0 : index >= count ? count - 1 : index) * faces;
+    const uint32_t index = (uint32_t)integer_at(f, 0), count = f->t->depth / faces;
+    return (uint64_t)(index >= count ? count - 1 : index) * faces;
 }
 
 /* Sets the layer, the sizes, and the coordinates in texels. Returns the number of dimensions. */
@@ -246,6 +287,12 @@ static unsigned find_place(struct fetch *f, double x[3])
     f->size[2] = count > 2 ? f->t->depth : 1;
     for (unsigned n = 0; n < count; n++)
         x[n] = in_texels(f, x[n], n, (f->t->is_normalized || is_cube) && !f->i->is_signed);
+    /* Measured (kernels-textures.txt): a filter takes a texture of one dimension for one of two
+     * that is read at 0, which is between a texel and the border. */
+    if (g == GEOMETRY_1D && f->t->filters && f->t->mode[1] == ADDRESS_BORDER) {
+        x[1] = 0;
+        return 2;
+    }
     return count;
 }
 
@@ -262,8 +309,10 @@ void run_texture(struct warp *w, const struct instruction *i, uint32_t lanes)
         const bool filters = f.t->filters && !i->is_signed;
         if (!(filters ? fetch_linear : fetch_nearest)(&f, x, dimensions, c))
             return;
-        for (unsigned n = 0; n < 4; n++)
+        for (unsigned n = 0; n < 4; n++) {
+            limit_fraction(f.t, &c[n]);
             set_result(&f, n, c[n].bits);
+        }
     }
 }
 
@@ -286,6 +335,7 @@ void run_gather(struct warp *w, const struct instruction *i, uint32_t lanes)
                                    (int64_t)floor(x[1] - 0.5) + corners[n][1], 0};
             if (!read_texel(&f, at, c))
                 return;
+            limit_fraction(f.t, &c[i->rounding]);
             results[n] = c[i->rounding].bits;
         }
         for (unsigned n = 0; n < 4; n++)

@@ -667,8 +667,7 @@ static cudaError_t fault_error(enum fault_kind kind)
 {
     switch (kind) {
     case FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
-    case FAULT_TRAP:
-    case FAULT_SURFACE: return cudaErrorLaunchFailure; /* Assumed. */
+    case FAULT_TRAP: return cudaErrorLaunchFailure; /* Assumed. */
     case FAULT_ASSERTION: return cudaErrorAssert;
     case FAULT_STACK: return cudaErrorHardwareStackError;
     case FAULT_NO_FUNCTION: return cudaErrorInvalidPc;

@@ -799,11 +799,12 @@ def kernels(part):
             part.complain(source.stem, "differs from the host.")
         return found
 
-    named = [UNITS / f"kernels/{name}.cu" for name in ("features", "variety", "conditional")]
+    newer = ("variety", "conditional", "textures")
+    named = [UNITS / f"kernels/{name}.cu" for name in ("features", *newer)]
     named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
 
     def program(file):
-        return row(file.stem, file, 90 if file.stem in ("variety", "conditional") else 75, True)
+        return row(file.stem, file, 90 if file.stem in newer else 75, True)
 
     jobs = os.cpu_count()
     rows = part.at_a_time(program, named, jobs)
