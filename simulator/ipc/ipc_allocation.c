@@ -163,10 +163,8 @@ cudaError_t ipc_allocation_import(const struct call *call, struct heap *h,
     *info = memory_find(address);
     bool is_open = info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref;
     /* Measured (probe-ipc.txt, "memory" and "memory_freed..."): memory of cudaMalloc that was freed
-     * can be opened as long as its segment is there, because of a neighbor or of who has it open.
-     * Assumed: one that is larger than a segment has no neighbor, and every other has one. */
-    if (allocation.freed && !is_open && kind == ALLOCATION_OPENED
-        && allocation.bytes >= MEMORY_GRANULARITY)
+     * can be opened as long as its segments are there, because of a neighbor, or it is open. */
+    if (allocation.released && !is_open)
         return cudaErrorInvalidValue;
     if (allocation.freed)
         ipc_check_imported_freed(call, ipc_ref);

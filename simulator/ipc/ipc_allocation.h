@@ -25,7 +25,7 @@ bool ipc_allocation_export(const struct address_info *a, uint64_t magic,
                            struct ipc_allocation_name *name);
 /* Finds the allocation of that name in an imported heap, and imports it if it is not here yet, as
  * allocated by the call. Importing one that its exporter has freed is reported, and succeeds
- * (measured: probe-ipc.txt, "pool_freed_block", "memory"). */
+ * (measured: probe-ipc.txt, "pool_freed_block", "memory"), unless its memory is released. */
 cudaError_t ipc_allocation_import(const struct call *call, struct heap *h,
                                   const struct ipc_allocation_name *name, enum allocation_kind kind,
                                   struct address_info *info);

@@ -35,6 +35,7 @@ static bool ensure_file(struct heap *h)
         return false;
     }
     ipc_heap_share(h, table, file);
+    h->keep_storage = ipc_table_set_released;
     heap_share_segments(h);
     return true;
 }
@@ -87,17 +88,28 @@ static struct heap *open_file(const struct ipc_allocation_name *name, int file)
     return NULL;
 }
 
-static struct heap *open_heap_of(const struct ipc_allocation_name *name)
+/* Finds the heap of that name, or opens it. */
+static cudaError_t open_heap_of(const struct ipc_allocation_name *name, struct heap **h)
 {
-    struct heap *h = find_opened(name->heap);
-    int file = h ? -1 : os_fd_of_process(name->process, name->file);
-    if (file >= 0)
-        h = open_file(name, file);
-    if (!h)
-        diag("cudaIpcOpenMemHandle: process %d no longer has this memory, or may not be read, or "
-             "this process lacks its device. The call fails.",
-             os_process_pid(name->process));
-    return h;
+    *h = find_opened(name->heap);
+    if (*h)
+        return cudaSuccess;
+    int pid = os_process_pid(name->process);
+    /* Measured (probe-ipc.txt, "memory_of_ended", "memory_of_killed"): nothing opens any more. */
+    if (!os_process_alive(name->process)) {
+        diag("cudaIpcOpenMemHandle: process %d, which made this handle, has ended, and its memory "
+             "is gone. The call fails.",
+             pid);
+        return cudaErrorInvalidResourceHandle;
+    }
+    int file = os_fd_of_process(name->process, name->file);
+    *h = file >= 0 ? open_file(name, file) : NULL;
+    if (*h)
+        return cudaSuccess;
+    diag("cudaIpcOpenMemHandle: process %d no longer has this memory, or may not be read, or this "
+         "process lacks its device. What a GPU returns then is not recorded; here the call fails.",
+         pid);
+    return cudaErrorMapBufferObjectFailed;
 }
 
 /* Returns whether the current device can use the heap (documented: cudaDeviceCanAccessPeer says
@@ -139,10 +151,10 @@ cudaError_t ipc_memory_open(const struct call *call, const cudaIpcMemHandle_t *h
     NEEDS_LOCK();
     struct ipc_allocation_name name;
     memcpy(&name, handle, sizeof name);
-    struct heap *h = open_heap_of(&name);
-    /* Measured (probe-ipc.txt, "memory_of_ended", "memory_of_killed"), where the exporter has
-     * ended. */
-    cudaError_t e = h ? open_in(call, h, &name, info) : cudaErrorInvalidResourceHandle;
+    struct heap *h;
+    cudaError_t e = open_heap_of(&name, &h);
+    if (!e)
+        e = open_in(call, h, &name, info);
     memory_close_opened();
     return e;
 }

@@ -242,3 +242,20 @@ void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access)
     allocation->freed = true;
     os_shm_unlock(&h->lock);
 }
+
+bool ipc_table_set_released(struct heap *h, size_t offset, size_t bytes)
+{
+    struct ipc_table_header *header = h->ipc_table->header;
+    bool imported = false;
+    os_shm_lock(&header->lock);
+    for (int i = 0; i < IPC_TABLE_ALLOCATIONS; i++) {
+        struct ipc_entry *entry = &header->entries[i];
+        struct ipc_allocation *a = &entry->allocation;
+        if (!a->freed || a->offset >= offset + bytes || a->offset + a->bytes <= offset)
+            continue;
+        a->released = true;
+        imported |= has_importer(header, entry);
+    }
+    os_shm_unlock(&header->lock);
+    return imported;
+}

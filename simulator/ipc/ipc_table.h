@@ -62,9 +62,12 @@ struct ipc_allocation {
     uint64_t offset, bytes;
     /* The exporter has freed it by the access freed_by. */
     bool freed;
+    /* The exporter has also given back physical memory that it lay on (only of cudaMalloc). */
+    bool released;
     struct ipc_access freed_by;
 };
 
+struct heap;
 struct ipc_table;
 
 /* What an importer needs to know about a heap. */
@@ -97,6 +100,9 @@ struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);
 void ipc_table_set_importing(uint32_t ipc_ref, bool on);
 /* Records that the exporter has freed it by this access. */
 void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access);
+/* Records that the exporter has unmapped the segments under [offset, offset + bytes). Returns
+ * whether another process has imported a freed allocation that lay there. */
+bool ipc_table_set_released(struct heap *h, size_t offset, size_t bytes);
 
 /* Adds an access of this process. */
 void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access);

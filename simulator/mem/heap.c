@@ -359,7 +359,8 @@ static void discard_storage(struct heap *h, size_t first, size_t end)
     if (bytes == 0)
         return;
     uniform_forget(&h->uniform, offset, bytes);
-    if (!h->imported && is_in_file(h, offset, bytes))
+    bool keep = h->keep_storage && h->keep_storage(h, offset, bytes);
+    if (!keep && !h->imported && is_in_file(h, offset, bytes))
         os_fd_discard(h->file, HEAP_FILE_HEADER + offset, bytes);
     if (!h->file && h->host_visible)
         os_discard_host_visible(storage_at(h, offset), bytes);

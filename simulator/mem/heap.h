@@ -93,6 +93,9 @@ struct heap {
     struct ipc_table *ipc_table;
     /* Ends the sharing when the heap is closed. */
     void (*end_sharing)(struct heap *h);
+    /* Called when segments of a shared heap of cudaMalloc are unmapped; otherwise NULL. Returns
+     * whether their storage stays, because another process has memory there open. */
+    bool (*keep_storage)(struct heap *h, size_t offset, size_t bytes);
     /* Memory of another process's cudaMalloc (mem/memory.h): the devices that have opened some of
      * it, a bit for each. */
     uint32_t openers;

@@ -76,7 +76,7 @@ hazards() {
     [ -z "$output" ] || miss "Without the checker it says:" "$output"
 }
 
-@test "a handle of memory that was freed opens it still, which is reported; the next is another" {
+@test "a handle of memory that was freed opens it until that is given back, and is reported" {
     hazards open_freed "import after another process's free\. cudaIpcOpenMemHandle imports an"
 }
 
@@ -96,7 +96,7 @@ before the call."
 @test "the exporter has ended: what is open stays, and its handles open nothing more" {
     case_ends exporter_ended 0
     assert_line "the handles open nothing more"
-    assert_line --regexp "cudaIpcOpenMemHandle: process [0-9]+ no longer has this memory, or"
+    assert_line --regexp "cudaIpcOpenMemHandle: process [0-9]+, which made this handle, has ended"
 }
 
 @test "exported memory counts as written; what lies beside it does not" {

@@ -237,7 +237,8 @@ static void free_unordered(int importer)
 }
 
 /* The memory is the importer's again when the exporter has freed it and made another of it: the old
- * handle is reported, and the new one is another. */
+ * handle is reported, and the new one is another. When the neighbor is freed, too, the old handle
+ * is refused, even if the exporter allocates there again. */
 static void open_freed(int importer)
 {
     void *second, *neighbor;
@@ -250,6 +251,9 @@ static void open_freed(int importer)
         OK(cudaIpcCloseMemHandle(data));
         OK(OPEN(&data, first));
         close_memory();
+        wait_for_go();
+        IS(cudaErrorInvalidValue, OPEN(&data, first));
+        go();
         return;
     }
     OK(cudaMalloc(&neighbor, MiB));
@@ -265,6 +269,12 @@ static void open_freed(int importer)
     wait_for_go();
     OK(cudaFree(second));
     OK(cudaFree(neighbor));
+    OK(cudaMalloc(&second, 2 * MiB));
+    if (second != neighbor)
+        _exit(7);
+    go();
+    wait_for_go();
+    OK(cudaFree(second));
 }
 
 /* The importer closes before its work is over, or never. */
