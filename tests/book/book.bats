@@ -24,6 +24,15 @@ picture_rows() {
     assert_file_exists "$BOOK/index.html"
 }
 
+@test "README.md shows the days that were run while the book was built" {
+    diff docs/days.svg build/docs/days.svg ||
+        complain "The days are others now. To take the new picture: cp build/docs/days.svg docs/"
+    grep -oP '(?<=class="count">)[0-9]+' docs/days.svg >"$BATS_TEST_TMPDIR/counts"
+    assert_equal "$(grep -oP '^!\[300 days.*' README.md | grep -oE '[0-9]+' | tail -n 4)" \
+        "$(cat "$BATS_TEST_TMPDIR/counts")"
+    finish
+}
+
 @test "every page was built, and the index names every lesson's" {
     local file page
     for file in docs/*.rst docs/{clinic,rules}/*.rst; do

@@ -26,15 +26,6 @@ load ../suite
         miss "Type: python3 tests/grading/manifest.py readme"
 }
 
-@test "README.md shows the days that were run while the book was built" {
-    diff docs/days.svg build/docs/days.svg ||
-        complain "The days are others now. To take the new picture: cp build/docs/days.svg docs/"
-    grep -oP '(?<=class="count">)[0-9]+' docs/days.svg >"$BATS_TEST_TMPDIR/counts"
-    assert_equal "$(grep -oP '^!\[300 days.*' README.md | grep -oE '[0-9]+' | tail -n 4)" \
-        "$(cat "$BATS_TEST_TMPDIR/counts")"
-    finish
-}
-
 @test "README.md links to the addresses that CITATION.cff has" {
     local copy=$BATS_TEST_TMPDIR/copy
     assert_equal "$(sed '1,/^<!-- the addresses/d; /^<!-- end of the addresses/,$d' README.md)" \
