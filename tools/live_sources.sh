@@ -6,7 +6,7 @@ set -eu
 source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes '' "$@"
 cd "$(dirname "$0")/.."
-tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | MAKEFLAGS= xargs make -s
+tools/live_programs.sh | sed -n 's|^build/mutants/.*|&.c|p' | MAKEFLAGS='' xargs make -s
 {
     find simulator \( -path simulator/ptx -o -path 'simulator/os/*.c' \) -prune -o \
         -name '*.[ch]' -print -o -name '*.def' -print
