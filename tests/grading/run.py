@@ -109,8 +109,9 @@ class Running:
 
     def is_at_work(self):
         """Does the program want a processor now, or did it compute or wait for one for more than a
-        tenth of the time since the last look, two seconds ago? On a busy machine a program waits
-        for a processor, while a program that sleeps does not."""
+        fortieth of the time since the last look, two seconds ago? On a busy machine a program waits
+        for a processor, while a program that sleeps does not. A wrong yes costs time and no
+        points."""
         last, self.worked = self.worked, 0
         if not self.first:  # its sandbox is not made yet
             return True
@@ -122,7 +123,7 @@ class Running:
                     return True
                 ran, waited = (path / "schedstat").read_text().split()[:2]
                 self.worked += int(ran) + int(waited)
-        return self.worked - last > 200000000
+        return self.worked - last > 50000000
 
     def ask_where(self):
         """Has the simulated device say in which call the program is, and end it."""
