@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What becomes of the finished book beside its pages: the EPUB, the PDF, what a public address adds,
-# and the workflow that publishes it.
+# What becomes of the book besides its pages: the EPUB, the PDF, a translation, what a public
+# address adds, and the workflow that publishes it.
 
 # bats file_tags=long
 load ../suite
@@ -222,6 +222,103 @@ END
     assert_output "$(printf 'p%s-0.js\n' 1 3 4 6 7)"
     grep -q '"cudaMallocAsync, ' html/_static/steps/p3-0.js ||
         miss "The steps have no call."
+}
+
+# in_pot LINE MESSAGE: the .pot has this message from that line of the page.
+in_pot() {
+    grep -qzP "\n#: \S*docs/index\.rst:$1\nmsgid \"\Q$2\E\"\n" pot/index.pot ||
+        complain "The .pot lacks, from line $1: $2"
+}
+
+@test "the words of questions, pictures, steppers and evidence can be translated" {
+    local copy=$BATS_TEST_TMPDIR/copy text build locale
+    workbook_copy "$copy"
+    cp -a conf.py "$copy"
+    mkdir "$copy/docs"
+    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
+    : >"$copy/docs/symptoms.txt"
+    cd "$copy" || return 1
+    sed -i '/:doc:\|:ref:/d' docs/glossary.rst
+    cat >docs/index.rst <<'PAGE'
+Words
+=====
+
+.. predict:: How many MiB are left after the *free*?
+   :run: solutions/04_release_threshold
+   :fields:
+      at once    | MiB              | ^ +0 +0 +\d+ +(\d+)
+      some words | none at all=0 / a few | ^ +0 +0 .* (\d+) +\d+$
+   :beliefs:
+      at once = 7    | You answer as if ``cudaFree`` was called. | Is it?
+      some words = a few | Nothing holds it. | What does the threshold keep?
+   :why: A free returns memory to the *pool*.
+
+.. predict:: What is its exit status?
+   :run: solutions/04_release_threshold
+   :kind: status
+   :fields:
+      | exit status (\d+)
+
+   It ended well.
+
+.. predict-answers::
+
+.. picture:: memory solutions/04_release_threshold
+   :case: 3
+   :title: the pool keeps what was freed
+
+   A caption says what to look at.
+
+.. stepper:: solutions/04_release_threshold
+   :name: the run of the solution
+
+.. evidence::
+   :documented: this rule, by :doc:`the glossary </glossary>`
+
+.. toctree::
+
+   glossary
+PAGE
+    build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -c .)
+    run as_typed "${build[@]}" -b gettext docs pot
+    assert_success
+    in_pot 4 "How many MiB are left after the *free*?"
+    in_pot 4 "at once"
+    in_pot 4 "none at all"
+    in_pot 4 "You answer as if \`\`cudaFree\`\` was called."
+    in_pot 4 "What does the threshold keep?"
+    in_pot 4 "A free returns memory to the *pool*."
+    in_pot 14 "What is its exit status?"
+    in_pot 22 "It ended well."
+    in_pot 24 "the pool keeps what was freed"
+    in_pot 28 "A caption says what to look at."
+    in_pot 30 "the run of the solution"
+    in_pot 33 "*Documented:* this rule, by :doc:\`the glossary </glossary>\`."
+    # What the program printed is in no message.
+    ! grep -q 'threshold 0' pot/index.pot || complain "The .pot has what a program printed."
+    locale=docs/locale/de/LC_MESSAGES
+    mkdir -p "$locale"
+    printf 'msgid "%s"\nmsgstr "%s"\n\n' \
+        "" 'Content-Type: text/plain; charset=UTF-8\n' \
+        "How many MiB are left after the *free*?" "Wie viele MiB bleiben *danach*?" \
+        "a few" "ein paar" \
+        "Nothing holds it." "Nichts \`\`haelt\`\` es." \
+        "A free returns memory to the *pool*." "Eine Freigabe geht an den *Pool*." \
+        "It ended well." "Es endete gut." \
+        "the pool keeps what was freed" "der Pool behaelt das" \
+        "A caption says what to look at." "Eine Unterschrift." \
+        "the run of the solution" "der Lauf der Loesung" >"$locale/index.po"
+    run as_typed "${build[@]}" -D language=de -D locale_dirs=locale docs html
+    assert_success
+    for text in '>1. Wie viele MiB bleiben <em>danach</em>?</p>' \
+        '<p>Eine Freigabe geht an den <em>Pool</em>.</p>' '<p>Es endete gut.</p>' \
+        '(none at all, ein paar)' '&quot;value&quot;: &quot;ein paar&quot;' \
+        '&quot;Nichts haelt es.&quot;' '<p class="picture-title">Der Pool behaelt das</p>' \
+        '>der Pool behaelt das</title>' '<p>Eine Unterschrift.</p>' \
+        '&quot;der Lauf der Loesung&quot;'; do
+        grep -qF "$text" html/index.html || complain "The page lacks: $text"
+    done
+    finish
 }
 
 @test "the workflows are valid ones" {

@@ -29,7 +29,7 @@ Around the pages:
 from importlib import import_module
 
 # What is more than a directive, in the order in which it takes part in the build.
-PARTS = ("programs", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
+PARTS = ("page", "programs", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
 PARTS += ("how_far", "domain", "progress", "pictures", "finder", "minutes", "live", "stepper")
 PARTS += ("days", "dial", "fonts")
 

@@ -103,13 +103,12 @@ def right(numbers):
     return f"{numbers.count(42)} of {DAYS}"
 
 
-def table(found):
+def table(found, title, *heads):
     def row(*texts):
         return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
 
-    heads = ("order that is drawn", "quiet GPU", "busy GPU")
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads), cols=len(heads))
-    group += nodes.thead("", row(*heads))
+    group += nodes.thead("", nodes.row("", *(nodes.entry("", head) for head in heads)))
     group += nodes.tbody(
         "",
         *(
@@ -120,7 +119,6 @@ def table(found):
             for arrows in TABLE
         ),
     )
-    title = nodes.title(text=f"On how many of {DAYS} days the program prints 42")
     return nodes.container("", nodes.table("", title, group), classes=["days-table"])
 
 
@@ -223,7 +221,14 @@ class Days(BookDirective):
             f'<p class="days-say">{say(pairs)}</p></div>{DRAWN}</div>'
         )
         words = nodes.container("", *self.parse_content_to_nodes(), classes=["days-words"])
-        return [nodes.container("", words, in_html(toy), table(found), classes=["days"])]
+        title = f"On how many of {DAYS} days the program prints 42"
+        heads = ("order that is drawn", "quiet GPU", "busy GPU")
+        numbers = table(
+            found,
+            self.words(title, nodes.title()),
+            *(self.words(head, nodes.paragraph()) for head in heads),
+        )
+        return [nodes.container("", words, in_html(toy), numbers, classes=["days"])]
 
 
 def add_script(app, page, template, context, doctree):

@@ -42,13 +42,14 @@ def row_of(threshold, costs, kept):
     return f"{threshold} MiB", f"{sum(costs):.0f} µs", f"{kept} MiB"
 
 
-def table(rows):
-    def entries(texts):
-        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
+def table(heads, rows):
+    def entries(cells):
+        return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in HEADS), cols=len(HEADS))
-    group += nodes.thead("", entries(HEADS))
-    group += nodes.tbody("", *(entries(row_of(*row)) for row in rows))
+    group += nodes.thead("", entries(heads))
+    figures = ([nodes.paragraph(text=text) for text in row_of(*row)] for row in rows)
+    group += nodes.tbody("", *map(entries, figures))
     return nodes.container("", nodes.table("", group), classes=["dial-table"])
 
 
@@ -67,7 +68,8 @@ class ThresholdDial(BookDirective):
             self.content[place] = text.replace("{slow}", slow).replace("{fast}", fast)
         words = nodes.container("", *self.parse_content_to_nodes(), classes=["dial-words"])
         live = f'<div class="dial-live" data-rows="{escape(json.dumps(rows))}"></div>'
-        return [nodes.container("", words, in_html(live), table(rows), classes=["dial"])]
+        heads = [self.words(head, nodes.paragraph()) for head in HEADS]
+        return [nodes.container("", words, in_html(live), table(heads, rows), classes=["dial"])]
 
 
 def add_script(app, page, template, context, doctree):

@@ -1,7 +1,15 @@
-"""What every directive of the book builds on: its dependencies on files, and text to parse."""
+"""What every directive of the book builds on: its dependencies on files, and text to parse.
+
+Sphinx translates a text that is a node and has a source: `sphinx-build -b gettext` writes it into a
+.pot with its file and line. Therefore text from an option or a generated line gets its directive's
+place, and words inside data or SVG, which have no nodes in HTML, are nodes until HTML is written.
+What programs printed, code and the words drawn in a picture have no source and stay as they are.
+"""
 
 from docutils import nodes
+from docutils.statemachine import StringList, string2lines
 from sphinx import addnodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from .runs import LIBRARY, ROOT, BookError, sources_of
@@ -21,9 +29,33 @@ def indent(lines, by=3):
     return [" " * by + line if line else line for line in lines]
 
 
-def in_html(text):
+def in_html(content):
     """For the HTML pages alone: a book in one file has no scripts."""
-    return addnodes.only("", nodes.raw("", text, format="html"), expr="builder_html")
+    node = content if isinstance(content, nodes.Node) else nodes.raw("", content, format="html")
+    return addnodes.only("", node, expr="builder_html")
+
+
+class written(nodes.General, nodes.Element):
+    """HTML that node["write"] makes from {text: how this book shows it} of the node's texts."""
+
+
+class said(nodes.General, nodes.TextElement):
+    """One of these texts."""
+
+
+class WriteTexts(SphinxPostTransform):
+    """A question's number comes before its text here: in a translation it would begin a list."""
+
+    default_priority = 10
+    formats = ("html",)
+
+    def run(self, **more):
+        for node in list(self.document.findall(written)):
+            html = node["write"]({text["said"]: text.astext() for text in node})
+            node.replace_self(nodes.raw("", html, format="html"))
+        for node in self.document.findall(nodes.paragraph):
+            if "number" in node:
+                node.insert(0, nodes.Text(f"{node['number']}. "))
 
 
 class BookDirective(SphinxDirective):
@@ -52,4 +84,24 @@ class BookDirective(SphinxDirective):
         )
 
     def lines(self, lines):
-        return self.parse_text_to_nodes("\n".join(lines))
+        source, line = self.get_source_info()
+        lines = string2lines("\n".join(lines), convert_whitespace=True)
+        items = [(source, line - 1)] * len(lines)
+        return self.parse_text_to_nodes(StringList(lines, items=items))
+
+    def words(self, text, node):
+        """The node with this text, which may have inline markup."""
+        text = " ".join(text.split())
+        node.rawsource = text
+        node += self.parse_inline(text)[0]
+        self.set_source_info(node)
+        return node
+
+    def written(self, write, *texts):
+        return written("", *(self.words(text, said(said=text)) for text in texts), write=write)
+
+
+def setup(app):
+    app.add_node(written)
+    app.add_node(said)
+    app.add_post_transform(WriteTexts)

@@ -38,6 +38,7 @@ form alone, of which two stand in a page's width. A picture whose words do not f
 
 import re
 import shlex
+from functools import partial
 from html import escape
 
 from docutils import nodes
@@ -56,7 +57,7 @@ from . import (
     scaled_picture,
     svg,
 )
-from .page import BookDirective
+from .page import BookDirective, written
 from .runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
@@ -94,15 +95,17 @@ FORMS = (("wide", WIDE), ("narrow", NARROW))
 FORMS_OF_PAIR = (("paired", NARROW),)
 
 
-def frame(identity, title, description, draw, kind="", forms=FORMS):
-    """The forms of a picture; `draw` takes a width and returns a canvas."""
+def frame(identity, title, description, forms, table, say):
+    """The forms of a picture, which are [(name, canvas)], and its table."""
+    title = say[title]
     forms = "".join(
-        f'<div class="{name}">{draw(width).svg(f"{identity}-{name}", title, description)}</div>'
-        for name, width in forms
+        f'<div class="{name}">{canvas.svg(f"{identity}-{name}", title, description)}</div>'
+        for name, canvas in forms
     )
     # The name of a function stays as it is.
     headline = escape(title if title.startswith("cuda") else title[0].upper() + title[1:])
-    return f'<div class="picture {kind}"><p class="picture-title">{headline}</p>{forms}</div>'
+    framed = f'<div class="picture "><p class="picture-title">{headline}</p>{forms}</div>'
+    return framed + html_table(*table)
 
 
 class Picture(BookDirective):
@@ -154,11 +157,11 @@ class Picture(BookDirective):
         identity = f"{self.env.docname}-{number}".replace("/", "-")
         description = f"{kind} The table below the picture has its rows."
         forms = FORMS_OF_PAIR if self.env.temp_data.get("picture-pair") else FORMS
-        html = frame(identity, title, description, draw, forms=forms) + html_table(*table)
+        drawn = [(name, draw(width)) for name, width in forms]
+        found = self.written(partial(frame, identity, title, description, drawn, table), title)
         caption = nodes.container(classes=["picture-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
-        found = [nodes.raw("", html, format="html")]
-        return [*found, caption] if self.content else found
+        return [found, caption] if self.content else [found]
 
 
 class MemoryPicture(Picture):
@@ -265,7 +268,7 @@ class PicturePair(SphinxDirective):
             del self.env.temp_data["picture-pair"]
         pair = nodes.container(classes=["picture-pair"])
         for node in content:
-            if isinstance(node, nodes.raw):
+            if isinstance(node, written):
                 pair += nodes.container(classes=["picture-cell"])
             if not len(pair):
                 raise BookError(f"{self.env.docname}: a pair begins with a picture.")

@@ -48,6 +48,7 @@ place in the run, and the place of each answer: so a reply can leave out what ot
 
 import json
 import re
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -238,9 +239,42 @@ def read_beliefs(text, fields):
                 raise ValueError(f'"{value}" is no number')
             if value == field["answer"] and (label or len(fields) == 1):
                 raise ValueError(f"{value} is the answer")
-        words = [each.replace("``", "") for each in words]
         beliefs.append({"field": number, "value": value, "belief": words[0], "look": words[1]})
     return beliefs
+
+
+# ---- as HTML ----
+
+
+def texts_of(fields, beliefs):
+    """The words among them, each once, but for names of CUDA's."""
+    found = [belief[part] for belief in beliefs for part in ("belief", "look")]
+    for field in fields:
+        found += [field["label"], field.get("unit", ""), *field.get("choices", ())]
+    return [text for text in dict.fromkeys(found) if not re.fullmatch(r"[\W\d]*|cuda\w+", text)]
+
+
+def as_said(data, say):
+    if isinstance(data, dict):
+        return {key: as_said(value, say) for key, value in data.items()}
+    if isinstance(data, list):
+        return [as_said(value, say) for value in data]
+    return say.get(data, data)
+
+
+def blank(field):
+    label = f"{escape(field['label'])}: " if field["label"] else ""
+    line = '<span class="predict-blank"></span>'
+    if "unit" in field:
+        return f"{label}{line} {escape(field['unit'])}"
+    return f"{label}{line} ({escape(', '.join(field['choices']))})"
+
+
+def fields_html(about, fields, printed, beliefs, say):
+    fields, beliefs = as_said(fields, say), as_said(beliefs, say)
+    data = escape(json.dumps({"fields": fields, "printed": printed, "beliefs": beliefs}))
+    rows = "".join(f"<li>{blank(field)}</li>" for field in fields)
+    return f'<ul class="predict-fields" {about} data-question="{data}">{rows}</ul>'
 
 
 # ---- the directives ----
@@ -281,37 +315,26 @@ class Predict(BookDirective):
 
         name = f"{group}-{number}"
         on_page.append({"name": name, "fields": self.asked, "at": self.options.get("at")})
-        question = nodes.paragraph(classes=["predict-question"], ids=[f"{name}-question"])
-        found, messages = self.parse_inline(f"{shown_number}. {text}")
-        question += found
+        question = nodes.paragraph(
+            classes=["predict-question"], ids=[f"{name}-question"], number=shown_number
+        )
         try:
             beliefs = read_beliefs(self.options.get("beliefs", ""), fields)
         except ValueError as error:
             raise BookError(
                 f"{self.env.docname}: beliefs of question {shown_number}: {error}"
             ) from error
-        data = {"fields": fields, "printed": self.shown, "beliefs": beliefs}
-        data = escape(json.dumps(data))
-        rows = "".join(f"<li>{row}</li>" for row in (self.blank(field) for field in fields))
         box = nodes.container(classes=["predict"], ids=[name])
-        box += question
-        box += nodes.raw(
-            "",
-            f'<ul class="predict-fields" data-page="{self.env.docname}" data-name="{name}"'
-            f' data-question="{data}">{rows}</ul>',
-            format="html",
+        box += self.words(text, question)
+        about = f'data-page="{self.env.docname}" data-name="{name}"'
+        box += self.written(
+            partial(fields_html, about, fields, self.shown, beliefs), *texts_of(fields, beliefs)
         )
-        return [box, *messages, *self.reason(box)]
-
-    def reason(self, box):
-        """Puts the sentence of :why: into the box, hidden: the reply has a copy of it."""
-        if "why" not in self.options:
-            return []
-        found, messages = self.parse_inline(" ".join(self.options["why"].split()))
-        box += nodes.raw("", '<div class="predict-why" hidden="hidden">', format="html")
-        box += nodes.paragraph("", "", *found)
-        box += nodes.raw("", "</div>", format="html")
-        return messages
+        if "why" in self.options:  # hidden: the reply has a copy of it
+            box += nodes.raw("", '<div class="predict-why" hidden="hidden">', format="html")
+            box += self.words(self.options["why"], nodes.paragraph())
+            box += nodes.raw("", "</div>", format="html")
+        return [box]
 
     def field(self, line):
         """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
@@ -349,14 +372,6 @@ class Predict(BookDirective):
             self.depend(f"{program.removesuffix('_wrong')}.c")
         else:
             self.depend_on_program(program)
-
-    @staticmethod
-    def blank(field):
-        label = f"{escape(field['label'])}: " if field["label"] else ""
-        line = '<span class="predict-blank"></span>'
-        if "unit" in field:
-            return f"{label}{line} {escape(field['unit'])}"
-        return f"{label}{line} ({escape(', '.join(field['choices']))})"
 
 
 def verb_of(command):

@@ -284,9 +284,10 @@ class CommandRun(BookDirective):
         if lacks and "recorded" not in self.env.temp_data:
             self.env.temp_data["recorded"] = True
             found.append(
-                nodes.paragraph(
-                    text="This output and those below are recorded: the machine that built this "
-                    f"page has no {lacks[0]}."
+                self.words(
+                    "This output and those below are recorded: the machine that built this page "
+                    f"has no {lacks[0]}.",
+                    nodes.paragraph(),
                 )
             )
         return found

@@ -23,6 +23,7 @@ from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
 from sphinx.util import parselinenos
 from sphinx.util.docutils import SphinxDirective
 
+from .page import BookDirective
 from .sources import file_reference
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -190,7 +191,9 @@ class Recording(SphinxDirective):
         return reader.lineno_start + first
 
 
-class NotesSummary(SphinxDirective):
+class NotesSummary(BookDirective):
+    required_arguments = 0
+
     def run(self):
         folder = ROOT / "docs"
         mentions = {}
@@ -208,7 +211,7 @@ class NotesSummary(SphinxDirective):
                 "",
                 *self.table(text, mentions),
             ]
-        return self.parse_text_to_nodes("\n".join(found))
+        return self.lines(found)
 
     def content_of_toctree(self):
         return Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")

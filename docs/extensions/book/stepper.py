@@ -24,6 +24,7 @@ has more runs for the reader's list, with arguments and settings.
 import difflib
 import json
 import re
+from functools import partial
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -265,12 +266,12 @@ class Stepper(BookDirective):
         if not runs:
             return []
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
-        about = f'data-part="{escape(part)}" data-has="{" ".join(has)}"'
+        about = f'data-has="{" ".join(has)}"'
         if LESSON.fullmatch(self.env.docname) and not self.env.temp_data.get("stage"):
             self.env.temp_data["stage"] = True
             about += " data-stage"
-        about += f' data-runs="{escape(json.dumps(runs))}"'
-        return [in_html(f'<div class="stepper" {about}></div>')]
+        texts = dict.fromkeys(filter(None, [part, *(label for label, *_ in runs)]))
+        return [in_html(self.written(partial(bar, about, part, runs), *texts))]
 
     def keep(self, run):
         """The name of the run's script, and a version: a browser that has an older one loads it."""
@@ -278,6 +279,14 @@ class Stepper(BookDirective):
         data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
         steps_of(self.env).setdefault(self.env.docname, {})[name] = data
         return name, sha256(data.encode()).hexdigest()[:8]
+
+
+def bar(about, part, runs, say):
+    runs = [[say[label], *script] for label, *script in runs]
+    return (
+        f'<div class="stepper" data-part="{escape(say.get(part, ""))}" {about} '
+        f'data-runs="{escape(json.dumps(runs))}"></div>'
+    )
 
 
 # ---- the scripts ----
