@@ -1,7 +1,7 @@
 /* 01 First allocation
  *
- * Question: What does the host have when cudaMallocAsync returns? From when on, and up to when, may
- *   the memory be used? Which memory does the next allocation of the same size get?
+ * Question: What does the host have when cudaMallocAsync returns? During which time
+ *   may the memory be used? Which memory does the next allocation of the same size get?
  * Task (fill): two gaps, marked YOUR WORK: four calls in a stream, and one call in which the host
  *   waits.
  * Calls: launch_fill(int *data, int value, size_t count, cudaStream_t stream)

@@ -4,8 +4,8 @@
  *   the other, which adds 1 in its own stream. A mutex guards the hand-over, and every CUDA call is
  *   made with the mutex locked. Does the second kernel then find what the first one wrote? The
  *   program tries three pairs of streams: legacy, per-thread, and created ones.
- * Task (fix): the results are correct, and the simulated device reports accesses that nothing
- *   orders. Order the work of the two streams in `produce` and `consume`, and decide in which
+ * Task (fix): the results are correct, but the simulated device reports unordered
+ *   accesses. Order the work of the two streams in `produce` and `consume`, and decide in which
  *   stream the buffer is freed. No thread waits for the device before its last turn, and each
  *   thread works in its own stream.
  * Calls: cudaEventRecord(cudaEvent_t event, cudaStream_t stream)

@@ -1,7 +1,7 @@
 /* 16 A pool across processes
  *
- * Question: One process has a pool, another one is to use memory of it. What must cross between the
- *   two, and what may the second one do with the pool?
+ * Question: One process has a pool, and another is to use its memory. What must the first process
+ *   send to the second, and what may the second do with the pool?
  * Task (fix): four places, marked YOUR WORK, do what their author believed. Repair them. The second
  *   takes about twelve lines: send the message that receive_with_descriptor in processes.h reads.
  *   It takes the place of the one that is sent now, and no other message is added.

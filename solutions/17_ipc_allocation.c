@@ -1,7 +1,7 @@
 /* 17 An allocation across processes
  *
- * Question: Two processes use one allocation. A message from the other process has arrived: is the
- *   work done that it stands for? Which process frees first, and what makes sure of it?
+ * Question: Two processes use one allocation. When a message from the other process has arrived, is
+ *   the work that it announces done? Which process frees first, and what makes sure of it?
  * Task (fix): three places, marked YOUR WORK, trust a message. A GPU usually prints the correct
  *   number; the simulated device reports what is missing. Use the two events that are there. No
  *   host waits for the device before it must, and the messages stay as they are.

@@ -33,7 +33,7 @@ static struct {
 
 /* A part of a piece: in use, or idle and in a list of its stream. A part without neighbors is a
  * whole piece.
- * At its return a part is joined with the neighbors that are idle in its stream. */
+ * When a part returns, it is joined with its neighbors that are idle in the same stream. */
 struct part {
     char *data;
     size_t bytes;
