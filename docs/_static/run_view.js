@@ -297,7 +297,7 @@ const runView = (() => {
         };
         run.lanes.forEach(([name, journal, color], lane) => {
             const own = isThin ? name.replace(/^.*?(\d+\]?)$/, "$1")
-                : fit(name.replace(/ stream$/, ""), room - 2);
+                : fit(name.replace(/ stream$|^stream of (?=thread)/, ""), room - 2);
             nodes.push([`lane ${lane}`, "path", xOf(lane), HEAD, {
                 class: `lane ${color}`, d: `M0 0V${bottom - HEAD}` }]);
             nodes.push([`lane ${lane} name`, "text", xOf(lane), 15,

@@ -99,7 +99,7 @@ def name_rows(steps, printed, pattern, *run):
     before, lines = 0, printed.splitlines()
     for at, line in enumerate(lines):
         found = re.match(pattern, line)
-        piece = piece_of(*run, line, 0, lines[:at].count(line)) if found else None
+        piece = piece_of(*run, line, len(line) - 1, lines[:at].count(line)) if found else None
         if not piece or piece[1] != 1 or not piece[0].last:
             continue
         last = piece[0].last[0]
