@@ -776,7 +776,10 @@ const runView = (() => {
             part(".figures").innerHTML = figures(now, effects[seen]);
             mark(step, question ? null : effects[at]); // what is asked may take lines away
             drawState(run, seen);
-            part(".queues").innerHTML = streamRows(now ? now.streams : idle);
+            const queues = now ? now.streams : idle;
+            part(".queues").innerHTML = streamRows(queues);
+            // With room for a third line of one of them, so that none moves what is above.
+            part(".queues").style.minHeight = `${queues.length * 1.66 + 3.2}rem`;
             part(".count").textContent = `${at + 1} of ${last + 1}`;
             part(".where").textContent = step.row || "";
             for (const button of part(".views").children)

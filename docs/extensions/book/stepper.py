@@ -138,8 +138,8 @@ def with_repair(code, before, after):
     return lines
 
 
-# The first stepper of a lesson is its stage, which stays in view.
-LESSON = re.compile(r"\d\d_\w+")
+# The first stepper of such a page is its stage, which stays in view.
+STAGED = re.compile(r"\d\d_\w+|model")
 
 
 def leads(run, place):
@@ -267,7 +267,7 @@ class Stepper(BookDirective):
             return []
         part = self.options.get("part", "up to the report" if "report" in self.options else "")
         about = f'data-has="{" ".join(has)}"'
-        if LESSON.fullmatch(self.env.docname) and not self.env.temp_data.get("stage"):
+        if STAGED.fullmatch(self.env.docname) and not self.env.temp_data.get("stage"):
             self.env.temp_data["stage"] = True
             about += " data-stage"
         texts = dict.fromkeys(filter(None, [part, *(label for label, *_ in runs)]))
