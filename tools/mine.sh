@@ -76,6 +76,12 @@ compile() { # compile FILE OBJECT
     esac
 }
 
+case " ${files[*]} " in
+*.cu\ *)
+    nvcc=$(cat build/nvcc/nvcc)
+    [[ $nvcc != "$PWD"/build/* ]] || from=", NVIDIA's from PyPI"
+    echo "Compiler: ${nvcc#"$PWD"/} ($("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')${from-})" >&2 ;;
+esac
 if [ "${#files[@]}" = 1 ] && [ -x "${files[0]}" ] &&
     [ "$(head -c 4 "${files[0]}" | tail -c 3)" = ELF ]; then
     program=${files[0]}

@@ -255,6 +255,8 @@ void settings_read(void)
     read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.summary = read_yes_or_no("SIM_SUMMARY", false, "off", "on");
+    if (settings.summary)
+        os_columns = 100;
     settings.journal = os_environment("SIM_JOURNAL");
     settings.report = os_environment("SIM_REPORT");
     read_schedule();

@@ -61,7 +61,8 @@ struct __attribute__((aligned(4096))) settings {
     bool strict;
     bool refuse_kernels; /* SIM_KERNELS: refuse runs no kernel built by nvcc; default run */
     bool any_status;     /* SIM_KERNELS=...:allow: a kernel that did not run changes no status */
-    bool summary;        /* SIM_SUMMARY: on prints what was checked and what not; default off */
+    /* SIM_SUMMARY: on prints what was checked and what not, and breaks long lines; default off */
+    bool summary;
     bool explain;        /* SIM_EXPLAIN: 1 adds the vector clocks to reports */
     const char *journal; /* SIM_JOURNAL: the file to write, or NULL */
     const char *report;  /* SIM_REPORT: a file that also gets the reports, or NULL */

@@ -56,6 +56,7 @@ static void print_reported(unsigned reports, size_t left)
     add_count(&s, reports, "hazard", "hazards");
     if (!reports)
         add(&s, "no hazard");
+    add(&s, "%s", summary.one_wait);
     if (left)
         add(&s, "; %zu allocation%s not freed at the end", left, left == 1 ? " was" : "s were");
     diag("reported: %s.", s.text);

@@ -15,6 +15,8 @@ struct summary {
     /* Calls of functions that are not simulated, and the first of these. */
     unsigned long long unmodeled;
     const char *first_unmodeled;
+    /* Which wait several reports lack, or empty. */
+    char one_wait[768];
 };
 extern struct summary summary;
 

@@ -10,6 +10,7 @@
 #include "base/hazards.h"
 #include "base/observer.h"
 #include "base/settings.h"
+#include "base/summary.h"
 #include "check/driver_words.h"
 #include "check/event_waits.h"
 #include "check/stream_variable.h"
@@ -20,6 +21,7 @@
 #define REPORTS_MAX    20 /* Assumed: more are only counted. */
 #define SEEN_MAX       64 /* Assumed: a few pairs of sites for each pair of lines. */
 #define LOCATIONS_SIZE 16 /* At least four: a report has two origins and two launches. */
+#define NOTES_MAX      16 /* There are fewer notes that say the same each time. */
 #define SLOTS_SHOWN    12 /* Assumed: enough of a vector clock to read. */
 
 /* A call and its site. */
@@ -40,6 +42,9 @@ struct reported {
     enum hazard kind;
     const char *earlier_call, *later_call;
     char earlier[512], later[512];
+    /* The two accesses that were found first, if a wait between two created streams is missing. */
+    bool lacks_wait;
+    struct origin first, second;
     struct epoch {
         uint32_t slot;
         uint64_t seq;
@@ -83,6 +88,8 @@ static struct {
     unsigned named_count;
     struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
+    const char *notes[NOTES_MAX];
+    unsigned notes_count;
     /* The number of calls of report_unseen, and the first pair. */
     struct {
         unsigned count;
@@ -132,6 +139,8 @@ static void append(const char *format, ...)
 }
 
 static struct phrase phrase(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static struct phrase stream_in_code(const struct origin *origin);
+static struct phrase call_in_words(const struct origin *origin);
 static struct phrase phrase(const char *format, ...)
 {
     struct phrase p;
@@ -407,6 +416,36 @@ static void print_left(void)
          one ? ":" : "; the first was made by", first->call, source_line(first));
 }
 
+/* Says for the summary which wait covers this report and later ones: those whose calls are in the
+ * same two streams, if each first call was made before each second one. */
+static void note_one_wait(unsigned at)
+{
+    const struct reported *r = &report.reported[at];
+    const struct origin *first = &r->first, *second = &r->second;
+    unsigned count = 0;
+    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
+        const struct reported *other = &report.reported[i];
+        if (!r->lacks_wait || !other->lacks_wait || other->first.slot != r->first.slot
+            || other->second.slot != r->second.slot)
+            continue;
+        if (i < at)
+            return;
+        count++;
+        first = other->first.number > first->number ? &other->first : first;
+        second = other->second.number < second->number ? &other->second : second;
+    }
+    if (count < 2 || first->number >= second->number)
+        return;
+    name_streams(first, second);
+    size_t used = strlen(summary.one_wait);
+    struct phrase how_many = phrase("%u of them", count);
+    snprintf(summary.one_wait + used, sizeof summary.one_wait - used,
+             "; one wait covers %s: cudaEventRecord(event, %s) after %s, then "
+             "cudaStreamWaitEvent(%s, event, 0) before %s",
+             count == 2 && report.count == 2 ? "both" : how_many.text, stream_in_code(first).text,
+             call_in_words(first).text, stream_in_code(second).text, call_in_words(second).text);
+}
+
 /* Prints a sentence about the first of those pairs. */
 static void print_unseen(void)
 {
@@ -423,6 +462,8 @@ static void print_unseen(void)
 void report_at_end(void)
 {
     NEEDS_LOCK();
+    for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++)
+        note_one_wait(i);
     if (report.unseen.count)
         print_unseen();
     if (report.left.count)
@@ -497,9 +538,22 @@ void report_advice(const char *advice)
     append("\n  To do:     %s", advice);
 }
 
+/* A note that names nothing of its report is printed with the first such report alone. */
+static bool is_new_note(const char *text)
+{
+    for (unsigned i = 0; i < report.notes_count; i++)
+        if (!strcmp(report.notes[i], text))
+            return false;
+    if (report.notes_count < NOTES_MAX)
+        report.notes[report.notes_count++] = text;
+    return true;
+}
+
 void report_note(const char *format, ...)
 {
     NEEDS_LOCK();
+    if (!strchr(format, '%') && !is_new_note(format))
+        return;
     va_list arguments;
     va_start(arguments, format);
     append("\n  Note:      ");
@@ -653,6 +707,12 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
 static void missing_stream_wait(const struct origin *earlier, const struct origin *later,
                                 const struct stream *s)
 {
+    if (earlier->stream > 0 && later->stream > 0 && !earlier->launch && !later->launch) {
+        struct reported *r = &report.reported[report.count - 1];
+        r->lacks_wait = true;
+        r->first = *earlier;
+        r->second = *later;
+    }
     describe_gap(earlier, later, s);
     append("\n  To do:     cudaEventRecord(event, %s)%s after %s, then\n             "
            "cudaStreamWaitEvent(%s, event, 0)%s before %s.",

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "os/needs_lock.h"
@@ -23,14 +24,49 @@ const char *os_environment_entry(size_t at) { return environ ? environ[at] : NUL
 
 /* ---- messages ---- */
 
+size_t os_columns;
+
+/* Breaks the line that begins at `start`, at spaces behind its first word, and makes what follows a
+ * line with the indent of a report's details. Returns the new length of the text. A path or a name
+ * that is longer than a line stays whole. */
+static size_t break_line(char *text, size_t start, size_t length, size_t size)
+{
+    static const char indent[] = "\n             ";
+    const size_t added = sizeof indent - 2; /* one replaces the space */
+    size_t first_word = start + strspn(text + start, " ");
+    for (size_t at = first_word, space = 0; at < length && text[at] != '\n'; at++) {
+        if (text[at] == ' ')
+            space = at;
+        if (at < start + os_columns || !space || length + added > size)
+            continue;
+        memmove(text + space + 1 + added, text + space + 1, length - space - 1);
+        memcpy(text + space, indent, added + 1);
+        length += added;
+        start = space + 1;
+        at = space + added;
+        space = 0;
+    }
+    return length;
+}
+
+static size_t break_lines(char *text, size_t length, size_t size)
+{
+    for (size_t start = 0; start < length; start++)
+        if (start == 0 || text[start - 1] == '\n')
+            length = break_line(text, start, length, size);
+    return length;
+}
+
 static void print_line(const char *prefix, const char *format, va_list arguments)
 {
-    char line[4608];
+    char line[6144];
     int used = snprintf(line, sizeof line - 1, "%s", prefix);
-    int more = vsnprintf(line + used, sizeof line - 1 - (size_t)used, format, arguments);
+    int more = vsnprintf(line + used, 4608 - (size_t)used, format, arguments);
     size_t length = (size_t)used + (more > 0 ? (size_t)more : 0);
-    if (length > sizeof line - 2)
-        length = sizeof line - 2;
+    if (length > 4608 - 1)
+        length = 4608 - 1;
+    if (os_columns)
+        length = break_lines(line, length, sizeof line - 1);
     line[length++] = '\n';
     write_all(STDERR_FILENO, line, length);
 }

@@ -34,6 +34,8 @@ const char *os_environment_entry(size_t at);
 
 /* Prints "simulated device: ..." and a newline to standard error, in one write. */
 void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Lines of messages that are longer are broken at a space; 0, the default: none is. */
+extern size_t os_columns;
 /* Prints without that prefix, for reports, whose first word programs look for ("hazard: ..."). */
 void diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints like diag and ends the process with status 1. Only for mistakes in the setup of the

@@ -238,6 +238,7 @@ C
     assert_failure
     assert_line "race 1.5"
     assert_line --partial "hazard: unordered writes"
+    refute_line --partial "Compiler: "
     # What was built is taken as it is.
     run as_typed make mine FILE=build/mine/main ARGS=race
     assert_failure

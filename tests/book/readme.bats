@@ -33,7 +33,7 @@ sys.exit(not re.fullmatch(pattern, sys.argv[2] + "\n"))
 PY
 }
 
-# try COMMAND EXPECTED: types it. What make says of an exit status, and of the device that it chose,
+# try COMMAND EXPECTED: types it. What make says of an exit status, and of the device and compiler that it chose,
 # is not shown in README.
 try() {
     local words
@@ -41,7 +41,7 @@ try() {
     words=${1/CLASS=FOLDER/CLASS=$BATS_TEST_TMPDIR/class ONLY=1 OUT=$BATS_TEST_TMPDIR/out}
     words=${words/OUT=students/OUT=$BATS_TEST_TMPDIR/students}
     run as_typed PATH="$BATS_TEST_TMPDIR:$PATH" stdbuf -oL bash -c "exec 2>&1; $words"
-    output=$(grep -vE '^(make(\[[0-9]+\])?: \*\*\*|Backend: )' <<<"$output") || true
+    output=$(grep -vE '^(make(\[[0-9]+\])?: \*\*\*|Backend: |Compiler: )' <<<"$output") || true
     [[ $words == "$1" && -n $2 ]] || return 0
     matches "$2" || complain "README's \"$1\" printed:" "$output" "README has:" "$2"
 }
@@ -72,7 +72,8 @@ try() {
     type -P nvcc >/dev/null || [ -x build/nvcc/wheel/nvidia/cu13/bin/nvcc ] ||
         skip "nvcc is not installed: README's program is a .cu file"
     run as_typed make mine FILE=docs/programs/brighten.cu
-    assert_equal "$(grep -vE '^(make|simulated device|1$)' <<<"$output")" \
+    assert_line --regexp '^Compiler: .*nvcc \(13\.[0-9]+(, NVIDIA.s from PyPI)?\)$'
+    assert_equal "$(sed '/^Compiler: /d; /^1$/,$d' <<<"$output")" \
         "$(sed -n '/^```text$/,/^```$/{/^```/d;p}' README.md)"
     # the lines of code, at the places that are named
     sed -n '/^```cuda$/,/^```$/{/^```/d;p}' README.md | while IFS= read -r line; do

@@ -670,6 +670,12 @@ program.cu:22 (allocation 1"
     assert_line --partial "thread (0,0,0) of block (0,0,0) at $BATS_TEST_TMPDIR/program.cu:12"
 }
 
+# Lines that were broken at 100 columns are one again.
+joined() {
+    output=$(sed -z 's/\n  */ /g' <<<"$output")
+    mapfile -t lines <<<"$output"
+}
+
 @test "SIM_SUMMARY=on: what was checked, what was reported, what was not checked and why" {
     cat >program.cu <<'C'
 #include <cstdlib>
@@ -694,6 +700,7 @@ C
     export SIM_SUMMARY=on SIM_CHECK=on SIM_REPORT=report
     ran
     assert_success
+    joined
     assert_equal "${#lines[@]}" 3
     assert_line --index 0 --regexp "^simulated device: checked: [0-9]+ calls, 1 kernel, 1 copy or \
 memset, 1 allocation, 1 stream, in the schedule measured\.$"
@@ -703,6 +710,7 @@ schedules .SIM_SCHEDULE=late or random:1., "
     assert [ ! -s report ]
     SIM_SCHEDULE=late LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
     assert_equal "$status" 4
+    joined
     assert_line --regexp "^simulated device: checked: .* in the schedule late\.$"
     assert_line "simulated device: reported: no hazard; 1 allocation was not freed at the end."
     assert_line --regexp "^simulated device: not checked: 1 launch of a kernel that did not run to \
