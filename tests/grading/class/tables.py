@@ -258,6 +258,12 @@ class Student:
         ):
             yield f"an archive is there, and no lesson's file: unpack {archive[1]}"
 
+    def published(self):
+        for how in ("is", "is nearly"):
+            same = [line["lesson"].split("_")[0] for line in self.lessons if line["like"] == how]
+            if same:
+                yield f"{' '.join(same)} {how} the published solution"
+
     def note(self):
         if self.problem:
             return self.problem
@@ -266,11 +272,7 @@ class Student:
             for line in self.lessons
             if (reason := why_zero(line))
         ]
-        for how in ("is", "is nearly"):
-            same = [line["lesson"].split("_")[0] for line in self.lessons if line["like"] == how]
-            if same:
-                reasons.append(f"{' '.join(same)} {how} the published solution")
-        return " | ".join(reasons) or None
+        return " | ".join([*reasons, *self.published()]) or None
 
     def row(self, with_course):
         known = self.grade is not None
@@ -399,7 +401,7 @@ def print_table(students, out, with_course, course):
     for line in sorted({pages.sandbox(s.grade) for s in students if s.grade}):
         print(line)
     for student in students:
-        for hint in student.hints():
+        for hint in (*student.hints(), *student.published()):
             print(f"{student.name}: {hint}.")
     names = {student.name for student in students}
     if course.roster and names - set(course.roster):
@@ -414,6 +416,7 @@ def print_table(students, out, with_course, course):
             f"Points and results are of {len(graded)} of the {len(course.lessons)} lessons alone."
         )
     print(f"The table: {os.path.relpath(out / 'class.csv')}, and as a page: class.html beside it")
+    print(f"For each student: {os.path.relpath(out / 'students')}/NAME/feedback.html")
 
 
 def report(names, class_folder, out, course, with_course):
