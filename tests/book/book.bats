@@ -325,6 +325,28 @@ for _ in range(10):
     assert_output ""
 }
 
+@test "a run of threads or of processes on a page is the same in each build" {
+    PYTHONPATH=docs/extensions run build/venv/bin/python3 -B -c '
+from book import runs
+for program, environment in (
+    ("mutants/13_threads/mutex_alone", ("SIM_IDLE=off",)),
+    ("solutions/17_ipc_allocation", ()),
+    ("starters/17_ipc_allocation", ()),
+):
+    made = []
+    for _ in range(6):
+        runs.run_program.cache_clear()
+        run = runs.run_program(program, (), environment)
+        made.append((run.status, run.output, run.journal, run.second))
+    if any(one != made[0] for one in made):
+        print(program, "has several runs.")'
+    assert_success
+    assert_output ""
+    # The page of lesson 13 has that setting.
+    grep -A1 -F "picture:: order mutants/13_threads/mutex_alone" docs/13_threads.rst |
+        grep -q ":environment: SIM_IDLE=off"
+}
+
 @test "what is noted of a program's output changes nothing of it, however long a line is" {
     local folder=$BATS_TEST_TMPDIR
     printf '%s\n' '#include <stdio.h>' '#include <string.h>' 'int main(void)' '{' \

@@ -350,8 +350,8 @@ PAGE
     # Nothing in it names the folder in which it was made.
     run grep -rlaF "$ROOT" "$BATS_TEST_TMPDIR/unpacked"
     assert_output ""
-    # The same pages make the same bytes. (The system schedules the threads of lesson 13 and the
-    # processes of lesson 17, so the times of their calls may differ in another build.)
+    # The same pages make the same bytes. (That a run of threads or processes is the same in each
+    # build is tested in book.bats.)
     run as_typed SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)" python3 -B tools/packages.py \
         release build/release-docs "$second"
     assert_success

@@ -3,6 +3,8 @@
  * bytes into the file PRINTED: "PROCESS STREAM BYTES CALLS OFFSET...", then the bytes. STREAM is 1
  * or 2; an OFFSET is that of a return address in the program itself, the innermost first.
  *
+ * A process sleeps for 100 ms when it has received something from another one.
+ *
  * CALLS is how many calls of CUDA the process had made by then, which is the last one's number in
  * its journal; 0: none, or the simulated device printed. */
 #define _GNU_SOURCE
@@ -15,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FRAMES = 24, MOST = 1 << 16 };
@@ -148,3 +152,27 @@ int fputc(int character, FILE *stream)
 
 int putc(int character, FILE *stream) { return fputc(character, stream); }
 int putchar(int character) { return fputc(character, stdout); }
+
+/* A host that waits moves the device when its next call comes after half a millisecond of sleep,
+ * and otherwise in some 20 ms (SIM_IDLE). Here each message arrives when both devices have moved,
+ * so that a page shows the same run in each build. */
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+ssize_t recv(int socket, void *to, size_t bytes, int flags)
+{
+    ssize_t (*real)(int, void *, size_t, int) = dlsym(RTLD_NEXT, "recv");
+    ssize_t came = real(socket, to, bytes, flags);
+    sleep_ms(100);
+    return came;
+}
+
+ssize_t recvmsg(int socket, struct msghdr *message, int flags)
+{
+    ssize_t (*real)(int, struct msghdr *, int) = dlsym(RTLD_NEXT, "recvmsg");
+    ssize_t came = real(socket, message, flags);
+    sleep_ms(100);
+    return came;
+}
