@@ -56,8 +56,9 @@ check.expect_recorded(ARGUMENT...)
                           the output without an argument is expected/output.txt, and with each of
                           these expected/output.ARGUMENT.txt
 check.expect_right(RUN, NAME)
-                          expect_clean, and the output is expected/output.NAME.txt; lines that begin
-                          with "~" depend on the machine and are compared in their words
+                          expect_clean, the program calls no function that sleeps, and the output
+                          is expected/output.NAME.txt; lines that begin with "~" depend on the
+                          machine and are compared in their words
 check.expect_read(TEXT...)
                           lines with these texts are other ones when kernels write other numbers
 check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, every event, stream and
@@ -65,8 +66,13 @@ check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, ever
 check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
 check.expect_wide_values()
                           a threshold is a uint64_t, and no int
-expect_no_device_wait(JOURNAL, SENTENCE)
-                          nobody waits for the whole device, where SENTENCE says what is waited for
+expect_narrow_wait(JOURNAL, SENTENCE)
+                          nobody waits for the whole device, or by asking again and again, where
+                          SENTENCE says what is waited for
+expect_no_asking(JOURNAL, SENTENCE)
+                          the second half of that
+expect_streams(JOURNAL, NUMBER)
+                          the work is in so many streams: they are ordered, and do not become one
 
 What can be judged.
 
@@ -128,13 +134,35 @@ def miss(text):
     raise Miss(*(f"{label}: {words}" for label, words in lines if words))
 
 
-def expect_no_device_wait(lines, sentence):
+def expect_narrow_wait(lines, sentence):
     """sentence: what the program waits for, in the rule's words."""
-    if wide := lines.calls("cudaDeviceSynchronize"):
-        place = f" in line {wide[0]['line']}" if "line" in wide[0] else ""
+    if wide := lines.calls("cudaDeviceSynchronize").first:
         miss(f"""{sentence}
-            Happened: cudaDeviceSynchronize{place} waits for every stream of the device, also for
-            those of others.""")
+            Happened: cudaDeviceSynchronize{line_of(wide)} waits for every stream of the device,
+            also for those of others.""")
+    expect_no_asking(lines, sentence)
+
+
+def expect_no_asking(lines, sentence):
+    """The same, where a wait for the whole device is right."""
+    if len(asked := lines.queries) > 2:
+        miss(f"""{sentence} To ask again and again is to wait, too, and keeps a processor busy.
+            Happened: {asked[0]["call"]}{line_of(asked[0])} and the like asked {len(asked)}
+            times.""")
+
+
+def expect_streams(lines, number):
+    """The work of the program is in so many streams at least."""
+    work = lines.ok("launch_fill", "launch_add", "cudaMemcpyAsync")
+    used = {(x["stream"], x["stream"] == "per-thread" and x.get("thread")) for x in work}
+    if len(used) < number:
+        miss(f"""the work of {number} streams gets an order, and stays in {number} streams.
+            Happened: the work is in {len(used)}. That is right, and gives up what several streams
+            are for: nothing overlaps any more, also where nothing needs an order.""")
+
+
+def line_of(call):
+    return f" in line {call['line']}" if "line" in call else ""
 
 
 def met_by_starter(rule):
@@ -615,7 +643,7 @@ class Check:
         self.seed = os.environ.get("SEED", "1")
         self.met, self.missed, self.died, self.told = set(), False, False, {}
         self.notes = []  # what a rule that is met has to say
-        self.runs, self.programs, self.last = {}, {}, None
+        self.runs, self.programs, self.last, self.sleeps = {}, {}, None, ""
         # How often the check has missed in a row, this time included: advice may be held back.
         self.tries = int(os.environ.get("CHECK_TRY", "2"))
         self.goal = name.split("_")[0].replace("/", "-")
@@ -649,6 +677,7 @@ class Check:
         lesson = "" if free else self.name
         own = (self.file, "asked.h", *(path.name for path in self.room.glob("*.h")))
         found = compiled(source, program, self.place, lesson, self.manifest["imports"], own)
+        self.sleeps = found.sleeps
         if found.stopped:
             found.words = (
                 f"The compiler did not finish {source}: it crashed, or was stopped after "
@@ -928,7 +957,14 @@ class Check:
                 *lines, f"The whole expected output: {shown}, recorded on a real device.", run=run
             )
 
+    def expect_awake(self):
+        if self.sleeps:
+            miss(f"""the host does not sleep. What needs an order has one by its streams, its events
+                and its waits; a sleep orders nothing, and makes each run slower.
+                Happened: {self.file} calls {self.sleeps}.""")
+
     def expect_right(self, run, name=""):
+        self.expect_awake()
         # A program that found itself incorrect and printed no reason: the line that differs first.
         if run.status == 1 and not run.errors:
             self.expect_output(run, name)
@@ -1006,10 +1042,10 @@ class Check:
 
     def expect_directions(self, journal):
         if wrong := journal.that(lambda x: "given" in x).first:
-            place = f" in line {wrong['line']}" if "line" in wrong else ""
             miss(f"""a copy is given its own direction, here cudaMemcpy{wrong["kind"]}, or
                 cudaMemcpyDefault. What another direction does is undefined.
-                Happened: {wrong["call"]}{place} was given cudaMemcpy{wrong["given"]}.""")
+                Happened: {wrong["call"]}{line_of(wrong)} was given
+                cudaMemcpy{wrong["given"]}.""")
 
     def expect_destroyed(self, run):
         if kept := run.kept():

@@ -2,7 +2,16 @@
 
 import re
 
-from check import LATE, SCHEDULES, Check, hazard_words, miss, visible
+from check import (
+    LATE,
+    SCHEDULES,
+    Check,
+    expect_streams,
+    hazard_words,
+    line_of,
+    miss,
+    visible,
+)
 from place import ROOT
 
 
@@ -53,14 +62,7 @@ class Case(Check):
         end = journal.ok(last).last
         end = journal.after(end).ok(then).first if then else end
         begin = journal.ok(first).first if first else None
-        work = journal.ok("launch_fill", "launch_add", "cudaMemcpyAsync")
-        work = work.that(lambda x: end and x["n"] <= end["n"])
-        used = {(x["stream"], x["stream"] == "per-thread" and x.get("thread")) for x in work}
-        if len(used) < streams:
-            miss(f"""a repair puts the work of {streams} streams into an order, and leaves it in
-                {streams} streams.
-                Happened: the work is in {len(used)}. That is right, and gives up what several
-                streams are for: nothing overlaps any more, also where nothing needs an order.""")
+        expect_streams(journal.that(lambda x: end and x["n"] <= end["n"]), streams)
         wait = journal.part(begin, end).waits.first if end else None
         asked = journal.part(begin, end).queries if end else []
         if wait:
@@ -98,7 +100,3 @@ class Case(Check):
             miss(f"""what the functions allocate is freed in the end, whatever their order.
                 Happened: the check called them for three graphs, destroyed all three, and
                 {left} allocations were left.""")
-
-
-def line_of(call):
-    return f" in line {call['line']}" if "line" in call else ""

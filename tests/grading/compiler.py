@@ -74,10 +74,12 @@ NO_OBJECT, TOO_LARGE, UNREADABLE, NOT_LINKED = 3, 4, 5, 6
 
 class Compiled:
     """What became of a file. words: what the student reads when there is no program, else "";
-    stopped: a tool crashed or was stopped; refused: the file has what no lesson needs."""
+    stopped: a tool crashed or was stopped; refused: the file has what no lesson needs; sleeps: the
+    name of a function that sleeps and is called, else ""."""
 
-    def __init__(self, words="", stopped=False, refused=False):
+    def __init__(self, words="", stopped=False, refused=False, sleeps=""):
         self.words, self.stopped, self.refused = words, stopped, refused
+        self.sleeps = sleeps
 
 
 def said_by(function, *words):
@@ -314,7 +316,8 @@ class Compilation:
             found = [str(why)]
         if found:
             return Compiled("\n".join(found), refused=True)
-        return self.not_linked(status) if status else self.kept()
+        sleeps = re.search(r"\bUND (nanosleep|sleep|thrd_sleep|usleep)\b", report)
+        return self.not_linked(status) if status else self.kept(sleeps[1] if sleeps else "")
 
     def not_linked(self, status):
         return self.failed(
@@ -322,14 +325,14 @@ class Compilation:
             f"{self.text()}\n{self.file} does not compile: it lacks what the lines above refer to.",
         )
 
-    def kept(self):
+    def kept(self, sleeps=""):
         if self.out != Path(os.path.abspath(self.program.parent)):
             self.program.write_bytes(self.made(""))
             self.program.chmod(0o755)
         for path in (*self.assembly, f"{self.base}.s", f"{self.base}.report"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-        return Compiled()
+        return Compiled(sleeps=sleeps)
 
     def of_anything(self):
         """Nothing is refused, as in the clinic, or for a sanitizer."""

@@ -3,7 +3,7 @@ allocations."""
 
 import re
 
-from check import ALLOCATE, COPY, MIB, Journal, expect_no_device_wait, miss, rounded_up
+from check import ALLOCATE, COPY, MIB, Journal, expect_narrow_wait, miss, rounded_up
 
 CURRENT = ("cudaDeviceSetMemPool", "cudaMemSetMemPool")
 START = """data, count and empty_pool are what they were at the start: empty_pool returns how many
@@ -101,7 +101,7 @@ def test_freed(check):
         miss(f"""every allocation is freed, also after its pool was destroyed: a pool that is
             destroyed does not free its live allocations.
             Happened: of {len(allocations)} allocations {len(frees)} were freed.""")
-    expect_no_device_wait(
+    expect_narrow_wait(
         journal.before(journal.copies.last),
         """the host waits for the stream that copies (cudaStreamSynchronize), as at the start.""",
     )

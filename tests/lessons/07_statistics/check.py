@@ -1,6 +1,6 @@
 """Lesson 07: what one phase needed, from a watermark, and memory in advance."""
 
-from check import MIB, SUCCESS, expect_no_device_wait, met_by_starter, miss, rounded_up
+from check import MIB, SUCCESS, expect_narrow_wait, met_by_starter, miss, rounded_up
 
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
@@ -76,7 +76,7 @@ def expect_measured(run, size, more):
         miss("""the phase runs in the pool that phase_need is given: what a pool needs for it
             depends on that pool, and its watermark is to show it.
             Happened: phase_need ran it in another pool.""")
-    expect_no_device_wait(
+    expect_narrow_wait(
         journal,
         """phase_need reads a watermark, which counts at the calls
         themselves: it needs no wait at all.""",
@@ -168,7 +168,7 @@ def test_reserve(check):
                 Happened: with {there} MiB live, and {asked} MiB to reserve, the pool reserved
                 {most} MiB.""")
     expect_reserved(run, size, 1)
-    expect_no_device_wait(
+    expect_narrow_wait(
         run.journal,
         """reserve allocates and frees in one stream: it needs no
         wait, or at most one for that stream.""",

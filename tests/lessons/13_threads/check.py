@@ -1,6 +1,6 @@
 """Lesson 13: a mutex orders the calls of two threads, and an event orders the work."""
 
-from check import FREE, LATE, Journal, met_by_starter, miss
+from check import FREE, LATE, Journal, expect_narrow_wait, met_by_starter, miss
 
 CALLED = """run_threads(work) with the struct work that it has at the start, and two threads that
     take turns and both come to an end."""
@@ -104,6 +104,10 @@ def test_host(check):
             miss(f"""in its last turn each thread waits for its stream. A free of other memory may
                 wait, and NVIDIA does not promise it.
                 Happened: a thread waited in {own_calls.waits.names}, and in no other call.""")
+        expect_narrow_wait(
+            own_calls.after(own_calls.ok("launch_fill", "launch_add").last),
+            "in its last turn each thread waits for its stream (cudaStreamSynchronize).",
+        )
 
 
 @met_by_starter

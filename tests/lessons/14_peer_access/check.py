@@ -3,7 +3,7 @@
 The two kernels without access run in processes of their own, each with a journal of its own. Each
 faults, as it should, and the simulated device says so on stderr."""
 
-from check import SUCCESS, met_by_starter, miss, read_journal, visible
+from check import SUCCESS, expect_narrow_wait, met_by_starter, miss, read_journal, visible
 
 READ_WRITE, COUNT = 3, 1 << 18
 FAULT = "simulated device: illegal address: launch_add ("
@@ -192,7 +192,11 @@ def test_reach(check):
 
 def test_output(check):
     check.after()
-    check.expect_right(run_lesson(check))
+    run = run_lesson(check)
+    check.expect_right(run)
+    expect_narrow_wait(
+        run.journal, "the program waits for its two streams alone, as at the start, in try_use."
+    )
     check.expect_read("the fetch copied")
 
 

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 
-from check import expect_no_device_wait, met_by_starter, miss, visible
+from check import expect_narrow_wait, met_by_starter, miss, visible
 
 REFUSED = [
     *("cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle"),
@@ -177,7 +177,7 @@ def test_access(check):
             3 of 4).
             Happened: {died}calls that gave access in the importer: {len(grants)}, before the add:
             0.""")
-    expect_no_device_wait(
+    expect_narrow_wait(
         journal,
         """the importer waits for the stream that adds. Access needs no
         wait: it counts for what is called after it.""",

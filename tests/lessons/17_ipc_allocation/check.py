@@ -5,7 +5,7 @@ the two processes, so it does not matter by which streams and events a program o
 
 import re
 
-from check import COPY, RECORD, met_by_starter, miss, visible
+from check import COPY, RECORD, expect_narrow_wait, met_by_starter, miss, visible
 
 GOES_ON = """the exporter goes on when the importer's event has arrived, and waits for no other
     message: the messages stay as they are. A message for which the importer's host has waited
@@ -186,7 +186,10 @@ def test_message(check):
 
 def test_output(check):
     check.after()
-    check.expect_right(check.run_both())  # the program prints no size
+    run = check.run_both()  # the program prints no size
+    check.expect_right(run)
+    at_end = "at its end each host waits for its own stream, as at the start."
+    expect_narrow_wait(run.journal, at_end)
     check.expect_right(check.run_both(SIM_SCHEDULE="late"))
     check.expect_right(check.run_both(check.draw("size", 2, 7), SIM_SCHEDULE="random:1"))
     check.expect_read("the data is")

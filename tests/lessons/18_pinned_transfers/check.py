@@ -5,7 +5,7 @@ does nothing until somebody waits for it, so a sleep hides no wait."""
 
 from collections import Counter
 
-from check import LATE, Journal, met_by_starter, miss
+from check import LATE, Journal, expect_narrow_wait, met_by_starter, miss
 
 TAKES = "process takes and returns what it did in the starter, and its CUDA calls succeed."
 TIMES = "copies_to_pay takes three times and returns a number of copies, as in the starter."
@@ -143,17 +143,22 @@ def test_end(check):
         calls, asked = run.journal.numbered, run.journal.after(work(run, 0).last).queries
         streams = sorted({str(calls[x["earlier"]]["stream"]) for x in early if x.get("earlier")})
         miss(f"""when process returns, the host has waited for the last copy of each of the two
-            streams: before that the result is not on the host. A sleep is no wait, and a query is
-            one if it is asked until it succeeds.
+            streams: before that the result is not on the host. A sleep is no wait, and neither is
+            a query.
             Happened: nothing made the host wait for the last copy of stream
             {" and of stream ".join(streams)}{"; a query did not succeed" * bool(asked)}.""")
     end = run.journal.after(work(run, 0).last)
     end = end.part(None, end.calls("cudaStreamCreateWithFlags").first)
-    end = end.part(None, end.calls("cudaDeviceSynchronize").last)  # that is the check's own
+    returned = end.calls("cudaDeviceSynchronize").last  # that is the check's own
+    end = end.part(None, returned)
     if end.waits and not end.certain:
         miss(f"""when process returns, the host has waited for the last copy of each of the two
             streams. A free of other memory may wait, and NVIDIA does not promise it.
             Happened: the host waited in {end.waits.names}, and in no other call.""")
+    expect_narrow_wait(
+        run.journal.between(work(run, 0).first, returned),
+        "the host waits for the two streams that process is given, at its end.",
+    )
 
 
 def pays(check):

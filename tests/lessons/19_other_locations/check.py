@@ -3,12 +3,12 @@
 The program runs under a schedule in which the device does nothing until somebody waits for it, so
 a sleep hides no wait."""
 
-from check import LATE, SUCCESS, met_by_starter, miss
+from check import LATE, SUCCESS, expect_no_asking, met_by_starter, miss
 
 TAKES = """work_together takes a pool, an allocation of it, its number of ints and the stream of the
     allocation, and returns"""
 NO_WAIT = "waited for nothing"
-WAITS = "A sleep is no wait, and a query is one if it is asked until it succeeds."
+WAITS = "A sleep is no wait, and neither is a query."
 
 
 def own_pool(journal):
@@ -147,7 +147,7 @@ def test_allocated(check):
 
 
 def test_waited(check):
-    journal, _, kernel = found(check)
+    journal, data, kernel = found(check)
     if not kernel:
         check.after(test_kernel)
     if touched(journal, "not ordered after a write"):
@@ -155,6 +155,7 @@ def test_waited(check):
             it, only the host can. {WAITS}
             Happened: launch_add is in stream {kernel["stream"]}; between it and the end of
             work_together {waited(journal, kernel, journal.ok("cudaMemSetMemPool").first)}.""")
+    expect_no_asking(journal.after(data), f"the host waits for the device, in a call. {WAITS}")
 
 
 def test_host(check):

@@ -4,7 +4,17 @@ arena_want is asked with sizes, limits and alignments of the check's own. What a
 arena_commit order is judged by frames of the harness, in which one stream follows the other, and in
 which nothing moves until somebody waits."""
 
-from check import ALLOCATE, LATE, Journal, met_by_starter, miss, rounded_up
+from check import (
+    ALLOCATE,
+    LATE,
+    Journal,
+    expect_no_asking,
+    expect_streams,
+    line_of,
+    met_by_starter,
+    miss,
+    rounded_up,
+)
 
 SIZE_MAX = (1 << 64) - 1
 RETURNS = """arena_want, arena_commit and arena_reset return for each arena, and the struct arena
@@ -241,6 +251,7 @@ def test_waits(check):
             reset, not for the frame of another arena: with two in turn, the host is a frame ahead.
             Happened: the host waited in {", ".join(found.column("call"))}, at the first commit of a
             second arena of pinned memory.""")
+    expect_no_asking(journal, "arena_commit waits for both events, in a call.")
     check.after(test_kept_memory)
     run = frames(check, "beside")[0]
     ran, fills = run.journal.ran, run.journal.ok("launch_fill")
@@ -256,4 +267,11 @@ def test_prints(check):
     check.after()
     check.expect_recorded(3)
     check.expect_read("numbers are correct")
-    check.expect_clean(check.run(SIM_SCHEDULE="late"))
+    run = check.run(SIM_SCHEDULE="late")
+    check.expect_clean(run)
+    frames = run.journal.before(run.journal.ok("launch_add").last)
+    expect_streams(frames, 2)
+    if wait := frames.calls("cudaStreamSynchronize", "cudaDeviceSynchronize").first:
+        miss(f"""a frame leaves its work in both streams, as at the start, and the next one begins:
+            the events of the arena order them.
+            Happened: between two frames the host waited in {wait["call"]}{line_of(wait)}.""")

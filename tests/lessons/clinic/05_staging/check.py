@@ -1,6 +1,6 @@
 """Clinic, case 5: a staging buffer is written again only after its copy."""
 
-from check import expect_no_device_wait, met_by_starter, miss
+from check import expect_narrow_wait, met_by_starter, miss
 
 BYTES = 4096  # of a description
 
@@ -26,7 +26,7 @@ def test_twelve(check):
 
 @met_by_starter
 def test_one_stream(check):
-    expect_no_device_wait(
+    expect_narrow_wait(
         check.run().journal,
         """the host waits until the copy has read the staging buffer: for one stream, or for an
         event.""",

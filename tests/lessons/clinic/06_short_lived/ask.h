@@ -1,6 +1,6 @@
 /* Calls case 06's functions: two arrays, of which each is used in another stream, and which are
- * freed there in the other order. Before and after that a stream with a priority is made: between
- * these two calls stands what is judged. */
+ * freed there in the other order, and a third that is freed as it was made. Before and after that a
+ * stream with a priority is made: between these two calls stands what is judged. */
 
 int main(int argc, char **argv)
 {
@@ -21,6 +21,8 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i >= 0; i--)
         ((void (*)(struct array *))array_free)(&two[i]);
+    two[0] = ((struct array(*)(int))array_of)(7);
+    ((void (*)(struct array *))array_free)(&two[0]);
     CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
     CHECK(cudaDeviceSynchronize());
     return 0;

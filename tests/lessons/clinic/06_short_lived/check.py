@@ -22,8 +22,8 @@ def test_destroyed(check):
             Happened: streams created: {len(made)}, destroyed: {len(gone)}.""")
 
 
-@met_by_starter
 def test_called(check):
+    check.after(test_ends_well)
     check.expect_called("cudaStreamSynchronize", "cudaEventSynchronize")
 
 

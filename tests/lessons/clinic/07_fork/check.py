@@ -1,6 +1,6 @@
 """Clinic, case 7: the graph frees its scratch memory, after the forked stream."""
 
-from check import met_by_starter, miss
+from check import expect_streams, met_by_starter, miss
 
 
 def test_ends_well(case):
@@ -16,6 +16,7 @@ def test_graph_frees(case):
             memory allocated cannot be launched again before that is freed.
             Happened: in its launch the graph allocated {taken} times and freed {freed} times.""")
     calls = case.run().journal
+    expect_streams(calls, 2)
     second = calls.ok("cudaMallocAsync").last
     if not calls.ok("cudaGraphAddMemFreeNode", "cudaFreeAsync").before(second):
         miss("""the scratch memory is freed where its last use is captured, as at the start, and

@@ -1,6 +1,6 @@
 """Clinic, case 10: the third stream gets the memory that two others freed."""
 
-from check import MIB, Journal, met_by_starter, miss
+from check import MIB, Journal, expect_streams, met_by_starter, miss
 
 NEVER = {"n": 1 << 60}
 
@@ -56,6 +56,7 @@ def test_tight(case):
     if most != 128 * MIB:
         miss(f"""memory stays tight: the pool reserves 128 MiB and no more.
             Happened: the pool reserved up to {most // MIB} MiB.""")
+    expect_streams(case.run().journal, 2 + gets_all(case.run()))
     made = case.run().journal.ok("cudaMalloc", "cudaMallocAsync", "cudaMallocFromPoolAsync")
     elsewhere = made.that(lambda x: not x.get("pool"))
     if elsewhere:
