@@ -78,9 +78,10 @@ compile() { # compile FILE OBJECT
 
 case " ${files[*]} " in
 *.cu\ *)
-    nvcc=$(cat build/nvcc/nvcc)
+    nvcc=$(cat build/nvcc/nvcc) from=
+    version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
     [[ $nvcc != "$PWD"/build/* ]] || from=", NVIDIA's from PyPI"
-    echo "Compiler: ${nvcc#"$PWD"/} ($("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')${from-})" >&2 ;;
+    echo "Compiler: ${nvcc#"$PWD"/} ($version$from)" >&2 ;;
 esac
 if [ "${#files[@]}" = 1 ] && [ -x "${files[0]}" ] &&
     [ "$(head -c 4 "${files[0]}" | tail -c 3)" = ELF ]; then

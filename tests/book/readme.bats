@@ -33,8 +33,8 @@ sys.exit(not re.fullmatch(pattern, sys.argv[2] + "\n"))
 PY
 }
 
-# try COMMAND EXPECTED: types it. What make says of an exit status, and of the device and compiler that it chose,
-# is not shown in README.
+# try COMMAND EXPECTED: types it. What make says of an exit status, and of the device and compiler
+# that it chose, is not shown in README.
 try() {
     local words
     [ -n "$1" ] || return 0

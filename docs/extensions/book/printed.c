@@ -156,10 +156,7 @@ int putchar(int character) { return fputc(character, stdout); }
 /* A host that waits moves the device when its next call comes after half a millisecond of sleep,
  * and otherwise in some 20 ms (SIM_IDLE). Here each message arrives when both devices have moved,
  * so that a page shows the same run in each build. */
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
-}
+static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
 ssize_t recv(int socket, void *to, size_t bytes, int flags)
 {

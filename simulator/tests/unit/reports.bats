@@ -206,7 +206,7 @@ C
     reported
     names "at program+0x"
     [ "$(grep -c '^hazard' <<<"$errors")" = 2 ] || complain "Not two reports:" "$errors"
-    [ "$(grep -c -- -g <<<"$errors")" = 1 ] || complain "Not one hint, in the first report:" "$errors"
+    [ "$(grep -c -- -g <<<"$errors")" = 1 ] || complain "Not one hint:" "$errors"
     build gcc plain.c -g
     reported
     lacks "compile with -g"
