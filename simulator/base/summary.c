@@ -11,7 +11,7 @@
 struct summary summary;
 
 struct sentence {
-    char text[1024];
+    char text[4096];
     size_t length;
 };
 

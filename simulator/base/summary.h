@@ -16,7 +16,7 @@ struct summary {
     unsigned long long unmodeled;
     const char *first_unmodeled;
     /* Which wait several reports lack, or empty. */
-    char one_wait[768];
+    char one_wait[4096];
 };
 extern struct summary summary;
 

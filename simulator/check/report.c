@@ -434,10 +434,10 @@ static void note_one_wait(unsigned at)
         first = other->first.number > first->number ? &other->first : first;
         second = other->second.number < second->number ? &other->second : second;
     }
-    if (count < 2 || first->number >= second->number)
+    size_t used = strlen(summary.one_wait);
+    if (count < 2 || first->number >= second->number || used > sizeof summary.one_wait / 2)
         return;
     name_streams(first, second);
-    size_t used = strlen(summary.one_wait);
     struct phrase how_many = phrase("%u of them", count);
     snprintf(summary.one_wait + used, sizeof summary.one_wait - used,
              "; one wait covers %s: cudaEventRecord(event, %s) after %s, then "
