@@ -161,7 +161,9 @@ cudaError_t do_cudaGetChannelDesc(struct call *call, struct cudaChannelFormatDes
                                   cudaArray_const_t array)
 {
     const struct array *a = array_of(call, array);
-    if (!a || !desc)
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (!desc)
         return cudaErrorInvalidValue;
     *desc = a->desc;
     return cudaSuccess;
@@ -173,13 +175,13 @@ cudaError_t do_cudaGetChannelDesc(struct call *call, struct cudaChannelFormatDes
  * if the array does not have these rows. */
 static char *part_of(const struct array *a, size_t x, size_t y, size_t width, size_t height)
 {
-    if (!a || x > a->row || width > a->row - x || y > a->rows || height > a->rows - y)
+    if (x > a->row || width > a->row - x || y > a->rows || height > a->rows - y)
         return NULL;
     return a->base + y * a->pitch + x;
 }
 
-/* Measured (kernels-textures.txt has one of them): a copy to or from an array needs a direction
- * that leads there. */
+/* Measured (kernels-texture_words.txt): a copy to or from an array needs a direction that leads
+ * there, and an array. */
 static bool leads(enum cudaMemcpyKind kind, bool to_array, bool from_array)
 {
     return kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice
@@ -208,10 +210,12 @@ static cudaError_t copy_to_array(struct call *call, cudaArray_t dst, size_t wOff
                                  enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     const struct array *a = array_of(call, dst);
-    if (a && !leads(kind, true, false))
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (!leads(kind, true, false))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0, src, spitch,
-                width, height, kind, stream);
+    return copy(call, part_of(a, wOffset, hOffset, width, height), a->pitch, src, spitch, width,
+                height, kind, stream);
 }
 
 static cudaError_t copy_from_array(struct call *call, void *dst, size_t dpitch,
@@ -220,10 +224,12 @@ static cudaError_t copy_from_array(struct call *call, void *dst, size_t dpitch,
                                    const cudaStream_t *stream)
 {
     const struct array *a = array_of(call, src);
-    if (a && !leads(kind, false, true))
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (!leads(kind, false, true))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, dst, dpitch, part_of(a, wOffset, hOffset, width, height), a ? a->pitch : 0,
-                width, height, kind, stream);
+    return copy(call, dst, dpitch, part_of(a, wOffset, hOffset, width, height), a->pitch, width,
+                height, kind, stream);
 }
 
 cudaError_t do_cudaMemcpy2DToArray(struct call *call, cudaArray_t dst, size_t wOffset,
@@ -262,11 +268,13 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
                                         enum cudaMemcpyKind kind)
 {
     const struct array *to = array_of(call, dst), *from = array_of(call, src);
-    if (to && from && !leads(kind, true, true))
+    if (!to || !from)
+        return cudaErrorInvalidResourceHandle;
+    if (!leads(kind, true, true))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to ? to->pitch : 0,
-                part_of(from, wOffsetSrc, hOffsetSrc, width, height), from ? from->pitch : 0, width,
-                height, kind, NULL);
+    return copy(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to->pitch,
+                part_of(from, wOffsetSrc, hOffsetSrc, width, height), from->pitch, width, height,
+                kind, NULL);
 }
 
 /* One end of a copy that goes on in the next row when one ends: a place in an array's first slice,
@@ -317,12 +325,17 @@ static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_
                          from->array ? from->array->pitch : width};
 }
 
-/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. */
+/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured
+ * (kernels-texture_words.txt): a direction that there is not counts as cudaMemcpyDefault. */
 static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
                             size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     cudaError_t e = cudaSuccess;
     line_number(&call->line, "bytes", count);
+    if ((unsigned)kind > cudaMemcpyDefault)
+        kind = cudaMemcpyDefault;
+    if (!leads(kind, to.array, from.array))
+        return cudaErrorInvalidMemcpyDirection;
     if (count && (!has_bytes(&to, count) || !has_bytes(&from, count)))
         return cudaErrorInvalidValue;
     while (count && !e) {
@@ -396,10 +409,12 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
                                struct cudaMemcpy3DParms *to)
 {
     const struct array *target = array_of(call, p->dstArray), *source = array_of(call, p->srcArray);
+    const bool is_from_host = p->kind == cudaMemcpyHostToHost || p->kind == cudaMemcpyHostToDevice;
     *to = *p;
     if (!target && !source)
         return cudaSuccess;
-    if ((target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
+    /* Measured (kernels-texture_words.txt): what leads to the host may lead to an array, too. */
+    if ((source && is_from_host) || (target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
         || (target && source && target->element != source->element)
         || (target && !take_place(target, p->extent, &to->dstPos, &to->dstPtr))
         || (source && !take_place(source, p->extent, &to->srcPos, &to->srcPtr)))

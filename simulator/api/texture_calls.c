@@ -1,5 +1,4 @@
-/* Texture and surface objects. Measured: the errors that kernels-textures.txt has. Of other wrong
- * calls, an H200 returned another error for some 25, such as a null array. */
+/* Texture and surface objects. Measured (kernels-texture_words.txt): the errors. */
 #include "api/array.h"
 #include "mem/device.h"
 #include "mem/memory.h"
@@ -27,11 +26,13 @@ static bool set_texel(struct texture *t, const struct cudaChannelFormatDesc *des
     return true;
 }
 
-static bool use_array(struct call *call, cudaArray_t handle, struct texture *t)
+static cudaError_t use_array(struct call *call, cudaArray_t handle, struct texture *t)
 {
     const struct array *a = array_of(call, handle);
-    if (!a || !set_texel(t, &a->desc))
-        return false;
+    if (!a)
+        return cudaErrorInvalidResourceHandle;
+    if (!set_texel(t, &a->desc))
+        return cudaErrorInvalidValue;
     t->base = (uint64_t)(uintptr_t)a->base;
     t->width = (uint32_t)a->extent.width;
     t->height = (uint32_t)a->rows;
@@ -39,65 +40,63 @@ static bool use_array(struct call *call, cudaArray_t handle, struct texture *t)
     t->pitch = a->pitch;
     t->slice = a->slice;
     line_allocation(&call->line, a->base);
-    return true;
+    return cudaSuccess;
 }
 
 /* Documented: the address is a multiple of the texture alignment, and a pitch one of the pitch
- * alignment. */
-static bool use_memory(struct call *call, const void *address,
-                       const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
-                       size_t pitch, struct texture *t)
+ * alignment. Measured (kernels-texture_words.txt): the memory may have no texels, or more than are
+ * documented or fit into a pitch. */
+static cudaError_t use_memory(struct call *call, const void *address,
+                              const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
+                              size_t pitch, struct texture *t)
 {
     if (!address || (uintptr_t)address % (size_t)figure(cudaDevAttrTextureAlignment)
-        || !set_texel(t, desc) || !width || !height)
-        return false;
+        || pitch % (size_t)figure(cudaDevAttrTexturePitchAlignment))
+        return cudaErrorInvalidValue;
+    if (!set_texel(t, desc))
+        return cudaErrorInvalidChannelDescriptor;
     t->base = (uint64_t)(uintptr_t)address;
-    t->width = (uint32_t)width;
+    t->width = width < UINT32_MAX ? (uint32_t)width : UINT32_MAX;
     t->height = (uint32_t)height;
     t->depth = 1;
     t->pitch = t->slice = pitch;
     line_allocation(&call->line, address);
-    return true;
+    return cudaSuccess;
 }
 
-static bool use_linear(struct call *call, const struct cudaResourceDesc *r, struct texture *t)
+static cudaError_t use_linear(struct call *call, const struct cudaResourceDesc *r,
+                              struct texture *t)
 {
-    const size_t element = array_element_bytes(&r->res.linear.desc);
+    const struct cudaChannelFormatDesc *desc = &r->res.linear.desc;
+    const size_t element = array_element_bytes(desc);
     t->is_linear_memory = true;
-    return element
-        && r->res.linear.sizeInBytes / element <= (size_t)figure(cudaDevAttrMaxTexture1DLinearWidth)
-        && use_memory(call, r->res.linear.devPtr, &r->res.linear.desc,
-                      r->res.linear.sizeInBytes / element, 1, 0, t);
+    return use_memory(call, r->res.linear.devPtr, desc,
+                      element ? r->res.linear.sizeInBytes / element : 0, 1, 0, t);
 }
 
-static bool use_pitched(struct call *call, const struct cudaResourceDesc *r, struct texture *t)
+static cudaError_t use_pitched(struct call *call, const struct cudaResourceDesc *r,
+                               struct texture *t)
 {
-    const size_t pitch = r->res.pitch2D.pitchInBytes, width = r->res.pitch2D.width;
-    return !(pitch % (size_t)figure(cudaDevAttrTexturePitchAlignment))
-        && width <= (size_t)figure(cudaDevAttrMaxTexture2DLinearWidth)
-        && r->res.pitch2D.height <= (size_t)figure(cudaDevAttrMaxTexture2DLinearHeight)
-        && width * array_element_bytes(&r->res.pitch2D.desc) <= pitch
-        && use_memory(call, r->res.pitch2D.devPtr, &r->res.pitch2D.desc, width,
-                      r->res.pitch2D.height, pitch, t);
+    if (r->res.pitch2D.width > (size_t)figure(cudaDevAttrMaxTexture2DLinearWidth)
+        || r->res.pitch2D.height > (size_t)figure(cudaDevAttrMaxTexture2DLinearHeight))
+        return cudaErrorInvalidValue;
+    return use_memory(call, r->res.pitch2D.devPtr, &r->res.pitch2D.desc, r->res.pitch2D.width,
+                      r->res.pitch2D.height, r->res.pitch2D.pitchInBytes, t);
 }
 
 static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc *r,
                                 struct texture *t)
 {
-    bool used;
     switch (r->resType) {
-    case cudaResourceTypeArray: used = use_array(call, r->res.array.array, t); break;
-    case cudaResourceTypeLinear: used = use_linear(call, r, t); break;
-    case cudaResourceTypePitch2D: used = use_pitched(call, r, t); break;
+    case cudaResourceTypeArray: return use_array(call, r->res.array.array, t);
+    case cudaResourceTypeLinear: return use_linear(call, r, t);
+    case cudaResourceTypePitch2D: return use_pitched(call, r, t);
     case cudaResourceTypeMipmappedArray:
         diag("textures of mipmapped arrays are not simulated: %s returns cudaErrorNotSupported.",
              call->origin.call);
         return cudaErrorNotSupported;
     default: return cudaErrorInvalidValue;
     }
-    if (!used && r->resType == cudaResourceTypeArray && !r->res.array.array)
-        return cudaErrorInvalidResourceHandle;
-    return used ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 /* ---- textures ---- */
@@ -113,19 +112,19 @@ static const char *not_simulated(const struct cudaTextureDesc *d,
 }
 
 /* Documented: only floats are filtered; only integers of 8 and 16 bits are read as fractions;
- * cudaAddressModeWrap and Mirror need normalized coordinates, and otherwise clamp. */
+ * cudaAddressModeWrap and Mirror need normalized coordinates, and otherwise clamp. Measured
+ * (kernels-texture_words.txt): the filter is judged first, and an unknown read mode is no error. */
 static cudaError_t use_description(const struct cudaTextureDesc *d, struct texture *t)
 {
     const bool filters = d->filterMode == cudaFilterModeLinear;
     const bool fractions = d->readMode == cudaReadModeNormalizedFloat;
-    if ((unsigned)d->filterMode > cudaFilterModeLinear
-        || (unsigned)d->readMode > cudaReadModeNormalizedFloat)
+    if ((unsigned)d->filterMode > cudaFilterModeLinear)
         return cudaErrorInvalidValue;
     t->reads_fractions = fractions;
+    if (filters && t->kind != CHANNEL_FLOAT && (!fractions || t->channel_bytes == 4))
+        return cudaErrorInvalidFilterSetting;
     if (fractions && (t->kind == CHANNEL_FLOAT || t->channel_bytes == 4))
         return cudaErrorInvalidNormSetting;
-    if (filters && t->kind != CHANNEL_FLOAT && !fractions)
-        return cudaErrorInvalidFilterSetting;
     /* Documented: ignored for linear memory. */
     t->filters = filters && !t->is_linear_memory;
     t->is_normalized = d->normalizedCoords && !t->is_linear_memory;
@@ -206,9 +205,24 @@ cudaError_t do_cudaGetTextureObjectTextureDesc(struct call *call, struct cudaTex
 {
     const struct texture_object *o = texture_object_find(object, false);
     (void)call;
-    if (!o || !desc)
+    if (!o)
         return cudaErrorInvalidValue;
+    if (!desc)
+        return cudaErrorInvalidResourceHandle;
     *desc = o->desc;
+    return cudaSuccess;
+}
+
+/* Measured (kernels-texture_words.txt): the view of a texture without one is zeros. */
+cudaError_t do_cudaGetTextureObjectResourceViewDesc(struct call *call,
+                                                    struct cudaResourceViewDesc *view,
+                                                    cudaTextureObject_t object)
+{
+    (void)call;
+    if (!texture_object_find(object, false))
+        return cudaErrorInvalidValue;
+    if (view)
+        *view = (struct cudaResourceViewDesc){.format = cudaResViewFormatNone};
     return cudaSuccess;
 }
 
@@ -223,12 +237,11 @@ cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *o
         return cudaErrorInvalidValue;
     if (resource->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
-    const struct array *a = array_of(call, resource->res.array.array);
     struct texture_object o = {.texture = {.is_surface = true}, .resource = *resource};
-    if (!a || use_resource(call, resource, &o.texture))
-        return cudaErrorInvalidValue;
-    *object = texture_object_new(&o);
-    return cudaSuccess;
+    cudaError_t e = use_resource(call, resource, &o.texture);
+    if (!e)
+        *object = texture_object_new(&o);
+    return e;
 }
 
 cudaError_t do_cudaDestroySurfaceObject(struct call *call, cudaSurfaceObject_t object)
