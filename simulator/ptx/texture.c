@@ -2,6 +2,8 @@
  * C++ Programming Guide, "Texture Fetching". */
 #include "ptx/texture.h"
 
+#include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,11 +60,14 @@ static void set_result(const struct fetch *f, unsigned n, uint32_t bits)
 
 /* ---- texels ---- */
 
-/* Returns the texel's index, or -1 for one of the border. */
+/* Returns the texel's index, or -1 for one of the border. Assumed: where there are no texels, all
+ * is border. */
 static int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
 {
     if (i >= 0 && i < size)
         return i;
+    if (!size)
+        return -1;
     switch (mode) {
     case ADDRESS_CLAMP: return i < 0 ? 0 : size - 1;
     case ADDRESS_WRAP: i %= size; return i < 0 ? i + size : i;
@@ -74,27 +79,30 @@ static int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
     }
 }
 
-/* Returns the integer that is read as the fraction 1. */
-static double integer_of_one(const struct texture *t)
+/* Returns the integer of this many bytes that is read as the fraction 1. */
+static int32_t integer_of_one(const struct texture *t, unsigned bytes)
 {
-    const int bits = 8 * t->channel_bytes - (t->kind == CHANNEL_SIGNED);
-    return (double)(((int64_t)1 << bits) - 1);
+    return (int32_t)((1U << (8 * bytes - (t->kind == CHANNEL_SIGNED))) - 1);
 }
 
-/* Documented: an integer that is read as a fraction is in [0, 1] or, with a sign, in [-1, 1].
- * Measured (kernels-textures.txt): a filter takes the smallest integer for less than -1, and only
- * its result is at least -1. */
-static void limit_fraction(const struct texture *t, union channel *c)
+/* Documented: an integer that is read as a fraction is in [0, 1] or, with a sign, in [-1, 1]. */
+static union channel fraction_of(int32_t value, int32_t one)
 {
-    if (t->reads_fractions && c->number < -1)
-        c->number = -1;
+    return (union channel){.number = (float)((double)(value < -one ? -one : value) / one)};
 }
 
+/* The result of a fetch that does not filter. */
+static union channel unfiltered(const struct texture *t, union channel c)
+{
+    return t->reads_fractions ? fraction_of((int32_t)c.bits, integer_of_one(t, t->channel_bytes))
+                              : c;
+}
+
+/* Returns the integer, also if it is to be read as a fraction, or the float. */
 static union channel channel_of(const struct texture *t, const char *from)
 {
     union channel c = {.bits = 0};
     uint16_t narrow = 0;
-    int64_t value;
     if (t->channel_bytes == 4) {
         memcpy(&c.bits, from, 4);
         return c;
@@ -102,27 +110,24 @@ static union channel channel_of(const struct texture *t, const char *from)
     memcpy(&narrow, from, t->channel_bytes);
     if (t->kind == CHANNEL_FLOAT)
         return (union channel){.number = (float)half_value(narrow)};
-    value = t->kind == CHANNEL_UNSIGNED ? narrow
-          : t->channel_bytes == 1       ? (int8_t)narrow
-                                        : (int16_t)narrow;
-    if (t->reads_fractions)
-        c.number = (float)((double)value / integer_of_one(t));
-    else
-        c.bits = (uint32_t)value;
+    c.bits = t->kind == CHANNEL_UNSIGNED ? narrow
+           : t->channel_bytes == 1       ? (uint32_t)(int8_t)narrow
+                                         : (uint32_t)(int16_t)narrow;
     return c;
 }
 
-/* Measured: an integer gets the bits of the border's float that it has room for, and a
- * fraction the border's multiple of the integer below it (kernels-textures.txt has 3.0). */
+/* Measured (kernels-texture_words.txt): an integer gets the bits of the border's float that it has
+ * room for, and a fraction the border's multiple of the integer below it. */
 static union channel border_of(const struct texture *t, unsigned n)
 {
     union channel c = {.number = t->border[n]};
-    const double one = integer_of_one(t), least = t->kind == CHANNEL_SIGNED ? -1 : 0;
+    const float least = t->kind == CHANNEL_SIGNED ? -1 : 0;
     if (t->kind == CHANNEL_FLOAT)
         return c;
     if (t->reads_fractions) {
-        double part = c.number != c.number ? 0 : c.number < least ? least : (double)c.number;
-        c.number = (float)(trunc((part > 1 ? 1 : part) * one) / one);
+        const float part = c.number != c.number ? 0 : c.number < least ? least : c.number;
+        c.bits = (uint32_t)(int32_t)((double)(part > 1 ? 1 : part)
+                                     * integer_of_one(t, t->channel_bytes));
     } else if (t->channel_bytes < 4) {
         const unsigned unused = 32 - 8u * t->channel_bytes;
         c.bits = t->kind == CHANNEL_SIGNED ? (uint32_t)((int32_t)(c.bits << unused) >> unused)
@@ -159,14 +164,26 @@ static bool read_texel(const struct fetch *f, const int64_t at[3], union channel
 
 /* ---- coordinates ---- */
 
-/* Returns the coordinate in texels, with no more than an index can hold. Assumed: what is no number
- * is 0. */
+/* Returns the coordinate in texels, with no more than an index can hold. Measured
+ * (kernels-texture_words.txt): what is no number is 0, as is a denormal number; of 3 to 1920
+ * texels, a normalized coordinate has 21 bits for its fraction, and of 16384, the 22 that tell
+ * their 256ths apart. Assumed: between, the greater of the two. */
 static double in_texels(const struct fetch *f, double x, unsigned n, bool is_normalized)
 {
     const double most = 1 << 30;
-    x = is_normalized ? x * f->size[n] : x;
-    return x != x ? 0 : x < -most ? -most : x > most ? most : x;
+    if (x != x || fabs(x) < FLT_MIN)
+        return 0;
+    x = x < -most ? -most : x > most ? most : x;
+    if (is_normalized) {
+        const int bits = ilogb((double)f->size[n]) + 8;
+        const int used = bits > 21 ? bits : 21;
+        x = ldexp(floor(ldexp(x, used)) * f->size[n], -used);
+    }
+    return x;
 }
+
+/* Returns the place from the first texel's middle on, in 256ths. */
+static int64_t in_256ths(double x) { return (int64_t)floor((x - 0.5) * 256 + 0.5); }
 
 static bool fetch_nearest(const struct fetch *f, const double x[3], unsigned dimensions,
                           union channel c[4])
@@ -174,7 +191,11 @@ static bool fetch_nearest(const struct fetch *f, const double x[3], unsigned dim
     int64_t at[3] = {0, 0, 0};
     for (unsigned n = 0; n < dimensions; n++)
         at[n] = (int64_t)floor(x[n]);
-    return read_texel(f, at, c);
+    if (!read_texel(f, at, c))
+        return false;
+    for (unsigned n = 0; n < f->t->channels; n++)
+        c[n] = unfiltered(f->t, c[n]);
+    return true;
 }
 
 /* Returns part/256 of a weight. */
@@ -182,8 +203,8 @@ static int share(int weight, int part) { return (weight * part + 128) / 256; }
 
 /* Sets the weights of the corners, in 256ths; bit n of a corner's index says that it is the further
  * one in dimension n. Documented: weights have 9 bits, 8 of them for the fraction. Measured
- * (kernels-textures.txt; 131,072 other places in two and three dimensions agree): each product of
- * two weights is rounded, and the neighbor gets the rest. */
+ * (kernels-texture_words.txt): each product of two weights is rounded, and the neighbor gets the
+ * rest. */
 static void weigh_corners(const int part[3], int weights[8])
 {
     for (int z = 0; z < 2; z++) {
@@ -197,11 +218,81 @@ static void weigh_corners(const int part[3], int weights[8])
     }
 }
 
+/* The corners that a filter weighs, those of the nearer slice first. */
+struct weighed {
+    unsigned near, count;
+    int weight[8];
+    union channel value[8][4];
+};
+
+/* Measured (kernels-texture_words.txt): the sum is rounded to 16 bits, and bytes become 16 bits
+ * only then; a negative tie is rounded up, and only the result is at least -1. */
+static union channel sum_of_fractions(const struct texture *t, const struct weighed *w, unsigned n)
+{
+    int32_t sum = 0;
+    for (unsigned corner = 0; corner < w->count; corner++)
+        sum += w->weight[corner] * (int32_t)w->value[corner][n].bits;
+    if (t->channel_bytes == 2)
+        sum = (sum + 128) >> 8;
+    else if (t->kind == CHANNEL_UNSIGNED)
+        sum += (sum + 128) >> 8;
+    else
+        sum += ((sum >> 4) * 257 + 1024) >> 11;
+    return fraction_of(sum, integer_of_one(t, 2));
+}
+
+/* Returns the sum of finite values. Measured (kernels-texture_words.txt): each is cut off three
+ * bits after the last one of the greatest in its slice, and denormal floats are 0. */
+static double sum_of_slice(const struct weighed *w, unsigned first, unsigned end, unsigned n,
+                           int digits)
+{
+    int greatest = INT_MIN;
+    int64_t sum = 0;
+    for (unsigned corner = first; corner < end; corner++) {
+        const float v = fabsf(w->value[corner][n].number);
+        if (v >= FLT_MIN && ilogbf(v) > greatest)
+            greatest = ilogbf(v);
+    }
+    if (greatest == INT_MIN)
+        return 0;
+    const int last = greatest - digits - 3;
+    for (unsigned corner = first; corner < end; corner++) {
+        const float v = w->value[corner][n].number;
+        if (fabsf(v) >= FLT_MIN)
+            sum += w->weight[corner] * (int64_t)ldexp((double)v, -last);
+    }
+    return ldexp((double)sum, last - 8);
+}
+
+/* Measured (kernels-texture_words.txt): the sum of all slices is rounded once, and a tie away from
+ * 0; what is no number has these bits. Assumed: a denormal float is 0 as a result, too. */
+static union channel sum_of_floats(const struct texture *t, const struct weighed *w, unsigned n)
+{
+    const bool half = t->channel_bytes == 2;
+    const int digits = half ? 11 : 24;
+    double unusual = 0;
+    bool is_negative = true;
+    for (unsigned corner = 0; corner < w->count; corner++) {
+        const float v = w->value[corner][n].number;
+        is_negative &= signbit(v) != 0;
+        unusual += isfinite(v) ? 0 : (double)v;
+    }
+    if (unusual != 0)
+        return unusual != unusual ? (union channel){.bits = 0x7fffffff}
+                                  : (union channel){.number = (float)unusual};
+    const double sum =
+        sum_of_slice(w, 0, w->near, n, digits) + sum_of_slice(w, w->near, w->count, n, digits);
+    if (fabs(sum) < (half ? 0x1p-25 : (double)FLT_MIN))
+        return (union channel){.number = is_negative ? -0.0F : 0.0F};
+    const int last = ilogb(sum) + 1 - digits, unit = half && last < -24 ? -24 : last;
+    return (union channel){.number = (float)ldexp(round(ldexp(sum, -unit)), unit)};
+}
+
 /* A texel of weight 0 is not read. */
 static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dimensions,
                          union channel c[4])
 {
-    double sum[4] = {0, 0, 0, 0};
+    struct weighed w = {.near = 0};
     int64_t from[3] = {0, 0, 0};
     int part[3] = {0, 0, 0}, weights[8];
     for (unsigned n = 0; n < dimensions; n++) {
@@ -210,9 +301,9 @@ static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dime
         double place = x[n];
         if (f->t->mode[n] == ADDRESS_CLAMP)
             place = place < 0.5 ? 0.5 : place > last ? last : place;
-        const int64_t in_256ths = (int64_t)floor((place - 0.5) * 256 + 0.5);
-        from[n] = in_256ths >> 8;
-        part[n] = (int)(in_256ths & 255);
+        const int64_t at = in_256ths(place);
+        from[n] = at >> 8;
+        part[n] = (int)(at & 255);
     }
     weigh_corners(part, weights);
     for (unsigned corner = 0; corner < 8; corner++) {
@@ -220,41 +311,46 @@ static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dime
                                from[2] + (corner >> 2)};
         if (!weights[corner])
             continue;
-        if (!read_texel(f, at, c))
+        if (!read_texel(f, at, w.value[w.count]))
             return false;
-        for (unsigned n = 0; n < f->t->channels; n++)
-            sum[n] += weights[corner] / 256.0 * (double)c[n].number;
+        w.weight[w.count++] = weights[corner];
+        w.near += corner < 4;
     }
+    memset(c, 0, 4 * sizeof *c);
     for (unsigned n = 0; n < f->t->channels; n++)
-        c[n].number = (float)sum[n];
+        c[n] = f->t->kind == CHANNEL_FLOAT ? sum_of_floats(f->t, &w, n)
+                                           : sum_of_fractions(f->t, &w, n);
     return true;
 }
 
 /* Documented (the guide's table of faces): the face, and where a direction meets it. Measured
- * (kernels-textures.txt): of equal parts, z goes before y, and y before x. */
+ * (both recordings): of equal parts, z goes before y, and y before x; the direction is divided
+ * by its greatest part first, and a part that is then no number is 0. */
 static unsigned face_of(double x[3])
 {
-    const double ax = fabs(x[0]), ay = fabs(x[1]), az = fabs(x[2]);
-    double m, s, t;
+    const double m = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
+    double s, t;
     unsigned face;
+    for (unsigned n = 0; n < 3; n++) {
+        x[n] /= m;
+        x[n] = x[n] != x[n] ? 0 : x[n];
+    }
+    const double ax = fabs(x[0]), ay = fabs(x[1]), az = fabs(x[2]);
     if (az >= ax && az >= ay) {
         face = 4 + (x[2] < 0);
-        m = az;
         s = x[2] < 0 ? -x[0] : x[0];
         t = -x[1];
     } else if (ay >= ax) {
         face = 2 + (x[1] < 0);
-        m = ay;
         s = x[0];
         t = x[1] < 0 ? -x[2] : x[2];
     } else {
         face = x[0] < 0;
-        m = ax;
         s = x[0] < 0 ? x[2] : -x[2];
         t = -x[1];
     }
-    x[0] = (s / m + 1) / 2;
-    x[1] = (t / m + 1) / 2;
+    x[0] = (s + 1) / 2;
+    x[1] = (t + 1) / 2;
     return face;
 }
 
@@ -309,15 +405,13 @@ void run_texture(struct warp *w, const struct instruction *i, uint32_t lanes)
         const bool filters = f.t->filters && !i->is_signed;
         if (!(filters ? fetch_linear : fetch_nearest)(&f, x, dimensions, c))
             return;
-        for (unsigned n = 0; n < 4; n++) {
-            limit_fraction(f.t, &c[n]);
+        for (unsigned n = 0; n < 4; n++)
             set_result(&f, n, c[n].bits);
-        }
     }
 }
 
 /* Documented (PTX ISA, tld4): the texels that a linear filter would weigh, counterclockwise from
- * the lower left one. */
+ * the lower left one. Measured (kernels-texture_words.txt): its places, in 256ths, decide. */
 void run_gather(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     static const uint8_t corners[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
@@ -331,12 +425,11 @@ void run_gather(struct warp *w, const struct instruction *i, uint32_t lanes)
             return;
         find_place(&f, x);
         for (unsigned n = 0; n < 4; n++) {
-            const int64_t at[3] = {(int64_t)floor(x[0] - 0.5) + corners[n][0],
-                                   (int64_t)floor(x[1] - 0.5) + corners[n][1], 0};
+            const int64_t at[3] = {(in_256ths(x[0]) >> 8) + corners[n][0],
+                                   (in_256ths(x[1]) >> 8) + corners[n][1], 0};
             if (!read_texel(&f, at, c))
                 return;
-            limit_fraction(f.t, &c[i->rounding]);
-            results[n] = c[i->rounding].bits;
+            results[n] = unfiltered(f.t, c[i->rounding]).bits;
         }
         for (unsigned n = 0; n < 4; n++)
             set_result(&f, n, results[n]);

@@ -799,7 +799,7 @@ def kernels(part):
             part.complain(source.stem, "differs from the host.")
         return found
 
-    newer = ("variety", "conditional", "textures")
+    newer = ("variety", "conditional", "textures", "texture_words")
     named = [UNITS / f"kernels/{name}.cu" for name in ("features", *newer)]
     named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
 

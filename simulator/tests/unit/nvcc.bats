@@ -843,13 +843,16 @@ END
 }
 
 @test "arrays, textures, and surfaces: each line is what a GPU printed" {
-    local schedule
-    compiled "$ROOT/simulator/tests/unit/kernels/textures.cu" -std=c++17 -arch=compute_90 -lineinfo
-    for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator \
-            bounded ./program errors 2>/dev/null >printed || true # its last case loses the device
-        diff "$ROOT/simulator/tests/facts/kernels-textures.txt" printed ||
-            complain "Under the schedule $schedule these lines differ (< recorded)."
+    local schedule name
+    for name in textures texture_words; do
+        compiled "$ROOT/simulator/tests/unit/kernels/$name.cu" -std=c++17 -arch=compute_90 -lineinfo
+        for schedule in "${SCHEDULES[@]}"; do
+            # The last case of textures.cu loses the device.
+            SIM_SCHEDULE=$schedule SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator \
+                bounded ./program errors 2>/dev/null >printed || true
+            diff "$ROOT/simulator/tests/facts/kernels-$name.txt" printed ||
+                complain "Under the schedule $schedule these lines of $name.cu differ (< recorded)."
+        done
     done
     finish
 }

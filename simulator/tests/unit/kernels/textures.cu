@@ -391,8 +391,7 @@ static void weights_of_filters()
         printf(" %g", out[READS + n] * 256);
     printf("\n");
     MUST(cudaDestroyTextureObject(t));
-    // Far from the first texel. (Of 4096 normalized coordinates of 100 texels, which a float does
-    // not hold exactly, an H200 rounded 25 otherwise than the guide's formula.)
+    // Far from the first texel.
     {
         const int width = 1000;
         std::vector<float> v(width);
