@@ -324,8 +324,9 @@ static bool fetch_linear(const struct fetch *f, const double x[3], unsigned dime
 }
 
 /* Documented (the guide's table of faces): the face, and where a direction meets it. Measured
- * (both recordings): of equal parts, z goes before y, and y before x; the direction is divided
- * by its greatest part first, and a part that is then no number is 0. */
+ * (kernels-textures.txt, kernels-texture_words.txt): of equal parts, z goes before y, and y before
+ * x; the direction is divided by its greatest part first, and a part that is then no number is
+ * 0. */
 static unsigned face_of(double x[3])
 {
     const double m = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
