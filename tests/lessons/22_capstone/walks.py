@@ -111,6 +111,15 @@ class Walk:
         self.take(size, b)
         self.words.append("open")
 
+    def again(self, a, b, size):
+        """A stream returned six parts, and another takes as many: one wait covers them all."""
+        for _ in range(12):
+            self.take(size, a)
+        for i in range(6):  # the part beside each stays in use
+            self.give_id(2 * i)
+        for _ in range(6):
+            self.take(size, b)
+
     def huge(self, a, size):
         """A part of 4 GiB or more is returned, and its piece after it."""
         self.in_turn(size, [a, a])
