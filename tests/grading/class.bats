@@ -453,6 +453,34 @@ END
     assert_equal "$(find "$made/dora_14" -type f | wc -l)" 300
 }
 
+@test "a ZIP file in a student's folder is unpacked, and graded as its files would be" {
+    local lesson
+    lesson=$(first)
+    export ONLY=$lesson SEED=7
+    mkdir "$CLASS"/{ada,ben,cleo}
+    cp "solutions/$lesson.c" "$CLASS/ada"
+    zip_of "$CLASS/ben/all.ZIP" "my/lessons/$lesson.c=$(cat "solutions/$lesson.c")
+" ../../../up.c=up
+    touch -d 2026-10-01 "$CLASS/ben/all.ZIP"
+    echo "no archive" >"$CLASS/cleo/all.zip"
+    run as_typed tests/grading/grade.sh class
+    assert_success
+    assert_output --partial 'an archive is there, and no lesson'\''s file: unpack "all.zip"'
+    run jq -r '.[] | "\(.student) \(.points) \(.note)"' "$OUT/class.json"
+    assert_line --regexp "^ada $(possible "$lesson") .*published"
+    assert_line --regexp "^ben $(possible "$lesson") .*published"
+    assert_line --partial "cleo 0 "
+    # The ZIP file was handed in; its date counts, and not what it says of its files.
+    run date -r "$OUT/students/ben/handed-in/my/lessons/$lesson.c" +%F
+    assert_output 2026-10-01
+    assert_file_exists "$OUT/students/ben/handed-in/up.c"
+    # What is handed in as a file later counts again.
+    cp "lessons/$lesson.c" "$CLASS/ben"
+    run as_typed tests/grading/grade.sh class
+    assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$(possible "$lesson"),0,0]"
+    assert_not_exists "$OUT/students/ben/handed-in"
+}
+
 @test "Moodle's download is a class, with folders and without; an archive that lies harms nothing" {
     local made=$OUT/handed-in folder=$BATS_TEST_TMPDIR/unpacked
     zip_of "$BATS_TEST_TMPDIR/m.zip" "Ada Lovelace_11_assignsubmission_file_/lessons/06_trim.c=a" \

@@ -23,7 +23,7 @@ import protect  # noqa: E402
 import tables  # noqa: E402
 import unpack  # noqa: E402
 from course import Course, Refused  # noqa: E402
-from grade import asked_number, fail, say  # noqa: E402
+from grade import asked_number, fail, folders_with_lessons, say  # noqa: E402
 from keep import keep  # noqa: E402
 from manifest import ROOT, lessons  # noqa: E402
 from place import Machine  # noqa: E402
@@ -59,6 +59,10 @@ def grade_student(folder, mask):
     out.mkdir(parents=True, exist_ok=True)
     begun, errors, written = out / "begun", out / "errors.txt", out / "grade.json"
     begun.write_text("")
+    unpacked = out / "handed-in"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    if not folders_with_lessons(folder) and unpack.student_of(folder, unpacked):
+        folder = unpacked
     status, words = grade(folder, out, mask)
     if status:
         words = words.replace(f"STUDENT={folder}: ", "")  # who it is about is known

@@ -154,7 +154,8 @@ class Student:
         if self.grade and course.settings.get("waiting") is not None:
             self.recount(course)
         if self.grade:
-            self.count(Path(class_folder) / name, course)
+            unpacked = self.folder / "handed-in"
+            self.count(unpacked if unpacked.is_dir() else Path(class_folder) / name, course)
 
     def recount(self, course):
         """Counts the points as the course says, also in the files for the platforms."""

@@ -11,10 +11,11 @@ FOLDER.json says how the platform finds each student: tables.py names the feedba
   Moodle   NAME_NUMBER_assignsubmission_file/07_trim.c, or with "_" in the place of "/". The
            student's folder is NAME_NUMBER.
 
-A ZIP file that a student handed in is unpacked in the same way, into the student's folder. Nothing
-of an archive is believed: it names no place outside of FOLDER, makes no link, and no file
-is larger than what the grader reads. What was left out is named on stderr. Exit status: 0; 1 there
-is nothing of the kind in DOWNLOAD; 2 it cannot be unpacked, and a sentence says why.
+A ZIP file that a student handed in is unpacked in the same way, into the student's folder, and what
+is in it was written when the ZIP file was. Nothing of an archive is believed: it names no place
+outside of FOLDER, makes no link, and no file is larger than what the grader reads. What was left
+out is named on stderr. Exit status: 0; 1 there is nothing of the kind in DOWNLOAD; 2 it cannot be
+unpacked, and a sentence says why.
 """
 
 import io
@@ -63,8 +64,8 @@ def member_of(path):
 
 
 class Archive:
-    def __init__(self, path):
-        self.zip = zipfile.ZipFile(path)
+    def __init__(self, path, when=None):
+        self.zip, self.when = zipfile.ZipFile(path), when
 
     def files(self):
         for entry in self.zip.infolist():
@@ -76,7 +77,7 @@ class Archive:
             return file.read(LARGEST)
 
     def written(self, entry):
-        return time.mktime((*entry.date_time, 0, 0, -1))
+        return self.when or time.mktime((*entry.date_time, 0, 0, -1))
 
 
 class Folder:
@@ -129,7 +130,7 @@ def inside(source, path, entry):
     """What is in a ZIP file that a student handed in: (name, archive, path, entry) of each file.
     Nothing, if it is larger than a file may be or is none. What is packed in it once more stays."""
     try:
-        archive = Archive(io.BytesIO(source.read(entry)))
+        archive = Archive(io.BytesIO(source.read(entry)), source.written(entry))
         found = list(archive.files())[: MOST_OF_ONE + 1]
     except UNREADABLE:
         return
@@ -137,6 +138,30 @@ def inside(source, path, entry):
         parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..", ".")]
         if parts and "__MACOSX" not in parts:
             yield "/".join(parts), archive, f"{path}: {name}", each
+
+
+def unpack_student(source, folder, files, left_out):
+    """Writes what a student handed in. files: {name: [(how often again, path, entry)]}"""
+    handed_in = []
+    for name, versions in files.items():
+        _, path, entry = max(versions, key=lambda version: version[0])
+        packed = list(inside(source, path, entry)) if name.lower().endswith(".zip") else []
+        # A file beside the archive counts before one of the same name in it.
+        handed_in[:0] = packed
+        handed_in += [] if packed else [(name, source, path, entry)]
+    for count, (name, source_of, path, entry) in enumerate(handed_in):
+        if count >= MOST_OF_ONE:
+            left_out.append(path)
+            continue
+        file = folder.joinpath(*name.split("/"))
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if file.exists():
+                make_earlier(folder, file)
+            file.write_bytes(source_of.read(entry))
+            os.utime(file, (source_of.written(entry),) * 2)
+        except UNREADABLE:
+            left_out.append(path)
 
 
 def unpack(source, into, students, left_out):
@@ -153,27 +178,26 @@ def unpack(source, into, students, left_out):
         found.setdefault(student, ({}, words))[0].setdefault(name, []).append((again, path, entry))
         found[student][1].update(words)
     for student, (files, words) in found.items():
-        folder, handed_in = Path(into, student), []
-        for name, versions in files.items():
-            _, path, entry = max(versions, key=lambda version: version[0])
-            packed = list(inside(source, path, entry)) if name.lower().endswith(".zip") else []
-            # A file beside the archive counts before one of the same name in it.
-            handed_in[:0] = packed
-            handed_in += [] if packed else [(name, source, path, entry)]
-        for count, (name, source_of, path, entry) in enumerate(handed_in):
-            if count >= MOST_OF_ONE:
-                left_out.append(path)
-                continue
-            file = folder.joinpath(*name.split("/"))
-            try:
-                file.parent.mkdir(parents=True, exist_ok=True)
-                if file.exists():
-                    make_earlier(folder, file)
-                file.write_bytes(source_of.read(entry))
-                os.utime(file, (source_of.written(entry),) * 2)
-            except UNREADABLE:
-                left_out.append(path)
+        unpack_student(source, Path(into, student), files, left_out)
         students.setdefault(student, {}).update(words)
+
+
+def name_left_out(left_out):
+    for path in left_out[:20]:
+        print(f"Not unpacked: {path!r}", file=sys.stderr)
+    if len(left_out) > 20:
+        print(f"Not unpacked: {len(left_out) - 20} more files", file=sys.stderr)
+
+
+def student_of(folder, into):
+    """Copies a student's folder that has ZIP files, and unpacks them; False: it has none."""
+    source, left_out = Folder(folder), []
+    files = {name: [(0, name, path)] for name, path in source.files()}
+    if not any(name.lower().endswith(".zip") for name in files):
+        return False
+    unpack_student(source, into, files, left_out)
+    name_left_out(left_out)
+    return True
 
 
 def class_of(download, into):
@@ -189,10 +213,7 @@ def class_of(download, into):
         unpack(source, new, students, left_out)
     if not students:
         raise ValueError("it has no file that is named as Canvas or Moodle name submissions.")
-    for path in left_out[:20]:
-        print(f"Not unpacked: {path!r}", file=sys.stderr)
-    if len(left_out) > 20:
-        print(f"Not unpacked: {len(left_out) - 20} more files", file=sys.stderr)
+    name_left_out(left_out)
     shutil.rmtree(into, ignore_errors=True)
     new.rename(into)
     Path(f"{into}.json").write_text(json.dumps(students, indent=1, sort_keys=True) + "\n")
