@@ -74,9 +74,9 @@ static void order(cudaMemPool_t pool, cudaStream_t giver, cudaStream_t taker, cu
     CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, giver));
     CHECK(launch_fill(data, 40, count, giver));
     /* [order */
-    CHECK(cudaEventRecord(done, giver));        /* behind the work that it's for */
+    CHECK(cudaEventRecord(done, giver));        /* after the work that it stands for */
     CHECK(cudaStreamWaitEvent(taker, done, 0)); /* before the taker's use or free */
-    CHECK(cudaFreeAsync(data, last));           /* behind every use, whatever its stream */
+    CHECK(cudaFreeAsync(data, last));           /* after every use, in any stream */
 
     CHECK(cudaStreamSynchronize(last)); /* before the host reads, or calls cudaFree */
     /* order] */
