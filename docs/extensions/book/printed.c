@@ -155,7 +155,8 @@ int putchar(int character) { return fputc(character, stdout); }
 
 /* A host that waits moves the device when its next call comes after half a millisecond of sleep,
  * and otherwise in some 20 ms (SIM_IDLE). Here each message arrives when both devices have moved,
- * so that a page shows the same run in each build. */
+ * so that a page shows the same run in nearly each build. A machine that is busy for 100 ms can
+ * still change it, so no test compares two such runs. */
 static void sleep_ms(long ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL); }
 
 ssize_t recv(int socket, void *to, size_t bytes, int flags)
