@@ -118,10 +118,11 @@ noticed() {
         < <(noticed 3 4)
     assert_equal "$late $purpose" "7 5"   # in words on the page: seven, five
     page=$(tr -s ' \n' ' ' <docs/real_devices.rst)
-    for line in "On the GPU alone $failed of the $programs failed." "noticed $count." \
+    for line in "On the GPU alone $failed of the $programs returned an error, died or hung." \
+        "noticed $count." \
         "$uses uses after a free" "$writes unordered writes" "about $reported of the $all correct" \
-        "that is so in $same pairs" "What remains are $told of the $programs that it told from" \
-        "and $few."; do
+        "In $same pairs the program" \
+        "That leaves $told of the $programs, and $few unordered writes."; do
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
     IFS='|' read -r failed programs count uses writes newer all late purpose same told few \
@@ -132,7 +133,7 @@ noticed() {
     done
     page=$(tr -s ' \n' ' ' <docs/when_something_is_wrong.rst)
     line="about $reported (2026.4.0: $newer) of $all correct programs"
-    [[ $page == *"found ${uses/ of / of the } in our"*"$line"* ]] ||
+    [[ $page == *"found ${uses/ of / of our } uses after a free"*"$line"* ]] ||
         complain "docs/when_something_is_wrong.rst has other counts."
     finish
 }
