@@ -80,6 +80,7 @@ window.workbookSteps = {};
         label.innerHTML = '<input type="checkbox" class="ask"> Ask me first';
         const box = label.firstElementChild;
         const { part } = place.dataset;
+        let inView = 0; // the number of the run that is shown; a chosen one is loaded first
         const view = runView(place, {
             title: `Step through this run${part ? `: ${part}` : ""}`,
             has: (place.dataset.has || "").split(" "),
@@ -95,7 +96,7 @@ window.workbookSteps = {};
             forward,
             shown: (step) => Object.assign(place.dataset, {
                 number: step.number, run: view.run.run || "",
-                process: view.run.process || "", shown: list.selectedIndex,
+                process: view.run.process || "", shown: inView,
             }),
         });
 
@@ -185,6 +186,7 @@ window.workbookSteps = {};
                 const first = box.checked ? own[0]?.[0] : undefined;
                 // What the reader has run here is shown at what was reported of it.
                 const report = made ? steps.findIndex((step) => step.report) : -1;
+                inView = chosen;
                 view.show(run, report < 0 ? Math.min(run.begin || 0, first ?? Infinity) : report);
                 if (place.dataset.stage !== undefined && !isDriven) drive();
                 isDriven = true;

@@ -66,6 +66,13 @@ window.walk = (place) => {
     }
     return [looks.slice(-2), Math.max(...looks.map(({ unfolded }) => unfolded))];
 };"""
+# The button scrolls, which may choose another run, whose file is loaded first.
+SETTLED = """async (place) => {
+    for (let frames = 0; frames < 10;
+        frames = place.dataset.shown === String(place.querySelector("select")?.selectedIndex ?? 0)
+            ? frames + 1 : 0)
+        await new Promise(requestAnimationFrame);
+}"""
 # What is folded until questions are answered: [[their names, is it?]]. A stepper that its button
 # has unfolded does not count.
 FOLDS = """(names) => [...document.querySelectorAll(".predict-until")].map((mark) => [
@@ -214,6 +221,7 @@ def faults_of(page, answers, places):
         yield "the stepper is folded, or not, unlike its part of the page"
     button.click()
     place.locator(".line.now").wait_for()
+    place.evaluate(SETTLED)
     look = place.evaluate(LOOK)
     runs = json.loads(place.get_attribute("data-runs"))
     names = [name for name, _, _ in runs]
