@@ -170,17 +170,20 @@ def read_journal(text):
 
 @cache
 def printed_library():
-    """Compiles printed.c, for the compiler's own machine."""
+    """Compiles printed.c, for the compiler's own machine. The file comes whole into its place,
+    because a program of another process may be about to load it."""
     library = ROOT / "build" / "docs" / "printed.so"
+    new = library.with_name(f"{library.name}.{os.getpid()}")
     library.parent.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        COMPILER + ["-shared", "-fPIC", "-O1", "-o", library, "docs/extensions/book/printed.c"],
+        COMPILER + ["-shared", "-fPIC", "-O1", "-o", new, "docs/extensions/book/printed.c"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
     if done.returncode != 0:
         raise BookError(f"docs/extensions/book/printed.c does not compile:\n{done.stderr}")
+    new.replace(library)
     return str(library)
 
 
