@@ -1,4 +1,4 @@
-/* CUDA arrays. An array is an allocation like one of cudaMalloc, with its rows one after the other
+/* CUDA arrays, and textures of them and of other memory. An array is an allocation like one of cudaMalloc, with its rows one after the other
  * at multiples of 32 bytes (assumed: on a GPU the form is not documented, and no program sees it).
  * So copies, kernels, and the checker treat it as other memory. All of these need the lock. */
 #ifndef SIM_API_ARRAY_H
@@ -25,8 +25,19 @@ struct array {
 struct array *array_of(struct call *call, cudaArray_const_t handle);
 /* Returns the bytes of an element with these channels, or 0 if there are no such arrays. */
 size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
+/* Replaces a part of an array, whose rows are counted in units of so many bytes, by its memory, and
+ * its place by one in bytes. Returns whether the extent is within the array. */
+bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
+                      struct cudaPitchedPtr *ptr);
 /* Writes a copy of which arrays are a part as one between pitched memory. `to` may be `p`. */
 cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
                                struct cudaMemcpy3DParms *to);
+
+/* Makes a texture object. In the driver's words only integers of 8 and 16 bits can be read as
+ * fractions, and to ask it of others is no error (documented). */
+cudaError_t texture_create(struct call *call, unsigned long long *object,
+                           const struct cudaResourceDesc *resource,
+                           const struct cudaTextureDesc *desc, bool has_view,
+                           bool in_drivers_words);
 
 #endif

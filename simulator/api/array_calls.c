@@ -80,8 +80,8 @@ static cudaError_t allocate(struct call *call, cudaArray_t *handle,
         return cudaErrorInvalidValue;
     if (flags & (cudaArraySparse | cudaArrayDeferredMapping)) {
         diag("sparse arrays and arrays whose memory is mapped later are not simulated: %s returns "
-             "cudaErrorNotSupported.",
-             call->origin.call);
+             "%s.",
+             call->origin.call, call_not_supported(call));
         return cudaErrorNotSupported;
     }
     struct array a = {.desc = *desc,
@@ -391,14 +391,14 @@ cudaError_t do_cudaMemcpyArrayToArray(struct call *call, cudaArray_t dst, size_t
                     kind, NULL);
 }
 
-/* Replaces an array by its memory. Returns whether the extent is within it. */
-static bool take_place(const struct array *a, struct cudaExtent e, struct cudaPos *pos,
-                       struct cudaPitchedPtr *ptr)
+bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
+                      struct cudaPitchedPtr *ptr)
 {
-    if (pos->x > a->extent.width || e.width > a->extent.width - pos->x || pos->y > a->rows
+    const size_t width = a->row / unit;
+    if (pos->x > width || e.width > width - pos->x || pos->y > a->rows
         || e.height > a->rows - pos->y || pos->z > a->slices || e.depth > a->slices - pos->z)
         return false;
-    pos->x *= a->element;
+    pos->x *= unit;
     *ptr = (struct cudaPitchedPtr){a->base, a->pitch, a->row, a->rows};
     return true;
 }
@@ -416,8 +416,10 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
     /* Measured (kernels-texture_words.txt): what leads to the host may lead to an array, too. */
     if ((source && is_from_host) || (target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
         || (target && source && target->element != source->element)
-        || (target && !take_place(target, p->extent, &to->dstPos, &to->dstPtr))
-        || (source && !take_place(source, p->extent, &to->srcPos, &to->srcPtr)))
+        || (target
+            && !array_take_place(target, target->element, p->extent, &to->dstPos, &to->dstPtr))
+        || (source
+            && !array_take_place(source, source->element, p->extent, &to->srcPos, &to->srcPtr)))
         return cudaErrorInvalidValue;
     to->extent.width *= (target ? target : source)->element;
     /* Measured (kernels-textures.txt): not the error of a copy without an array. */

@@ -1,6 +1,7 @@
 /* What all calls share: entering, leaving, and the errors that precede a call's own checks. */
 #include "api/call.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/context.h"
@@ -10,6 +11,7 @@
 #include "base/settings.h"
 #include "check/checker.h"
 #include "check/conflict.h"
+#include "check/driver_words.h"
 #include "check/page_guard.h"
 #include "graph/capture.h"
 #include "mem/device.h"
@@ -295,6 +297,12 @@ cudaError_t call_last_error(bool clear)
     return e;
 }
 
+const char *call_not_supported(const struct call *call)
+{
+    return strncmp(call->origin.call, "cuda", strlen("cuda")) ? "CUDA_ERROR_NOT_SUPPORTED"
+                                                              : "cudaErrorNotSupported";
+}
+
 /* ---- handles, and fatal mistakes ---- */
 
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
@@ -310,12 +318,15 @@ void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
 {
+    char text[256];
     bool destroyed = handle_state(kind, handle) == HANDLE_DESTROYED;
-    fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
-                 "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.",
-                 call->origin.call, what, destroyed ? "is destroyed" : "was never created",
-                 destroyed ? destroyer : maker,
-                 destroyed ? "after its last use" : "before its first use");
+    snprintf(text, sizeof text,
+             "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.",
+             call->origin.call, what, destroyed ? "is destroyed" : "was never created",
+             destroyed ? destroyer : maker,
+             destroyed ? "after its last use" : "before its first use");
+    driver_words(text, sizeof text);
+    fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call, "%s", text);
 }
 
 void call_destroyed_pool(const struct call *call)

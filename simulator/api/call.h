@@ -113,6 +113,9 @@ void call_read_fail(void);
 /* Returns the last error of the calling thread, and resets it if `clear`. */
 cudaError_t call_last_error(bool clear);
 
+/* Returns the name of the error of what is not simulated, in the API of the call. */
+const char *call_not_supported(const struct call *call);
+
 /* Returns the stream of a handle, including the three special ones, and adds it to the call's
  * line. Returns NULL for the handle -1, for which calls return cudaErrorInvalidResourceHandle, or
  * cudaSuccess if there is nothing to do (measured: probe-handles.txt). Any other handle that is

@@ -22,6 +22,7 @@ SAME(CUmemPoolPtrExportData, struct cudaMemPoolPtrExportData);
 SAME(CUDA_MEMSET_NODE_PARAMS, struct cudaMemsetParams);
 SAME(CUDA_HOST_NODE_PARAMS, struct cudaHostNodeParams);
 SAME(CUDA_MEM_ALLOC_NODE_PARAMS, struct cudaMemAllocNodeParams);
+SAME(CUDA_RESOURCE_VIEW_DESC, struct cudaResourceViewDesc);
 SAME(CUgraphEdgeData, cudaGraphEdgeData);
 SAME(CUgraphExecUpdateResultInfo, cudaGraphExecUpdateResultInfo);
 SAME(CUlaunchAttributeValue, cudaLaunchAttributeValue);
@@ -46,6 +47,9 @@ static CUresult result_of(cudaError_t e)
     case cudaErrorInvalidConfiguration:
     case cudaErrorInvalidPitchValue:
     case cudaErrorInvalidSymbol:
+    case cudaErrorInvalidChannelDescriptor:
+    case cudaErrorInvalidFilterSetting:
+    case cudaErrorInvalidNormSetting:
     case cudaErrorInvalidMemcpyDirection:
     case cudaErrorMissingConfiguration: return CUDA_ERROR_INVALID_VALUE;
     default: return (CUresult)e;

@@ -1,9 +1,9 @@
 /* The driver API's memory: allocations, memsets, copies, and what it tells of an address. */
 #include <string.h>
 
+#include "api/array.h"
 #include "api/copies.h"
 #include "api/driver.h"
-#include "base/settings.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
@@ -107,81 +107,145 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
                                   stream);
 }
 
-/* One end of a copy of rows: its first byte, and what kind of memory the program says it is. */
-struct copy_end {
-    char *first;
-    bool is_host, is_device;
-};
-
-/* Sets the end, or returns an error. */
-static cudaError_t find_end(CUmemorytype type, const void *host, CUdeviceptr device, size_t x,
-                            size_t y, size_t pitch, struct copy_end *end)
+/* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which of an end's
+ * fields count, and that an array's part begins with a whole element. Assumed: the errors. */
+static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
+                            CUdeviceptr device, CUarray array, struct cudaExtent e,
+                            struct cudaPos *pos, struct cudaPitchedPtr *ptr)
 {
     if (type == CU_MEMORYTYPE_ARRAY) {
-        diag("cuMemcpy2D: arrays are not simulated: it returns CUDA_ERROR_NOT_SUPPORTED.");
-        return cudaErrorNotSupported;
+        const struct array *a = array_of(call, (cudaArray_t)array);
+        return a && pos->x % a->element == 0 && array_take_place(a, 1, e, pos, ptr)
+                 ? cudaSuccess
+                 : cudaErrorInvalidValue;
     }
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return cudaErrorInvalidValue;
-    char *base = type == CU_MEMORYTYPE_HOST ? (char *)(uintptr_t)host : (char *)device;
-    *end = (struct copy_end){base ? base + y * pitch + x : NULL, type == CU_MEMORYTYPE_HOST,
-                             type == CU_MEMORYTYPE_DEVICE};
-    return cudaSuccess;
+    ptr->ptr = type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)host : (void *)device;
+    const bool is_empty = !e.width || !e.height || !e.depth;
+    return is_empty || !ptr->pitch || ptr->pitch >= e.width ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t copy_2d(struct call *call, const CUDA_MEMCPY2D *copy, bool is_async,
-                           CUstream stream)
+static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
 {
-    struct copy_end to, from;
-    struct rows r;
-    if (!copy)
+    if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
+        return cudaMemcpyDefault;
+    if (from == CU_MEMORYTYPE_HOST)
+        return to == CU_MEMORYTYPE_HOST ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
+}
+
+/* Writes a copy as one of the runtime's between pitched memory, of which arrays are a kind. */
+static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
+{
+    /* Documented: an array has no levels of detail, and what is reserved is NULL. */
+    if (!c || c->srcLOD || c->dstLOD || c->reserved0 || c->reserved1)
         return cudaErrorInvalidValue;
-    cudaError_t e = find_end(copy->dstMemoryType, copy->dstHost, copy->dstDevice, copy->dstXInBytes,
-                             copy->dstY, copy->dstPitch, &to);
-    e = e ? e
-          : find_end(copy->srcMemoryType, copy->srcHost, copy->srcDevice, copy->srcXInBytes,
-                     copy->srcY, copy->srcPitch, &from);
-    e = e ? e : copy_rows(copy->dstPitch, copy->srcPitch, copy->WidthInBytes, copy->Height, &r);
-    if (e)
-        return e;
-    enum cudaMemcpyKind kind = from.is_host && to.is_host     ? cudaMemcpyHostToHost
-                             : from.is_host && to.is_device   ? cudaMemcpyHostToDevice
-                             : from.is_device && to.is_host   ? cudaMemcpyDeviceToHost
-                             : from.is_device && to.is_device ? cudaMemcpyDeviceToDevice
-                                                              : cudaMemcpyDefault;
-    line_rows(&call->line, r);
-    return is_async ? copy_async(call, to.first, from.first, r, kind, stream, false)
-                    : copy_now(call, to.first, from.first, r, kind);
+    *p = (struct cudaMemcpy3DParms){.srcPos = {c->srcXInBytes, c->srcY, c->srcZ},
+                                    .srcPtr = {NULL, c->srcPitch, 0, c->srcHeight},
+                                    .dstPos = {c->dstXInBytes, c->dstY, c->dstZ},
+                                    .dstPtr = {NULL, c->dstPitch, 0, c->dstHeight},
+                                    .extent = {c->WidthInBytes, c->Height, c->Depth},
+                                    .kind = kind_of(c->srcMemoryType, c->dstMemoryType)};
+    cudaError_t e = find_end(call, c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+                             p->extent, &p->dstPos, &p->dstPtr);
+    return e ? e
+             : find_end(call, c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray, p->extent,
+                        &p->srcPos, &p->srcPtr);
+}
+
+cudaError_t do_cuMemcpy3D_v2(struct call *call, const CUDA_MEMCPY3D *copy)
+{
+    struct cudaMemcpy3DParms p;
+    cudaError_t e = find_copy(call, copy, &p);
+    return e ? e : do_cudaMemcpy3D(call, &p);
+}
+
+cudaError_t do_cuMemcpy3DAsync_v2(struct call *call, const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    struct cudaMemcpy3DParms p;
+    cudaError_t e = find_copy(call, copy, &p);
+    return e ? e : do_cudaMemcpy3DAsync(call, &p, stream);
+}
+
+/* Rows are one slice. */
+static CUDA_MEMCPY3D slice_of(const CUDA_MEMCPY2D *c)
+{
+    return (CUDA_MEMCPY3D){.srcXInBytes = c->srcXInBytes,
+                           .srcY = c->srcY,
+                           .srcMemoryType = c->srcMemoryType,
+                           .srcHost = c->srcHost,
+                           .srcDevice = c->srcDevice,
+                           .srcArray = c->srcArray,
+                           .srcPitch = c->srcPitch,
+                           .dstXInBytes = c->dstXInBytes,
+                           .dstY = c->dstY,
+                           .dstMemoryType = c->dstMemoryType,
+                           .dstHost = c->dstHost,
+                           .dstDevice = c->dstDevice,
+                           .dstArray = c->dstArray,
+                           .dstPitch = c->dstPitch,
+                           .WidthInBytes = c->WidthInBytes,
+                           .Height = c->Height,
+                           .Depth = 1};
 }
 
 cudaError_t do_cuMemcpy2D_v2(struct call *call, const CUDA_MEMCPY2D *copy)
 {
-    return copy_2d(call, copy, false, NULL);
+    if (!copy)
+        return cudaErrorInvalidValue;
+    const CUDA_MEMCPY3D slice = slice_of(copy);
+    return do_cuMemcpy3D_v2(call, &slice);
 }
 
 cudaError_t do_cuMemcpy2DUnaligned_v2(struct call *call, const CUDA_MEMCPY2D *copy)
 {
-    return copy_2d(call, copy, false, NULL);
+    return do_cuMemcpy2D_v2(call, copy);
 }
 
 cudaError_t do_cuMemcpy2DAsync_v2(struct call *call, const CUDA_MEMCPY2D *copy, CUstream stream)
 {
-    return copy_2d(call, copy, true, stream);
+    if (!copy)
+        return cudaErrorInvalidValue;
+    const CUDA_MEMCPY3D slice = slice_of(copy);
+    return do_cuMemcpy3DAsync_v2(call, &slice, stream);
 }
 
-/* The parameters are the runtime's. Measured (probe-contexts.txt): the context may be another one
- * than the current one, and must be one. A node for another device is not simulated. */
+/* Makes the device of a node's context current. Measured (probe-contexts.txt): the context may be
+ * another one than the current one, and must be one. A node for another device is not simulated. */
+static cudaError_t enter_context(CUcontext context, int *current)
+{
+    const struct context *c = context_of(context);
+    *current = device_current();
+    if (!c)
+        return context ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
+    device_set_current(c->device);
+    return cudaSuccess;
+}
+
+/* The parameters are the runtime's. */
 cudaError_t do_cuGraphAddMemsetNode(struct call *call, CUgraphNode *node, CUgraph graph,
                                     const CUgraphNode *dependencies, size_t count,
                                     const CUDA_MEMSET_NODE_PARAMS *p, CUcontext context)
 {
-    const struct context *c = context_of(context);
-    if (!c)
-        return context ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
-    int current = device_current();
-    device_set_current(c->device);
-    cudaError_t e = do_cudaGraphAddMemsetNode(call, node, graph, dependencies, count,
-                                              (const struct cudaMemsetParams *)p);
+    int current;
+    cudaError_t e = enter_context(context, &current);
+    e = e ? e
+          : do_cudaGraphAddMemsetNode(call, node, graph, dependencies, count,
+                                      (const struct cudaMemsetParams *)p);
+    device_set_current(current);
+    return e;
+}
+
+cudaError_t do_cuGraphAddMemcpyNode(struct call *call, CUgraphNode *node, CUgraph graph,
+                                    const CUgraphNode *dependencies, size_t count,
+                                    const CUDA_MEMCPY3D *copy, CUcontext context)
+{
+    int current;
+    struct cudaMemcpy3DParms p;
+    cudaError_t e = enter_context(context, &current);
+    e = e ? e : find_copy(call, copy, &p);
+    e = e ? e : do_cudaGraphAddMemcpyNode(call, node, graph, dependencies, count, &p);
     device_set_current(current);
     return e;
 }

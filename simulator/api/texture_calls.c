@@ -92,8 +92,8 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
     case cudaResourceTypeLinear: return use_linear(call, r, t);
     case cudaResourceTypePitch2D: return use_pitched(call, r, t);
     case cudaResourceTypeMipmappedArray:
-        diag("textures of mipmapped arrays are not simulated: %s returns cudaErrorNotSupported.",
-             call->origin.call);
+        diag("textures of mipmapped arrays are not simulated: %s returns %s.", call->origin.call,
+             call_not_supported(call));
         return cudaErrorNotSupported;
     default: return cudaErrorInvalidValue;
     }
@@ -102,10 +102,9 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
 /* ---- textures ---- */
 
 /* Returns what of the description is not simulated, or NULL. */
-static const char *not_simulated(const struct cudaTextureDesc *d,
-                                 const struct cudaResourceViewDesc *view)
+static const char *not_simulated(const struct cudaTextureDesc *d, bool has_view)
 {
-    return view               ? "views of resources"
+    return has_view           ? "views of resources"
          : d->sRGB            ? "sRGB conversion"
          : d->seamlessCubemap ? "filtering across the faces of a cube"
                               : NULL;
@@ -114,16 +113,19 @@ static const char *not_simulated(const struct cudaTextureDesc *d,
 /* Documented: only floats are filtered; only integers of 8 and 16 bits are read as fractions;
  * cudaAddressModeWrap and Mirror need normalized coordinates, and otherwise clamp. Measured
  * (kernels-texture_words.txt): the filter is judged first, and an unknown read mode is no error. */
-static cudaError_t use_description(const struct cudaTextureDesc *d, struct texture *t)
+static cudaError_t use_description(const struct cudaTextureDesc *d, bool in_drivers_words,
+                                   struct texture *t)
 {
     const bool filters = d->filterMode == cudaFilterModeLinear;
-    const bool fractions = d->readMode == cudaReadModeNormalizedFloat;
+    const bool may_be_fractions = t->kind != CHANNEL_FLOAT && t->channel_bytes < 4;
+    const bool fractions =
+        d->readMode == cudaReadModeNormalizedFloat && (may_be_fractions || !in_drivers_words);
     if ((unsigned)d->filterMode > cudaFilterModeLinear)
         return cudaErrorInvalidValue;
     t->reads_fractions = fractions;
-    if (filters && t->kind != CHANNEL_FLOAT && (!fractions || t->channel_bytes == 4))
+    if (filters && t->kind != CHANNEL_FLOAT && !(fractions && may_be_fractions))
         return cudaErrorInvalidFilterSetting;
-    if (fractions && (t->kind == CHANNEL_FLOAT || t->channel_bytes == 4))
+    if (fractions && !may_be_fractions)
         return cudaErrorInvalidNormSetting;
     /* Documented: ignored for linear memory. */
     t->filters = filters && !t->is_linear_memory;
@@ -141,6 +143,25 @@ static cudaError_t use_description(const struct cudaTextureDesc *d, struct textu
     return cudaSuccess;
 }
 
+cudaError_t texture_create(struct call *call, unsigned long long *object,
+                           const struct cudaResourceDesc *resource,
+                           const struct cudaTextureDesc *desc, bool has_view, bool in_drivers_words)
+{
+    const char *missing = not_simulated(desc, has_view);
+    if (missing) {
+        diag("a texture with %s is not simulated: %s returns %s.", missing, call->origin.call,
+             call_not_supported(call));
+        return cudaErrorNotSupported;
+    }
+    struct texture_object o = {.resource = *resource, .desc = *desc};
+    cudaError_t e = use_resource(call, resource, &o.texture);
+    if (!e)
+        e = use_description(desc, in_drivers_words, &o.texture);
+    if (!e)
+        *object = texture_object_new(&o);
+    return e;
+}
+
 cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *object,
                                        const struct cudaResourceDesc *resource,
                                        const struct cudaTextureDesc *desc,
@@ -148,20 +169,7 @@ cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *o
 {
     if (!object || !resource || !desc)
         return object && resource ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
-    const char *missing = not_simulated(desc, view);
-    if (missing) {
-        diag("a texture with %s is not simulated: cudaCreateTextureObject returns "
-             "cudaErrorNotSupported.",
-             missing);
-        return cudaErrorNotSupported;
-    }
-    struct texture_object o = {.resource = *resource, .desc = *desc};
-    cudaError_t e = use_resource(call, resource, &o.texture);
-    if (!e)
-        e = use_description(desc, &o.texture);
-    if (!e)
-        *object = texture_object_new(&o);
-    return e;
+    return texture_create(call, object, resource, desc, view != NULL, false);
 }
 
 /* Destroys an object, or ends the process with a sentence if it is none. Assumed: 0 is no error. */

@@ -8,6 +8,10 @@
 static const struct {
     const char *runtime, *driver;
 } words[] = {
+    {"cudaCreateSurfaceObject", "cuSurfObjectCreate"},
+    {"cudaCreateTextureObject", "cuTexObjectCreate"},
+    {"cudaDestroySurfaceObject", "cuSurfObjectDestroy"},
+    {"cudaDestroyTextureObject", "cuTexObjectDestroy"},
     {"cudaErrorHardwareStackError", "CUDA_ERROR_HARDWARE_STACK_ERROR"},
     {"cudaErrorIllegalAddress", "CUDA_ERROR_ILLEGAL_ADDRESS"},
     {"cudaErrorInvalidPc", "CUDA_ERROR_INVALID_PC"},
@@ -17,9 +21,11 @@ static const struct {
     {"cudaErrorMisalignedAddress", "CUDA_ERROR_MISALIGNED_ADDRESS"},
     {"cudaEventInterprocess", "CU_EVENT_INTERPROCESS"},
     {"cudaFree", "cuMemFree"},
+    {"cudaFreeArray", "cuArrayDestroy"},
     {"cudaFreeAsync", "cuMemFreeAsync"},
     {"cudaFreeHost", "cuMemFreeHost"},
     {"cudaMalloc", "cuMemAlloc"},
+    {"cudaMallocArray", "cuArrayCreate"},
     {"cudaMallocAsync", "cuMemAllocAsync"},
     {"cudaMallocManaged", "cuMemAllocManaged"},
     {"cudaMemsetAsync", "cuMemsetD8Async"},

@@ -6,13 +6,14 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver{,_arrays} \
         build/simulator/simulator/tests/facts/probe-{driver,owner}
     NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
     export NVCC
 }
 
 SUMS=$ROOT/simulator/tests/unit/kernels/sums.ptx
+TEXELS=$ROOT/simulator/tests/unit/kernels/texels.ptx
 
 # ended STATUS CASE [ARGUMENT...]: a case of driver.c
 ended() {
@@ -27,16 +28,45 @@ ended() {
     done
 }
 
-@test "driver API: memsets of 16 and 32 bits, copies of rows, and arrays, which are refused" {
-    ended 0 memory
-    assert_line "simulated device: cuMemcpy2D: arrays are not simulated: it returns \
+@test "driver API: memsets of 16 and 32 bits, and copies of rows" {
+    as_expected driver memory
+}
+
+@test "driver API: arrays, textures, and surfaces, which kernels of a module read and write" {
+    local name
+    for name in descriptors rows lines slices; do
+        as_expected driver_arrays "$name"
+    done
+    for name in textures surfaces; do
+        as_expected driver_arrays "$name" "$TEXELS"
+    done
+}
+
+@test "driver API: of arrays and textures, each thing that is not simulated has a sentence" {
+    local arrays="simulated device: arrays of" what
+    run bounded "$PROGRAMS/driver_arrays" refused
+    assert_success
+    assert_line "$arrays compressed and normalized formats and of those of videos (here 0x91) are \
+not simulated: cuArray3DCreate returns CUDA_ERROR_NOT_SUPPORTED."
+    assert_line "simulated device: sparse arrays and arrays whose memory is mapped later are not \
+simulated: cuArray3DCreate returns CUDA_ERROR_NOT_SUPPORTED."
+    for what in "a texture with views of resources is" "a texture with sRGB conversion is" \
+        "textures of mipmapped arrays are"; do
+        assert_line "simulated device: $what not simulated: cuTexObjectCreate returns \
 CUDA_ERROR_NOT_SUPPORTED."
-    assert_line "all as expected"
+    done
+    for what in cuMipmappedArrayCreate cuModuleGetTexRef; do
+        assert_line --partial "$what is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
+    done
+    run bounded "$PROGRAMS/driver_arrays" destroyed
+    assert_equal "$status" 3
+    assert_line --partial "cuTexObjectDestroy was given a texture object that is destroyed."
+    assert_line --partial "To do: call cuTexObjectDestroy after its last use."
 }
 
 @test "driver API: its errors, and a function that is not simulated says so" {
     ended 0 errors
-    assert_line --partial "cuArrayDestroy is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
+    assert_line --partial "cuMipmappedArrayDestroy is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
     assert_line "all as expected"
     SIM_FAIL=cuMemAlloc:2 ended 0 failing
     assert_output "all as expected"

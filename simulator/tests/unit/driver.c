@@ -114,7 +114,7 @@ CASE(errors)
     GIVES(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&p, 0));
     IS(cudaSuccess, cudaGetLastError());
     /* What is not modeled. */
-    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArrayDestroy(NULL));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMipmappedArrayDestroy(NULL));
     /* Without a word: a table that NVRTC asks for, and does without. */
     static const CUuuid other = {{1, 2, 3}};
     const void *table;
@@ -181,8 +181,6 @@ CASE(memory)
     SAME(10, halves[2]);
     SAME(12, halves[4]);
     SAME(9, halves[5]);
-    copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMemcpy2D(&copy));
 
     OK(cudaFree((void *)row));
     DO(cuMemFree(p));
@@ -322,7 +320,7 @@ CASE(addresses)
     SAME(CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, status);
     SAME(0, (uintptr_t)found);
     /* It exists, and says that it is not simulated. */
-    DO(get("cuTexObjectCreate", &found, 13000, 0, &status));
+    DO(get("cuMipmappedArrayCreate", &found, 13000, 0, &status));
 }
 
 /* ---- kernels: simulator/tests/unit/kernels/sums.ptx, argv[2] ---- */

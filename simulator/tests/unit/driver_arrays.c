@@ -1,0 +1,569 @@
+/* Arrays, textures, and surfaces of the driver API. Each case is a program of its own
+ * (driver.bats). */
+#include <cuda.h>
+
+#include "expect.h"
+
+/* The driver's codes have the runtime's numbers. */
+#define GIVES(expected, call) IS((cudaError_t)(expected), (cudaError_t)(call))
+#define DO(call)              OK((cudaError_t)(call))
+
+enum { WIDTH = 4, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
+
+/* A module of simulator/tests/unit/kernels/texels.ptx, argv[2]. */
+static const char *path;
+static CUcontext context;
+static CUmodule module;
+
+static void begin(void)
+{
+    DO(cuInit(0));
+    DO(cuDevicePrimaryCtxRetain(&context, 0));
+    DO(cuCtxSetCurrent(context));
+    if (*path)
+        DO(cuModuleLoad(&module, path));
+}
+
+static CUarray array_of(CUarray_format format, unsigned channels, size_t width, size_t height)
+{
+    CUDA_ARRAY_DESCRIPTOR d;
+    CUarray a;
+    d.Width = width;
+    d.Height = height;
+    d.Format = format;
+    d.NumChannels = channels;
+    DO(cuArrayCreate(&a, &d));
+    return a;
+}
+
+/* All rows of an array and, if it is `to`, host memory without gaps. */
+static CUDA_MEMCPY2D rows_to(CUarray a, const void *host, size_t row, size_t height)
+{
+    CUDA_MEMCPY2D c;
+    memset(&c, 0, sizeof c);
+    c.srcMemoryType = CU_MEMORYTYPE_HOST;
+    c.srcHost = host;
+    c.srcPitch = row;
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    c.dstArray = a;
+    c.WidthInBytes = row;
+    c.Height = height;
+    return c;
+}
+
+static CUDA_MEMCPY2D rows_from(CUarray a, void *host, size_t row, size_t height)
+{
+    CUDA_MEMCPY2D c;
+    memset(&c, 0, sizeof c);
+    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    c.srcArray = a;
+    c.dstMemoryType = CU_MEMORYTYPE_HOST;
+    c.dstHost = host;
+    c.dstPitch = row;
+    c.WidthInBytes = row;
+    c.Height = height;
+    return c;
+}
+
+static float texels[TEXELS];
+
+/* An array of 0.5, 1.5, ... */
+static CUarray filled_array(void)
+{
+    CUarray a = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
+    for (unsigned i = 0; i < TEXELS; i++)
+        texels[i] = (float)i + 0.5f;
+    CUDA_MEMCPY2D c = rows_to(a, texels, WIDTH * sizeof(float), HEIGHT);
+    DO(cuMemcpy2D(&c));
+    return a;
+}
+
+CASE(descriptors)
+{
+    CUDA_ARRAY_DESCRIPTOR d;
+    CUDA_ARRAY3D_DESCRIPTOR all;
+    CUarray a, b;
+    begin();
+    a = array_of(CU_AD_FORMAT_HALF, 2, 20, 3);
+    DO(cuArrayGetDescriptor(&d, a));
+    SAME(20, d.Width);
+    SAME(3, d.Height);
+    SAME(CU_AD_FORMAT_HALF, d.Format);
+    SAME(2, d.NumChannels);
+    DO(cuArray3DGetDescriptor(&all, a));
+    SAME(3, all.Height);
+    SAME(0, all.Depth);
+    SAME(0, all.Flags);
+
+    memset(&all, 0, sizeof all);
+    all.Width = 5;
+    all.Height = 4;
+    all.Depth = 3;
+    all.Format = CU_AD_FORMAT_SIGNED_INT8;
+    all.NumChannels = 4;
+    all.Flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST;
+    DO(cuArray3DCreate(&b, &all));
+    memset(&all, 0x55, sizeof all);
+    DO(cuArray3DGetDescriptor(&all, b));
+    SAME(5, all.Width);
+    SAME(3, all.Depth);
+    SAME(CU_AD_FORMAT_SIGNED_INT8, all.Format);
+    SAME(4, all.NumChannels);
+    SAME(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST, all.Flags);
+
+    /* Documented: the formats, and 1, 2, or 4 channels. */
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArray3DCreate(NULL, &all));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArray3DCreate(&b, NULL));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayCreate(&b, NULL));
+    d.NumChannels = 3;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayCreate(&b, &d));
+    d.NumChannels = 1;
+    d.Format = (CUarray_format)7;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayCreate(&b, &d));
+    d.Format = CU_AD_FORMAT_FLOAT;
+    d.Width = 1 << 30;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayCreate(&b, &d));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuArrayGetDescriptor(NULL, a));
+    GIVES(CUDA_ERROR_INVALID_HANDLE, cuArrayGetDescriptor(&d, NULL));
+    GIVES(CUDA_ERROR_INVALID_HANDLE, cuArray3DGetDescriptor(&all, NULL));
+    GIVES(CUDA_ERROR_INVALID_HANDLE, cuArrayDestroy(NULL));
+    /* The runtime's name for the same array. */
+    struct cudaChannelFormatDesc channels;
+    OK(cudaGetChannelDesc(&channels, (cudaArray_t)b));
+    SAME(8, channels.w);
+    DO(cuArrayDestroy(a));
+    DO(cuArrayDestroy(b));
+}
+
+/* What is not simulated says so (driver.bats). */
+CASE(refused)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_RESOURCE_DESC r;
+    CUDA_TEXTURE_DESC t;
+    CUDA_RESOURCE_VIEW_DESC view;
+    CUtexObject texture;
+    CUmipmappedArray levels;
+    CUtexref reference;
+    CUarray a;
+    begin();
+    memset(&d, 0, sizeof d);
+    d.Width = d.Height = 4;
+    d.Format = CU_AD_FORMAT_BC1_UNORM;
+    d.NumChannels = 4;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArray3DCreate(&a, &d));
+    d.Format = CU_AD_FORMAT_FLOAT;
+    d.Flags = CUDA_ARRAY3D_SPARSE;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArray3DCreate(&a, &d));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMipmappedArrayCreate(&levels, &d, 2));
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetTexRef(&reference, NULL, "t"));
+    a = array_of(CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, 4);
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    memset(&view, 0, sizeof view);
+    r.resType = CU_RESOURCE_TYPE_ARRAY;
+    r.res.array.hArray = a;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuTexObjectCreate(&texture, &r, &t, &view));
+    t.flags = CU_TRSF_SRGB;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuTexObjectCreate(&texture, &r, &t, NULL));
+    t.flags = 0;
+    r.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuTexObjectCreate(&texture, &r, &t, NULL));
+    DO(cuArrayDestroy(a));
+}
+
+/* Copies of rows. */
+CASE(rows)
+{
+    enum { ROW = WIDTH * sizeof(float) };
+    float back[TEXELS], part[4] = {-1, -2, -3, -4};
+    CUDA_MEMCPY2D c;
+    CUarray a, b;
+    CUdeviceptr p;
+    CUstream s;
+    begin();
+    DO(cuStreamCreate(&s, 0));
+    a = filled_array();
+    b = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
+
+    /* Columns 1 and 2 of rows 2 and 3. */
+    c = rows_to(a, part, 2 * sizeof *part, 2);
+    c.dstXInBytes = sizeof(float);
+    c.dstY = 2;
+    DO(cuMemcpy2DUnaligned(&c));
+    /* All by way of another array, and memory of the device. */
+    c = rows_from(a, NULL, ROW, HEIGHT);
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    c.dstArray = b;
+    DO(cuMemcpy2D(&c));
+    DO(cuMemAlloc(&p, sizeof back));
+    c = rows_from(b, NULL, ROW, HEIGHT);
+    c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    c.dstDevice = p;
+    DO(cuMemcpy2DAsync(&c, s));
+    DO(cuMemcpyDtoHAsync(back, p, sizeof back, s));
+    DO(cuStreamSynchronize(s));
+    texels[2 * WIDTH + 1] = -1;
+    texels[2 * WIDTH + 2] = -2;
+    texels[3 * WIDTH + 1] = -3;
+    texels[3 * WIDTH + 2] = -4;
+    SAME(0, memcmp(texels, back, sizeof back));
+
+    /* From where the copy's end is, if it says only where memory is. */
+    c = rows_to(a, NULL, ROW, 1);
+    c.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+    c.srcDevice = p;
+    c.srcPitch = 0;
+    c.dstY = 3;
+    DO(cuMemcpy2D(&c));
+    c = rows_from(a, back, ROW, 1);
+    c.srcY = 3;
+    DO(cuMemcpy2D(&c));
+    SAME(0, memcmp(texels, back, ROW));
+
+    /* Documented: places are whole elements. Assumed: outside of the array, and without one. */
+    c = rows_to(a, part, 2 * sizeof *part, 1);
+    c.dstXInBytes = 2;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstXInBytes = 3 * sizeof(float);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstXInBytes = 0;
+    c.dstY = HEIGHT;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstY = 0;
+    c.dstArray = NULL;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.dstArray = a;
+    c.srcPitch = 4;
+    c.Height = 2;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    c.srcPitch = 8;
+    c.srcMemoryType = (CUmemorytype)9;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(&c));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy2D(NULL));
+
+    DO(cuArrayDestroy(a));
+    DO(cuArrayDestroy(b));
+    DO(cuMemFree(p));
+    DO(cuStreamDestroy(s));
+}
+
+/* Copies of so many bytes from a place in an array on. */
+CASE(lines)
+{
+    enum { COUNT = 8 };
+    static const unsigned short one[COUNT] = {1, 2, 3, 4, 5, 6, 7, 8};
+    unsigned short back[COUNT] = {0};
+    CUarray a, b;
+    CUdeviceptr p;
+    CUstream s;
+    begin();
+    DO(cuStreamCreate(&s, 0));
+    a = array_of(CU_AD_FORMAT_UNSIGNED_INT16, 1, COUNT, 0);
+    b = array_of(CU_AD_FORMAT_UNSIGNED_INT16, 1, COUNT, 0);
+    DO(cuMemAlloc(&p, sizeof one));
+    DO(cuMemcpyHtoA(a, 0, one, sizeof one));
+    DO(cuMemcpyHtoA(a, 4, one, 4));
+    DO(cuMemcpyAtoA(b, 2, a, 0, sizeof one - 2));
+    DO(cuMemcpyDtoH(back, p, 0));
+    DO(cuMemcpyHtoAAsync(b, 0, &one[7], 2, s));
+    DO(cuMemcpyAtoHAsync(back, b, 0, sizeof back, s));
+    DO(cuStreamSynchronize(s));
+    SAME(8, back[0]);
+    SAME(1, back[1]);
+    SAME(2, back[2]);
+    SAME(1, back[3]);
+    SAME(2, back[4]);
+    SAME(5, back[5]);
+    SAME(7, back[7]);
+    DO(cuMemcpyAtoD(p, a, 0, sizeof one));
+    DO(cuMemcpyDtoA(b, 8, p + 4, 8));
+    DO(cuMemcpyAtoH(back, b, 8, 8));
+    SAME(1, back[0]);
+    SAME(2, back[1]);
+    SAME(6, back[3]);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoA(a, 2, one, sizeof one));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoA(NULL, 0, one, 2));
+    DO(cuArrayDestroy(a));
+    DO(cuArrayDestroy(b));
+    DO(cuMemFree(p));
+    DO(cuStreamDestroy(s));
+}
+
+/* Copies of slices, and as nodes of a graph. */
+CASE(slices)
+{
+    enum { W = 3, H = 2, D = 4 };
+    static int all[D][H][W], part[2][2][W];
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_MEMCPY3D c;
+    CUarray a;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUstream s;
+    begin();
+    DO(cuStreamCreate(&s, 0));
+    memset(&d, 0, sizeof d);
+    d.Width = W;
+    d.Height = H;
+    d.Depth = D;
+    d.Format = CU_AD_FORMAT_SIGNED_INT32;
+    d.NumChannels = 1;
+    DO(cuArray3DCreate(&a, &d));
+    for (int i = 0; i < D * H * W; i++)
+        all[0][0][i] = i;
+    memset(&c, 0, sizeof c);
+    c.srcMemoryType = CU_MEMORYTYPE_HOST;
+    c.srcHost = all;
+    c.srcPitch = sizeof **all;
+    c.srcHeight = H;
+    c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+    c.dstArray = a;
+    c.WidthInBytes = sizeof **all;
+    c.Height = H;
+    c.Depth = D;
+    DO(cuMemcpy3D(&c));
+
+    /* Of slices 1 and 2, columns 1 and 2. */
+    memset(&c, 0, sizeof c);
+    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    c.srcArray = a;
+    c.srcXInBytes = sizeof(int);
+    c.srcZ = 1;
+    c.dstMemoryType = CU_MEMORYTYPE_HOST;
+    c.dstHost = part;
+    c.dstPitch = sizeof **part;
+    c.dstHeight = 2;
+    c.WidthInBytes = 2 * sizeof(int);
+    c.Height = H;
+    c.Depth = 2;
+    DO(cuMemcpy3DAsync(&c, s));
+    DO(cuStreamSynchronize(s));
+    SAME(all[1][0][1], part[0][0][0]);
+    SAME(all[1][1][2], part[0][1][1]);
+    SAME(all[2][1][1], part[1][1][0]);
+    SAME(0, part[1][1][2]);
+
+    c.srcZ = 3;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&c));
+    c.srcZ = 2;
+    c.srcLOD = 1;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&c));
+    c.srcLOD = 0;
+    c.dstHeight = 1;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(&c));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuMemcpy3D(NULL));
+
+    c.dstHeight = 2;
+    DO(cuGraphCreate(&graph, 0));
+    DO(cuGraphAddMemcpyNode(&node, graph, NULL, 0, &c, context));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuGraphAddMemcpyNode(&node, graph, NULL, 0, &c, NULL));
+    DO(cuGraphInstantiate(&exec, graph, 0));
+    DO(cuGraphLaunch(exec, s));
+    DO(cuStreamSynchronize(s));
+    SAME(all[3][1][1], part[1][1][0]);
+    DO(cuGraphExecDestroy(exec));
+    DO(cuGraphDestroy(graph));
+    DO(cuArrayDestroy(a));
+    DO(cuStreamDestroy(s));
+}
+
+/* ---- what kernels read and write ---- */
+
+static void launch(const char *name, void **arguments)
+{
+    CUfunction function;
+    DO(cuModuleGetFunction(&function, module, name));
+    DO(cuLaunchKernel(function, 1, 1, 1, TEXELS, 1, 1, 0, NULL, arguments, NULL));
+}
+
+/* Returns what the kernel reads of a texture of WIDTH columns. */
+static const void *fetched(const char *name, CUtexObject texture)
+{
+    static unsigned words[TEXELS];
+    int width = WIDTH;
+    CUdeviceptr p;
+    DO(cuMemAlloc(&p, sizeof words));
+    void *arguments[] = {&p, &texture, &width};
+    launch(name, arguments);
+    DO(cuMemcpyDtoH(words, p, sizeof words));
+    DO(cuMemFree(p));
+    return words;
+}
+
+static CUDA_TEXTURE_DESC clamped(unsigned flags)
+{
+    CUDA_TEXTURE_DESC t;
+    memset(&t, 0, sizeof t);
+    for (unsigned n = 0; n < 3; n++)
+        t.addressMode[n] = CU_TR_ADDRESS_MODE_CLAMP;
+    t.flags = flags;
+    return t;
+}
+
+CASE(textures)
+{
+    static const unsigned char bytes[TEXELS] = {255, 51, 0};
+    const float *floats;
+    CUDA_RESOURCE_DESC r, got;
+    CUDA_TEXTURE_DESC t = clamped(0), told;
+    CUDA_RESOURCE_VIEW_DESC view;
+    CUtexObject texture;
+    CUarray a, b;
+    CUdeviceptr p;
+    size_t pitch;
+    begin();
+    a = filled_array();
+    memset(&r, 0, sizeof r);
+    r.resType = CU_RESOURCE_TYPE_ARRAY;
+    r.res.array.hArray = a;
+    /* Documented: floats are floats, whether they are to be read as integers or not. */
+    t.borderColor[2] = 7;
+    t.maxAnisotropy = 3;
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    SAME(0, memcmp(texels, fetched("fetch", texture), sizeof texels));
+    DO(cuTexObjectGetResourceDesc(&got, texture));
+    SAME(CU_RESOURCE_TYPE_ARRAY, got.resType);
+    SAME((uintptr_t)a, (uintptr_t)got.res.array.hArray);
+    DO(cuTexObjectGetTextureDesc(&told, texture));
+    SAME(0, memcmp(&t, &told, sizeof t));
+    DO(cuTexObjectGetResourceViewDesc(&view, texture));
+    SAME(CU_RES_VIEW_FORMAT_NONE, view.format);
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectGetResourceDesc(NULL, texture));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectGetTextureDesc(NULL, texture));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectGetTextureDesc(&told, 0));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuSurfObjectGetResourceDesc(&got, texture));
+    DO(cuTexObjectDestroy(texture));
+    t.flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES;
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    DO(cuTexObjectGetTextureDesc(&told, texture));
+    SAME(t.flags, told.flags);
+    DO(cuTexObjectDestroy(texture));
+
+    /* Bytes are fractions, unless they are to be read as integers. */
+    b = array_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, WIDTH, HEIGHT);
+    CUDA_MEMCPY2D c = rows_to(b, bytes, WIDTH, HEIGHT);
+    DO(cuMemcpy2D(&c));
+    r.res.array.hArray = b;
+    t = clamped(0);
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    floats = fetched("fetch", texture);
+    SAME(1, floats[0] == 1 && floats[1] > 0.1999f && floats[1] < 0.2001f && floats[2] == 0);
+    DO(cuTexObjectDestroy(texture));
+    t = clamped(CU_TRSF_READ_AS_INTEGER);
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    SAME(51, ((const unsigned *)fetched("fetch_whole", texture))[1]);
+    DO(cuTexObjectDestroy(texture));
+    /* Of integers, filters give no sense. */
+    t.filterMode = CU_TR_FILTER_MODE_LINEAR;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, &t, NULL));
+
+    /* Memory, in rows and without. */
+    t = clamped(0);
+    DO(cuMemAllocPitch(&p, &pitch, WIDTH * sizeof(float), HEIGHT, 4));
+    memset(&c, 0, sizeof c);
+    c = rows_to(NULL, texels, WIDTH * sizeof(float), HEIGHT);
+    c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    c.dstDevice = p;
+    c.dstPitch = pitch;
+    DO(cuMemcpy2D(&c));
+    memset(&r, 0, sizeof r);
+    r.resType = CU_RESOURCE_TYPE_PITCH2D;
+    r.res.pitch2D.devPtr = p;
+    r.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
+    r.res.pitch2D.numChannels = 1;
+    r.res.pitch2D.width = WIDTH;
+    r.res.pitch2D.height = HEIGHT;
+    r.res.pitch2D.pitchInBytes = pitch;
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    SAME(0, memcmp(texels, fetched("fetch", texture), sizeof texels));
+    DO(cuTexObjectGetResourceDesc(&got, texture));
+    SAME(0, memcmp(&r.res.pitch2D, &got.res.pitch2D, sizeof r.res.pitch2D));
+    DO(cuTexObjectDestroy(texture));
+    DO(cuMemcpyHtoD(p, texels, sizeof texels));
+    memset(&r, 0, sizeof r);
+    r.resType = CU_RESOURCE_TYPE_LINEAR;
+    r.res.linear.devPtr = p;
+    r.res.linear.format = CU_AD_FORMAT_FLOAT;
+    r.res.linear.numChannels = 1;
+    r.res.linear.sizeInBytes = sizeof texels;
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    SAME(0, memcmp(texels, fetched("fetch_line", texture), sizeof texels));
+    DO(cuTexObjectGetResourceDesc(&got, texture));
+    SAME(0, memcmp(&r.res.linear, &got.res.linear, sizeof r.res.linear));
+    DO(cuTexObjectDestroy(texture));
+
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(NULL, &r, &t, NULL));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, NULL, &t, NULL));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, NULL, NULL));
+    r.res.linear.numChannels = 3;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, &t, NULL));
+    r.res.linear.numChannels = 1;
+    r.flags = 1;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, &t, NULL));
+    r.flags = 0;
+    r.resType = (CUresourcetype)9;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, &t, NULL));
+    DO(cuMemFree(p));
+    DO(cuArrayDestroy(a));
+    DO(cuArrayDestroy(b));
+}
+
+CASE(surfaces)
+{
+    float back[TEXELS];
+    int width = WIDTH;
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_RESOURCE_DESC r, got;
+    CUsurfObject surface;
+    CUarray a;
+    begin();
+    memset(&d, 0, sizeof d);
+    d.Width = WIDTH;
+    d.Height = HEIGHT;
+    d.Format = CU_AD_FORMAT_FLOAT;
+    d.NumChannels = 1;
+    d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
+    DO(cuArray3DCreate(&a, &d));
+    memset(&r, 0, sizeof r);
+    r.resType = CU_RESOURCE_TYPE_ARRAY;
+    r.res.array.hArray = a;
+    DO(cuSurfObjectCreate(&surface, &r));
+    void *arguments[] = {&surface, &width};
+    launch("store", arguments);
+    CUDA_MEMCPY2D c = rows_from(a, back, WIDTH * sizeof(float), HEIGHT);
+    DO(cuMemcpy2D(&c));
+    for (unsigned i = 0; i < TEXELS; i++)
+        SAME(100 + i, back[i]);
+    DO(cuSurfObjectGetResourceDesc(&got, surface));
+    SAME((uintptr_t)a, (uintptr_t)got.res.array.hArray);
+    DO(cuSurfObjectDestroy(surface));
+    r.resType = CU_RESOURCE_TYPE_LINEAR;
+    r.res.linear.format = CU_AD_FORMAT_FLOAT;
+    r.res.linear.numChannels = 1;
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuSurfObjectCreate(&surface, &r));
+    GIVES(CUDA_ERROR_INVALID_VALUE, cuSurfObjectCreate(&surface, NULL));
+    DO(cuArrayDestroy(a));
+}
+
+/* Incorrect: an object is destroyed twice. */
+CASE(destroyed)
+{
+    CUDA_RESOURCE_DESC r;
+    CUDA_TEXTURE_DESC t = clamped(0);
+    CUtexObject texture;
+    begin();
+    memset(&r, 0, sizeof r);
+    r.resType = CU_RESOURCE_TYPE_ARRAY;
+    r.res.array.hArray = filled_array();
+    DO(cuTexObjectCreate(&texture, &r, &t, NULL));
+    DO(cuTexObjectDestroy(texture));
+    DO(cuTexObjectDestroy(texture));
+}
+
+int main(int argc, char **argv)
+{
+    path = argc > 2 ? argv[2] : "";
+    return run_named(argc, argv);
+}
