@@ -478,8 +478,8 @@ static cudaError_t check_peer_devices(const void *to, int toDevice, const void *
              : cudaErrorInvalidValue;
 }
 
-/* Assumed, since there is no recording: a capture accepts cudaMemcpyAsync between devices, but no
- * copy that names its devices. */
+/* Measured (probe-peer-capture.txt): a capture accepts cudaMemcpyAsync between devices, but no copy
+ * that names its devices. */
 cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,
                             int fromDevice, size_t bytes, cudaStream_t stream)
 {

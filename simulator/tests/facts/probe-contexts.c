@@ -2,41 +2,7 @@
  * copies and memsets of a pool's memory and of cuMemAlloc's, and graph nodes with a context. The
  * stream `s`, the pool's memory `a` and `b`, and `m` and `n` of cuMemAlloc belong to the first
  * context, the primary one. */
-#include "probe.h"
-
-#include <cuda.h>
-#include <dlfcn.h>
-
-/* cuda.h makes cuMemAlloc a macro for cuMemAlloc_v2, so SYMBOL gives the name that the library
- * has. */
-#define TEXT(symbol) #symbol
-#define SYMBOL(name) TEXT(name)
-#define DRIVER(name) ((__typeof__(&(name)))find(SYMBOL(name)))
-
-/* Makes a call of the driver and prints it with its result. */
-#define ASK(name, ...) answer(#name "(" #__VA_ARGS__ ")", DRIVER(name)(__VA_ARGS__))
-
-static void (*find(const char *symbol))(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    void (*function)(void) = NULL;
-    if (driver)
-        *(void **)&function = dlsym(driver, symbol);
-    if (!function) {
-        printf("libcuda.so.1 has no %s here: this program needs a driver.\n", symbol);
-        exit(77);
-    }
-    return function;
-}
-
-static CUresult answer(const char *call, CUresult result)
-{
-    const char *name = "unknown";
-    DRIVER(cuGetErrorName)(result, &name);
-    printf("%-*s -> %s\n", CALL_COLUMNS, call, name);
-    fflush(stdout);
-    return result;
-}
+#include "ask_driver.h"
 
 static CUcontext first, second;
 static CUdeviceptr of_pool, to_pool, of_alloc, to_alloc;
