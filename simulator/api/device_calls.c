@@ -47,6 +47,13 @@ cudaError_t do_cudaProfilerStop(struct call *call)
     return cudaSuccess;
 }
 
+/* There is no cache whose lines could persist. */
+cudaError_t do_cudaCtxResetPersistingL2Cache(struct call *call)
+{
+    (void)call;
+    return cudaSuccess;
+}
+
 cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
 {
     (void)call;

@@ -195,6 +195,22 @@ static void attributes_of_streams(void)
     RECORD(cudaStreamQuery(s));
 }
 
+/* What is told of a pair of GPUs. */
+static void attributes_of_pairs(void)
+{
+    static const int pairs[][2] = {{0, 1}, {1, 0}, {0, 0}, {0, 2}, {-1, 0}};
+    for (int n = 0; n < 5; n++)
+        for (int i = 0; i <= 6; i++) {
+            int value = -99;
+            cudaError_t e = cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)i,
+                                                      pairs[n][0], pairs[n][1]);
+            NOTE("attribute %d of %d and %d: %s %d", i, pairs[n][0], pairs[n][1],
+                 cudaGetErrorName(e), value);
+        }
+    cudaGetLastError();
+    RECORD(cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 1));
+}
+
 static cudaGraphNode_t node;
 
 static cudaError_t add_condition(cudaGraph_t graph, cudaGraphConditionalHandle h, cudaGraph_t *body)
@@ -263,6 +279,7 @@ static const struct pair cases[] = {
     ALONE(slices_of_peers),
     ALONE(arrays_of_the_other),
     ALONE(attributes_of_streams),
+    ALONE(attributes_of_pairs),
     ALONE(condition_of_the_other),
     ALONE(kernel_of_the_other_in_a_body),
     ALONE(copy_from_the_other_in_a_body),

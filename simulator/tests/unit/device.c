@@ -155,6 +155,10 @@ CASE(limits)
     OK(cudaDeviceGetLimit(&value, cudaLimitMallocHeapSize));
     SAME(8388608, value);
     OK(cudaSetDevice(0));
+    OK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 * MiB));
+    OK(cudaCtxResetPersistingL2Cache());
+    OK(cudaDeviceGetLimit(&value, cudaLimitPersistingL2CacheSize));
+    SAME(1 * MiB, value);
     OK(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 1000));
     OK(cudaDeviceGetLimit(&value, cudaLimitMaxL2FetchGranularity));
     SAME(128, value);

@@ -97,6 +97,7 @@ CASE(devices)
     DO(cuDeviceGetUuid(&other, 1));
     SAME(1, memcmp(&one, &other, sizeof one) != 0);
     SAME(0, memcmp(&one, &properties.uuid, sizeof one));
+    DO(cuCtxResetPersistingL2Cache());
 }
 
 CASE(errors)
