@@ -9,15 +9,12 @@
 LITMUS(write_write, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count / 2 + 1, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(launch_fill(data + count / 2, 2, count / 2, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -30,16 +27,13 @@ LITMUS(write_write, a, b)
 LITMUS(write_read, a, b)
 {
     int *data, *result;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -53,16 +47,13 @@ LITMUS(write_read, a, b)
 LITMUS(read_write, a, b)
 {
     int *data, *result;
-    cudaEvent_t copied;
-    CHECK(cudaEventCreate(&copied));
+    cudaEvent_t copied = event_new();
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     CHECK(cudaEventRecord(copied, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, copied, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, copied, 0)));
     CHECK(launch_fill(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -95,8 +86,7 @@ LITMUS(two_readers, a, b)
 LITMUS(read_behind_a_read, a, b)
 {
     int *data, *one, *other;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocHost((void **)&one, MiB));
     CHECK(cudaMallocHost((void **)&other, MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
@@ -104,9 +94,7 @@ LITMUS(read_behind_a_read, a, b)
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
     CHECK(cudaMemcpyAsync(one, data, MiB, cudaMemcpyDeviceToHost, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyAsync(other, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -123,12 +111,9 @@ LITMUS(one_byte, a, b)
     char *data;
     CHECK(cudaMalloc((void **)&data, 1000));
 
-    CHECK(cudaMemsetAsync(data, 1, 500, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaMemsetAsync(data + 499, 2, 501, b)); /* access */
-#else
-    CHECK(cudaMemsetAsync(data + 500, 2, 500, b));
-#endif
+    CHECK(cudaMemsetAsync(data, 1, 500, a));                 /* previous access */
+    IF_WRONG(CHECK(cudaMemsetAsync(data + 499, 2, 501, b))); /* access */
+    IF_RIGHT(CHECK(cudaMemsetAsync(data + 500, 2, 500, b)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
 }
@@ -157,14 +142,10 @@ LITMUS(two_words, a, b)
     CHECK(cudaMallocHost((void **)&host, 2 * MiB));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(a)));
     /* previous access */
     CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, a));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaMemsetAsync(data, 0, 4, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -198,9 +179,7 @@ LITMUS(many_pieces, a, b)
 
     for (size_t i = 0; i < 64; i++)
         CHECK(launch_fill(data + i * count, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaStreamSynchronize(b));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -215,16 +194,13 @@ LITMUS(many_pieces, a, b)
 LITMUS(partly_written_again, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(launch_add(data, 1, count / 2, a));
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(launch_add(data + count / 2, 1, count / 2, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -280,16 +256,13 @@ NONBLOCKING_LITMUS(rows_copied, a, b)
 {
     const size_t width = 100, height = 10, pitch = 128;
     char *data, *pinned;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocHost((void **)&pinned, width * height));
     CHECK(cudaMalloc((void **)&data, pitch * height));
 
     CHECK(cudaMemset2DAsync(data, pitch, 1, width, height, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     /* access */
     CHECK(cudaMemcpy2DAsync(pinned, width, data, pitch, width, height, cudaMemcpyDeviceToHost, b));
     CHECK(cudaDeviceSynchronize());
@@ -350,21 +323,16 @@ LITMUS(rows_in_graph, a, b)
 {
     const size_t half = 512, height = 100, pitch = 1024;
     char *data;
-    cudaEvent_t fork, join;
+    cudaEvent_t fork = event_new(), join = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&fork));
-    CHECK(cudaEventCreate(&join));
     CHECK(cudaMalloc((void **)&data, pitch * height));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     CHECK(cudaEventRecord(fork, a));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
-#ifdef WRONG
-    CHECK(cudaMemset2DAsync(data, pitch, 1, 2 * half, height, a)); /* previous access */
-#else
-    CHECK(cudaMemset2DAsync(data, pitch, 1, half, height, a));
-#endif
+    IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, 2 * half, height, a))); /* previous access */
+    IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, half, height, a)));
     CHECK(cudaMemset2DAsync(data + half, pitch, 2, half, height, b)); /* access */
     CHECK(cudaEventRecord(join, b));
     CHECK(cudaStreamWaitEvent(a, join, 0));

@@ -8,14 +8,11 @@
 LITMUS(use_before_allocation, a, b)
 {
     int *data;
-    cudaEvent_t allocated;
-    CHECK(cudaEventCreate(&allocated));
+    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(cudaEventRecord(allocated, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
     CHECK(launch_fill(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, a));
@@ -29,14 +26,11 @@ LITMUS(use_before_allocation, a, b)
 LITMUS(free_before_allocation, a, b)
 {
     int *data;
-    cudaEvent_t allocated;
-    CHECK(cudaEventCreate(&allocated));
+    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(cudaEventRecord(allocated, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -52,11 +46,8 @@ LITMUS(behind_allocation, a)
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     second = data + half;
-#ifdef WRONG
-    CHECK(launch_fill(second + half, 1, half, a)); /* access */
-#else
-    CHECK(launch_fill(second, 1, half, a));
-#endif
+    IF_WRONG(CHECK(launch_fill(second + half, 1, half, a))); /* access */
+    IF_RIGHT(CHECK(launch_fill(second, 1, half, a)));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
 }
@@ -69,12 +60,9 @@ LITMUS(beyond_allocation, a)
 {
     int *data;
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(data, 1, count + 1, a)); /* access */
-#else
-    CHECK(launch_fill(data, 1, count, a));
-#endif
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));      /* allocation */
+    IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
+    IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
 }
@@ -89,11 +77,8 @@ LITMUS(past_into_neighbor, a, b)
     CHECK(cudaMalloc((void **)&first, 512)); /* allocation */
     CHECK(cudaMalloc((void **)&second, 512));
     CHECK(launch_fill(second, 1, 128, b));
-#ifdef WRONG
-    CHECK(launch_fill(first, 1, 256, a)); /* access */
-#else
-    CHECK(launch_fill(first, 1, 128, a));
-#endif
+    IF_WRONG(CHECK(launch_fill(first, 1, 256, a))); /* access */
+    IF_RIGHT(CHECK(launch_fill(first, 1, 128, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(first));
     CHECK(cudaFree(second));
@@ -121,11 +106,8 @@ LITMUS(failed_allocation)
     CHECK(launch_hold(gate, a));
     if (cudaMallocAsync(&refused, 2 * total_bytes, cudaStreamLegacy) != cudaErrorMemoryAllocation)
         exit(1);
-#ifdef WRONG
-    CHECK(launch_add(data, 1, count, b)); /* access */
-#else
-    CHECK(launch_add(other, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
     CHECK(cudaDeviceSynchronize());
@@ -144,9 +126,7 @@ LITMUS(leak_malloc)
     CHECK(cudaMalloc((void **)&data, MiB)); /* allocation */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), 0));
     CHECK(cudaDeviceSynchronize());
-#ifndef WRONG
-    CHECK(cudaFree(data));
-#endif
+    IF_RIGHT(CHECK(cudaFree(data)));
 }
 
 /* A pool's allocation is freed before the program ends.
@@ -158,9 +138,7 @@ LITMUS(leak_pool_allocation, a)
     int *data;
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
-#ifndef WRONG
-    CHECK(cudaFreeAsync(data, a));
-#endif
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     CHECK(cudaStreamSynchronize(a));
 }
 
@@ -173,9 +151,7 @@ LITMUS(leak_pinned)
     int *buffer;
     CHECK(cudaMallocHost((void **)&buffer, MiB)); /* allocation */
     *buffer = 1;
-#ifndef WRONG
-    CHECK(cudaFreeHost(buffer));
-#endif
+    IF_RIGHT(CHECK(cudaFreeHost(buffer)));
 }
 
 /* A program that ends because a call failed frees nothing more, and no leak is reported.
@@ -215,11 +191,8 @@ LITMUS(pool_destroyed_pending, a, b)
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, a)); /* access */
-#ifdef WRONG
-    CHECK(cudaFreeAsync(data, b)); /* free */
-#else
-    CHECK(cudaFreeAsync(data, a));
-#endif
+    IF_WRONG(CHECK(cudaFreeAsync(data, b)));      /* free */
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
     gate_open(gate);

@@ -49,9 +49,7 @@ NONBLOCKING_LITMUS(memcpy_returns_early, a)
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(0)));
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFree(data));
@@ -70,9 +68,7 @@ NONBLOCKING_LITMUS(memcpy_on_device, b)
     CHECK(cudaMalloc((void **)&to, MiB));
 
     CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyDeviceToDevice)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(launch_add(to, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(from));
@@ -107,9 +103,7 @@ NONBLOCKING_LITMUS(memset_does_not_wait, b)
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaMemset(data, 0, MiB)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaDeviceSynchronize());
-#endif
+    IF_RIGHT(CHECK(cudaDeviceSynchronize()));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -124,11 +118,8 @@ NONBLOCKING_LITMUS(memset_of_pinned, a)
     int *data;
     CHECK(cudaMallocHost((void **)&data, MiB));
 
-#ifdef WRONG
-    CHECK(cudaMemsetAsync(data, 0, MiB, 0)); /* previous access */
-#else
-    CHECK(cudaMemset(data, 0, MiB));
-#endif
+    IF_WRONG(CHECK(cudaMemsetAsync(data, 0, MiB, 0))); /* previous access */
+    IF_RIGHT(CHECK(cudaMemset(data, 0, MiB)));
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(data));
@@ -213,11 +204,8 @@ LITMUS(pageable_upload)
     CHECK(cudaMalloc((void **)&other, sizeof source));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(other, source, sizeof source, cudaMemcpyHostToDevice, a));
-#else
-    CHECK(cudaMemcpy(other, source, sizeof source, cudaMemcpyHostToDevice));
-#endif
+    IF_WRONG(CHECK(cudaMemcpyAsync(other, source, sizeof source, cudaMemcpyHostToDevice, a)));
+    IF_RIGHT(CHECK(cudaMemcpy(other, source, sizeof source, cudaMemcpyHostToDevice)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -270,13 +258,9 @@ LITMUS(staged_host_pool, a)
     CHECK(cudaMalloc((void **)&copy, MiB));
 
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDefault, b)); /* access */
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));

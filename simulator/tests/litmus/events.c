@@ -8,18 +8,12 @@
 LITMUS(third_stream, a, b, c)
 {
     int *data;
-    cudaEvent_t first, second;
-    CHECK(cudaEventCreate(&first));
-    CHECK(cudaEventCreate(&second));
+    cudaEvent_t first = event_new(), second = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-#ifdef WRONG
-    CHECK(cudaEventRecord(first, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(first, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(first, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(first, a)));
     CHECK(cudaStreamWaitEvent(b, first, 0));
     CHECK(cudaEventRecord(second, b));
     CHECK(cudaStreamWaitEvent(c, second, 0));
@@ -48,9 +42,7 @@ LITMUS(chain)
 
     CHECK(launch_fill(data, 1, count, stream[0])); /* previous access */
     CHECK(cudaEventRecord(event[0], stream[0]));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(stream[1], event[0], 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(stream[1], event[0], 0)));
     CHECK(cudaEventRecord(event[1], stream[1]));
     CHECK(cudaStreamWaitEvent(stream[2], event[1], 0));
     CHECK(launch_add(data, 1, count, stream[2])); /* access */
@@ -78,9 +70,7 @@ LITMUS(double_buffer, a, b)
 
     for (int i = 0; i < 6; i++) {
         int k = i % 2;
-#ifndef WRONG
-        CHECK(cudaStreamWaitEvent(a, computed[k], 0));
-#endif
+        IF_RIGHT(CHECK(cudaStreamWaitEvent(a, computed[k], 0)));
         CHECK(cudaMemcpyAsync(buffer[k], host, MiB, cudaMemcpyHostToDevice, a)); /* access */
         CHECK(cudaEventRecord(uploaded[k], a));
         CHECK(cudaStreamWaitEvent(b, uploaded[k], 0));
@@ -100,19 +90,14 @@ LITMUS(double_buffer, a, b)
 LITMUS(wait_too_late, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-#ifdef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_WRONG(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
 }
@@ -125,17 +110,12 @@ LITMUS(wait_too_late, a, b)
 LITMUS(event_too_early, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-#ifdef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaStreamWaitEvent(b, written, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -151,19 +131,14 @@ LITMUS(event_too_early, a, b)
 LITMUS(older_record, a, b)
 {
     int *data;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaEventRecord(event, a));
-#ifdef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
@@ -177,19 +152,14 @@ LITMUS(older_record, a, b)
 LITMUS(recorded_again, a, b, c)
 {
     int *data;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(cudaEventRecord(event, c));
-#ifdef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, b));
@@ -205,18 +175,13 @@ LITMUS(recorded_again, a, b, c)
 LITMUS(never_recorded, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaStreamWaitEvent(b, written, 0));
-#ifdef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -229,19 +194,14 @@ LITMUS(never_recorded, a, b)
 LITMUS(external_event, a, b)
 {
     int *data;
-    cudaEvent_t event;
+    cudaEvent_t event = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&event));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-#ifdef WRONG
-    CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal));
-#endif
+    IF_WRONG(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
@@ -258,8 +218,7 @@ LITMUS(external_event, a, b)
 NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaEventRecord(written, a));
@@ -277,8 +236,7 @@ NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
 LITMUS(event_destroyed, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
@@ -299,19 +257,14 @@ LITMUS(event_destroyed_pending, a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
     int *data;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(cudaEventDestroy(event));
-#ifdef WRONG
-    CHECK(cudaEventCreate(&event));
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_WRONG(CHECK(cudaEventCreate(&event)));
+    IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFree(data));
 }
@@ -329,9 +282,7 @@ LITMUS(stream_destroyed, a, b)
     CHECK(cudaStreamSynchronize(a));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaStreamDestroy(a));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -371,9 +322,7 @@ LITMUS(stream_recreated, a)
     int *data;
     CHECK(cudaMalloc((void **)&data, 64 * MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaStreamDestroy(a));
     CHECK(cudaStreamCreate(&a));
     CHECK(launch_add(data, 1, count, a)); /* access */
@@ -415,9 +364,7 @@ LITMUS(many_streams)
     wait_for(b, c);
     wait_for(d, last);
     wait_for(d, b);
-#ifndef WRONG
-    wait_for(d, a);
-#endif
+    IF_RIGHT(wait_for(d, a));
     CHECK(launch_add(data, 1, count, d)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));

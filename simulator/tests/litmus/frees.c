@@ -10,13 +10,9 @@ LITMUS(use_after_free_same_stream, a)
     int *data;
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-#ifndef WRONG
-    CHECK(launch_fill(data, 1, count, a));
-#endif
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(launch_fill(data, 1, count, a)); /* access */
-#endif
+    IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
+    CHECK(cudaFreeAsync(data, a));                   /* free */
+    IF_WRONG(CHECK(launch_fill(data, 1, count, a))); /* access */
     CHECK(cudaStreamSynchronize(a));
 }
 
@@ -28,22 +24,16 @@ LITMUS(use_after_free_same_stream, a)
 LITMUS(use_after_free_other_stream, a, b)
 {
     int *data;
-    cudaEvent_t allocated, used;
-    CHECK(cudaEventCreate(&allocated));
-    CHECK(cudaEventCreate(&used));
+    cudaEvent_t allocated = event_new(), used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaEventRecord(allocated, a));
     CHECK(cudaStreamWaitEvent(b, allocated, 0));
-#ifndef WRONG
-    CHECK(launch_fill(data, 1, count, b));
-#endif
+    IF_RIGHT(CHECK(launch_fill(data, 1, count, b)));
     CHECK(cudaEventRecord(used, b));
     CHECK(cudaStreamWaitEvent(a, used, 0));
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(launch_fill(data, 1, count, b)); /* access */
-#endif
+    CHECK(cudaFreeAsync(data, a));                   /* free */
+    IF_WRONG(CHECK(launch_fill(data, 1, count, b))); /* access */
     CHECK(cudaDeviceSynchronize());
 }
 
@@ -59,13 +49,9 @@ LITMUS(use_after_free_copy, a)
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
-#ifndef WRONG
-    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a));
-#endif
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
-#endif
+    IF_RIGHT(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)));
+    CHECK(cudaFreeAsync(data, a));                                                  /* free */
+    IF_WRONG(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a))); /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(result));
 }
@@ -80,13 +66,9 @@ LITMUS(use_after_free_of_malloc, a)
 
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a));
-#ifndef WRONG
-    CHECK(launch_add(data, 1, count, a));
-#endif
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(launch_add(data, 1, count, a)); /* access */
-#endif
+    IF_RIGHT(CHECK(launch_add(data, 1, count, a)));
+    CHECK(cudaFreeAsync(data, a));                  /* free */
+    IF_WRONG(CHECK(launch_add(data, 1, count, a))); /* access */
     CHECK(cudaStreamSynchronize(a));
 }
 
@@ -98,15 +80,12 @@ LITMUS(use_after_free_of_malloc, a)
 LITMUS(free_elsewhere, a, b)
 {
     int *data;
-    cudaEvent_t used;
-    CHECK(cudaEventCreate(&used));
+    cudaEvent_t used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* access */
     CHECK(cudaEventRecord(used, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, used, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, used, 0)));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -118,8 +97,7 @@ LITMUS(free_elsewhere, a, b)
 LITMUS(free_reads, a, b, c)
 {
     int *data, *host;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
     CHECK(cudaMallocHost((void **)&host, 2 * MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
@@ -130,10 +108,8 @@ LITMUS(free_reads, a, b, c)
     CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, c));
     CHECK(cudaEventRecord(event, c));
     CHECK(cudaStreamWaitEvent(a, event, 0));
-#ifndef WRONG
-    CHECK(cudaEventRecord(event, b));
-    CHECK(cudaStreamWaitEvent(a, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(event, b)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, event, 0)));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(host));
@@ -147,18 +123,14 @@ LITMUS(free_reads, a, b, c)
 LITMUS(free_does_not_wait, a, b)
 {
     int *data;
-    cudaEvent_t allocated, used;
-    CHECK(cudaEventCreate(&allocated));
-    CHECK(cudaEventCreate(&used));
+    cudaEvent_t allocated = event_new(), used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaEventRecord(allocated, a));
     CHECK(cudaStreamWaitEvent(b, allocated, 0));
     CHECK(launch_fill(data, 1, count, b)); /* access */
     CHECK(cudaEventRecord(used, b));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(a, used, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, used, 0)));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -193,9 +165,7 @@ LITMUS(cudafree_of_pool_allocation, a)
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaStreamSynchronize(a));
 }
@@ -238,9 +208,7 @@ LITMUS(copy_read_while_freed, a)
     CHECK(cudaMallocHost((void **)&host, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaFreeHost(host));
@@ -256,10 +224,8 @@ LITMUS(double_free, a)
     int *data;
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#endif
+    CHECK(cudaFreeAsync(data, a));           /* free */
+    IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(cudaStreamSynchronize(a));
 }
 
@@ -274,9 +240,7 @@ LITMUS(double_free_by_cudafree, a)
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
-#ifdef WRONG
-    CHECK(cudaFree(data)); /* free */
-#endif
+    IF_WRONG(CHECK(cudaFree(data))); /* free */
 }
 
 /* Memory of cudaMalloc is freed once, by cudaFreeAsync.
@@ -289,10 +253,8 @@ LITMUS(double_free_of_malloc, a)
     int *data;
 
     CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#endif
+    CHECK(cudaFreeAsync(data, a));           /* free */
+    IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(cudaStreamSynchronize(a));
 }
 
@@ -317,20 +279,14 @@ LITMUS(freed_by_two_threads, stream)
     CHECK(launch_hold(gate, stream));
     CHECK(launch_fill(memory[0], 1, 1000, stream));
     pthread_create(&threads[0], NULL, frees, memory[0]);
-#ifdef WRONG
-    pthread_create(&threads[1], NULL, frees, memory[0]);
-#else
-    pthread_create(&threads[1], NULL, frees, memory[1]);
-#endif
+    IF_WRONG(pthread_create(&threads[1], NULL, frees, memory[0]));
+    IF_RIGHT(pthread_create(&threads[1], NULL, frees, memory[1]));
     /* Meanwhile both threads begin to wait. */
     usleep(20000);
     gate_open(gate);
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
-#ifdef WRONG
-    CHECK(cudaFree(memory[1]));
-#else
-    CHECK(cudaFree(NULL));
-#endif
+    IF_WRONG(CHECK(cudaFree(memory[1])));
+    IF_RIGHT(CHECK(cudaFree(NULL)));
     gate_destroy(gate);
 }

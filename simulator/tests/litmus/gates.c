@@ -15,13 +15,9 @@ LITMUS(gate_before_use, a, b)
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
-#ifdef WRONG
-    gate_open(gate);
-#endif
+    IF_WRONG(gate_open(gate));
     CHECK(cudaStreamSynchronize(a));
-#ifndef WRONG
-    gate_open(gate);
-#endif
+    IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
     gate_destroy(gate);
 }
@@ -40,13 +36,9 @@ LITMUS(gate_before_work, a, b)
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b));  /* previous access */
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
-#ifdef WRONG
-    gate_open(gate);
-#endif
+    IF_WRONG(gate_open(gate));
     CHECK(cudaStreamSynchronize(a));
-#ifndef WRONG
-    gate_open(gate);
-#endif
+    IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFree(data));
     gate_destroy(gate);
@@ -65,9 +57,7 @@ LITMUS(gate_before_free, a, b)
     CHECK(cudaMallocAsync((void **)&data, 4096, a));
     CHECK(cudaEventRecord(event, a));
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(event, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(event, a)));
     CHECK(launch_hold(gate, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaEventSynchronize(event));
@@ -94,9 +84,7 @@ LITMUS(gate_between_writes, a, b, c)
     CHECK(cudaStreamWaitEvent(b, filled, 0));
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(c, filled, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(c, filled, 0)));
     CHECK(cudaMemsetAsync(data, 0, 4096, c)); /* access */
     CHECK(cudaStreamSynchronize(c));
     gate_open(gate);
@@ -118,13 +106,9 @@ LITMUS(gate_after_wait, a, b)
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
-#ifdef WRONG
-    gate_open(gate);
-#endif
+    IF_WRONG(gate_open(gate));
     CHECK(cudaStreamSynchronize(a));
-#ifndef WRONG
-    gate_open(gate);
-#endif
+    IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaFree(data));
     gate_destroy(gate);
@@ -146,9 +130,7 @@ LITMUS(gate_at_end, a, b)
     CHECK(launch_hold(&gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     gate_open(&gate);
 }
 
@@ -166,13 +148,9 @@ LITMUS(gate_loop, a, b)
     CHECK(cudaMalloc((void **)&data, 4096));
     CHECK(launch_hold(gate, b));
     for (int i = 0; i < 100; i++) {
-#ifdef WRONG
-        CHECK(cudaEventRecord(event, a));
-#endif
+        IF_WRONG(CHECK(cudaEventRecord(event, a)));
         CHECK(launch_add(data, 1, 1024, a)); /* access */
-#ifndef WRONG
-        CHECK(cudaEventRecord(event, a));
-#endif
+        IF_RIGHT(CHECK(cudaEventRecord(event, a)));
         CHECK(launch_add(data, 1, 1024, b)); /* access */
     }
     CHECK(cudaEventSynchronize(event));
@@ -196,9 +174,7 @@ LITMUS(gate_of_each, a, b)
     CHECK(launch_hold(gate_a, a));
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
     gate_open(gate_a);
-#ifdef WRONG
-    gate_open(gate_b);
-#endif
+    IF_WRONG(gate_open(gate_b));
     CHECK(cudaStreamSynchronize(a));
     gate_open(gate_b);
     CHECK(cudaStreamSynchronize(b));
@@ -232,9 +208,7 @@ LITMUS(gate_of_read_at_call, a)
     CHECK(cudaStreamSynchronize(a));
 
     CHECK(launch_hold(gate, a));
-#ifdef WRONG
-    gate_open(gate);
-#endif
+    IF_WRONG(gate_open(gate));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));             /* previous access */
     CHECK(cudaMemcpyAsync(copy, data, MiB, cudaMemcpyDefault, b)); /* access */
     gate_open(gate);
@@ -259,9 +233,7 @@ LITMUS(gates_opened_by_memset, a, b, c)
     CHECK(launch_hold(&gates[0], a));
     CHECK(launch_hold(&gates[1], b));
     CHECK(cudaMemsetAsync(gates, 1, 2 * sizeof(int), c)); /* previous access */
-#ifdef WRONG
-    CHECK(launch_fill(&gates[1], 1, 1, b)); /* access */
-#endif
+    IF_WRONG(CHECK(launch_fill(&gates[1], 1, 1, b)));     /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeHost(gates));
 }
@@ -285,10 +257,8 @@ LITMUS(gate_freed, a, b)
     CHECK(cudaStreamSynchronize(a));
     *gate = 0;
     CHECK(launch_hold(gate, a)); /* access */
-#ifndef WRONG
-    *gate = 1;
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(*gate = 1);
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(gate, b)); /* free */
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
@@ -312,13 +282,9 @@ LITMUS(host_before_gate, a)
 
     CHECK(launch_hold(gate, a));
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-#ifdef WRONG
-    gate_open(gate);
-#endif
+    IF_WRONG(gate_open(gate));
     int value = result[0]; /* access */
-#ifndef WRONG
-    gate_open(gate);
-#endif
+    IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(a));
     printf("%d\n", value);
     CHECK(cudaFree(data));

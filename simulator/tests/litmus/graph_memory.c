@@ -15,13 +15,9 @@ LITMUS(graph_memory_before_launch, a)
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-#ifndef WRONG
-    CHECK(cudaGraphLaunch(exec, a));
-#endif
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(launch_add(data, 1, count, a)); /* access */
-#ifdef WRONG
-    CHECK(cudaGraphLaunch(exec, a));
-#endif
+    IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
     (void)cudaFreeAsync(data, a);
     (void)cudaStreamSynchronize(a);
     CHECK(cudaGraphExecDestroy(exec));
@@ -36,20 +32,17 @@ LITMUS(graph_memory_before_launch, a)
 LITMUS(graph_memory_other_stream, a, b)
 {
     int *data;
-    cudaEvent_t done;
+    IF_RIGHT(cudaEvent_t done = event_new());
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&done));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
-#ifndef WRONG
-    CHECK(cudaEventRecord(done, a));
-    CHECK(cudaStreamWaitEvent(b, done, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(done, a)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, done, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
@@ -65,11 +58,9 @@ LITMUS(graph_memory_other_stream, a, b)
 LITMUS(graph_memory_freed_elsewhere, a, b)
 {
     int *data;
-    cudaEvent_t launched, freed;
+    cudaEvent_t launched = event_new(), freed = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&launched));
-    CHECK(cudaEventCreate(&freed));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(launch_fill(data, 1, count, a));
@@ -82,9 +73,7 @@ LITMUS(graph_memory_freed_elsewhere, a, b)
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaEventRecord(freed, b));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(a, freed, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, freed, 0)));
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaDeviceSynchronize());
@@ -107,10 +96,8 @@ LITMUS(graph_memory_freed_twice, a)
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    (void)cudaFreeAsync(data, a); /* free */
-#endif
+    CHECK(cudaFreeAsync(data, a));          /* free */
+    IF_WRONG((void)cudaFreeAsync(data, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
@@ -130,9 +117,7 @@ LITMUS(graph_memory_left, a)
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
-#ifndef WRONG
-    CHECK(cudaFreeAsync(data, a));
-#endif
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
@@ -146,10 +131,9 @@ LITMUS(graph_memory_left, a)
 LITMUS(auto_free, a, b)
 {
     int *data;
-    cudaEvent_t done;
+    cudaEvent_t done = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&done));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaStreamEndCapture(a, &graph));
@@ -158,10 +142,8 @@ LITMUS(auto_free, a, b)
     CHECK(cudaEventRecord(done, a));
     CHECK(cudaStreamWaitEvent(b, done, 0));
     CHECK(launch_fill(data, 1, count, b)); /* access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(done, b));
-    CHECK(cudaStreamWaitEvent(a, done, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(done, b)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, done, 0)));
     CHECK(cudaGraphLaunch(exec, a)); /* free */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaDeviceSynchronize());

@@ -8,21 +8,15 @@
 LITMUS(capture_fork, a, b)
 {
     int *data;
-    cudaEvent_t fork, join;
+    cudaEvent_t fork = event_new(), join = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&fork));
-    CHECK(cudaEventCreate(&join));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-#ifdef WRONG
-    CHECK(cudaEventRecord(fork, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(fork, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(fork, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(fork, a)));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaEventRecord(join, b));
@@ -43,11 +37,9 @@ LITMUS(capture_fork, a, b)
 LITMUS(graph_join, a, b)
 {
     int *data;
-    cudaEvent_t fork, join;
+    cudaEvent_t fork = event_new(), join = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&fork));
-    CHECK(cudaEventCreate(&join));
     CHECK(cudaMalloc((void **)&data, 2 * MiB));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
@@ -56,13 +48,9 @@ LITMUS(graph_join, a, b)
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
     CHECK(cudaEventRecord(join, b));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(a, join, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, join, 0)));
     CHECK(launch_add(data, 1, 2 * count, a)); /* access */
-#ifdef WRONG
-    CHECK(cudaStreamWaitEvent(a, join, 0));
-#endif
+    IF_WRONG(CHECK(cudaStreamWaitEvent(a, join, 0)));
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
@@ -86,12 +74,9 @@ LITMUS(graph_built_by_hand, a)
     CHECK(cudaGraphCreate(&graph, 0));
     struct cudaMemsetParams set = {
         .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
-    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set)); /* access */
-#else
-    CHECK(cudaGraphAddMemsetNode(&second, graph, &first, 1, &set));
-#endif
+    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));            /* previous access */
+    IF_WRONG(CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set))); /* access */
+    IF_RIGHT(CHECK(cudaGraphAddMemsetNode(&second, graph, &first, 1, &set)));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
@@ -117,11 +102,8 @@ LITMUS(graph_twice, a, b)
     CHECK(cudaGraphInstantiate(&first, graph, 0));
     CHECK(cudaGraphInstantiate(&second, graph, 0));
     CHECK(cudaGraphLaunch(first, a));
-#ifdef WRONG
-    CHECK(cudaGraphLaunch(second, b));
-#else
-    CHECK(cudaGraphLaunch(first, b));
-#endif
+    IF_WRONG(CHECK(cudaGraphLaunch(second, b)));
+    IF_RIGHT(CHECK(cudaGraphLaunch(first, b)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaGraphExecDestroy(first));
     CHECK(cudaGraphExecDestroy(second));
@@ -139,12 +121,9 @@ NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
 {
     size_t count = 16;
     int *data;
-    cudaEvent_t fork, join, launched;
+    cudaEvent_t fork = event_new(), join = event_new(), launched = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaEventCreate(&fork));
-    CHECK(cudaEventCreate(&join));
-    CHECK(cudaEventCreate(&launched));
     CHECK(cudaMalloc((void **)&data, 3 * count * sizeof(int)));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
@@ -158,13 +137,10 @@ NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < 2999; i++)
         CHECK(cudaGraphLaunch(exec, a));
-#ifdef WRONG
-    CHECK(cudaEventRecord(launched, a));
-    CHECK(cudaGraphLaunch(exec, a));
-#else
-    CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaEventRecord(launched, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(launched, a)));
+    IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
+    IF_RIGHT(CHECK(cudaEventRecord(launched, a)));
     CHECK(cudaStreamWaitEvent(reader, launched, 0));
     CHECK(cudaMemcpyAsync(data + 2 * count, data + count, count * sizeof(int), /* access */
                           cudaMemcpyDeviceToDevice, reader));
@@ -194,13 +170,9 @@ LITMUS(graph_host_node, a, b)
     cudaGraphExec_t exec;
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-#ifdef WRONG
-    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-#endif
+    IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-#endif
+    IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphLaunch(exec, a));
@@ -265,11 +237,8 @@ LITMUS(failed_graph_launch)
     CHECK(launch_hold(gate, a));
     if (cudaGraphLaunch(exec, cudaStreamLegacy) != cudaErrorMemoryAllocation)
         exit(1);
-#ifdef WRONG
-    CHECK(launch_add(data, 1, count, b)); /* access */
-#else
-    CHECK(launch_add(other, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
     CHECK(cudaDeviceSynchronize());
@@ -294,13 +263,9 @@ LITMUS(graph_of_freed_memory, a)
     CHECK(launch_fill(data, 1, count, a)); /* access */
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-#ifndef WRONG
-    CHECK(cudaGraphLaunch(exec, a));
-#endif
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(data, a)); /* free */
-#ifdef WRONG
-    CHECK(cudaGraphLaunch(exec, a));
-#endif
+    IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
@@ -326,14 +291,10 @@ LITMUS(graph_of_smaller_memory, a)
     CHECK(cudaMemcpyAsync(to, from, 1024, cudaMemcpyDeviceToDevice, a)); /* access */
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-#ifndef WRONG
-    CHECK(cudaGraphLaunch(exec, a));
-#endif
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(from, a)); /* free */
     CHECK(cudaMallocAsync((void **)&from, 512, a));
-#ifdef WRONG
-    (void)cudaGraphLaunch(exec, a);
-#endif
+    IF_WRONG((void)cudaGraphLaunch(exec, a));
     printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaStreamSynchronize(a));

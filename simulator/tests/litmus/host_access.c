@@ -20,9 +20,7 @@ LITMUS(host_reads_early, a)
     CHECK(launch_fill(data, 42, 1, a));
     /* previous access */
     CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     printf("%d\n", *result); /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
@@ -45,9 +43,7 @@ LITMUS(host_writes_early, a)
     *buffer = 1;
     /* previous access */
     CHECK(cudaMemcpyAsync(data, buffer, sizeof(int), cudaMemcpyHostToDevice, a));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     *buffer = 2; /* access */
     CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
     printf("%d\n", result);
@@ -68,9 +64,7 @@ LITMUS(host_reads_last_of_many, stream)
     for (int i = 0; i < COUNT; i++)
         /* previous access */
         CHECK(cudaMemcpyAsync(pinned + (size_t)i * 8192, data, 4096, cudaMemcpyDefault, stream));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(stream));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     volatile char last = pinned[(size_t)(COUNT - 1) * 8192]; /* access */
     (void)last;
     CHECK(cudaStreamSynchronize(stream));
@@ -95,9 +89,7 @@ LITMUS(host_reads_after_many_frees, stream)
     CHECK(cudaMalloc((void **)&data, 8192));
 
     CHECK(cudaMemcpyAsync(pinned, data, 8192, cudaMemcpyDefault, stream)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(stream));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     volatile char read = pinned[5000]; /* access */
     (void)read;
     CHECK(cudaStreamSynchronize(stream));
@@ -114,11 +106,8 @@ static cudaStream_t a, b;
 static void *waiter(void *unused)
 {
     (void)unused;
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(b));
-#else
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(b)));
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     return NULL;
 }
 
@@ -157,9 +146,7 @@ LITMUS(host_load_gate)
     CHECK(cudaMemsetAsync(data, 0, MiB, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(stream));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     CHECK(launch_hold(gate, stream));
     CHECK(cudaMemcpyAsync(back, data, MiB, cudaMemcpyDeviceToHost, stream));
     sum += back[MiB / sizeof(int) / 2]; /* access */
@@ -181,9 +168,8 @@ LITMUS(host_store)
 {
     int *data, *source;
     cudaStream_t a;
-    cudaEvent_t copied;
+    cudaEvent_t copied = event_new();
     CHECK(cudaStreamCreate(&a));
-    CHECK(cudaEventCreate(&copied));
     CHECK(cudaMallocHost((void **)&source, 2 * MiB));
     CHECK(cudaMallocAsync((void **)&data, 2 * MiB, a));
     memset(source, 1, 2 * MiB);
@@ -191,9 +177,7 @@ LITMUS(host_store)
     CHECK(cudaEventRecord(copied, a));
     if (source[0] != 0x01010101)
         exit(1);
-#ifndef WRONG
-    CHECK(cudaEventSynchronize(copied));
-#endif
+    IF_RIGHT(CHECK(cudaEventSynchronize(copied)));
     memset(source, 2, 2 * MiB);
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
@@ -232,9 +216,7 @@ LITMUS(host_store_two_copies, a, b)
 
     CHECK(cudaMemcpyAsync(first, source, MiB, cudaMemcpyHostToDevice, a));
     CHECK(cudaMemcpyAsync(second, source, MiB, cudaMemcpyHostToDevice, b)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(b));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(b)));
     CHECK(cudaStreamSynchronize(a));
     source[0] = 2; /* access */
     CHECK(cudaDeviceSynchronize());
@@ -261,14 +243,10 @@ LITMUS(host_store_before_gate, a)
     CHECK(launch_hold(gate, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
     data[0] = 1;
-#ifndef WRONG
-    data[MiB - 1] = 1;
-#endif
+    IF_RIGHT(data[MiB - 1] = 1);
     gate_open(gate);
     (void)cudaStreamQuery(a);
-#ifdef WRONG
-    data[MiB - 1] = 1; /* access */
-#endif
+    IF_WRONG(data[MiB - 1] = 1); /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
     gate_destroy(gate);

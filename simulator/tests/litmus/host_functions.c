@@ -31,13 +31,9 @@ LITMUS(host_function, a, b)
     volatile int *gate = gate_create();
 
     CHECK(launch_hold(gate, a));
-#ifdef WRONG
-    CHECK(cudaLaunchHostFunc(a, post, NULL));
-#endif
+    IF_WRONG(CHECK(cudaLaunchHostFunc(a, post, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaLaunchHostFunc(a, post, NULL));
-#endif
+    IF_RIGHT(CHECK(cudaLaunchHostFunc(a, post, NULL)));
     gate_open(gate);
     sem_wait(&reached);
     CHECK(launch_add(data, 1, count, b)); /* access */
@@ -53,17 +49,12 @@ LITMUS(host_function, a, b)
 LITMUS(behind_host_function, a, b)
 {
     int *data;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-#ifdef WRONG
-    CHECK(cudaEventRecord(event, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(event, a)));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(event, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(event, a)));
     CHECK(cudaStreamWaitEvent(b, event, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -80,16 +71,13 @@ LITMUS(behind_host_function, a, b)
 NONBLOCKING_LITMUS(function_between_writes, a, b)
 {
     int *data;
-    cudaEvent_t added;
-    CHECK(cudaEventCreate(&added));
+    cudaEvent_t added = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_add(data, 1, count, a));
     CHECK(cudaEventRecord(added, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, added, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, added, 0)));
     CHECK(launch_fill(data, 3, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaDeviceSynchronize());
@@ -166,11 +154,8 @@ LITMUS(function_beside_a_wait)
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(other, 1, count, c));
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(c));
-#else
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(c)));
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -217,16 +202,13 @@ LITMUS(function_runs_between_calls)
 LITMUS(device_synchronize_function, b, a)
 {
     int *data;
-    cudaEvent_t event;
-    CHECK(cudaEventCreate(&event));
+    IF_RIGHT(cudaEvent_t event = event_new());
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 30; i++)
         CHECK(cudaLaunchHostFunc(b, nothing, NULL));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(event, a));
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(event, a)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -254,11 +236,8 @@ LITMUS(host_function_reads)
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaLaunchHostFunc(b, read_it, NULL));
-#else
-    CHECK(cudaLaunchHostFunc(a, read_it, NULL));
-#endif
+    IF_WRONG(CHECK(cudaLaunchHostFunc(b, read_it, NULL)));
+    IF_RIGHT(CHECK(cudaLaunchHostFunc(a, read_it, NULL)));
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaStreamSynchronize(a));
@@ -287,9 +266,7 @@ LITMUS(host_function_waits, a, b)
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(b, wait_for_host, NULL));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     sem_post(&filled);
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaDeviceSynchronize());
@@ -348,9 +325,7 @@ LITMUS(host_function_after_gate, a, b)
     CHECK(cudaStreamWaitEvent(b, held, 0));
     CHECK(cudaMemsetAsync(data, 0, 4096, a)); /* previous access */
     CHECK(cudaEventRecord(cleared, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, cleared, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, cleared, 0)));
     CHECK(launch_fill(data, 1, 1024, b)); /* access */
     CHECK(cudaLaunchHostFunc(a, wait_for, &posted));
     CHECK(cudaEventRecord(passed, a));
@@ -374,8 +349,7 @@ NONBLOCKING_LITMUS(holds_around_function, a, b)
 {
     volatile int *gate = gate_create();
     int *data;
-    cudaEvent_t filled;
-    CHECK(cudaEventCreate(&filled));
+    cudaEvent_t filled = event_new();
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_hold(gate, a));
     CHECK(cudaMemsetAsync(data, 0, MiB, a));
@@ -383,9 +357,7 @@ NONBLOCKING_LITMUS(holds_around_function, a, b)
     CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaEventRecord(filled, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, filled, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, filled, 0)));
     CHECK(launch_fill(data, 3, count, b)); /* access */
     gate_open(gate);
     CHECK(cudaStreamSynchronize(b));
@@ -403,13 +375,9 @@ LITMUS(host_flag, a, b)
     int *data;
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
-#ifdef WRONG
-    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-#endif
+    IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-#endif
+    IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     while (!atomic_load(&flag))
         (void)cudaStreamQuery(b);
     CHECK(launch_add(data, 1, count, b)); /* access */

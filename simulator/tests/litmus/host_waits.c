@@ -12,11 +12,8 @@ LITMUS(device_synchronize, a, b)
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaSetDevice(1));
-#else
-    CHECK(cudaSetDevice(0));
-#endif
+    IF_WRONG(CHECK(cudaSetDevice(1)));
+    IF_RIGHT(CHECK(cudaSetDevice(0)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(0));
     CHECK(launch_add(data, 1, count, b)); /* access */
@@ -34,11 +31,8 @@ LITMUS(host_synchronize, a, b)
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(b));
-#else
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(b)));
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -51,17 +45,12 @@ LITMUS(host_synchronize, a, b)
 LITMUS(event_synchronize, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
-#ifdef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaEventSynchronize(written));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -76,17 +65,12 @@ LITMUS(event_synchronize, a, b)
 LITMUS(event_query, a, b)
 {
     int *data;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
-#ifdef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(written, a));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     while (cudaEventQuery(written) == cudaErrorNotReady)
         ;
     CHECK(launch_add(data, 1, count, b)); /* access */
@@ -134,9 +118,7 @@ LITMUS(query_not_ready, a, b)
     if (cudaStreamQuery(a) == cudaErrorNotReady)
         printf("not ready\n");
     gate_open(gate);
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -158,9 +140,7 @@ LITMUS(poll_orders_nothing, a, b)
     CHECK(launch_fill((int *)flag, 1, 1, a));
     while (!*flag)
         (void)cudaStreamQuery(b);
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
@@ -189,9 +169,7 @@ LITMUS(elapsed_time, a, b)
     size_t count = 64 * MiB / sizeof(int);
     int *data;
     float ms;
-    cudaEvent_t before, after;
-    CHECK(cudaEventCreate(&before));
-    CHECK(cudaEventCreate(&after));
+    cudaEvent_t before = event_new(), after = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, 64 * MiB, a));
     CHECK(cudaEventRecord(before, a));
@@ -224,13 +202,9 @@ LITMUS(waited_on_other_device)
     CHECK(cudaMalloc((void **)&data, MiB));
     /* access */
     CHECK(cudaMemcpyAsync(data, buffer, MiB, cudaMemcpyHostToDevice, cudaStreamLegacy));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(cudaSetDevice(0));
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamLegacy));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(cudaFreeHost(buffer)); /* free */
     CHECK(cudaSetDevice(1));
     (void)cudaDeviceSynchronize();
@@ -248,9 +222,7 @@ static int *data;
 static void *work(void *unused)
 {
     CHECK(launch_fill(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     return unused;
 }
 
@@ -261,9 +233,7 @@ LITMUS(waited_in_other_thread)
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     pthread_create(&thread, NULL, work, NULL);
     pthread_join(thread, NULL);
-#ifdef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
-#endif
+    IF_WRONG(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -332,15 +302,11 @@ LITMUS(queued_meanwhile)
               : way == 1 ? cudaDeviceSynchronize()
                          : cudaEventSynchronize(event));
         pthread_join(thread, NULL);
-#ifndef WRONG
-        gate_open(second);
-        CHECK(cudaStreamSynchronize(stream));
-#endif
+        IF_RIGHT(gate_open(second));
+        IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
         CHECK(cudaFree(data)); /* free */
-#ifdef WRONG
-        gate_open(second);
-        CHECK(cudaStreamSynchronize(stream));
-#endif
+        IF_WRONG(gate_open(second));
+        IF_WRONG(CHECK(cudaStreamSynchronize(stream)));
         gate_destroy(first);
         gate_destroy(second);
     }

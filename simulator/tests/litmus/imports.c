@@ -25,13 +25,9 @@ LITMUS(import_in_own_process, a)
                                                0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported));
     CHECK(cudaMemsetAsync(second, 7, 4096, a));
-#ifdef WRONG
-    CHECK(cudaFreeAsync(first, a)); /* free */
-#endif
+    IF_WRONG(CHECK(cudaFreeAsync(first, a))); /* free */
     CHECK(cudaFreeAsync(second, a));
-#ifndef WRONG
-    CHECK(cudaFreeAsync(first, a));
-#endif
+    IF_RIGHT(CHECK(cudaFreeAsync(first, a)));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(imported));
     CHECK(cudaMemPoolDestroy(pool));
@@ -52,9 +48,8 @@ LITMUS(import_use_in_own_process, a, b)
     struct cudaMemPoolPtrExportData exported;
     int file;
     void *first, *second;
-    cudaEvent_t event;
+    cudaEvent_t event = event_new();
     cudaMemPool_t pool, imported;
-    CHECK(cudaEventCreate(&event));
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a));
     CHECK(cudaStreamSynchronize(a));
@@ -65,9 +60,7 @@ LITMUS(import_use_in_own_process, a, b)
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported)); /* allocation */
     CHECK(launch_fill(first, 1, 1024, a));
     CHECK(cudaEventRecord(event, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(second, 1, 1024, b)); /* access */
     CHECK(cudaFreeAsync(second, b));
     CHECK(cudaStreamSynchronize(a));

@@ -10,11 +10,8 @@ LITMUS(legacy_stream)
 {
     int *data;
     cudaStream_t a;
-#ifdef WRONG
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-#else
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault));
-#endif
+    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
+    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, 0)); /* previous access */
@@ -33,11 +30,8 @@ LITMUS(legacy_stream_follows)
 {
     int *data;
     cudaStream_t a, b;
-#ifdef WRONG
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-#else
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault));
-#endif
+    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
+    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMalloc((void **)&data, MiB));
 
@@ -55,10 +49,9 @@ LITMUS(legacy_passes_on)
 {
     int *data;
     cudaStream_t a, b;
-    cudaEvent_t written;
+    cudaEvent_t written = event_new();
     CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(cudaStreamCreate(&b));
-    CHECK(cudaEventCreate(&written));
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count / 2, cudaStreamLegacy));
     CHECK(launch_fill(data, 1, count / 2, b));
@@ -110,9 +103,7 @@ LITMUS(legacy_of_other_device, a)
     int *data;
     CHECK(cudaMallocHost((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-#ifdef WRONG
-    CHECK(cudaSetDevice(1));
-#endif
+    IF_WRONG(CHECK(cudaSetDevice(1)));
     CHECK(launch_add(data, 1, count, 0)); /* access */
     CHECK(cudaStreamSynchronize(0));
     CHECK(cudaSetDevice(0));

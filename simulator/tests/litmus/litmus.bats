@@ -122,6 +122,8 @@ read_file() {
         '#ifndef WRONG') variant=correct ;;
         '#else') variant=correct ;;
         '#endif') variant=both ;;
+        *' IF_WRONG('*) branch["$name incorrect"]=$((branch["$name incorrect"] + 1)) ;;
+        *' IF_RIGHT('*) branch["$name correct"]=$((branch["$name correct"] + 1)) ;;
         *) [ "$variant" = both ] || branch["$name $variant"]=$((branch["$name $variant"] + 1)) ;;
         esac
     done
@@ -165,9 +167,9 @@ kinds() {
         [ -n "${heading[$program Kind]}" ] || complain "$name: no Kind after WRONG."
         [ -n "${marks[$name]}" ] || complain "$name: no call is marked."
         [ $((branch["$name correct"] + branch["$name incorrect"])) != 0 ] ||
-            complain "$name: nothing is under #ifdef WRONG."
+            complain "$name: nothing is under IF_WRONG, or #ifdef WRONG."
         [ $((branch["$name correct"])) -le 3 ] && [ $((branch["$name incorrect"])) -le 3 ] ||
-            complain "$name: more than three lines are under #ifdef WRONG, or its opposite."
+            complain "$name: more than three lines are under IF_WRONG, or IF_RIGHT."
     done
     finish
 }

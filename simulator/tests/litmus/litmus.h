@@ -7,7 +7,10 @@
  *
  * is a case with two streams, a and b; there may be none to three. NONBLOCKING_LITMUS is the same
  * with non-blocking streams. `count` ints fill 1 MiB. A program is a file of cases and runs the one
- * that its argument names: `accesses write_read`. */
+ * that its argument names: `accesses write_read`.
+ *
+ * IF_WRONG(...) is a statement of the incorrect variant alone, and IF_RIGHT(...) one of the correct
+ * program alone. */
 #ifndef LITMUS_H
 #define LITMUS_H
 
@@ -27,6 +30,13 @@ static const size_t count = MiB / sizeof(int);
 /* What the host has read goes here, so that no compiler leaves its loads out. */
 static volatile int seen __attribute__((unused));
 
+static inline cudaEvent_t event_new(void)
+{
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
+    return event;
+}
+
 int main(int argc, char **argv)
 {
     int status = run_case(argc, argv);
@@ -41,6 +51,14 @@ int main(int argc, char **argv)
 #define LITMUS_ANY(flags, ...)  LITMUS_FORM(__VA_ARGS__, 3, 2, 1, 0, )(flags, __VA_ARGS__)
 
 #define LITMUS_FORM(name, a, b, c, number, ...) LITMUS_##number
+
+#ifdef WRONG
+#define IF_WRONG(...) __VA_ARGS__
+#define IF_RIGHT(...)
+#else
+#define IF_WRONG(...)
+#define IF_RIGHT(...) __VA_ARGS__
+#endif
 
 /* Only one of a case's two forms may use a stream. */
 #define STREAM(name) cudaStream_t name __attribute__((unused))

@@ -15,9 +15,7 @@ LITMUS(managed_small)
         data[i] = (int)i;
 
     CHECK(launch_add(data, 1, count, 0)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaDeviceSynchronize());
-#endif
+    IF_RIGHT(CHECK(cudaDeviceSynchronize()));
     for (size_t i = 0; i < count; i++)
         sum += data[i]; /* access */
     printf("%s\n", sum > 0 ? "summed" : "nothing");
@@ -59,11 +57,8 @@ LITMUS(prefetch, a, b)
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
     struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
-#ifdef WRONG
-    CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b)); /* access */
-#else
-    CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, a));
-#endif
+    IF_WRONG(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b))); /* access */
+    IF_RIGHT(CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, a)));
     CHECK(launch_fill(data, 1, 4, a));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, a));
@@ -93,9 +88,7 @@ LITMUS(prefetch_inside, a, b)
     char *data;
     CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
     struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
-#ifdef WRONG
-    CHECK(cudaMemsetAsync(data + MiB / 2, 0, 1, a)); /* previous access */
-#endif
+    IF_WRONG(CHECK(cudaMemsetAsync(data + MiB / 2, 0, 1, a))); /* previous access */
     CHECK(cudaMemPrefetchAsync(data + MiB / 2, MiB / 2, here, 0, a));
     CHECK(launch_fill((int *)data, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaMemPrefetchAsync(data + MiB / 4, MiB / 2, here, 0, a));
@@ -123,10 +116,8 @@ LITMUS(prefetch_free, a, b)
     CHECK(cudaStreamWaitEvent(b, event, 0));
     CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b)); /* access */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
-#ifndef WRONG
-    CHECK(cudaEventRecord(event, b));
-    CHECK(cudaStreamWaitEvent(a, event, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(event, b)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, event, 0)));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));

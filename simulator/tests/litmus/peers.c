@@ -25,9 +25,7 @@ LITMUS(peer_kernel, a)
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
@@ -54,13 +52,9 @@ LITMUS(access_given_late, near)
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&far));
-#ifndef WRONG
-    (void)cudaMemPoolSetAccess(pool, &access, 1);
-#endif
-    CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
-#ifdef WRONG
-    (void)cudaMemPoolSetAccess(pool, &access, 1); /* access given */
-#endif
+    IF_RIGHT((void)cudaMemPoolSetAccess(pool, &access, 1));
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), far));    /* access */
+    IF_WRONG((void)cudaMemPoolSetAccess(pool, &access, 1)); /* access given */
     (void)cudaStreamSynchronize(far);
     (void)cudaFreeAsync(data, near);
     (void)cudaStreamSynchronize(near);
@@ -87,9 +81,7 @@ LITMUS(access_taken, near)
     CHECK(cudaStreamCreate(&far));
     for (int i = 0; i < 100; i++)
         CHECK(launch_add(data, 1, 4 * MiB, far)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(far));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(far)));
     access.flags = cudaMemAccessFlagsProtNone;
     CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
     cudaStreamSynchronize(far);
@@ -122,9 +114,7 @@ LITMUS(access_taken_freed, near)
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, far)); /* access */
     CHECK(cudaFreeAsync(data, far));
     CHECK(cudaEventRecord(over, far));
-#ifndef WRONG
-    CHECK(cudaEventSynchronize(over));
-#endif
+    IF_RIGHT(CHECK(cudaEventSynchronize(over)));
     access.flags = cudaMemAccessFlagsProtNone;
     CHECK(cudaMemPoolSetAccess(pool, &access, 1)); /* access taken */
     cudaStreamSynchronize(far);
@@ -148,11 +138,8 @@ LITMUS(peer_access_late)
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&far));
     CHECK(cudaStreamCreate(&holding));
-#ifdef WRONG
-    CHECK(launch_hold(gate, holding));
-#else
-    CHECK(launch_hold(gate, far));
-#endif
+    IF_WRONG(CHECK(launch_hold(gate, holding)));
+    IF_RIGHT(CHECK(launch_hold(gate, far)));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
     (void)cudaDeviceEnablePeerAccess(0, 0);              /* access given */
     gate_open(gate);
@@ -178,9 +165,7 @@ LITMUS(peer_access_taken)
     CHECK(cudaMemset(data, 0, MiB));
     CHECK(cudaDeviceSynchronize());
     CHECK(launch_add(data, 1, MiB / sizeof(int), far)); /* access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(far));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(far)));
     CHECK(cudaDeviceDisablePeerAccess(0)); /* access taken */
     (void)cudaDeviceSynchronize();
     (void)cudaFree(data);
@@ -195,8 +180,7 @@ LITMUS(peer_copy, a)
 {
     int *from, *to;
     cudaStream_t b;
-    cudaEvent_t written;
-    CHECK(cudaEventCreate(&written));
+    cudaEvent_t written = event_new();
     CHECK(cudaMallocAsync((void **)&from, MiB, a));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
@@ -204,9 +188,7 @@ LITMUS(peer_copy, a)
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamCreate(&b));
     CHECK(cudaMallocAsync((void **)&to, MiB, b));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
     CHECK(cudaFreeAsync(to, b));
     CHECK(cudaStreamSynchronize(b));
@@ -256,11 +238,8 @@ LITMUS(peer_copy_default_stream)
     CHECK(cudaMalloc((void **)&to, MiB));
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamCreate(&a));
-#ifdef WRONG
-    CHECK(cudaMemcpyPeerAsync(to, 1, from, 1, MiB, a)); /* previous access */
-#else
-    CHECK(cudaMemcpyPeer(to, 1, from, 1, MiB));
-#endif
+    IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 1, from, 1, MiB, a))); /* previous access */
+    IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 1, MiB)));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), 0)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -285,11 +264,8 @@ LITMUS(peer_copy_new_stream)
     CHECK(cudaSetDevice(0));
     CHECK(cudaMalloc((void **)&to, MiB));
     CHECK(cudaStreamCreate(&a));
-#ifdef WRONG
-    CHECK(cudaMemcpyPeerAsync(to, 0, from, 1, MiB, a)); /* previous access */
-#else
-    CHECK(cudaMemcpyPeer(to, 0, from, 1, MiB));
-#endif
+    IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 0, from, 1, MiB, a))); /* previous access */
+    IF_RIGHT(CHECK(cudaMemcpyPeer(to, 0, from, 1, MiB)));
     CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     CHECK(launch_add(to, 1, MiB / sizeof(int), b)); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -316,9 +292,7 @@ LITMUS(peer_copy_then_idle_stream)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemcpyPeer(to, 1, from, 0, 4096)); /* previous access */
     CHECK(cudaSetDevice(0));
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     CHECK(cudaFree(to)); /* free */
     CHECK(cudaFree(from));
 }
@@ -340,11 +314,8 @@ LITMUS(peer_copy_destroyed)
     CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaStreamDestroy(a));
-#ifdef WRONG
-    CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, 0)); /* access */
-#else
-    CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB));
-#endif
+    IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, 0))); /* access */
+    IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(1));
     CHECK(cudaDeviceSynchronize());
@@ -367,11 +338,8 @@ LITMUS(peer_copy_legacy)
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
-#ifdef WRONG
-    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-#else
-    CHECK(cudaStreamCreateWithFlags(&other, cudaStreamDefault));
-#endif
+    IF_WRONG(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking)));
+    IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamDefault)));
     CHECK(cudaMalloc((void **)&to, MiB));
     CHECK(launch_fill(to, 2, MiB / sizeof(int), other)); /* previous access */
     CHECK(cudaSetDevice(0));
@@ -408,11 +376,8 @@ LITMUS(peer_copy_refused)
     CHECK(launch_hold(gate, a));
     if (cudaMemcpyPeer(far_away, 1, other, 0, 2 * MiB) != cudaErrorInvalidValue)
         exit(1);
-#ifdef WRONG
-    CHECK(launch_add(data, 1, count, b)); /* access */
-#else
-    CHECK(launch_add(other, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_add(data, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
     CHECK(cudaDeviceSynchronize());
@@ -445,10 +410,8 @@ LITMUS(peer_memcpy_back)
     CHECK(cudaEventRecord(filled, a));
     CHECK(cudaStreamWaitEvent(b, filled, 0));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
-#ifndef WRONG
-    CHECK(cudaEventRecord(copied, b));
-    CHECK(cudaStreamWaitEvent(a, copied, 0));
-#endif
+    IF_RIGHT(CHECK(cudaEventRecord(copied, b)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, copied, 0)));
     CHECK(cudaFreeAsync(from, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaSetDevice(1));
@@ -486,9 +449,7 @@ LITMUS(graph_peer_copy_legacy, capturing)
     CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyDefault, capturing)); /* access */
     CHECK(cudaStreamEndCapture(capturing, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(cudaStreamLegacy, written, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(cudaStreamLegacy, written, 0)));
     CHECK(cudaGraphLaunch(exec, cudaStreamLegacy));
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     gate_open(gate);

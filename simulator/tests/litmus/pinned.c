@@ -13,17 +13,14 @@ static void CUDART_CB nothing(void *unused) { (void)unused; }
 LITMUS(pinned_buffer, a, b)
 {
     int *up, *down, *buffer;
-    cudaEvent_t uploaded;
-    CHECK(cudaEventCreate(&uploaded));
+    cudaEvent_t uploaded = event_new();
     CHECK(cudaMallocHost((void **)&buffer, MiB));
     CHECK(cudaMalloc((void **)&up, MiB));
     CHECK(cudaMalloc((void **)&down, MiB));
 
     CHECK(cudaMemcpyAsync(up, buffer, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
     CHECK(cudaEventRecord(uploaded, a));
-#ifndef WRONG
-    CHECK(cudaStreamWaitEvent(b, uploaded, 0));
-#endif
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, uploaded, 0)));
     CHECK(cudaMemcpyAsync(buffer, down, MiB, cudaMemcpyDeviceToHost, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(up));
@@ -44,9 +41,7 @@ LITMUS(registered_buffer, a, b)
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(a));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_fill(host, 1, 100, b)); /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaHostUnregister(host));
@@ -60,12 +55,9 @@ LITMUS(registered_buffer, a, b)
 LITMUS(outside_pinned)
 {
     int *data;
-    CHECK(cudaMallocHost((void **)&data, 4096)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(data, 1, 1025, 0)); /* access */
-#else
-    CHECK(launch_fill(data, 1, 1024, 0));
-#endif
+    CHECK(cudaMallocHost((void **)&data, 4096));    /* allocation */
+    IF_WRONG(CHECK(launch_fill(data, 1, 1025, 0))); /* access */
+    IF_RIGHT(CHECK(launch_fill(data, 1, 1024, 0)));
     (void)cudaDeviceSynchronize();
     (void)cudaFreeHost(data);
 }
@@ -87,13 +79,9 @@ LITMUS(freehost_other_device)
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
-#ifndef WRONG
-    cudaStreamSynchronize(stream);
-#endif
+    IF_RIGHT(cudaStreamSynchronize(stream));
     CHECK(cudaFreeHost(pinned)); /* free */
-#ifdef WRONG
-    cudaStreamSynchronize(stream);
-#endif
+    IF_WRONG(cudaStreamSynchronize(stream));
     cudaFree(data);
 }
 
@@ -115,13 +103,9 @@ LITMUS(unregister_other_device)
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
-#ifndef WRONG
-    cudaStreamSynchronize(stream);
-#endif
+    IF_RIGHT(cudaStreamSynchronize(stream));
     CHECK(cudaHostUnregister(pinned)); /* free */
-#ifdef WRONG
-    cudaStreamSynchronize(stream);
-#endif
+    IF_WRONG(cudaStreamSynchronize(stream));
     cudaFree(data);
     free(pinned);
 }
@@ -137,13 +121,9 @@ LITMUS(use_after_free_of_pinned, a)
     CHECK(cudaMallocHost((void **)&host, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
 
-#ifndef WRONG
-    CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
-#endif
-    CHECK(cudaFreeHost(host)); /* free */
-#ifdef WRONG
-    (void)cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a); /* access */
-#endif
+    IF_RIGHT(CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)));
+    CHECK(cudaFreeHost(host));                                                   /* free */
+    IF_WRONG((void)cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
 }
@@ -163,15 +143,11 @@ LITMUS(use_after_free_of_pinned_mapped, a)
 {
     int *pinned;
     CHECK(cudaMallocHost((void **)&pinned, MiB));
-#ifndef WRONG
-    write_to(pinned, a);
-#endif
+    IF_RIGHT(write_to(pinned, a));
     CHECK(cudaFreeHost(pinned)); /* free */
     mmap(pinned, MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
          0);
-#ifdef WRONG
-    write_to(pinned, a);
-#endif
+    IF_WRONG(write_to(pinned, a));
     (void)cudaStreamSynchronize(a);
 }
 
@@ -184,13 +160,9 @@ LITMUS(kernel_after_free_of_pinned, a)
     int *host;
     CHECK(cudaMallocHost((void **)&host, MiB));
 
-#ifndef WRONG
-    CHECK(launch_fill(host, 1, 4, a));
-#endif
-    CHECK(cudaFreeHost(host)); /* free */
-#ifdef WRONG
-    (void)launch_fill(host, 1, 4, a); /* access */
-#endif
+    IF_RIGHT(CHECK(launch_fill(host, 1, 4, a)));
+    CHECK(cudaFreeHost(host));                  /* free */
+    IF_WRONG((void)launch_fill(host, 1, 4, a)); /* access */
     (void)cudaStreamSynchronize(a);
 }
 
@@ -205,15 +177,11 @@ LITMUS(kernel_after_free_of_pinned_reused, stream)
     CHECK(cudaMallocHost((void **)&pinned, BYTES));
     int *last = (int *)(pinned + BYTES - 4096);
 
-#ifndef WRONG
-    CHECK(launch_fill(last, 1, 1024, stream));
-#endif
+    IF_RIGHT(CHECK(launch_fill(last, 1, 1024, stream)));
     CHECK(cudaFreeHost(pinned)); /* free */
     CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
     CHECK(cudaStreamSynchronize(stream));
-#ifdef WRONG
-    (void)launch_fill(last, 1, 1024, stream); /* access */
-#endif
+    IF_WRONG((void)launch_fill(last, 1, 1024, stream)); /* access */
     (void)cudaStreamSynchronize(stream);
 }
 
@@ -225,10 +193,8 @@ LITMUS(pinned_freed_twice)
 {
     int *data;
     CHECK(cudaMallocHost((void **)&data, MiB));
-    CHECK(cudaFreeHost(data)); /* free */
-#ifdef WRONG
-    (void)cudaFreeHost(data); /* free */
-#endif
+    CHECK(cudaFreeHost(data));          /* free */
+    IF_WRONG((void)cudaFreeHost(data)); /* free */
 }
 
 /* Two threads free pinned memory each, and wait for the same work meanwhile.
@@ -252,21 +218,15 @@ LITMUS(pinned_freed_by_two_threads, stream)
     CHECK(launch_hold(gate, stream));
     CHECK(launch_fill(memory[0], 1, 1000, stream));
     pthread_create(&threads[0], NULL, frees, memory[0]);
-#ifdef WRONG
-    pthread_create(&threads[1], NULL, frees, memory[0]);
-#else
-    pthread_create(&threads[1], NULL, frees, memory[1]);
-#endif
+    IF_WRONG(pthread_create(&threads[1], NULL, frees, memory[0]));
+    IF_RIGHT(pthread_create(&threads[1], NULL, frees, memory[1]));
     /* Meanwhile both threads begin to wait. */
     usleep(20000);
     gate_open(gate);
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
-#ifdef WRONG
-    CHECK(cudaFreeHost(memory[1]));
-#else
-    CHECK(cudaFreeHost(NULL));
-#endif
+    IF_WRONG(CHECK(cudaFreeHost(memory[1])));
+    IF_RIGHT(CHECK(cudaFreeHost(NULL)));
     gate_destroy(gate);
 }
 
@@ -278,13 +238,9 @@ LITMUS(gate_freed_pinned, a)
 {
     volatile int *gate = gate_create();
     gate_open(gate);
-#ifndef WRONG
-    CHECK(launch_hold(gate, a));
-#endif
-    CHECK(cudaFreeHost((void *)gate)); /* free */
-#ifdef WRONG
-    (void)launch_hold(gate, a); /* access */
-#endif
+    IF_RIGHT(CHECK(launch_hold(gate, a)));
+    CHECK(cudaFreeHost((void *)gate));    /* free */
+    IF_WRONG((void)launch_hold(gate, a)); /* access */
     (void)cudaStreamSynchronize(a);
 }
 
@@ -304,15 +260,11 @@ LITMUS(graph_of_freed_pinned, stream)
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
 
-#ifndef WRONG
-    CHECK(cudaGraphLaunch(exec, stream));
-#endif
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, stream)));
     CHECK(cudaFreeHost(pinned)); /* free */
     CHECK(cudaLaunchHostFunc(stream, nothing, NULL));
     CHECK(cudaStreamSynchronize(stream));
-#ifdef WRONG
-    (void)cudaGraphLaunch(exec, stream);
-#endif
+    IF_WRONG((void)cudaGraphLaunch(exec, stream));
     (void)cudaStreamSynchronize(stream);
     (void)cudaGraphExecDestroy(exec);
     (void)cudaGraphDestroy(graph);

@@ -24,8 +24,7 @@ LITMUS(reuse_same_stream, a)
 LITMUS(reuse_by_event, a, b)
 {
     int *data;
-    cudaEvent_t freed;
-    CHECK(cudaEventCreate(&freed));
+    cudaEvent_t freed = event_new();
     volatile int *gate = gate_create();
 
     CHECK(launch_hold(gate, a));
@@ -82,11 +81,8 @@ LITMUS(reuse_opportunistic, a, b)
     usleep(30000);
     CHECK(cudaMallocAsync((void **)&data, MiB, b));
     CHECK(launch_fill(data, 2, count, b));
-#ifdef WRONG
-    CHECK(launch_add(other, 1, count, b)); /* access */
-#else
-    CHECK(launch_add(data, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(other));
@@ -115,11 +111,8 @@ LITMUS(reuse_internal, a, b)
     CHECK(cudaFreeAsync(freed, a));
     CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, b));
     CHECK(launch_fill(data, 2, count, b));
-#ifdef WRONG
-    CHECK(launch_add(other, 1, count, b)); /* access */
-#else
-    CHECK(launch_add(data, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(other));
@@ -137,12 +130,9 @@ LITMUS(reuse_smaller, a, b)
     CHECK(cudaMallocAsync((void **)&old, MiB, a));
     CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(old, a));
-    CHECK(cudaMallocAsync((void **)&newer, 4096, a)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(old, 1, MiB / sizeof(int), b)); /* access */
-#else
-    CHECK(launch_fill(newer, 1, 1024, a));
-#endif
+    CHECK(cudaMallocAsync((void **)&newer, 4096, a));           /* allocation */
+    IF_WRONG(CHECK(launch_fill(old, 1, MiB / sizeof(int), b))); /* access */
+    IF_RIGHT(CHECK(launch_fill(newer, 1, 1024, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(newer, a));
     CHECK(cudaStreamSynchronize(a));
@@ -161,11 +151,8 @@ LITMUS(reuse_larger, a, b)
     CHECK(cudaFreeAsync(first, a));
     CHECK(cudaFreeAsync(second, a));
     CHECK(cudaMallocAsync((void **)&both, 2 * MiB, a)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(second, 1, 4, b)); /* access */
-#else
-    CHECK(launch_fill(both, 1, 4, a));
-#endif
+    IF_WRONG(CHECK(launch_fill(second, 1, 4, b)));      /* access */
+    IF_RIGHT(CHECK(launch_fill(both, 1, 4, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(both, a));
     CHECK(cudaStreamSynchronize(a));
@@ -180,12 +167,9 @@ LITMUS(old_pointer_new_size)
     int *old, *newer;
     CHECK(cudaMalloc((void **)&old, MiB));
     CHECK(cudaFree(old));
-    CHECK(cudaMalloc((void **)&newer, MiB / 2)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(old, 1, MiB / sizeof(int), 0)); /* access */
-#else
-    CHECK(launch_fill(newer, 1, MiB / 2 / sizeof(int), 0));
-#endif
+    CHECK(cudaMalloc((void **)&newer, MiB / 2));                /* allocation */
+    IF_WRONG(CHECK(launch_fill(old, 1, MiB / sizeof(int), 0))); /* access */
+    IF_RIGHT(CHECK(launch_fill(newer, 1, MiB / 2 / sizeof(int), 0)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(newer));
 }
@@ -198,21 +182,17 @@ LITMUS(old_pointer_new_size)
 LITMUS(stale_pointer, a, b)
 {
     int *first, *second;
-    cudaEvent_t allocated;
-    CHECK(cudaEventCreate(&allocated));
+    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&first, MiB, a));
     CHECK(cudaEventRecord(allocated, a));
     CHECK(cudaStreamWaitEvent(b, allocated, 0));
     CHECK(cudaFreeAsync(first, a));
     CHECK(cudaMallocAsync((void **)&second, MiB, a)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(first, 1, count, b)); /* access */
-#else
-    CHECK(cudaEventRecord(allocated, a));
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
-    CHECK(launch_fill(second, 1, count, b));
-#endif
+    IF_WRONG(CHECK(launch_fill(first, 1, count, b))); /* access */
+    IF_RIGHT(CHECK(cudaEventRecord(allocated, a)));
+    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
+    IF_RIGHT(CHECK(launch_fill(second, 1, count, b)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(second, a));
     CHECK(cudaStreamSynchronize(a));
@@ -231,9 +211,7 @@ LITMUS(stale_in_old_stream, a, b)
     CHECK(cudaFreeAsync(old, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMallocAsync((void **)&newer, MiB, b)); /* allocation */
-#ifdef WRONG
-    CHECK(launch_fill(old, 2, 4, a)); /* access */
-#endif
+    IF_WRONG(CHECK(launch_fill(old, 2, 4, a)));      /* access */
     CHECK(launch_fill(newer, 3, 4, b));
     CHECK(cudaFreeAsync(newer, b));
     CHECK(cudaDeviceSynchronize());

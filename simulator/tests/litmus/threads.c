@@ -12,9 +12,7 @@ static int *data;
 static void *producer(void *stream)
 {
     CHECK(cudaMallocAsync((void **)&data, MiB, stream)); /* allocation */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(stream));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     return NULL;
 }
 
@@ -66,11 +64,8 @@ static cudaStream_t a, b;
 static void *freer(void *unused)
 {
     (void)unused;
-#ifdef WRONG
-    CHECK(cudaFreeAsync(data, b)); /* free */
-#else
-    CHECK(cudaFreeAsync(data, a));
-#endif
+    IF_WRONG(CHECK(cudaFreeAsync(data, b))); /* free */
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     return NULL;
 }
 
@@ -99,11 +94,8 @@ LITMUS(per_thread_stream, a)
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, cudaStreamPerThread)); /* previous access */
-#ifdef WRONG
-    CHECK(launch_add(data, 1, count, a)); /* access */
-#else
-    CHECK(launch_add(data, 1, count, cudaStreamLegacy));
-#endif
+    IF_WRONG(CHECK(launch_add(data, 1, count, a)));          /* access */
+    IF_RIGHT(CHECK(launch_add(data, 1, count, cudaStreamLegacy)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
 }
@@ -117,9 +109,7 @@ LITMUS(per_thread_stream, a)
 static void *writer(void *data)
 {
     CHECK(launch_fill(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* previous access */
-#ifndef WRONG
-    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
-#endif
+    IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     return NULL;
 }
 
