@@ -3,12 +3,22 @@
 
 #define COUNT 1100
 
+static cudaMemPool_t host_pool(void)
+{
+    cudaMemPool_t pool;
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeHost};
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    return pool;
+}
+
 /* The host waits for the copy before it reads the buffer.
  * Prints: 42
  *
  * WRONG: the host does not wait: no edge from the copy to the host's read. A copy that comes late
  * has not changed the buffer yet.
  * Kind: host access not ordered after a write
+ * Says: while cudaMemcpyAsync (stream 1) may still be writing it
  * Late: 0 */
 LITMUS(host_reads_early, a)
 {
@@ -33,6 +43,7 @@ LITMUS(host_reads_early, a)
  * WRONG: the host does not wait: no edge from the copy's read to the host's write. A copy that
  * comes late takes the new value.
  * Kind: host write not ordered after a read
+ * Says: while cudaMemcpyAsync (stream 1) may still be reading it
  * Late: 2 */
 LITMUS(host_writes_early, a)
 {
@@ -229,15 +240,13 @@ LITMUS(host_store_two_copies, a, b)
  * the free has not been reached.
  *
  * WRONG: the host writes when the gate is open.
- * Kind: host access after free */
+ * Kind: host access after free
+ * Says: which cudaFreeAsync (stream 1) has freed */
 LITMUS(host_store_before_gate, a)
 {
     char *data;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeHost};
+    cudaMemPool_t pool = host_pool();
     volatile int *gate = gate_create();
-    CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
@@ -250,4 +259,53 @@ LITMUS(host_store_before_gate, a)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
     gate_destroy(gate);
+}
+
+/* The host waits for the allocation from a host pool before it writes there.
+ *
+ * WRONG: the host does not wait: no edge from the allocation to the host's write.
+ * Kind: host access before allocation
+ * Says: and has not waited for cudaMallocFromPoolAsync (stream 1), which allocates it. */
+LITMUS(host_store_before_allocation, a)
+{
+    int *data;
+    cudaMemPool_t pool = host_pool();
+    CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    data[0] = 1; /* access */
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* The host writes to allocations of a host pool that reuse freed memory and end in the middle of a
+ * page, also while the free of the one before is pending. */
+LITMUS(host_store_in_reused, a)
+{
+    char *data, *other;
+    cudaMemPool_t pool = host_pool();
+    for (size_t bytes = 512; bytes < 40000; bytes += 4608) {
+        CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, a));
+        CHECK(cudaMallocFromPoolAsync((void **)&other, bytes + 512, pool, a));
+        CHECK(cudaStreamSynchronize(a));
+        memset(data, 1, bytes);
+        memset(other, 2, bytes + 512);
+        CHECK(cudaFreeAsync(data, a));
+        other[0] = other[bytes] = 3;
+        CHECK(cudaFreeAsync(other, a));
+    }
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaMemPoolDestroy(pool));
+}
+
+/* A call stores its result where a kernel may still be writing. This is not seen, and does not
+ * hang. */
+LITMUS(result_of_a_call, a)
+{
+    int *data;
+    CHECK(cudaMallocManaged((void **)&data, MiB, cudaMemAttachGlobal));
+    CHECK(launch_fill(data, 5, count, a));
+    CHECK(cudaGetDevice(data));
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaFree(data));
 }

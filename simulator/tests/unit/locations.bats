@@ -6,7 +6,8 @@ load programs
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{location_rules,host_access,behaviour}
+        build/simulator/simulator/tests/unit/{location_rules,behaviour} \
+        build/simulator/simulator/tests/litmus/managed_wrong
 }
 
 @test "every rule and every error code, under every schedule" {
@@ -26,7 +27,7 @@ void *mremap(void *from, size_t old, size_t new, int flags, ...)
 END
     LD_PRELOAD=./without.so run bounded "$PROGRAMS/location_rules"
     assert_output "all as expected"
-    LD_PRELOAD=./without.so run bounded "$PROGRAMS/host_access" while_written
+    LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/managed_wrong" managed_small
     assert_output --partial \
         "hazard: host access not ordered after a write. The host touches allocation 1"
 }
@@ -83,56 +84,6 @@ END
 destroyed"
 }
 
-@test "what the host touches by itself: of correct programs nothing is reported" {
-    local schedule name
-    for schedule in measured instant late random:3; do
-        for name in waits beside host_function other_thread again managed answer_into_it; do
-            SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/host_access" "$name"
-            [ "$status" = 0 ] && [ -z "$output" ] ||
-                complain "host_access $name under SIM_SCHEDULE=$schedule, status $status:" "$output"
-        done
-    done
-    finish
-}
-
-@test "what the host touches by itself: incorrect programs are reported, in the words of the case" {
-    local schedule name words what
-    for schedule in measured instant late random:3; do
-        while read -r name words; do
-            SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/host_access" "$name"
-            what="host_access $name under SIM_SCHEDULE=$schedule"
-            [ "$status" = 3 ] || complain "$what: status $status, not 3." "$output"
-            [[ $output == "hazard: $words"* ]] || complain "$what: not \"$words\":" "$output"
-            [ "$(grep -c '^hazard' <<<"$output")" = 1 ] ||
-                complain "$what: more than one report." "$output"
-        done <<END
-before_allocation host access before allocation. The host touches allocation 1, and has not waited \
-for cudaMallocFromPoolAsync (stream 1), which allocates it.
-while_written host access not ordered after a write. The host touches allocation 1 while \
-launch_fill (stream 1) may still be writing it.
-other_stream_waited host access not ordered after a write.
-host_function_elsewhere host access not ordered after a write.
-while_read host write not ordered after a read. The host writes to allocation 2 while \
-cudaMemcpyAsync (stream 1) may still be reading it.
-after_free host access after free. The host touches allocation 1, which cudaFreeAsync (stream 1) \
-has freed.
-while_managed_is_written host access not ordered after a write.
-END
-    done
-    finish
-}
-
-@test "what the host touches by itself: a report names both places; SIM_CHECK=off says nothing" {
-    run bounded "$PROGRAMS/host_access" while_written
-    assert_output --regexp \
-        'written +launch_fill, stream 1, at simulator/tests/unit/host_access.c:[0-9]+'
-    assert_output --regexp \
-        'touched +a load or store, the host, at simulator/tests/unit/host_access.c:[0-9]+'
-    SIM_CHECK=off run bounded "$PROGRAMS/host_access" while_written
-    assert_success
-    assert_output ''
-}
-
 # bats test_tags=long
 @test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
@@ -148,15 +99,14 @@ END
 
 # bats test_tags=long
 @test "what the host touches by itself: the sanitizers find nothing in correct programs" {
-    local build name
-    make_sanitized address,undefined simulator/tests/unit/host_access
-    make_sanitized thread simulator/tests/unit/host_access
+    local build name program=simulator/tests/litmus/host_access
+    make_sanitized address,undefined "$program"
+    make_sanitized thread "$program"
     export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
     for build in simulator-address-undefined simulator-thread; do
-        for name in waits beside host_function other_thread again managed answer_into_it; do
-            LD_LIBRARY_PATH=$ROOT/build/$build run bounded \
-                "$ROOT/build/$build/simulator/tests/unit/host_access" "$name"
-            [ "$status" = 0 ] && [ -z "$output" ] ||
+        for name in $(sed -n 's/^LITMUS(\([a-z_]*\).*/\1/p' "$ROOT/$program.c"); do
+            LD_LIBRARY_PATH=$ROOT/build/$build run bounded "$ROOT/build/$build/$program" "$name"
+            [ "$status" = 0 ] && [ "${output//[0-9]/}" = "" ] ||
                 complain "$build, $name: status $status" "$output"
         done
     done
