@@ -5,16 +5,18 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{location_rules,behaviour} \
-        build/simulator/simulator/tests/litmus/managed_wrong
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/behaviour \
+        build/simulator/simulator/tests/{facts/probe-pools,litmus/managed_wrong}
 }
 
-@test "every rule and every error code, under every schedule" {
-    as_expected location_rules
+# as_without LIBRARY: with the library loaded before, pools in each location answer as without it
+as_without() {
+    SIM_CHECK=off LD_PRELOAD=$1 bounded "$FACTS/probe-pools" >with 2>/dev/null
+    SIM_CHECK=off bounded "$FACTS/probe-pools" 2>/dev/null | diff - with ||
+        miss "With $1 it prints something else (< without)."
 }
 
-@test "the same where memory gets no second view by mremap, as under valgrind" {
+@test "pools and memory answer the same where mremap gives no second view, as under valgrind" {
     "${CC:-gcc}" -shared -fPIC -o without.so -xc - <<'END'
 #include <errno.h>
 #include <stddef.h>
@@ -25,17 +27,15 @@ void *mremap(void *from, size_t old, size_t new, int flags, ...)
     return (void *)-1;
 }
 END
-    LD_PRELOAD=./without.so run bounded "$PROGRAMS/location_rules"
-    assert_output "all as expected"
+    as_without ./without.so
     LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/managed_wrong" managed_small
     assert_output --partial \
         "hazard: host access not ordered after a write. The host touches allocation 1"
 }
 
-@test "the same where a page has 64 KiB, as on some arm64 systems" {
+@test "pools and memory answer the same where a page has 64 KiB, as on some arm64 systems" {
     "${CC:-gcc}" -shared -fPIC "$ROOT/simulator/tests/unit/page64.c" -ldl -o page64.so
-    LD_PRELOAD=./page64.so run bounded "$PROGRAMS/location_rules"
-    assert_output "all as expected"
+    as_without ./page64.so
     # A pinned buffer shares no page with others, however large pages are.
     cat >early.c <<'END'
 #include <cuda_runtime_api.h>
@@ -58,27 +58,38 @@ END
     refute_output --partial "as many mappings as Linux allows"
 }
 
-@test "the host may touch a host pool's allocation, but not after it has gone back" {
-    run bounded "$PROGRAMS/location_rules" touch_freed
+@test "the host dies of a host pool's allocation that has gone back; a sentence names the line" {
+    run bounded "$FACTS/probe-pools" touch_freed
+    assert_output --regexp "simulated device: the host touched .* where nothing is allocated"
+    assert_output --partial "at simulator/tests/facts/probe-pools.c:"
     [ "$status" = 139 ]
-    assert_output --partial "simulated device: the host touched"
-    assert_output --partial "where nothing is allocated"
-}
-
-@test "the host may not touch a device's allocation" {
-    run bounded "$PROGRAMS/location_rules" touch_device
-    [ "$status" = 139 ]
-    assert_output --partial "which is memory of device 0"
 }
 
 @test "a kernel faults on a host pool that its device has no access to" {
-    run bounded "$PROGRAMS/location_rules" no_access
-    [ "$status" = 4 ]
+    run bounded "$FACTS/probe-pools" touch_host_not_granted
     assert_output --partial "is in a pool of the host that this device has no access to"
+    assert_output --partial "Every further call returns cudaErrorIllegalAddress."
 }
 
-@test "a destroyed pool is not made current for a device" {
-    run bounded "$PROGRAMS/location_rules" destroyed
+@test "cudaMemSetMemPool: nothing for the current NUMA node, and no destroyed pool of a device" {
+    cat >current.c <<'END'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    struct cudaMemLocation numa = {cudaMemLocationTypeHostNumaCurrent, 0};
+    cudaMemPool_t pool;
+    cudaMemPoolCreate(&pool, &props);
+    if (cudaMemSetMemPool(&numa, props.allocType, pool) != cudaErrorNotSupported)
+        return 1;
+    cudaMemPoolDestroy(pool);
+    return cudaMemSetMemPool(&props.location, props.allocType, pool);
+}
+END
+    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" current.c -o current \
+        "$LD_LIBRARY_PATH/libcudart.so.13"
+    run ./current
     [ "$status" = 3 ]
     assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \
 destroyed"
