@@ -16,10 +16,22 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../cases.h"
 #include "kernels.h"
 
 #define MiB       ((size_t)1 << 20)
 #define SAY(call) printf("%s: %s\n", #call, cudaGetErrorName(call))
+
+/* A case that returns the exit status, and may use its arguments. */
+#define PROGRAM(name)                                                          \
+    static int name(int argc, char **argv);                                    \
+    static void run_##name(void) { result = name(argument_count, arguments); } \
+    LIST_CASE(name, run_##name)                                                \
+    static int name(int argc UNUSED, char **argv UNUSED)
+#define UNUSED __attribute__((unused))
+
+static int argument_count, result;
+static char **arguments;
 
 static cudaStream_t s, t;
 
@@ -38,9 +50,8 @@ static volatile int *new_gate(void)
 
 /* ---- the environment ---- */
 
-static int first(int argc, char **argv)
+PROGRAM(first)
 {
-    (void)argc, (void)argv;
     int count = 0;
     size_t free_bytes = 0, total = 0;
     cudaGetDeviceCount(&count);
@@ -50,9 +61,8 @@ static int first(int argc, char **argv)
 }
 
 /* Prints what the default pool reserves for a byte, and for allocations of 40 MiB in all. */
-static int segments(int argc, char **argv)
+PROGRAM(segments)
 {
-    (void)argc, (void)argv;
     size_t bytes[] = {1, 20 * MiB - 1, 20 * MiB};
     void *p[3] = {NULL};
     cudaMemPool_t pool;
@@ -74,9 +84,8 @@ static int segments(int argc, char **argv)
     return cudaFreeAsync(p[2], s);
 }
 
-static int support(int argc, char **argv)
+PROGRAM(support)
 {
-    (void)argc, (void)argv;
     int driver = 0, pools = -1, types = -1;
     void *p = NULL;
     struct cudaDeviceProp device;
@@ -92,9 +101,8 @@ static int support(int argc, char **argv)
 }
 
 /* A pool for file descriptors and one for fabric handles, and an import of such a handle. */
-static int fabric(int argc, char **argv)
+PROGRAM(fabric)
 {
-    (void)argc, (void)argv;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .handleTypes = cudaMemHandleTypePosixFileDescriptor,
                                      .location = {.type = cudaMemLocationTypeDevice}};
@@ -110,16 +118,15 @@ static int fabric(int argc, char **argv)
     return 0;
 }
 
-static int closed_gate(int argc, char **argv)
+PROGRAM(closed_gate)
 {
-    (void)argc, (void)argv;
     two_streams();
     launch_hold(new_gate(), s);
     return cudaStreamSynchronize(s); /* the wait */
 }
 
 /* Exports a pool this many times, and closes the first descriptors. */
-static int exports(int argc, char **argv)
+PROGRAM(exports)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .handleTypes = cudaMemHandleTypePosixFileDescriptor,
@@ -135,9 +142,8 @@ static int exports(int argc, char **argv)
     return cudaMemPoolDestroy(pool);
 }
 
-static int fail(int argc, char **argv)
+PROGRAM(fail)
 {
-    (void)argc, (void)argv;
     two_streams();
     for (int i = 0; i < 3; i++) {
         void *p = NULL;
@@ -149,9 +155,8 @@ static int fail(int argc, char **argv)
 }
 
 /* How long it takes the device to set 64 MiB, in microseconds. */
-static int seconds(int argc, char **argv)
+PROGRAM(seconds)
 {
-    (void)argc, (void)argv;
     two_streams();
     void *p;
     float ms = -1;
@@ -176,9 +181,8 @@ static int seconds(int argc, char **argv)
 
 /* ---- touching memory that is not the host's; processes ---- */
 
-static int touch(int argc, char **argv)
+PROGRAM(touch)
 {
-    (void)argc;
     two_streams();
     void *p;
     cudaMallocAsync(&p, MiB, s);
@@ -194,9 +198,8 @@ static int touch(int argc, char **argv)
     return 0;
 }
 
-static int in_fork(int argc, char **argv)
+PROGRAM(in_fork)
 {
-    (void)argc, (void)argv;
     two_streams();
     void *p = NULL;
     int status;
@@ -217,9 +220,9 @@ static int in_fork(int argc, char **argv)
     return 0;
 }
 
-static int fork_first(int argc, char **argv) /* before the first call a fork is allowed */
+/* Before the first call a fork is allowed. */
+PROGRAM(fork_first)
 {
-    (void)argc, (void)argv;
     pid_t child = fork();
     int status, count = 0;
     if (!child)
@@ -257,9 +260,8 @@ static void calls_api(void *unused)
     printf("in a host function, cudaMalloc: %s\n", cudaGetErrorName(cudaMalloc(&p, 4)));
 }
 
-static int host_function(int argc, char **argv)
+PROGRAM(host_function)
 {
-    (void)argc, (void)argv;
     two_streams();
     main_thread = pthread_self();
     if (pipe(ends))
@@ -286,9 +288,8 @@ static void ask(const char *what, cudaStream_t stream)
     printf("%s: %s\n", what, cudaGetErrorName(cudaStreamQuery(stream)));
 }
 
-static int legacy(int argc, char **argv)
+PROGRAM(legacy)
 {
-    (void)argc, (void)argv;
     cudaStream_t blocking, other;
     two_streams();
     cudaStreamCreate(&blocking);
@@ -357,7 +358,7 @@ static void *one_thread(void *argument)
     return (void *)(intptr_t)wrong;
 }
 
-static int threads(int argc, char **argv)
+PROGRAM(threads)
 {
     if (argc)
         rounds = atoi(argv[0]);
@@ -388,9 +389,8 @@ static void *other_calls(void *gate)
     return NULL;
 }
 
-static int meanwhile(int argc, char **argv)
+PROGRAM(meanwhile)
 {
-    (void)argc, (void)argv;
     two_streams();
     int *gate = (int *)new_gate();
     pthread_t thread;
@@ -433,9 +433,8 @@ static void compute(unsigned milliseconds)
 
 /* A fill is pending while the host computes between two calls. What it computed before must not
  * count. */
-static int computing(int argc, char **argv)
+PROGRAM(computing)
 {
-    (void)argc, (void)argv;
     two_streams();
     void *block;
     cudaMalloc(&block, MiB);
@@ -458,9 +457,8 @@ static void *computes_first(void *unused)
 
 /* A fill is pending. The host waits for a thread that has just begun and is kept from its first
  * call, as on a busy machine. */
-static int begun(int argc, char **argv)
+PROGRAM(begun)
 {
-    (void)argc, (void)argv;
     void *block;
     pthread_t thread;
     two_streams();
@@ -503,9 +501,8 @@ static void sleep_for(long us)
 
 /* A copy is pending. The host rests too briefly to be noticed, touches what the copy writes, and
  * waits until the device has time for that; it queries; then it sleeps, and queries again. */
-static int kept(int argc, char **argv)
+PROGRAM(kept)
 {
-    (void)argc, (void)argv;
     two_streams();
     int *seen;
     void *block, *other;
@@ -544,9 +541,8 @@ static int kept(int argc, char **argv)
 
 /* Runs three kernels on memory that was given back, followed, in this stream and another, by copies
  * into pinned memory. */
-static int after_fault(int argc, char **argv)
+PROGRAM(after_fault)
 {
-    (void)argc, (void)argv;
     int *gone, *block, *seen;
     two_streams();
     cudaHostAlloc((void **)&seen, 2 * sizeof *seen, cudaHostAllocDefault);
@@ -591,7 +587,7 @@ static void say_pool(int device)
 
 /* Leaves everything as it is with a copy pending, and resets the device, perhaps one of two.
  * ARGUMENT says what is done afterwards. */
-static int reset(int argc, char **argv)
+PROGRAM(reset)
 {
     void *block, *plain, *pinned;
     cudaMemPool_t own, pool;
@@ -623,7 +619,7 @@ static int reset(int argc, char **argv)
 
 /* ---- what is not simulated ---- */
 
-static int unsupported(int argc, char **argv)
+PROGRAM(unsupported)
 {
     int other = 0;
     for (int i = 0; i < argc; i++) {
@@ -642,9 +638,8 @@ static int unsupported(int argc, char **argv)
 
 /* Two streams write the same bytes in no order. The host has waited for the first one's
  * allocation. */
-static int unordered(int argc, char **argv)
+PROGRAM(unordered)
 {
-    (void)argc, (void)argv;
     void *p;
     two_streams();
     cudaMallocAsync(&p, MiB, s);
@@ -657,9 +652,8 @@ static int unordered(int argc, char **argv)
 }
 
 /* Ways to learn that work is over, each twice, because the second time must be no news. */
-static int learns(int argc, char **argv)
+PROGRAM(learns)
 {
-    (void)argc, (void)argv;
     void *p, *plain;
     cudaEvent_t event;
     two_streams();
@@ -691,9 +685,8 @@ static int learns(int argc, char **argv)
 }
 
 /* Work on the inside of an allocation, on its start, and on memory outside of allocations. */
-static int inside(int argc, char **argv)
+PROGRAM(inside)
 {
-    (void)argc, (void)argv;
     char *p, *plain;
     long host;
     two_streams();
@@ -710,9 +703,8 @@ static int inside(int argc, char **argv)
 }
 
 /* Makes enough calls for a journal of more than a MiB. */
-static int long_journal(int argc, char **argv)
+PROGRAM(long_journal)
 {
-    (void)argc, (void)argv;
     int device;
     for (int i = 0; i < 10000; i++)
         cudaGetDevice(&device);
@@ -723,7 +715,7 @@ static int long_journal(int argc, char **argv)
 /* COUNT copies, each into a page of its own with an open page after it, which the host may not
  * touch yet. This is done twice with a wait and a touch after each, and then with a touch without a
  * wait. */
-static int many_copies(int argc, char **argv)
+PROGRAM(many_copies)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, bytes = 4096;
     char *pinned, *data;
@@ -747,7 +739,7 @@ static int many_copies(int argc, char **argv)
 
 /* COUNT allocations of pinned memory, of one to three pages, at a time. Memory that reuses a freed
  * place must read as zero. */
-static int many_pinned(int argc, char **argv)
+PROGRAM(many_pinned)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0, other = 0;
     char **p = calloc(count, sizeof *p);
@@ -806,7 +798,7 @@ static void send_and_say(void)
 
 /* A program with its own handler for SIGSEGV: plain or with information, older than the first call,
  * or plain with a signal sent first; or one that passes a signal on to the earlier handler. */
-static int own_handler(int argc, char **argv)
+PROGRAM(own_handler)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
     bool passes = argc && !strcmp(argv[0], "passes-on"), sent = argc && !strcmp(argv[0], "sent");
@@ -835,7 +827,7 @@ static int own_handler(int argc, char **argv)
 }
 
 /* Takes all mappings that Linux allows, and gives them back. */
-static int no_mappings(int argc, char **argv)
+PROGRAM(no_mappings)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = page << 17;
     char *pages = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -859,7 +851,7 @@ static int no_mappings(int argc, char **argv)
 }
 
 /* Takes the memory that the simulated device itself needs. */
-static int no_memory(int argc, char **argv)
+PROGRAM(no_memory)
 {
     struct rlimit none = {0, 0};
     cudaEvent_t event;
@@ -875,7 +867,7 @@ static int no_memory(int argc, char **argv)
 
 /* COUNT pools at a time, on two devices, with an allocation in each; then BYTES from the last
  * one. */
-static int many_pools(int argc, char **argv)
+PROGRAM(many_pools)
 {
     size_t count = argc ? strtoul(argv[0], NULL, 10) : 0;
     cudaMemPool_t *pools = calloc(count + 1, sizeof *pools);
@@ -909,9 +901,8 @@ static int many_pools(int argc, char **argv)
 }
 
 /* Leaves one allocation of each kind at the end. */
-static int leaks(int argc, char **argv)
+PROGRAM(leaks)
 {
-    (void)argc, (void)argv;
     void *p;
     two_streams();
     cudaMalloc(&p, MiB);
@@ -923,9 +914,8 @@ static int leaks(int argc, char **argv)
 
 /* Prints what new memory has: of cudaMalloc; of a pool, behind work that still needs the bytes, and
  * what that work found; of a node of a graph. */
-static int filled(int argc, char **argv)
+PROGRAM(filled)
 {
-    (void)argc, (void)argv;
     volatile int *gate = new_gate();
     unsigned *found = (unsigned *)gate + 1;
     cudaGraph_t graph;
@@ -957,7 +947,7 @@ static int filled(int argc, char **argv)
     return cudaFreeHost((void *)gate) || cudaGraphExecDestroy(exec) || cudaGraphDestroy(graph);
 }
 
-static int attributes(int argc, char **argv)
+PROGRAM(attributes)
 {
     cudaStream_t s, t;
     cudaLaunchAttributeValue v;
@@ -1016,49 +1006,9 @@ static int attributes(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int, char **);
-    } cases[] = {
-        {"first", first},
-        {"segments", segments},
-        {"support", support},
-        {"fabric", fabric},
-        {"exports", exports},
-        {"closed-gate", closed_gate},
-        {"fail", fail},
-        {"seconds", seconds},
-        {"touch", touch},
-        {"fork", in_fork},
-        {"fork-first", fork_first},
-        {"host-function", host_function},
-        {"legacy", legacy},
-        {"threads", threads},
-        {"meanwhile", meanwhile},
-        {"after-fault", after_fault},
-        {"unsupported", unsupported},
-        {"kept", kept},
-        {"computing", computing},
-        {"begun", begun},
-        {"reset", reset},
-        {"unordered", unordered},
-        {"learns", learns},
-        {"inside", inside},
-        {"long-journal", long_journal},
-        {"many-copies", many_copies},
-        {"many-pinned", many_pinned},
-        {"many-pools", many_pools},
-        {"own-handler", own_handler},
-        {"no-mappings", no_mappings},
-        {"no-memory", no_memory},
-        {"leaks", leaks},
-        {"filled", filled},
-        {"attributes", attributes},
-    };
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(argv[1], cases[i].name))
-            return cases[i].run(argc - 2, argv + 2);
-    fprintf(stderr, "behaviour: no such case\n");
-    return 2;
+    argument_count = argc - 2;
+    arguments = argv + 2;
+    int no_such_case = run_case(argc, argv);
+    return no_such_case ? no_such_case : result;
 }

@@ -99,7 +99,7 @@ destroyed"
 @test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
     export SIM_SCHEDULE=late    # the copies end at the wait
-    run bounded "$PROGRAMS/behaviour" many-copies 30000
+    run bounded "$PROGRAMS/behaviour" many_copies 30000
     [ "$status" = 3 ] || miss "Exit status $status, not 3." "$output"
     assert_output --partial "30000 copies, twice"
     [ "$(grep -c "limited number of mappings (vm.max_map_count)" <<<"$output")" = 1 ]

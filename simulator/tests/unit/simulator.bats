@@ -199,7 +199,7 @@ END
 }
 
 @test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
-    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long-journal' - "$at"
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long_journal' - "$at"
     assert_success
     assert_output --partial "10000 calls"
     assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
@@ -306,7 +306,7 @@ END
 @test "a wait behind a closed gate ends the program, and the report has its line" {
     local line
     line=$(grep -n '/\* the wait \*/' "$ROOT/simulator/tests/unit/behaviour.c")
-    program behaviour closed-gate
+    program behaviour closed_gate
     [ "$status" = 3 ] || complain "Exit status $status, not 3."
     [[ $errors == *"hazard: waiting forever. cudaStreamSynchronize waits for stream 1,"* ]] ||
         complain "The wait is not reported:" "$errors"
@@ -558,7 +558,7 @@ In stream 1 a launch_hold waits for its gate"
 }
 
 @test "40000 allocations of pinned memory are live at a time, more than half of the mappings" {
-    SIM_SCHEDULE=instant program behaviour many-pinned 40000
+    SIM_SCHEDULE=instant program behaviour many_pinned 40000
     [ "$status" = 0 ]
     printed "40000 allocations of pinned memory, 0 of them not as they should be"
     [ -z "$errors" ] || miss "It said: $errors"
@@ -566,7 +566,7 @@ In stream 1 a launch_hold waits for its gate"
 
 @test "no mapping is left (vm.max_map_count): pinned memory fails with a sentence, and comes back" {
     [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
-    program behaviour no-mappings
+    program behaviour no_mappings
     [ "$status" = 0 ]
     [ "$output" = "cudaMallocHost(&p, 1): cudaSuccess
 cudaFreeHost(p): cudaSuccess
@@ -579,18 +579,18 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
 }
 
 @test "no memory is left for the simulation's own records: a sentence, and the program ends" {
-    program behaviour no-memory
+    program behaviour no_memory
     [ "$status" = 1 ] || miss "Exit status $status:" "$output" || return
     [[ $errors == *"this machine has no memory left for "*" bytes of the simulation's own"* ]]
 }
 
 @test "10000 pools are live at a time; where the last one lacks addresses, a sentence says so" {
     export SIM_MEMORY=512G    # each pool takes 32 MiB
-    program behaviour many-pools 10000
+    program behaviour many_pools 10000
     [ "$status" = 0 ]
     printed "10000 pools"
     [ -z "$errors" ] || miss "It said: $errors"
-    program behaviour many-pools 1000 $((10 << 30))
+    program behaviour many_pools 1000 $((10 << 30))
     printed "more from the last: cudaErrorMemoryAllocation" "1000 pools"
     [[ "$errors" == *"a pool has 6304 MiB of addresses, and none for 10737418240 more bytes"* ]] ||
         miss "It said: $errors"
@@ -789,7 +789,7 @@ unordered writes, launch_add at again.c:8."
 @test "a program's own handler of SIGSEGV runs behind the sentence, and may pass the signal on" {
     local how
     for how in plain informed; do
-        program behaviour own-handler "$how"
+        program behaviour own_handler "$how"
         [ "$status" = 0 ] || complain "$how: exit status $status, not 0."
         [ "$(tail -n 3 <<<"$output")" = "the program's handler ran
 also where it was sent
@@ -797,17 +797,17 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
         [[ $errors == *"the host touched 0x"*" which is memory of device 0 (allocation 1, "* ]] ||
             complain "$how: stderr says: $errors"
     done
-    program behaviour own-handler sent
+    program behaviour own_handler sent
     [ "$(sed -n 3p <<<"$output")" = "also where it was sent" ] || complain "sent:" "$output"
     # The program gets the signal once, and then no handler does.
-    SIM_SCHEDULE=late program behaviour own-handler passes-on
+    SIM_SCHEDULE=late program behaviour own_handler passes-on
     [ "$status" = 139 ] || complain "passes-on: exit status $status, not 139."
     [ "$(grep -c '^passed on' <<<"$output")" = 1 ] || complain "passes-on: it prints:" "$output"
     finish
 }
 
 @test "after a fault nothing more is done, and it is reported once" {
-    SIM_CHECK=off program behaviour after-fault
+    SIM_CHECK=off program behaviour after_fault
     [ "$(grep -c 'behind the fault: 5 5' <<<"$output")" = 1 ] ||
         complain "Work behind the fault was done:" "$output"
     [ "$(grep -c '^cudaStreamSynchronize.*cudaErrorIllegalAddress' <<<"$output")" = 2 ] ||
@@ -818,19 +818,19 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
 }
 
 @test "a child of fork gets cudaErrorInitializationError; the parent and its journal go on" {
-    SIM_JOURNAL=journal program behaviour fork
+    SIM_JOURNAL=journal program behaviour in_fork
     [ "$status" = 0 ]
     printed "child: cudaErrorInitializationError" "child: cudaErrorInitializationError" \
         "child ended with 0" \
         "cudaFreeAsync(p, s): cudaSuccess" "cudaStreamSynchronize(s): cudaSuccess"
     jq -e -s 'map(.n) == [range(length)] and last.did == "exit"
         and ([.[] | select(.did == "exit")] | length) == 1' journal
-    program behaviour fork-first
+    program behaviour fork_first
     printed "child ended with 0" "cudaGetDeviceCount(&count): cudaSuccess"
 }
 
 @test "host functions run in order on a thread of their own, may block, and may not call the API" {
-    program behaviour host-function
+    program behaviour host_function
     [ "$status" = 0 ]
     printed "host function 1, number 1, on another thread" \
         "host function 2, number 2, on another thread" \

@@ -135,7 +135,7 @@ in_build() {
         assert_success
         refute_output --regexp 'Sanitizer|runtime error'
     done
-    for one in fail seconds fork host-function legacy threads; do
+    for one in fail seconds in_fork host_function legacy threads; do
         run in_build simulator-address-undefined behaviour "$one"
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
     done
@@ -156,7 +156,7 @@ in_build() {
 @test "the thread sanitizer finds nothing in four host threads, in host functions, in a walk" {
     make_sanitized thread simulator/tests/unit/{inside_walk,behaviour,host_rules}
     local one
-    for one in "threads 50" host-function legacy; do
+    for one in "threads 50" host_function legacy; do
         # shellcheck disable=SC2086  # a case and its argument
         run in_build simulator-thread behaviour $one
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
