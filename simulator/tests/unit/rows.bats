@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Memory in rows, queries about managed ranges, and PCI bus addresses.
+# Memory in rows and slices, and queries about managed ranges.
 
 load ../../../tests/suite
 load programs
@@ -18,31 +18,11 @@ setup_file() {
     for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
 }
 @test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
-@test "a memset in rows that reaches round the end of the addresses: a sentence and status 3" {
-    run bounded "$PROGRAMS/rows" endless
-    [ "$status" = 3 ]
-    assert_output --partial "reach beyond the last address there is. A real driver hangs here."
-}
-@test "a copy of too many rows is refused where an end of it is the device's to check" {
-    as_expected rows endless_copies
-}
 @test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
     SIM_CHECK=off as_expected rows one_row_more
     run bounded "$PROGRAMS/rows" one_row_more
     assert_equal "$status" 3
     assert_line --partial "hazard: use of memory that is not allocated"
-}
-@test "a copy of rows without end in the host's memory: a sentence and status 3" {
-    local name
-    for name in many_from_pool many_to_pool many_of_host; do
-        run bounded "$PROGRAMS/rows" "$name"
-        assert_equal "$status" 3
-        assert_line --partial "hazard: rows without end. The rows of cudaMemcpy2D"
-        assert_line "  To do: give the pitch and the height of the memory."
-    done
-}
-@test "copies and memsets in rows: what is refused, and what is nothing to do" {
-    as_expected rows refused
 }
 @test "copies and memsets of slices: what lies between rows and slices stays" {
     as_expected rows slices
@@ -57,11 +37,9 @@ setup_file() {
     assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
 }
 @test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
-@test "cudaMemRangeGetAttribute: advice and prefetches of a range, page by page" {
+@test "cudaMemRangeGetAttribute: advice of a range, page by page, ends with its allocation" {
     as_expected rows ranges
 }
-@test "numbers on the PCI bus: of each device, and the device of each" { as_expected rows numbers; }
-
 @test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
     local name line case
     for name in cudaMemcpy2D{_ptds,Async_ptsz} cudaMemset2D{_ptds,Async_ptsz}; do

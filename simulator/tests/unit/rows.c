@@ -1,6 +1,5 @@
-/* Memory in rows, queries about managed ranges, and PCI bus addresses: rows NAME.
- * simulator/tests/facts/probe-pitch.c asked a real device. This tests what the documentation says,
- * and that the bytes arrive. */
+/* Memory in rows and slices, and queries about managed ranges: rows NAME. What is refused, and much
+ * more, simulator/tests/facts/probe-pitch.c and probe-endless.c asked a real device. */
 #define _GNU_SOURCE
 #include "expect.h"
 
@@ -108,39 +107,9 @@ CASE(ends)
     OK(cudaMemset2D(d + 24, 1024, 1, 1000, 4));
     IS(cudaErrorInvalidValue, cudaMemset2D(d + 25, 1024, 1, 1000, 4));
     IS(cudaErrorInvalidValue, cudaMemset2D(d, 1024, 1, 1, 5));
+    IS(cudaErrorInvalidResourceHandle, cudaMemset2DAsync(d, 1024, 1, 1, 4, (cudaStream_t)-1));
     IS(cudaErrorInvalidValue,
        cudaMemcpy2D(d + 25, 1024, pages, 1024, 1000, 4, cudaMemcpyHostToDevice));
-    OK(cudaFree(d));
-}
-
-/* Rows that wrap around the end of the address space: this does not return. */
-CASE(endless)
-{
-    char *d;
-    OK(cudaMalloc((void **)&d, 4096));
-    cudaMemset2D(d, 512, 1, 100, SIZE_MAX);
-}
-
-CASE(refused)
-{
-    char *d, *h;
-    OK(cudaMalloc((void **)&d, MiB));
-    OK(cudaMallocHost((void **)&h, MiB));
-    IS(cudaErrorInvalidPitchValue, cudaMemcpy2D(d, 99, h, 512, 100, 4, cudaMemcpyHostToDevice));
-    IS(cudaErrorInvalidPitchValue, cudaMemcpy2D(d, 512, h, 99, 100, 4, cudaMemcpyHostToDevice));
-    IS(cudaErrorInvalidPitchValue,
-       cudaMemcpy2DAsync(d, 99, h, 512, 100, 4, cudaMemcpyHostToDevice, s));
-    IS(cudaErrorInvalidMemcpyDirection,
-       cudaMemcpy2D(d, 512, h, 512, 100, 4, (enum cudaMemcpyKind)77));
-    IS(cudaErrorInvalidValue, cudaMemcpy2D(NULL, 512, h, 512, 100, 4, cudaMemcpyHostToDevice));
-    IS(cudaErrorInvalidValue, cudaMemset2D(d, 99, 1, 100, 4));
-    OK(cudaMemset2D(d, 99, 1, 100, 1));
-    OK(cudaMemset2D(d, 512, 1, 0, 4));
-    OK(cudaMemset2D(d, 512, 1, 100, 0));
-    OK(cudaMemcpy2D(d, 512, h, 512, 0, 4, cudaMemcpyHostToDevice));
-    OK(cudaMemcpy2D(d, 512, h, 512, 100, 0, cudaMemcpyHostToDevice));
-    IS(cudaErrorInvalidResourceHandle, cudaMemset2DAsync(d, 512, 1, 100, 4, (cudaStream_t)-1));
-    OK(cudaFreeHost(h));
     OK(cudaFree(d));
 }
 
@@ -202,64 +171,14 @@ static struct cudaMemLocation device(int id)
     return (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = id};
 }
 
+/* Advice for one page is not advice for others. It ends with its allocation, even if the next
+ * allocation has the same address. */
 CASE(ranges)
 {
-    char *p, *plain;
-    int devices[3];
-    struct cudaMemLocation host = {.type = cudaMemLocationTypeHost};
+    char *p, *again;
     OK(cudaMallocManaged((void **)&p, 4 * MiB, cudaMemAttachGlobal));
-    OK(cudaMalloc((void **)&plain, MiB));
-    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
-    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
-    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, 4 * MiB));
-
     OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetReadMostly, device(0)));
-    OK(cudaMemAdvise(p + MiB, MiB, cudaMemAdviseUnsetReadMostly, device(0)));
-    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
-    SAME(1, ask(cudaMemRangeAttributeReadMostly, p, MiB));
-    SAME(0, ask(cudaMemRangeAttributeReadMostly, p, MiB + 1));
-    SAME(1, ask(cudaMemRangeAttributeReadMostly, p + 2 * MiB, 2 * MiB));
-
-    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetPreferredLocation, device(1)));
-    SAME(1, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
-    SAME(cudaMemLocationTypeDevice, ask(cudaMemRangeAttributePreferredLocationType, p, 4 * MiB));
-    SAME(1, ask(cudaMemRangeAttributePreferredLocationId, p, 4 * MiB));
-    OK(cudaMemAdvise(p, MiB, cudaMemAdviseSetPreferredLocation, host));
-    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, 4 * MiB));
-    SAME(cudaCpuDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, MiB));
-    OK(cudaMemAdvise(p, MiB, cudaMemAdviseUnsetPreferredLocation, host));
-    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributePreferredLocation, p, MiB));
-
-    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetAccessedBy, device(1)));
-    OK(cudaMemRangeGetAttribute(devices, sizeof devices, cudaMemRangeAttributeAccessedBy, p,
-                                4 * MiB));
-    SAME(1, devices[0]);
-    SAME(cudaInvalidDeviceId, devices[1]);
-    SAME(cudaInvalidDeviceId, devices[2]);
-
-    OK(cudaMemPrefetchAsync(p, 4 * MiB, device(0), 0, s));
-    OK(cudaMemPrefetchAsync(p, MiB, host, 0, s));
-    SAME(cudaInvalidDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, 4 * MiB));
-    SAME(cudaCpuDeviceId, ask(cudaMemRangeAttributeLastPrefetchLocation, p, MiB));
-    SAME(0, ask(cudaMemRangeAttributeLastPrefetchLocation, p + MiB, MiB));
-    SAME(cudaMemLocationTypeHost, ask(cudaMemRangeAttributeLastPrefetchLocationType, p, MiB));
-
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(devices, 8, cudaMemRangeAttributeReadMostly, p, MiB));
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(devices, 6, cudaMemRangeAttributeAccessedBy, p, MiB));
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(devices, 4, cudaMemRangeAttributeReadMostly, plain, MiB));
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(devices, 4, cudaMemRangeAttributeReadMostly, p, 5 * MiB));
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, p, MiB));
-    IS(cudaErrorInvalidValue,
-       cudaMemRangeGetAttribute(devices, 4, (enum cudaMemRangeAttribute)99, p, MiB));
-
-    /* Advice ends with its allocation, even if the next one has the same address. */
-    char *again;
-    OK(cudaStreamSynchronize(s));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
     OK(cudaFree(p));
     OK(cudaMallocManaged((void **)&again, 4 * MiB, cudaMemAttachGlobal));
     SAME(1, again == p);
@@ -267,139 +186,27 @@ CASE(ranges)
     OK(cudaMemAdvise(again + MiB, MiB, cudaMemAdviseSetReadMostly, device(0)));
     SAME(0, ask(cudaMemRangeAttributeReadMostly, again + 2 * MiB, MiB));
     SAME(1, ask(cudaMemRangeAttributeReadMostly, again + MiB, MiB));
-
-    int first = 77, second[2] = {77, 77};
-    void *data[] = {&first, second};
-    size_t sizes[] = {sizeof first, sizeof second};
-    enum cudaMemRangeAttribute which[] = {cudaMemRangeAttributeReadMostly,
-                                          cudaMemRangeAttributeAccessedBy};
-    OK(cudaMemRangeGetAttributes(data, sizes, which, 2, again + MiB, MiB));
-    SAME(1, first);
-    SAME(cudaInvalidDeviceId, second[1]);
-    sizes[1] = 3;
-    IS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(data, sizes, which, 2, again, MiB));
     OK(cudaFree(again));
-    OK(cudaFree(plain));
 }
 
-/* ---- the PCI bus ---- */
-
-CASE(numbers)
-{
-    struct cudaDeviceProp properties;
-    char text[2][32], expected[32];
-    int found, attribute;
-    for (int d = 0; d < 2; d++) {
-        OK(cudaDeviceGetPCIBusId(text[d], sizeof text[d], d));
-        OK(cudaGetDeviceProperties(&properties, d));
-        OK(cudaDeviceGetAttribute(&attribute, cudaDevAttrPciDeviceId, d));
-        SAME(properties.pciDeviceID, attribute);
-        snprintf(expected, sizeof expected, "%04X:%02X:%02X.0", properties.pciDomainID,
-                 properties.pciBusID, properties.pciDeviceID);
-        SAME(0, strcmp(text[d], expected));
-        OK(cudaDeviceGetByPCIBusId(&found, text[d]));
-        SAME(d, found);
-        snprintf(expected, sizeof expected, "%x:%x:%x", properties.pciDomainID, properties.pciBusID,
-                 properties.pciDeviceID);
-        OK(cudaDeviceGetByPCIBusId(&found, expected));
-        SAME(d, found);
-        snprintf(expected, sizeof expected, "%x:%x.0", properties.pciBusID, properties.pciDeviceID);
-        OK(cudaDeviceGetByPCIBusId(&found, expected));
-        SAME(d, found);
-    }
-    SAME(0, !strcmp(text[0], text[1]));
-    IS(cudaErrorInvalidDevice, cudaDeviceGetByPCIBusId(&found, "ffff:ff:1f.7"));
-    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, "hello"));
-    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, ""));
-    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&found, NULL));
-    IS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(NULL, text[0]));
-    IS(cudaErrorInvalidDevice, cudaDeviceGetPCIBusId(text[0], sizeof text[0], 99));
-    IS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(NULL, 32, 0));
-}
-
-/* ---- rows without end ---- */
-
-static char *in_pool, *on_device, *pageable; /* 1 MiB each: 2048 rows */
-static cudaMemPool_t host_pool;
-
-static void make_rows(void)
-{
-    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
-                                                    .location = {.type = cudaMemLocationTypeHost}};
-    alarm(20);
-    pageable = malloc(MiB);
-    OK(cudaMemPoolCreate(&host_pool, &of_host));
-    OK(cudaMallocFromPoolAsync((void **)&in_pool, MiB, host_pool, s));
-    OK(cudaMalloc((void **)&on_device, MiB));
-    OK(cudaStreamSynchronize(s));
-}
-
-static void grant(void)
-{
-    struct cudaMemAccessDesc both = {{.type = cudaMemLocationTypeDevice, .id = 0},
-                                     cudaMemAccessFlagsProtReadWrite};
-    OK(cudaMemPoolSetAccess(host_pool, &both, 1));
-}
-
-static void free_rows(void)
-{
-    OK(cudaFreeAsync(in_pool, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(host_pool));
-    OK(cudaFree(on_device));
-    free(pageable);
-}
-
-#define ROWS(to, from, height) \
-    cudaMemcpy2DAsync(to, 512, from, 512, 3, height, cudaMemcpyDefault, s)
-
-/* The number of rows must not prolong the call, which holds the lock. */
-CASE(endless_copies)
-{
-    static const size_t heights[] = {2049, (size_t)1 << 32, (size_t)1 << 55, SIZE_MAX};
-    make_rows();
-    OK(ROWS(on_device, in_pool, 2048));
-    for (int granted = 0; granted < 2; granted++) {
-        for (size_t i = 0; i < sizeof heights / sizeof *heights; i++) {
-            size_t h = heights[i];
-            IS(cudaErrorInvalidValue, ROWS(on_device, in_pool, h));
-            IS(cudaErrorInvalidValue, ROWS(in_pool, on_device, h));
-            if (!granted)
-                continue;
-            IS(cudaErrorInvalidValue, ROWS(pageable, in_pool, h));
-            IS(cudaErrorInvalidValue, ROWS(in_pool, pageable, h));
-            IS(cudaErrorInvalidValue, cudaMemcpy2D(pageable, 512, in_pool, 512, 3, h, 4));
-        }
-        grant();
-    }
-    OK(ROWS(pageable, pageable, 2048));
-    free_rows();
-}
+/* ---- rows between the host and a pool of the host ---- */
 
 /* One row beyond an allocation that the device may not touch, where the pool's memory continues. */
 CASE(one_row_more)
 {
-    make_rows();
-    OK(ROWS(pageable, in_pool, 2049));
-    OK(ROWS(in_pool, pageable, 2049));
-    free_rows();
-}
-
-/* These do not return. */
-CASE(many_from_pool)
-{
-    make_rows();
-    ROWS(pageable, in_pool, (size_t)1 << 32);
-}
-CASE(many_to_pool)
-{
-    make_rows();
-    ROWS(in_pool, pageable, SIZE_MAX);
-}
-CASE(many_of_host)
-{
-    make_rows();
-    cudaMemcpy2D(pageable, 512, pageable, 512, 3, (size_t)1 << 32, cudaMemcpyDefault);
+    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
+                                                    .location = {.type = cudaMemLocationTypeHost}};
+    char *in_pool, *pageable = malloc(MiB);
+    cudaMemPool_t pool;
+    OK(cudaMemPoolCreate(&pool, &of_host));
+    OK(cudaMallocFromPoolAsync((void **)&in_pool, MiB, pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy2DAsync(pageable, 512, in_pool, 512, 3, 2049, cudaMemcpyDefault, s));
+    OK(cudaMemcpy2DAsync(in_pool, 512, pageable, 512, 3, 2049, cudaMemcpyDefault, s));
+    OK(cudaFreeAsync(in_pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    free(pageable);
 }
 
 /* ---- slices ---- */

@@ -264,6 +264,7 @@ ask() {
     compare probe-endless "$BATS_TEST_TMPDIR/endless"
     assert_equal "$(grep -c 'hazard: rows without end.*dies of SIGSEGV here' \
         "$BATS_TEST_TMPDIR/stderr")" "$(grep -c '^rc 139' simulator/tests/facts/probe-endless.txt)"
+    grep -q "^  To do: give the pitch and the height of the memory\.$" "$BATS_TEST_TMPDIR/stderr"
     finish
 }
 
