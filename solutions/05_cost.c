@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 
     CHECK(cudaMalloc(&to, 64 * MiB));
     CHECK(cudaMallocHost(&from, 64 * MiB));
-    /* A kernel's code is loaded at its first launch, which may wait. */
+    /* The first launch of a kernel loads its code and may wait for it. */
     CHECK(launch_fill(to, 0, 1, stream));
     CHECK(cudaStreamSynchronize(stream));
     print_stalls(to, from);
