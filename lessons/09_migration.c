@@ -28,7 +28,7 @@ static int *input, *answer; /* both live as long as the program */
 
 enum { LIBRARY_MIB = 20 };
 
-/* When `stream` gets there, *digest is the last number of data, plus 1000. */
+/* Copies the last number of data, plus 1000, to *digest, in `stream`. */
 static void library_digest(int *digest, const int *data, size_t count, cudaStream_t stream)
 {
     int *scratch;
@@ -96,7 +96,7 @@ static int run_phase(int phase, size_t mib, cudaMemPool_t pool)
     return correct;
 }
 
-/* A buffer that is larger than all that the program may have. */
+/* Asks for a buffer that is larger than the program's limit. */
 static void try_larger(size_t mib, cudaMemPool_t pool)
 {
     void *data;
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
     CHECK(cudaDeviceGetDefaultMemPool(&standard, 0));
     /* The library's manual asks for this. */
     pool_set(standard, cudaMemPoolAttrReleaseThreshold, 32 * MiB);
-    /* A kernel's code is loaded at its first launch, which may wait. */
+    /* The first launch of a kernel loads its code and may wait for it. */
     CHECK(launch_fill(input, 0, 1, load));
     CHECK(launch_add(input, 0, 1, load));
     CHECK(cudaStreamSynchronize(load));
