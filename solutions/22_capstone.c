@@ -41,7 +41,7 @@ struct part {
     /* In the list, while idle; link points to what points here. */
     struct part *next, **link;
     struct part *next_piece; /* of the first part of a piece */
-    /* Of its return in the stream, or of the hand-over to this stream. */
+    /* The number of its return in the stream, or of the hand-over to this stream. */
     uint64_t number;
     int stream, idle;
 };
@@ -53,8 +53,8 @@ enum { SEGMENT = 32 << 20, LARGEST = 4 * SEGMENT, CLASSES = 64 };
 static struct state { /* what the cache keeps for one stream */
     struct part *idle[CLASSES];
     uint64_t filled; /* bit c: class c is not empty */
-    uint64_t number; /* of the last return in it */
-    /* It is ordered after the returns in another stream up to this number. */
+    uint64_t number; /* of this stream's last return */
+    /* This stream is ordered after another stream's returns up to this number. */
     uint64_t known[STREAMS];
 } states[STREAMS];
 static struct part *pieces; /* the first part of each */
@@ -204,8 +204,8 @@ static void cache_trim(void)
     }
 }
 
-/* A piece without a part in use whose parts, idle in several streams, are large enough together;
- * NULL: there is none. */
+/* Joins the parts of a piece that has no part in use and at least `bytes` bytes, and returns it.
+ * Returns NULL if there is none. */
 static struct part *piece_find(size_t bytes, int stream)
 {
     for (struct part *piece = pieces; piece != NULL; piece = piece->next_piece)
@@ -217,7 +217,7 @@ static struct part *piece_find(size_t bytes, int stream)
     return NULL;
 }
 
-/* A new piece, idle: a third of what the cache holds, so that a small program reserves little and a
+/* Takes a new piece, a third of what the cache holds, so that a small program reserves little and a
  * large one takes few. Idle pieces are returned first: the recorded driver can map their memory
  * under the new addresses. */
 static struct part *piece_new(size_t bytes, int stream)
@@ -239,8 +239,8 @@ static struct part *piece_new(size_t bytes, int stream)
     return pieces;
 }
 
-/* A part for work in `stream`: one that this stream returned, or else another stream, or else
- * several together, or else a part of a new piece. */
+/* Returns a part for work in `stream`: one that this stream returned, else one that another stream
+ * returned, else a part of an idle piece, else a part of a new piece. */
 static struct part *cache_take(size_t bytes, int stream)
 {
     bytes = (bytes + GRAIN - 1) / GRAIN * GRAIN;
