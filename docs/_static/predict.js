@@ -6,7 +6,8 @@
 // the belief behind it and a thing to look at, if the page knows one, or whether it is too much.
 // Where it was one of two, nothing is left to guess: the button then asks why.
 // What follows a mark (until-answered::) in its section stays folded until each question above it
-// has been answered, or the reader chooses "Show the run".
+// has been answered, or the reader chooses "Show the run". A stage in there stays in view. Until
+// then it stops ahead of its report, if it asks no question itself: data-held names the open one.
 // On a page whose stepper asks questions (asked.py) a button leads to it, and shows it alone where
 // it is folded: they are then asked at their steps, in forms that share their state with those of
 // the page.
@@ -371,14 +372,21 @@
     function open(fold) {
         fold.contents.forEach((content) => content.removeAttribute("hidden"));
         fold.notice.remove();
+        fold.stage?.removeAttribute("data-held");
         fold.open = true;
         kept.shown = folds.every((each) => each.open);
         keep();
     }
 
+    function hold({ above, stage }) {
+        if (stage) stage.dataset.held = above.find((each) => !answered(each)).name;
+    }
+
     function showWhenAnswered() {
         for (const fold of folds) {
-            if (!fold.open && fold.above.every(answered)) open(fold);
+            if (fold.open) continue;
+            if (fold.above.every(answered)) open(fold);
+            else hold(fold);
         }
         if (asked.length && asked.every(answered)) notices.forEach((notice) => notice.remove());
         if (questions.every(answered)) {
@@ -401,6 +409,9 @@
             const made = { above: asked.filter(isBefore(mark)), contents: [] };
             if (made.above.every(answered)) continue;
             const nodes = [...mark.parentNode.childNodes];
+            made.stage = document.querySelector(".stepper-asks") ? null
+                : mark.parentNode.querySelector("[data-stage][data-has~='report']");
+            hold(made);
             const rest = nodes.slice(nodes.indexOf(mark) + 1)
                 .filter((node) => !node.matches?.("[data-stage]")); // which stays in view
             const button = element("button", { type: "button", textContent: "Show the run" });

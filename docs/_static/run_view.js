@@ -31,6 +31,7 @@
 //   question   (at) => nodes that stand in the place of the sentence of this step, whose state is
 //              not shown yet; or null
 //   asks       () => true while the map may show nothing of later steps
+//   held       () => true while the run stops ahead of the call that its first report is about
 //   prefix     (at) => words before the sentence
 //   forward    () => true if it did what the next step would have done
 //   shown      (step) => called when it is drawn
@@ -542,6 +543,7 @@ const runView = (() => {
         part(".stepper-title").hidden = !options.title;
         part(".views").hidden = !options.has?.includes("rows");
         toReport.hidden = !options.has?.includes("report");
+        nameReport();
         if (editor) {
             listing.append(editor);
             listing.removeAttribute("tabindex"); // the editor has the focus
@@ -618,7 +620,8 @@ const runView = (() => {
         }
 
         function show(run, at = run.begin || 0) {
-            Object.assign(view, { run, at });
+            view.run = run;
+            view.at = Math.min(at, end());
             isRepaired = false;
             effects = effectsOf(run);
             shows = viewOf(run);
@@ -628,6 +631,16 @@ const runView = (() => {
             part(".views").hidden = !run.rows?.length;
             toReport.hidden = !run.steps.some(({ report }) => report);
             refresh();
+        }
+
+        function nameReport() {
+            toReport.textContent = options.held?.() ? "To the question" : "To the report";
+        }
+
+        // The last step that may be shown.
+        function end() {
+            const report = options.held?.() ? view.run.steps.findIndex((step) => step.report) : -1;
+            return report < 0 ? view.run.steps.length - 1 : Math.max(0, report - 2);
         }
 
         // [width, height, rows of the order] of the picture. Below it nothing moves at a step.
@@ -741,7 +754,7 @@ const runView = (() => {
             if (!run) return;
             const wide = map.clientWidth || 600;
             const isAsked = options.asks?.() || false;
-            const seen = isAsked ? (options.question?.(at) ? at - 1 : at) : run.steps.length - 1;
+            const seen = isAsked ? (options.question?.(at) ? at - 1 : at) : end();
             const svg = map.firstChild;
             svg.setAttribute("width", wide);
             svg.setAttribute("viewBox", `0 0 ${wide} 58`);
@@ -762,7 +775,7 @@ const runView = (() => {
             if (!view.run) return;
             const { run, at } = view;
             const step = run.steps[at];
-            const last = run.steps.length - 1;
+            const last = end();
             const question = options.question?.(at);
             const seen = question ? at - 1 : at;
             const now = run.steps[seen];
@@ -780,12 +793,13 @@ const runView = (() => {
             part(".queues").innerHTML = streamRows(queues);
             // With room for a third line of one of them, so that none moves what is above.
             part(".queues").style.minHeight = `${queues.length * 1.66 + 3.2}rem`;
-            part(".count").textContent = `${at + 1} of ${last + 1}`;
+            part(".count").textContent = `${at + 1} of ${run.steps.length}`;
+            nameReport();
             part(".where").textContent = step.row || "";
             for (const button of part(".views").children)
                 button.setAttribute("aria-pressed", String(button.dataset.view === shows));
             map.setAttribute("aria-valuenow", at + 1);
-            map.setAttribute("aria-valuetext", `${at + 1} of ${last + 1}, line ${step.line}` +
+            map.setAttribute("aria-valuetext", `${part(".count").textContent}, line ${step.line}` +
                 `${!question && effects[at].text ? `: ${effects[at].text}` : ""}`);
             drawMap();
             // Not disabled: one that is loses the focus, and the keys with it.
@@ -797,7 +811,7 @@ const runView = (() => {
 
         function go(to) {
             if (!view.run) return;
-            view.at = Math.max(0, Math.min(view.run.steps.length - 1, to));
+            view.at = Math.max(0, Math.min(end(), to));
             if (isRepaired) repair(false);
             else refresh();
         }
@@ -809,7 +823,7 @@ const runView = (() => {
         // To the next step that changed something, or that asks.
         function change() {
             if (!view.run || options.forward?.()) return;
-            const last = view.run.steps.length - 1;
+            const last = end();
             let to = view.at + 1;
             while (to < last && effects[to].kind === "none" && !options.question?.(to)) to++;
             go(to);
@@ -818,6 +832,7 @@ const runView = (() => {
         // The next report, or the first one again.
         function report() {
             const { steps } = view.run;
+            if (options.held?.()) return;
             const found = steps.findIndex((step, at) => step.report && at > view.at);
             shows = view.run.rows.length ? "order" : shows;
             go(found < 0 ? steps.findIndex((step) => step.report) : found);

@@ -92,6 +92,7 @@ window.workbookSteps = {};
                 return isOpen(at) ? question(at) : null;
             },
             asks: () => box.checked,
+            held: () => place.dataset.held,
             prefix: verdict,
             forward,
             shown: (step) => Object.assign(place.dataset, {
@@ -301,6 +302,13 @@ window.workbookSteps = {};
                 opener.focus();
             });
             place.addEventListener("workbook:ask", () => openStage(true));
+            place.querySelector(".to-report").addEventListener("click", () => {
+                if (!place.dataset.held) return;
+                openStage(false);
+                document.querySelector(`#${place.dataset.held} :is(input, select)`).focus();
+            });
+            new MutationObserver(() => view.refresh())
+                .observe(place, { attributeFilter: ["data-held"] });
             box.checked = Object.values(asks).flat()
                 .some(([, name]) => window.workbookQuestions.isOpen(name));
         }

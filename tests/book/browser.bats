@@ -147,6 +147,10 @@ expect_no() {
     look stage told
 }
 
+@test "a case's run stops ahead of its report until the case's question is answered" {
+    look held
+}
+
 @test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {
     look mistakes
 }

@@ -139,7 +139,7 @@ def with_repair(code, before, after):
 
 
 # The first stepper of such a page is its stage, which stays in view.
-STAGED = re.compile(r"\d\d_\w+|model")
+STAGED = re.compile(r"(clinic/)?\d\d_\w+|model")
 
 
 def leads(run, place):

@@ -535,6 +535,44 @@ def stage(page):
     tab.emulate_media(media="screen")
 
 
+def held(page):
+    """A case's run stands beside its text and stops ahead of the report, and its button leads to
+    the question, until that is answered or the run is shown."""
+    tab = page.page
+    for width, is_answered in ((1440, True), (390, False)):
+        tab.set_viewport_size({"width": width, "height": 900})
+        tab.goto((page.folder / "clinic/06_short_lived.html").as_uri(), wait_until="load")
+        place = tab.locator("[data-stage]")
+        if width < 1280:
+            place.locator(".stage-open").click()
+        place.locator(".line.now").wait_for()
+        box = place.bounding_box()
+        if box["y"] < 0 or box["y"] + box["height"] > 900:
+            yield f"at {width} pixels the stage is out of view: {box}"
+        place.locator(".next").focus()
+        for key in ("End", "n", "ArrowRight"):
+            tab.keyboard.press(key)
+        middle = box["y"] + 90  # of the map
+        tab.mouse.click(box["x"] + box["width"] - 30, middle)
+        look = place.evaluate(LOOK)
+        if look["marks"] or look["missing"] or "cudaFreeAsync" in look["say"]:
+            yield f"at {width} pixels the report is not held back: {look}"
+        place.get_by_role("button", name="To the question").click()
+        choices = tab.locator("#predict-1 select")
+        if not choices.evaluate("(one) => one === document.activeElement && one.checkVisibility()"):
+            yield f"at {width} pixels the button does not lead to the question"
+        if is_answered:
+            choices.select_option("the free")
+            tab.locator("#predict-1").get_by_role("button", name="Check").click()
+        else:
+            tab.get_by_role("button", name="Show the run").click()
+            place.locator(".stage-open").click()
+        place.get_by_role("button", name="To the report").click()
+        if not place.evaluate(LOOK)["marks"]:
+            yield f"at {width} pixels the report is held back from who has answered: {is_answered}"
+        tab.evaluate("localStorage.clear()")
+
+
 def told(page):
     """Each place of a lesson's text leads its stage to what it names: a report, a line of the
     program, or that line before a row was printed."""
@@ -664,5 +702,5 @@ TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
     + (days, days_alone, dial_without_script, weight, bench_without_script, columns, mistakes)
-    + (repair, many_days, stage, told)
+    + (repair, many_days, stage, held, told)
 }
