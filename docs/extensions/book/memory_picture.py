@@ -269,7 +269,7 @@ def strips_of(groups, room):
         left = (room - sum(width for _, width in strip)) / len(strip)
         spread.append(
             [
-                (group, max(width, min(width + left, WIDEST * max(1, len(group) / 2))))
+                (group, max(width, min(width + left, WIDEST * len(group))))
                 for group, width in strip
             ]
         )

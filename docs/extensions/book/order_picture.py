@@ -1,15 +1,14 @@
 """Stream order: what the host calls and what the device does, each in its turn, down the page.
 
-     µs   host                        stream 1            stream 2        µs
-    0.0   launch_fill ------------->
-    1.9                               fill 1.9 µs                        1.9
-    3.4   cudaEventRecord --------->  recorded ------.
-    3.6   cudaStreamWaitEvent -------------------------> wait is over    3.7
+    host                        stream 1            stream 2
+    launch_fill ------------->
+                                fill
+    cudaEventRecord --------->  recorded ------.
+    cudaStreamWaitEvent -------------------------> wait is over
 
 Each row is the beginning of a call or of work, in the order of virtual time, and not to scale: a
-long time has more room. A call or work lasts until what stands below its box begins. Times of the
-host are on its side, times of the device on the other. A narrow picture has columns as thin bars
-and its words beside them.
+long time has more room, and the times are in the table alone. A call or work lasts until what
+stands below its box begins. A narrow picture has columns as thin bars and its words beside them.
 
 What takes no time in its stream, such as an allocation or a free, stands where its turn came.
 
@@ -65,12 +64,10 @@ REPEATS = 3  # so many equal calls in a row are one
 LANE, LANES = 10, 4  # between two dashed lines that run down beside each other; so many
 MOST_BARS = 4  # so many allocations that live at one time have bars
 
-# The least height of a row, the width of the times, and of a column in a narrow picture.
-ROW, TIMES, COLUMN = 24, 60, 28
-NARROW, LEAST = (
-    500,
-    110,
-)  # below this width, or this for each column, words stand beside the columns
+# The least height of a row, the room beside the columns, and the width of one in a narrow picture.
+ROW, BESIDE, COLUMN = 24, 8, 28
+# Below this width, or this for each column, words stand beside the columns.
+NARROW, LEAST = 500, 110
 # The room that words need beside columns.
 WORDS = 190
 KEY = (
@@ -242,17 +239,10 @@ def microseconds(nanoseconds):
 
 
 def duration(item):
-    """How long an item took. A gate that was open before the stream came to it held for no time
-    that could be shown."""
+    """How long work took. A gate that was open before the stream came to it held for no time that
+    could be shown."""
     took = microseconds(item.finish[0] - item.start[0])
-    return "" if item.kind == "hold" and took == "0.0" else f"  {took} µs"
-
-
-def clock(nanoseconds):
-    """A time that fits beside its row."""
-    if nanoseconds >= 1_000_000_000:
-        return f"{nanoseconds / 1e9:.2f} s"
-    return f"{nanoseconds / 1000:.{1 if nanoseconds < 10_000_000 else 0}f}"
+    return took if item.kind == "work" or item.kind == "hold" and took != "0.0" else ""
 
 
 def waited(line, pieces):
@@ -338,8 +328,6 @@ def read(journal, calls=(), numbers=None, names=(), most=None, missing=(), host=
         items, hosts = in_streams, []
     name_points([item for item in items if item.kind == "point"])
     for item in items:
-        if item.kind in ("work", "hold"):
-            item.words += duration(item)
         item.edges = [(kind, one) for kind, one in item.edges if any(one is two for two in items)]
     for earlier, later, words in missing:
         if earlier in by_number and later in by_number:
@@ -393,7 +381,6 @@ class Drawing:
                 taken[left] += 1
         self.lanes = min(LANES, max(taken.values(), default=0))
         # So does a picture whose streams would have no room for words.
-        self.times = TIMES if self.hosts else 8  # the room left of the columns
         narrow = width < NARROW and self.hosts
         self.narrow = narrow or width / (len(order.columns) + 1) < LEAST
         self.place()
@@ -448,7 +435,7 @@ class Drawing:
         """The x of each column, and the room for its words."""
         canvas, self.x, self.room = self.canvas, {}, {}
         if self.narrow:
-            x = TIMES - 4
+            x = BESIDE
             room = (canvas.width - x - WORDS) / len(self.order.columns)
             if room < COLUMN:  # many streams: no bars, and thinner columns
                 self.slots, self.width_of_slots = {}, 8
@@ -463,11 +450,11 @@ class Drawing:
         words = [word for one in calls for word in one.words.split()]
         longest = max((svg.text_width(word, "code") for word in words), default=0)
         host = max(130, longest + 18)
-        x = self.times
+        x = BESIDE
         for column in self.hosts:
             self.x[column], self.room[column] = x, host - 18
             x += host + 34
-        room = (canvas.width - TIMES - x) / max(1, len(self.streams))
+        room = (canvas.width - BESIDE - x) / max(1, len(self.streams))
         if self.streams and room < LEAST - 20:  # several hosts have taken it
             self.narrow = True
             self.place()
@@ -488,7 +475,7 @@ class Drawing:
 
     def lines_of(self, item):
         kind = "code" if item.column in self.hosts else "bold" if item.unordered else ""
-        words = " ".join([item.words.replace("  ", " "), *item.signs])
+        words = " ".join([item.words, *item.signs])
         lines = svg.wrapped(words, self.room[item.column], kind)
         return [*lines, "waits"] if item.kind == "waits" else lines
 
@@ -522,10 +509,6 @@ class Drawing:
                 self.canvas.paragraph(x, 14, words, "heading", self.width_of(column))
             if column in self.streams:
                 self.canvas.line("stream", (x, self.above), (x, self.bottom), behind=True)
-        if self.hosts or self.narrow:
-            self.canvas.text(TIMES - 18, self.above - 8, "µs", anchor="end")
-        if not self.narrow and self.streams:
-            self.canvas.text(self.canvas.width, self.above - 8, "µs", anchor="end")
 
     def item(self, item):
         canvas, host = self.canvas, item.column in self.hosts
@@ -562,11 +545,6 @@ class Drawing:
             if line == "waits" and number == len(lines) - 1 and item.kind == "waits":
                 kind = "waits"
             canvas.text(words_x, item.top + 14 + number * svg.LINE, line, kind.strip())
-        time = clock(item.start[0] - self.order.zero)
-        if host or self.narrow:
-            canvas.text(TIMES - 15, item.top + 14, time, anchor="end")
-        else:
-            canvas.text(canvas.width, item.top + 14, time, anchor="end")
 
     def color(self, item):
         color = svg.stream_class(item.column, self.streams)
@@ -662,7 +640,7 @@ def table(order):
     """The same as rows: (heads, rows)."""
     rows = []
     for item in order.items:
-        words = item.words.replace("  ", " ")
+        words = item.words
         if item.kind == "waits":
             words += ", waits"
         for kind, source in item.edges:
@@ -670,8 +648,9 @@ def table(order):
                 note = {
                     "event": "after the record in",
                     "inserted": "after the free in",
-                    "missing": f"{item.fault}: {source.words.replace('  ', ' ')} in",
+                    "missing": f"{item.fault}: {source.words} in",
                 }[kind]
                 words += f", {note} {order.names[source.column]}"
-        rows.append([microseconds(item.start[0] - order.zero), order.names[item.column], words])
-    return ["µs", "where", "what"], rows
+        begin = microseconds(item.start[0] - order.zero)
+        rows.append([begin, order.names[item.column], words, duration(item)])
+    return ["µs", "where", "what", "takes"], rows

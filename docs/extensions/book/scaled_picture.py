@@ -43,10 +43,10 @@ def figure(nanoseconds, unit):
 
 
 def name_of(item):
-    """The words without the time that order_picture writes behind them."""
     direction = DIRECTIONS.get(item.call.get("kind"))
-    words = item.words.split("  ")[0]
-    words = f"{direction}{words.removeprefix('copy')}" if is_copy(item) and direction else words
+    words = item.words
+    if is_copy(item) and direction:
+        words = f"{direction}{words.removeprefix('copy')}"
     return f"{words}," if "×" in words else words
 
 
