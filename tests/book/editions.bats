@@ -49,10 +49,12 @@ with chromium.Browser() as browser:
     run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m book.pdf \
         "$BOOK" "$pdf"
     assert_success
-    run build/venv/bin/python3 -B - "$pdf" <<'END'
+    run build/venv/bin/python3 -B - "$pdf" "$BOOK" <<'END'
 import re
 import sys
 from functools import cache
+from html import unescape
+from pathlib import Path
 from pypdf import PdfReader
 
 book = PdfReader(sys.argv[1])
@@ -97,6 +99,15 @@ for mark in marks:  # a lesson, and the page on which the contents say it begins
         name, page = re.sub(r"\W", "", mark.title), book.get_destination_page_number(mark) + 1
         if f"{name}{page}" not in re.sub(r"\W", "", "".join(pages[1] + pages[2])):
             print(f"not in the contents: {mark.title}, {page}")
+# A listing that a page can hold is on one.
+texts, kept, split = ["".join(page) for page in pages], 0, []
+for file in [*Path(sys.argv[2]).glob("[!4]*.html"), *Path(sys.argv[2]).glob("[cnr]*/*.html")]:
+    for found in re.findall('<div class="highlight"><pre>(.*?)</pre>', file.read_text(), re.S):
+        listing = "".join(unescape(re.sub("<[^>]*>", "", found)).split())
+        if found.count("\n") < 70:
+            kept += 1
+            split += [] if any(listing in text for text in texts) else [listing[:60]]
+print("listings on one page:", kept > 400, split)
 root = book.trailer["/Root"]
 print("tagged:", root["/MarkInfo"]["/Marked"], "/StructTreeRoot" in root, root["/Lang"])
 links = [
@@ -123,6 +134,7 @@ END
     assert_line "Contents"
     assert_line "last number: True"
     refute_line --partial "not in the contents"
+    assert_line "listings on one page: True []"
     [ "$(wc -c <"$pdf")" -le $((10 * 1024 * 1024)) ] || miss "The PDF has more than 10 MB."
     assert_line "tagged: True True en"
     assert_line "paths: []"
