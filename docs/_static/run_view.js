@@ -649,10 +649,11 @@ const runView = (() => {
             if (shows === "pool") return [WIDTH, Math.max(0, ...heights)];
             // For a room the whole is drawn larger, and not more of it.
             if (place.classList.contains("is-large")) return [480, HEAD + 8 + LARGE * ROW, LARGE];
-            // Its words stand above it, or at its left.
+            // Its words stand above it, or at its left. A question has the whole width.
             const pane = part(".stepper-state");
             const isBeside = getComputedStyle(pane).display === "grid";
-            const room = pane.clientHeight - (isBeside ? 0 : ABOVE);
+            const above = isBeside ? part(".picture").offsetTop - pane.offsetTop : ABOVE;
+            const room = pane.clientHeight - above;
             const rows = Math.max(ROWS, Math.floor((room - HEAD - 8) / ROW));
             const wide = part(".picture").clientWidth - 4;
             return [Math.max(WIDTH, wide), HEAD + 8 + rows * ROW, rows];

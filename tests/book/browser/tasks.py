@@ -498,6 +498,12 @@ def stage(page):
 
     if not is_seen() or not place.locator(".asked").is_visible():
         yield "on the first screen there is no stage, or it asks nothing"
+    parts = [place.locator(part).bounding_box() for part in ("pre", ".asked", ".picture svg")]
+    whole, (code, question, picture) = place.bounding_box(), parts
+    if question["width"] < 0.9 * whole["width"] or code["height"] < 160:
+        yield f"the question is {question}, and of the program one sees {code}"
+    if picture["y"] + picture["height"] > whole["y"] + whole["height"]:
+        yield f"the picture is cut off beside a question: {picture}"
     tab.evaluate(UNFOLD)
     said.scroll_into_view_if_needed()
     tab.evaluate("window.scrollBy(0, 300)")
