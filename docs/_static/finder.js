@@ -1,7 +1,7 @@
 // The finder: the field in the bar searches in calls, attributes, errors, symptoms, words, rows of
 // tables and paragraphs while one types, and leads to their places. It takes other words for what
 // the book says, and words that are misspelled. Its last entry is the search in all pages, which
-// has the places above its results. book/finder.py writes places.js and texts.js, which are loaded
+// has the places above its results, and the symptoms where nothing is asked. book/finder.py writes places.js and texts.js, which are loaded
 // when the field is used first.
 "use strict";
 
@@ -326,13 +326,14 @@ window.workbookFinder = (() => {
             new MutationObserver(summarize).observe(results, { childList: true, subtree: true });
         });
     }
-    if (results && asked) {
+    if (results) {
         load().then(() => {
-            const found = find(asked).slice(0, 5);
+            const found = asked ? find(asked).slice(0, 5)
+                : window.workbookPlaces.filter(([kind]) => kind === "symptom");
             if (!found.length) return;
             const items = found.map((place) => element("li", {},
                 element("a", { href: root + place[3] }, ...contents(place))));
-            results.before(element("h2", { textContent: "Places" }),
+            results.before(element("h2", { textContent: asked ? "Places" : "Symptoms" }),
                 element("ul", { className: "finder-places" }, ...items));
         });
     }

@@ -73,6 +73,7 @@ class ClinicTable(BookDirective):
     def run(self):
         lines = [
             ".. list-table::",
+            "   :class: cards",
             "   :header-rows: 1",
             "   :widths: 38 26 16 20",
             "",

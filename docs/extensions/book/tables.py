@@ -96,7 +96,7 @@ class LessonsTable(BookDirective):
                 part = of["part"]
                 yield from ("", f".. rubric:: {part}", "")
                 heads = ("lesson", "time", "level", "easily believed", "the question")
-                yield from self.heads("24 10 10 24 32", *heads, classes="lessons")
+                yield from self.heads("24 10 10 24 32", *heads, classes="lessons cards")
             times = (f":doc:`{name}`", f":minutes:`{name}`")
             yield from self.cells(*times, of["level"], f'"{of["belief"]}"', of["question"])
 
