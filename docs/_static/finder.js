@@ -327,7 +327,7 @@ window.workbookFinder = (() => {
         });
     }
     if (results) {
-        load().then(() => {
+        (asked ? load() : script("places.js")).then(() => {
             const found = asked ? find(asked).slice(0, 5)
                 : window.workbookPlaces.filter(([kind]) => kind === "symptom");
             if (!found.length) return;
