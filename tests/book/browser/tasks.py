@@ -195,7 +195,6 @@ def begins(page):
     """A run begins at the first call that the page is about; the ones before it are there."""
     for name, run, words in (
         ("08_stream_order", "the starter", "launch_fill"),
-        ("clinic/03_barrier", None, "It allocates"),
         ("03_custom_pool", None, "It allocates"),
         ("06_trim", None, "It allocates"),
         ("20_graph_memory", None, "cudaMallocAsync"),
