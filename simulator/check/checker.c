@@ -324,7 +324,7 @@ static void hazard_unordered(const struct conflict *c)
     note_inside(earlier);
     report_origin(later->write ? "written" : "read", origin);
     note_inside(later);
-    report_missing_edge(first, origin, later->at_call ? NULL : c->s);
+    report_missing_edge(ref, first, origin, later->at_call ? NULL : c->s);
     if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
         note_stale_pointer(ref, later->from);
     note_held(c);
@@ -344,7 +344,7 @@ static void hazard_early_free(const struct conflict *c)
     report_origin(c->earlier.write ? "written" : "read", first);
     note_inside(&c->earlier);
     report_origin("freed", origin);
-    report_missing_edge(first, origin, c->s);
+    report_missing_edge(ref, first, origin, c->s);
     if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
         report_note("a call that frees waits for the GPU that the memory belongs to, and for no "
                     "other GPU that uses it.");
@@ -372,7 +372,7 @@ static void hazard_before_allocation(const struct conflict *c)
     report_allocation(ref.id, ref.bytes, allocated_by);
     report_origin(free ? "freed" : "used", origin);
     note_inside(&c->later);
-    report_missing_edge(allocated_by, origin, c->later.at_call ? NULL : c->s);
+    report_missing_edge(ref, allocated_by, origin, c->later.at_call ? NULL : c->s);
     note_stale_pointer(ref, c->later.from);
     note_held(c);
     report_end(ref.id);
@@ -391,7 +391,7 @@ static void hazard_second_allocation(const struct conflict *c)
         origin->call, report_stream(origin).text, c->ref.id);
     report_allocation(c->ref.id, c->ref.bytes, origin);
     report_origin("freed", freed_by);
-    report_missing_edge(freed_by, origin, c->s);
+    report_missing_edge(c->ref, freed_by, origin, c->s);
     report_note("what a node allocates has the same address in each launch. A launch waits for "
                 "earlier launches of its graph. For a free outside it a driver may make it wait, "
                 "and nothing promises that.");
@@ -692,14 +692,15 @@ void checker_used_unallocated(const struct call *call, const void *address, size
 
 /* ---- what is found when a launch runs ---- */
 
-struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq)
+struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq,
+                                     const char *parameters, size_t parameter_bytes)
 {
     NEEDS_LOCK();
     struct origin origin = checker_origin(call, s, seq);
     uint32_t newest = origin.launch && origin.newest_allocation > checker.newest_allocation
                         ? origin.newest_allocation
                         : checker.newest_allocation;
-    return late_launch_new(&origin, s, newest);
+    return late_launch_new(&origin, s, newest, parameters, parameter_bytes);
 }
 
 void checker_launch_ended(struct late_launch *l)
@@ -768,15 +769,21 @@ static bool check_before_launch(const struct late_launch *l, struct shadow_ref r
 {
     bool any = false;
     uint32_t reported_slot = HOST_SLOT;
-    for (size_t i = 0; i < checker.near.count; i++) {
-        const struct access *a = checker.near.items[i];
-        if (!is_conflict(a, later) || (!a->is_late && a->number > l->number)
-            || a->origin.slot == reported_slot || is_before_launch(&a->origin, l))
+    const size_t count = checker.near.count;
+    /* The second half looks at launches that the program made later and that have run first, from
+     * the oldest on: a wait before the oldest one of a stream covers the others. */
+    for (size_t n = 0; n < 2 * count; n++) {
+        const bool has_overtaken = n >= count;
+        const struct access *a = checker.near.items[has_overtaken ? 2 * count - 1 - n : n];
+        if (n == count)
+            reported_slot = HOST_SLOT;
+        if ((a->number > l->number) != has_overtaken || (has_overtaken && !a->is_late)
+            || !is_conflict(a, later) || a->origin.slot == reported_slot
+            || is_before_launch(&a->origin, l))
             continue;
         struct conflict c = {
             .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *later, .s = l->s};
-        /* A launch that the program made later has run first. */
-        if (a->number > l->number) {
+        if (has_overtaken) {
             c.earlier = *later;
             c.later = *a;
             c.s = stream_of_slot(a->origin.slot);
@@ -798,6 +805,7 @@ static bool check_after_launch(const struct late_launch *l, struct shadow_ref re
         if (c.ref.id != ref.id || (c.kind == CONFLICT_ACCESSES && !is_conflict(later, &c.later))
             || late_comes_after(l, &c.later.origin))
             continue;
+        c.ref = ref;
         c.earlier = *later;
         judge_late(&c);
         any = true;

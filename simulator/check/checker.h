@@ -80,9 +80,10 @@ void checker_leaked(struct shadow_ref ref);
  * be beyond its end. An empty range, as of a prefetch, only requires a live allocation. */
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                   size_t from, size_t to, bool write);
-/* Called when operation `seq` of stream `s` is a launch whose accesses are found when it runs. The
- * caller owns the result, and ends it with checker_launch_ended. */
-struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq);
+/* Called when operation `seq` of stream `s` is a launch whose accesses are found when it runs, with
+ * these parameters. The caller owns the result, and ends it with checker_launch_ended. */
+struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq,
+                                     const char *parameters, size_t parameter_bytes);
 /* Called when the running launch touches bytes [from, to) of an allocation: those in `bytes`, which
  * it then owns, or all if that is NULL. `inside` is as in struct access. */
 struct found_access {

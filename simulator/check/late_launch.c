@@ -1,6 +1,8 @@
 /* Launches whose accesses are not known yet, and what is kept until they are. */
 #include "check/late_launch.h"
 
+#include <string.h>
+
 #include "check/access_tree.h"
 #include "check/checker.h"
 #include "check/written.h"
@@ -29,10 +31,13 @@ static void host_acquired_something(void)
 }
 
 struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,
-                                    uint32_t newest_allocation)
+                                    uint32_t newest_allocation, const char *parameters,
+                                    size_t parameter_bytes)
 {
     NEEDS_LOCK();
-    struct late_launch *l = os_allocate(sizeof *l);
+    struct late_launch *l = os_allocate(sizeof *l + parameter_bytes);
+    memcpy(l->parameters, parameters, parameter_bytes);
+    l->parameter_bytes = parameter_bytes;
     l->origin = *origin;
     l->s = s;
     vc_join(&l->before, &s->ordering.happens_before);
@@ -87,6 +92,18 @@ void late_launch_end(struct late_launch *l)
     forget_freed();
 }
 
+bool late_is_given(const struct late_launch *l, uint64_t base, uint64_t end)
+{
+    NEEDS_LOCK();
+    for (size_t at = 0; at + sizeof(uint64_t) <= l->parameter_bytes; at += sizeof(uint32_t)) {
+        uint64_t value;
+        memcpy(&value, l->parameters + at, sizeof value);
+        if (value >= base && value <= end)
+            return true;
+    }
+    return false;
+}
+
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier)
 {
     if (earlier->slot == HOST_SLOT)
@@ -109,9 +126,7 @@ void late_keep(struct late_launch *l, const struct conflict *c)
 {
     struct after_launch *a = os_allocate(sizeof *a);
     a->conflict = *c;
-    a->shadow =
-        (struct shadow){.allocated_by = c->ref.shadow->allocated_by, .kind = c->ref.shadow->kind};
-    a->conflict.ref.shadow = &a->shadow;
+    a->conflict.ref.shadow = NULL;
     *l->end = a;
     l->end = &a->next;
 }

@@ -20,10 +20,8 @@
 /* Something done after a launch that does not come after it. */
 struct after_launch {
     struct after_launch *next;
-    /* `earlier` is not set. */
+    /* `earlier` is not set, and neither is the shadow. */
     struct conflict conflict;
-    /* The target of the conflict's `ref`, for reports. */
-    struct shadow shadow;
 };
 
 struct late_launch {
@@ -45,6 +43,8 @@ struct late_launch {
     uint64_t number;
     uint32_t newest_allocation;
     struct after_launch *first, **end;
+    size_t parameter_bytes;
+    char parameters[];
 };
 
 /* An allocation that was freed after launches that have not run. */
@@ -61,12 +61,15 @@ extern struct late_launch *late_launches;
 
 /* Returns the next number of an access or launch. */
 uint64_t late_next_number(void);
-/* Called when operation `origin` of `s` is such a launch. */
+/* Called when operation `origin` of `s` is such a launch, with these parameters. */
 struct late_launch *late_launch_new(const struct origin *origin, const struct stream *s,
-                                    uint32_t newest_allocation);
+                                    uint32_t newest_allocation, const char *parameters,
+                                    size_t parameter_bytes);
 /* Called when the launch has run: frees it, and what was kept only for it. */
 void late_launch_end(struct late_launch *l);
 
+/* Does a parameter, or a part of one, point into [base, end]? */
+bool late_is_given(const struct late_launch *l, uint64_t base, uint64_t end);
 /* Returns whether this comes before the launch. */
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier);
 /* Returns whether the access must still be compared with a launch that has not run. */

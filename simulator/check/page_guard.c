@@ -486,7 +486,7 @@ static void hazard_touch(const struct protection *p, const void *address, void *
     if (p->reason == FREED)
         report_advice("free the allocation when the host no longer needs it.");
     else
-        report_missing_edge(&p->origin, &origin, NULL);
+        report_missing_edge(p->allocation, &p->origin, &origin, NULL);
     report_note("it was byte %zu of the allocation. Only the first such access is reported.",
                 (size_t)((const char *)address - p->allocation.address));
     report_end(p->allocation.id);

@@ -62,7 +62,8 @@ static void hazard_early_revoke(const struct peer_use *use, const struct origin 
     report_allocation(use->id, use->bytes, &use->allocated_by);
     report_origin("used", &use->origin);
     report_origin("taken", origin);
-    report_missing_edge(&use->origin, origin, NULL);
+    /* A launch that has not run may need the access to anything. */
+    report_missing_edge((struct shadow_ref){.bytes = SIZE_MAX}, &use->origin, origin, NULL);
     report_note("the call does not wait for it. Later work on that device fails, and the device "
                 "with it.");
     report_end(use->id);

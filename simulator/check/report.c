@@ -13,6 +13,7 @@
 #include "base/summary.h"
 #include "check/driver_words.h"
 #include "check/event_waits.h"
+#include "check/late_launch.h"
 #include "check/stream_variable.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -42,9 +43,11 @@ struct reported {
     enum hazard kind;
     const char *earlier_call, *later_call;
     char earlier[512], later[512];
-    /* The two accesses that were found first, if a wait between two created streams is missing. */
-    bool lacks_wait;
+    /* If a wait is missing: the allocation or 0, and the two calls between which it belongs. */
+    uint32_t id;
     struct origin first, second;
+    /* The wait is between two created streams. */
+    bool lacks_wait;
     struct epoch {
         uint32_t slot;
         uint64_t seq;
@@ -416,6 +419,13 @@ static void print_left(void)
          one ? ":" : "; the first was made by", first->call, source_line(first));
 }
 
+/* Returns whether the two are work of one stream, to which the branches of its graphs belong. */
+static bool is_in_one_stream(const struct origin *a, const struct origin *b)
+{
+    return a->slot == b->slot
+        || (a->stream >= 0 && a->stream == b->stream && a->device == b->device);
+}
+
 /* Says for the summary which wait covers this report and later ones: those whose calls are in the
  * same two streams, if each first call was made before each second one. */
 static void note_one_wait(unsigned at)
@@ -425,8 +435,8 @@ static void note_one_wait(unsigned at)
     unsigned count = 0;
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *other = &report.reported[i];
-        if (!r->lacks_wait || !other->lacks_wait || other->first.slot != r->first.slot
-            || other->second.slot != r->second.slot)
+        if (!r->lacks_wait || !other->lacks_wait || !is_in_one_stream(&other->first, &r->first)
+            || !is_in_one_stream(&other->second, &r->second))
             continue;
         if (i < at)
             return;
@@ -633,20 +643,57 @@ static void note_two_devices(const struct origin *earlier, const struct origin *
                     stream_in_code(earlier).text, earlier->device, call_in_words(later).text);
 }
 
-static void missing_host_wait(const struct origin *earlier, const struct origin *later)
+/* Takes `used` for one end of the wait if the wait would not cover it: for the earlier end, if the
+ * program made it later than the present one; for the later end, if it made it sooner. What the
+ * host touches has no number, and is made now. */
+static void take_end(struct origin *end, const struct origin *first, const struct origin *second,
+                     const struct origin *used)
 {
-    append("\n  Missing:   the host has not waited for %s.\n  To do:     "
-           "cudaStreamSynchronize(%s) between %s and %s%s.",
-           earlier->call, stream_in_code(earlier).text, call_in_words(earlier).text,
-           call_in_words(later).text, wait_context(earlier).text);
+    uint32_t before = second->number ? second->number : UINT32_MAX;
+    if (is_in_one_stream(end, used) && used->number > first->number && used->number < before)
+        *end = *used;
+}
+
+/* Moves one end of a missing wait: to the last call of its stream before `second` that uses the
+ * allocation, or to the first one after `first`. Those are calls that were reported, and launches
+ * that have not run but were given a pointer to it. */
+static void move_end(struct shadow_ref ref, struct origin *end, const struct origin *first,
+                     const struct origin *second)
+{
+    const uint64_t base = (uintptr_t)ref.address;
+    for (const struct late_launch *l = late_launches; l; l = l->next)
+        if (late_is_given(l, base, base + ref.bytes - 1))
+            take_end(end, first, second, &l->origin);
+    for (unsigned i = 0; i < report.count; i++)
+        if (ref.id && report.reported[i].id == ref.id)
+            take_end(end, first, second,
+                     end == first ? &report.reported[i].first : &report.reported[i].second);
+}
+
+/* Says why the wait is not right at a call of the report, if it is not. */
+static void say_moved(const struct origin *from, const struct origin *to, const char *side,
+                      const char *fault)
+{
+    struct phrase here = call_in_words(from), there = call_in_words(to);
+    if (strcmp(here.text, there.text))
+        append("\n             Right %s %s would be too %s: %s may use the memory, too.", side,
+               here.text, fault, there.text);
+}
+
+static void missing_host_wait(const struct origin *first, const struct origin *second)
+{
+    append("\n  To do:     cudaStreamSynchronize(%s) between %s and %s%s.",
+           stream_in_code(first).text, call_in_words(first).text, call_in_words(second).text,
+           wait_context(first).text);
 }
 
 static void missing_graph_edge(void)
 {
-    append("\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
-           "To do:     while capturing, record an event after the first call and make the stream\n"
-           "             of the second wait for it; in a graph built by hand, "
-           "cudaGraphAddDependencies.");
+    append(
+        "\n  Missing:   no path of edges leads from one node of the graph to the other.\n  "
+        "To do:     while capturing, record an event after the first call, or after the last one "
+        "of its\n             stream that uses the allocation, and make the stream of the second "
+        "wait for it; in a\n             graph built by hand, cudaGraphAddDependencies.");
 }
 
 /* Says what is wrong with a wait in the program. */
@@ -704,28 +751,51 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
     describe_wait(fault, site);
 }
 
-static void missing_stream_wait(const struct origin *earlier, const struct origin *later,
-                                const struct stream *s)
+static void missing_stream_wait(const struct origin *first, const struct origin *second)
 {
-    if (earlier->stream > 0 && later->stream > 0 && !earlier->launch && !later->launch) {
-        struct reported *r = &report.reported[report.count - 1];
-        r->lacks_wait = true;
-        r->first = *earlier;
-        r->second = *later;
-    }
-    describe_gap(earlier, later, s);
     append("\n  To do:     cudaEventRecord(event, %s)%s after %s, then\n             "
            "cudaStreamWaitEvent(%s, event, 0)%s before %s.",
-           stream_in_code(earlier).text, with_device(earlier, ",").text,
-           call_in_words(earlier).text, stream_in_code(later).text, with_device(later, ",").text,
-           call_in_words(later).text);
-    note_two_devices(earlier, later);
-    bool legacy = earlier->stream == 0 || later->stream == 0;
-    if (legacy
+           stream_in_code(first).text, with_device(first, ",").text, call_in_words(first).text,
+           stream_in_code(second).text, with_device(second, ",").text, call_in_words(second).text);
+}
+
+static void note_legacy(const struct origin *earlier, const struct origin *later,
+                        const struct stream *s)
+{
+    if ((earlier->stream == 0 || later->stream == 0)
         && (s->kind == STREAM_NON_BLOCKING
             || stream_of_slot(earlier->slot)->kind == STREAM_NON_BLOCKING))
         report_note("the legacy stream and a stream made with cudaStreamNonBlocking do not wait "
                     "for each other.");
+}
+
+/* `s` NULL: the host is to wait. */
+static void missing_wait(struct shadow_ref ref, const struct origin *earlier,
+                         const struct origin *later, const struct stream *s)
+{
+    struct reported *r = &report.reported[report.count - 1];
+    struct origin first = *earlier, second = *later;
+    move_end(ref, &first, &first, &second);
+    move_end(ref, &second, &first, &second);
+    r->id = ref.id;
+    r->first = first;
+    r->second = second;
+    r->lacks_wait =
+        s && earlier->stream > 0 && later->stream > 0 && !earlier->launch && !later->launch;
+    if (s)
+        describe_gap(earlier, later, s);
+    else
+        append("\n  Missing:   the host has not waited for %s.", earlier->call);
+    if (s)
+        missing_stream_wait(&first, &second);
+    else
+        missing_host_wait(&first, &second);
+    say_moved(earlier, &first, "after", "early");
+    say_moved(later, &second, "before", "late");
+    if (!s)
+        return;
+    note_two_devices(earlier, later);
+    note_legacy(earlier, later, s);
 }
 
 /* ---- SIM_EXPLAIN=1 ---- */
@@ -770,17 +840,15 @@ static void explain(const struct origin *earlier, const struct origin *later,
     append(".");
 }
 
-void report_missing_edge(const struct origin *earlier, const struct origin *later,
-                         const struct stream *s)
+void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
+                         const struct origin *later, const struct stream *s)
 {
     NEEDS_LOCK();
     report.unordered = true;
-    if (!s)
-        missing_host_wait(earlier, later);
-    else if (earlier->launch && earlier->launch == later->launch)
+    if (s && earlier->launch && earlier->launch == later->launch)
         missing_graph_edge();
     else
-        missing_stream_wait(earlier, later, s);
+        missing_wait(ref, earlier, later, s);
     if (settings.explain)
         explain(earlier, later, s);
 }
@@ -792,20 +860,20 @@ void report_late_use(const struct origin *freed_by, const struct origin *used_by
     NEEDS_LOCK();
     bool one_launch = freed_by->launch && freed_by->launch == used_by->launch;
     if (one_launch)
-        append("\n  To do:     call %s (%s) after %s (%s)", freed_by->call, source_line(freed_by),
-               used_by->call, source_line(used_by));
+        append("\n  To do:     call %s (%s) after the last use, which is %s (%s) or comes later",
+               freed_by->call, source_line(freed_by), used_by->call, source_line(used_by));
     else
-        append("\n  To do:     call %s after %s", call_in_words(freed_by).text,
-               call_in_words(used_by).text);
+        append("\n  To do:     call %s after the last use, which is %s or comes later",
+               call_in_words(freed_by).text, call_in_words(used_by).text);
     if (freed_by->slot == HOST_SLOT)
         append(", when the host has waited for %s.",
                with_variable(report_stream(used_by), used_by).text);
     else if (freed_by->slot == used_by->slot)
         append(".");
     else
-        append(", and make %s wait for %s first:\n             cudaEventRecord(event, %s)%s, then "
+        append(", and make %s wait for it first:\n             cudaEventRecord(event, %s)%s, then "
                "cudaStreamWaitEvent(%s, event, 0)%s.",
-               with_variable(report_stream(freed_by), freed_by).text, used_by->call,
-               stream_in_code(used_by).text, with_device(used_by, "").text,
-               stream_in_code(freed_by).text, with_device(freed_by, "").text);
+               with_variable(report_stream(freed_by), freed_by).text, stream_in_code(used_by).text,
+               with_device(used_by, "").text, stream_in_code(freed_by).text,
+               with_device(freed_by, "").text);
 }

@@ -25,10 +25,12 @@ void report_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated_by);
 /* `what`: "written", "freed", and so on. */
 void report_origin(const char *what, const struct origin *origin);
-/* Says what is missing between `earlier` and `later`, and what to add; with SIM_EXPLAIN=1 also the
- * epoch and vector clock by which it was judged. `s` is the stream of `later`; NULL: the host. */
-void report_missing_edge(const struct origin *earlier, const struct origin *later,
-                         const struct stream *s);
+/* Says what is missing between `earlier` and `later`, and what to add, so that it covers all that
+ * the two streams are known to do with the allocation (.id 0: with any) in that time; with
+ * SIM_EXPLAIN=1 also the epoch and vector clock by which it was judged. `s` is the stream of
+ * `later`; NULL: the host. */
+void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
+                         const struct origin *later, const struct stream *s);
 /* Says what to do about a use after the free. */
 void report_late_use(const struct origin *freed_by, const struct origin *used_by);
 void report_advice(const char *text);

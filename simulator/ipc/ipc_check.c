@@ -137,12 +137,12 @@ static void report_unordered(struct shadow_ref ref, const struct ipc_access *ear
     report_origin(write ? "written" : "read", origin);
     report_advice(
         is_in_this_process(earlier)
-            ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent before this "
-              "one; two pointers to one allocation order nothing."
+            ? "cudaEventRecord after the last such call of that stream, and cudaStreamWaitEvent "
+              "before this one; two pointers to one allocation order nothing."
             : "in the other process, cudaEventRecord of an event made with cudaEventInterprocess "
-              "after that call; send its handle (cudaIpcGetEventHandle); here "
-              "cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the other "
-              "process synchronize before it signals that the memory is ready.");
+              "after the last such call of that stream; send its handle (cudaIpcGetEventHandle); "
+              "here cudaIpcOpenEventHandle and cudaStreamWaitEvent before this one. Or let the "
+              "other process synchronize before it signals that the memory is ready.");
     report_end(ref.id);
 }
 
@@ -248,8 +248,8 @@ static void report_early_free(struct shadow_ref ref, const struct ipc_access *ea
                     report_stream(origin).text, ref.id, other.text);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("freed", origin);
-    report_advice(here ? "cudaEventRecord after that call, in its stream, and cudaStreamWaitEvent "
-                         "before this one."
+    report_advice(here ? "cudaEventRecord after the last such call of that stream, and "
+                         "cudaStreamWaitEvent before this one."
                   : is_of_malloc(ref)
                       ? "let the other process wait for that work, call cudaIpcCloseMemHandle, and "
                         "say so in a message; free it after that."

@@ -508,20 +508,6 @@ static void judge_values(const struct running *r)
 
 /* ---- writes to allocations that the launch was not given ---- */
 
-/* Does an argument, or a part of one, point into this memory, to its end, or shortly before it, as
- * where the elements of an array count from 1? */
-static bool has_pointer_to(const struct nvcc_kernel *k, const struct window *win)
-{
-    const size_t shortly = 64, step = sizeof(uint32_t);
-    for (size_t at = 0; at + sizeof(uint64_t) <= k->shape.parameter_bytes; at += step) {
-        uint64_t value;
-        memcpy(&value, k->parameters + at, sizeof value);
-        if (value + shortly >= win->base && value <= win->end)
-            return true;
-    }
-    return false;
-}
-
 /* Returns the number of the argument at this place, from 1. */
 static size_t argument_at(const struct nvcc_kernel *k, uint32_t from)
 {
@@ -532,12 +518,14 @@ static size_t argument_at(const struct nvcc_kernel *k, uint32_t from)
     return n;
 }
 
-/* Reports a write to an allocation to which no argument points, if the first address there was
- * computed from one argument, which is what an allocation has returned, and from numbers. Where an
- * address may come from memory, a choice, or a call, the program is assumed to be right. Returns
- * whether it is reported. */
+/* Reports a write to an allocation to which no argument points (nor to its end, nor shortly before
+ * it, as where the elements of an array count from 1) if the first address there was computed from
+ * one argument, which is what an allocation has returned, and from numbers. Where an address may
+ * come from memory, a choice, or a call, the program is assumed to be right. Returns whether it is
+ * reported. */
 static bool judge_stray(const struct running *r, const struct touched_memory *m)
 {
+    const uint64_t shortly = 64;
     const struct window *win = &m->window;
     const struct nvcc_kernel *k = r->kernel;
     struct address_origins origins;
@@ -545,7 +533,8 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     size_t argument = 0;
     if ((!win->written.bits && !win->atomic.bits) || m->info.kind != ADDRESS_ALLOCATED
         || m->info.range->id != m->ref.id || memory_is_variable(m->info.range)
-        || has_pointer_to(k, win) || !code_address_origins(win->code, win->instruction, &origins))
+        || late_is_given(k->late, win->base - shortly, win->end)
+        || !code_address_origins(win->code, win->instruction, &origins))
         return false;
     for (size_t n = 0; n < origins.count; n++) {
         uint64_t value;
@@ -839,7 +828,7 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
     struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
-    copy->late = checker_launched(call, s, op->seq);
+    copy->late = checker_launched(call, s, op->seq, copy->parameters, copy->shape.parameter_bytes);
     op->name = kernel->kernel->name;
     command_made_by(op, call);
     op->effect = effect_nvcc_kernel;

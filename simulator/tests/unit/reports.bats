@@ -258,6 +258,126 @@ cudaMemsetAsync (waits.c:13), then cudaStreamWaitEvent(second, event, 0) before 
     finish
 }
 
+@test "what a report says to add repairs the program, also where a kernel has not run by then" {
+    cat >adds.c <<'C'
+#include "nvcc_by_hand.h"
+static const char ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n"
+                          ".visible .entry fill(.param .u64 p)\n"
+                          "{\n.reg .b64 %r;\n"
+                          "ld.param.u64 %r, [p];\nst.global.u32 [%r], 1;\nret;\n}\n";
+static const char fill;
+static cudaStream_t a, b;
+static cudaEvent_t event;
+static int after, before, host;
+#define DO(call) \
+    (before == __LINE__ ? cudaStreamWaitEvent(b, event, 0) : 0, call, \
+     after == __LINE__ ? host ? cudaStreamSynchronize(a) : cudaEventRecord(event, a) : 0)
+#define FILL(x, s) cudaLaunchKernel(&fill, (dim3){1, 1, 1}, (dim3){1, 1, 1}, (void *[]){&x}, 0, s)
+int main(int count, char **arguments)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    char *x, *y, *z;
+    if (count > 2) after = atoi(arguments[2]);
+    if (count > 3) before = atoi(arguments[3]), host = !before;
+    __cudaRegisterFunction(register_ptx(ptx), &fill, NULL, "fill", -1, 0, 0, 0, 0, 0);
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cudaEventCreate(&event);
+    cudaMallocAsync((void **)&x, 4096, a);
+    cudaMallocAsync((void **)&y, 4096, a);
+    cudaStreamSynchronize(a);
+    DO(cudaMallocAsync((void **)&z, 4096, a));
+    switch (*arguments[1]) {
+    case 'f': /* a free */
+        DO(cudaMemsetAsync(x, 0, 64, a));
+        DO(FILL(x, a));
+        DO(FILL(x, a));
+        DO(cudaFreeAsync(x, b));
+        x = NULL;
+        break;
+    case 'k': /* kernels alone */
+        DO(FILL(x, a));
+        DO(FILL(x, a));
+        DO(FILL(x, b));
+        DO(FILL(x, b));
+        break;
+    case 'm': /* kernels in the first stream, one of which touches something else */
+        DO(cudaMemsetAsync(x, 0, 64, a));
+        DO(FILL(x, a));
+        DO(FILL(y, a));
+        DO(cudaMemsetAsync(x, 0, 64, b));
+        break;
+    case 's': /* a kernel in the second stream */
+        DO(cudaMemsetAsync(x, 0, 64, a));
+        DO(FILL(y, b));
+        DO(FILL(x, b));
+        DO(cudaMemsetAsync(x, 0, 64, b));
+        break;
+    case 'r': /* a kernel that is found after a later call of its stream was reported */
+        DO(FILL(x, a));
+        DO(cudaMemsetAsync(x, 0, 64, a));
+        DO(cudaMemsetAsync(x, 0, 64, b));
+        break;
+    case 'n': /* a use before the allocation */
+        DO(FILL(z, a));
+        DO(cudaMemsetAsync(z, 0, 64, b));
+        break;
+    case 'g': /* graphs */
+        cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+        cudaMemsetAsync(x, 0, 64, a);
+        FILL(x, a);
+        cudaStreamEndCapture(a, &graph);
+        cudaGraphInstantiate(&exec, graph, 0);
+        DO(cudaMemsetAsync(x, 0, 64, a));
+        DO(cudaGraphLaunch(exec, a));
+        DO(cudaFreeAsync(x, b));
+        x = NULL;
+        break;
+    case 'h': /* the host */
+        DO(cudaMemsetAsync(z, 0, 64, a));
+        DO(FILL(z, a));
+        DO(cudaFree(z));
+        z = NULL;
+        break;
+    }
+    cudaDeviceSynchronize();
+    cudaFree(x);
+    cudaFree(y);
+    return cudaFree(z);
+}
+C
+    build gcc adds.c -g -I"$ROOT/simulator/tests/unit" -Wno-unused-value
+    local case schedule ends how
+    for case in f k m s r n g h; do
+        for schedule in measured instant late random:1; do
+            how="$case, $schedule"
+            SIM_SCHEDULE=$schedule run bounded ./program $case
+            [ "$status" = 3 ] || complain "$how: status $status:" "$output"
+            # Each report alone names the line after which the record belongs, and that before which
+            # the wait does.
+            ends=$(sed -zE 's/\n {13}/ /g' <<<"$output" | sed -nE 's/^  To do: *//p' | sort -u |
+                sed -E 's/ Right .*//
+                    s/^cudaEventRecord.*\(adds.c:([0-9]+)\), then.*\(adds.c:([0-9]+)\)\.$/\1 \2/
+                    s/^cudaStreamSynchronize.* between .*\(adds.c:([0-9]+)\) and .*/\1 0/')
+            [ -n "$ends" ] || complain "$how: nothing to do in:" "$output"
+            while read -r after before; do
+                SIM_SCHEDULE=$schedule run bounded ./program $case "$after" "$before"
+                [ "$status" = 0 ] || complain "$how: with $after and $before:" "$output"
+            done <<<"$ends"
+        done
+    done
+    # A kernel that touches other memory is not named, and the reader learns why another one is.
+    SIM_SCHEDULE=measured run bounded ./program m
+    refute_output --partial "after fill (adds.c:46)"
+    assert_output --partial "Right after cudaMemsetAsync (adds.c:44) would be too early: fill \
+(adds.c:45) may use the memory, too."
+    SIM_SCHEDULE=measured run bounded ./program s
+    assert_output --partial "Right before cudaMemsetAsync (adds.c:53) would be too late: fill \
+(adds.c:52) may use the memory, too."
+    finish
+}
+
 # ---- whom a report reaches ----
 
 # A program that discards its standard error while it works, as a test runner does for a test that
