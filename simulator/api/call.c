@@ -9,6 +9,7 @@
 #include "base/fatal.h"
 #include "base/hazards.h"
 #include "base/settings.h"
+#include "base/summary.h"
 #include "check/checker.h"
 #include "check/conflict.h"
 #include "check/driver_words.h"
@@ -212,6 +213,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     unsigned flags = calls[id].flags;
     /* The driver API does not set the runtime's last error (documented for the runtime's). */
     call->forgets_error = flags & ALWAYS || id >= CALL_cuInit;
+    call->is_counted = !in_host_function && !(flags & ALWAYS);
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
     begin(call, calls[id].name, cost, address, frame, per_thread, flags & ASKS);
@@ -236,7 +238,7 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
                                  void *const *frame)
 {
-    call->forgets_error = false;
+    call->forgets_error = call->is_counted = false;
     if (in_host_function)
         return begin_in_host_function(call);
     begin(call, name, 0, address, frame, false, false);
@@ -270,14 +272,26 @@ static __attribute__((noinline)) void wait_for_room_unlocking(const struct call 
         engine_wait_for_room_unlocking(s, call->origin.call);
 }
 
+static void note_error(const struct call *call, cudaError_t e)
+{
+    if (!call->forgets_error)
+        last_error = e;
+    if (!call->is_counted || summary.failed++)
+        return;
+    /* <<<...>>> is __cudaLaunchKernel. */
+    summary.first_failed = call->origin.call + strspn(call->origin.call, "_");
+    /* The driver API has other names of errors. */
+    summary.first_error = call->forgets_error ? NULL : error_name(e);
+}
+
 cudaError_t call_leave(struct call *call, cudaError_t e)
 {
     if (stream_without_room)
         wait_for_room_unlocking(call);
     /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is not remembered as an
      * error. */
-    if (e && e != cudaErrorNotReady && !call->forgets_error)
-        last_error = e;
+    if (e && e != cudaErrorNotReady)
+        note_error(call, e);
     if (line_is_open(&call->line))
         end_line(call, e);
     if (!in_host_function && !process.forked)

@@ -146,7 +146,7 @@ __attribute__((destructor)) static void at_end(void)
         exit_status || device_sticky_error || process.freed_too_late ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
     report_at_end();
-    summary.calls = sim_calls();
+    summary.calls = sim_calls() - summary.failed;
     summary_print(report_count(), visit_live == ignore_leak ? 0 : live);
     struct journal_line line;
     line_begin(&line, virtual_now, "did", "exit");

@@ -40,6 +40,8 @@ struct call {
     bool per_thread;
     /* cudaGetLastError does not return the error of this call. */
     bool forgets_error;
+    /* The summary counts it if it fails. */
+    bool is_counted;
     /* What the host had acquired when the call began (host_acquired.version). */
     uint64_t acquired;
     /* What the rooms below return for the journal besides the error. 0 means nothing. */

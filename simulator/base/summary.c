@@ -71,6 +71,12 @@ static void print_unchecked(void)
               "calls of functions that are not simulated");
     if (summary.unmodeled)
         add(&s, " (%s%s)", summary.first_unmodeled, summary.unmodeled > 1 ? ", ..." : "");
+    add_count(&s, summary.dropped, "kernel, copy, or memset that a fault kept from running",
+              "kernels, copies, and memsets that a fault kept from running");
+    add_count(&s, summary.failed, "call that failed", "calls that failed");
+    if (summary.failed)
+        add(&s, " (%s%s%s%s)", summary.first_failed, summary.first_error ? ": " : "",
+            summary.first_error ? summary.first_error : "", summary.failed > 1 ? ", ..." : "");
     add_count(&s, summary.shared,
               "allocation's order by messages between processes (interprocess events and waits "
               "of the host alone are seen)",

@@ -6,12 +6,17 @@
 #include "base/types.h"
 
 struct summary {
-    /* What was queued, what was made: not what is alive. */
+    /* Calls that did not fail, what has run, what was made: not what is alive. */
     unsigned long long calls, kernels, copies, host_functions, allocations, streams;
     /* Allocations that this process has exported or imported. */
     unsigned long long shared;
     /* Kernels that did not run, or not to their end. */
     unsigned long long given_up;
+    /* Work that was queued and did not run, because a fault came first. */
+    unsigned long long dropped;
+    /* Calls that returned an error, the first of these, and its error (NULL: not known here). */
+    unsigned long long failed;
+    const char *first_failed, *first_error;
     /* Calls of functions that are not simulated, and the first of these. */
     unsigned long long unmodeled;
     const char *first_unmodeled;

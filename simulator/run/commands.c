@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/fatal.h"
-#include "base/summary.h"
 #include "check/checker.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
@@ -72,12 +71,6 @@ void command_made_by(struct op *op, const struct call *call)
     op->call = o->number;
     op->made_by =
         (struct made_by){o->call, o->site, o->launch_site, o->launch, checker_newest_allocation()};
-    if (op->kind == OP_HOST)
-        summary.host_functions++;
-    else if (op->name && (!strcmp(op->name, "copy") || !strcmp(op->name, "memset")))
-        summary.copies++;
-    else
-        summary.kernels += op->name != NULL;
 }
 
 /* ---- faults ---- */

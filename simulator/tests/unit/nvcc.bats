@@ -721,6 +721,45 @@ its end, [12] calls? of .*functions? that .* not simulated \(cuda"
     assert_output ""
 }
 
+@test "SIM_SUMMARY=on: what a fault keeps from running, and a call that fails, are not checked" {
+    cat >program.cu <<'C'
+#include <cstdlib>
+__global__ void fill(int *a) { a[threadIdx.x] = 1; }
+int main(int, char **arguments)
+{
+    int *a, how = atoi(arguments[1]);
+    cudaMalloc(&a, 4096);
+    if (how == 1) fill<<<1, 32>>>(nullptr);
+    if (how == 2) fill<<<1, 2000>>>(a);
+    if (how == 3) cudaMalloc(&a, size_t(1) << 50);
+    fill<<<1, 32>>>(a);
+    cudaMemset(a, 0, 4);
+    fill<<<1, 32>>>(a);
+    cudaDeviceSynchronize();
+    cudaGetLastError();
+    return cudaFree(a), 0;
+}
+C
+    compiled program.cu
+    export SIM_SUMMARY=on LD_LIBRARY_PATH=$ROOT/build/simulator SIM_REPORT=report
+    local how checked unchecked
+    # shellcheck disable=SC2162 # A backslash joins two lines.
+    while IFS='|' read how checked unchecked; do
+        run bounded ./program "$how"
+        joined
+        assert_line --partial "simulated device: checked: $checked, 1 allocation, in the"
+        assert_line --partial "simulated device: not checked: $unchecked"
+    done <<'CASES'
+0|7 calls, 2 kernels, 1 copy or memset|waits that only
+1|5 calls, 1 kernel|2 kernels, copies, and memsets that a fault kept from running, 3 calls that \
+failed (cudaLaunchKernel: cudaErrorIllegalAddress, ...), waits that only
+2|7 calls, 2 kernels, 1 copy or memset|1 call that failed (cudaLaunchKernel: \
+cudaErrorInvalidValue), waits that only
+3|4 calls, 1 kernel|1 kernel, copy, or memset that a fault kept from running, 4 calls that failed \
+(cudaMalloc: cudaErrorMemoryAllocation, ...), waits that only
+CASES
+}
+
 # The program of the next two tests, in ./program.
 waiting() {
     cat >program.cu <<'C'
