@@ -193,7 +193,7 @@ build/venv/docs: FORCE | build/cuda/found
 
 # If a program fails for lack of a usable GPU or driver, on_gpu.sh says so. Lessons and clinic cases
 # are run with reports of leaks, as their checks do.
-ON_DEVICE := SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
+ON_DEVICE := SIM_COLUMNS=$${SIM_COLUMNS-100} SIM_CHECK=$${SIM_CHECK-leaks,no-init} \
 	$(if $(filter gpu,$(DEVICE)),bash tools/on_gpu.sh )
 
 # ---- Commands ----
@@ -231,7 +231,10 @@ $(foreach name,$(LESSONS),$(foreach goal,$(sort $(call number,$(name)) $(call sh
 define goals_of_a_case
 .PHONY: clinic-$(1) check-clinic-$(1) repaired-$(1)
 clinic-$(1): $(PROGRAMS)/$(or $(OWN),docs/clinic/$(2)_wrong)
-	@$$(ON_DEVICE)$$< $(ARGS)
+	@$$(ON_DEVICE)$$< $(ARGS); status=$$$$?; \
+		$(if $(OWN),echo "make check-clinic-$(call number,$(2)) FILE=$(FILE) judges it.",echo \
+		"Case $(call number,$(2)) is broken. It ended with status $$$$status."; \
+		bash tools/check.sh clinic/$(2)) >&2; exit $$$$status
 check-clinic-$(1): $(LIBRARY)
 	@bash tools/check.sh clinic/$(2) "$(FILE)"
 repaired-$(1): $(PROGRAMS)/repairs/$(2)

@@ -182,15 +182,15 @@ static void read_fail(void)
     settings.fail_at = (unsigned)at;
 }
 
-/* The first six do not change what is simulated. */
+/* The first seven do not change what is simulated. */
 static const char *const names[] = {
-    "SIM_JOURNAL", "SIM_REPORT",       "SIM_SEAL",           "SIM_CHECK_LAWS",
-    "SIM_SUMMARY", "SIM_THREADS",      "SIM_CHECK",          "SIM_DEVICES",
-    "SIM_EXPLAIN", "SIM_FAIL",         "SIM_DRIVER_VERSION", "SIM_MEMORY",
-    "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",       "SIM_SEGMENT",
-    "SIM_POOLS",   "SIM_KERNELS",      "SIM_IDLE",           "SIM_ADD",
-    "SIM_FILL"};
-#define FIRST_SIMULATED 6
+    "SIM_JOURNAL", "SIM_REPORT",  "SIM_SEAL",         "SIM_CHECK_LAWS",
+    "SIM_SUMMARY", "SIM_COLUMNS", "SIM_THREADS",      "SIM_CHECK",
+    "SIM_DEVICES", "SIM_EXPLAIN", "SIM_FAIL",         "SIM_DRIVER_VERSION",
+    "SIM_MEMORY",  "SIM_PEERS",   "SIM_HANDLE_TYPES", "SIM_SCHEDULE",
+    "SIM_SEGMENT", "SIM_POOLS",   "SIM_KERNELS",      "SIM_IDLE",
+    "SIM_ADD",     "SIM_FILL"};
+#define FIRST_SIMULATED 7
 
 /* Without this, a misspelled name would change nothing, and no one would notice. */
 static void refuse_unknown(void)
@@ -206,9 +206,8 @@ static void refuse_unknown(void)
             os_fatal("there is no variable %.*s; expected SIM_SCHEDULE, SIM_DEVICES, SIM_MEMORY, "
                      "SIM_SEGMENT, SIM_FAIL, SIM_DRIVER_VERSION, SIM_POOLS, SIM_HANDLE_TYPES, "
                      "SIM_PEERS, SIM_IDLE, SIM_KERNELS, SIM_ADD, SIM_FILL, SIM_CHECK, "
-                     "SIM_THREADS, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY or "
-                     "SIM_JOURNAL. To "
-                     "remove it: unset %.*s",
+                     "SIM_THREADS, SIM_CHECK_LAWS, SIM_EXPLAIN, SIM_REPORT, SIM_SUMMARY, "
+                     "SIM_COLUMNS or SIM_JOURNAL. To remove it: unset %.*s",
                      (int)length, entry, (int)length, entry);
     }
 }
@@ -255,8 +254,7 @@ void settings_read(void)
     read_kernels();
     settings.explain = read_yes_or_no("SIM_EXPLAIN", false, "0", "1");
     settings.summary = read_yes_or_no("SIM_SUMMARY", false, "off", "on");
-    if (settings.summary)
-        os_columns = 100;
+    os_columns = read_number("SIM_COLUMNS", settings.summary ? 100 : 0, 0, 10000, "100");
     settings.journal = os_environment("SIM_JOURNAL");
     settings.report = os_environment("SIM_REPORT");
     read_schedule();

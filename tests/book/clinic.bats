@@ -291,12 +291,22 @@ LINES
 }
 
 @test "make clinic-03, make clinic-3 and make repaired-03" {
-    run as_typed make BACKEND=simulator clinic-3
-    assert_output --partial "hazard: read not ordered after a write."
-    run as_typed make BACKEND=simulator clinic-03
+    local goal mine=$BATS_TEST_TMPDIR/mine.c
+    for goal in clinic-3 clinic-03; do
+        run as_typed make BACKEND=simulator $goal
+        assert_failure
+        assert_output --partial "hazard: read not ordered after a write."
+        assert_output --partial "Error 3"
+        assert_line "Case 03 is broken. It ended with status 3."
+        assert_line "    cp docs/clinic/03_barrier_wrong.c mine.c"
+        assert_line "    make check-clinic-03 FILE=mine.c"
+        [ "$(wc -L <<<"$output")" -le 100 ] || miss "A line is longer than 100 columns:" "$output"
+    done
+    cp docs/clinic/03_barrier_wrong.c "$mine"
+    run as_typed make BACKEND=simulator clinic-03 FILE="$mine"
     assert_failure
-    assert_output --partial "hazard: read not ordered after a write."
-    assert_output --partial "Error 3"
+    assert_line "make check-clinic-03 FILE=$mine judges it."
+    refute_line --partial "is broken"
     run as_typed make BACKEND=simulator repaired-03
     assert_success
     assert_output --partial "found at the barrier: 40 1 1"

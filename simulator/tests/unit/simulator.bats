@@ -159,7 +159,7 @@ END
         SIM_CHECK={maybe,1,OFF} SIM_PEERS={yes,0} SIM_JOURNAL={/nonexistent/x,/tmp} \
         SIM_DRIVER_VERSION={12,x} SIM_HANDLE_TYPES={99,fd} \
         SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1} \
-        SIM_FILL={-1,256,0xff,on} SIM_THREADS={0,257,-1,all}; do
+        SIM_FILL={-1,256,0xff,on} SIM_THREADS={0,257,-1,all} SIM_COLUMNS={-1,wide}; do
         status=0
         env "$setting" "$at/behaviour" first >out 2>err || status=$?
         [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
