@@ -178,7 +178,7 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 # FORCE: these scripts run every time, take milliseconds, and touch their target only after a
 # change.
 asks_for = $(filter $(1),$(MAKECMDGOALS))
-build/cuda/found: FORCE
+build/cuda/found: FORCE | $(if $(call asks_for,handout gradescope release),place)
 	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages handout release),pages) \
 		$(call asks_for,grade-class) $(call asks_for,grade) \
@@ -298,12 +298,15 @@ pdf: pages
 STUDENTS_BOOK := echo "Building the students' book, which shows no solution: some minutes." && \
 	$(BOOK_LOCK) rm -rf $(BUILT)/handout && BOOK_HANDOUT=1 $(SPHINX) \
 	-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
-.PHONY: handout gradescope
+.PHONY: handout gradescope place
+place:
+	@python3 -B tools/packages.py place "$(OUT)" $(call asks_for,handout gradescope release)
+handout gradescope release: place
 handout: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK) && \
-		python3 -B tools/packages.py handout $(BUILT)/handout "$(or $(OUT),build/handout)"
+		python3 -B tools/packages.py handout $(BUILT)/handout "$(OUT)"
 gradescope: $(LESSONS:%=build/starters/%.c)
-	@python3 -B tools/packages.py gradescope "$(or $(OUT),build/gradescope.zip)"
+	@python3 -B tools/packages.py gradescope "$(OUT)"
 .PHONY: release
 # The only time in it is the commit's, or without git that of CHANGES.md.
 ifneq ($(filter release,$(MAKECMDGOALS)),)
@@ -315,7 +318,7 @@ release: pages $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK)
 	@$(EPUB)
 	@$(PDF)
-	@python3 -B tools/packages.py release $(BUILT) "$(or $(OUT),build/release-files)"
+	@python3 -B tools/packages.py release $(BUILT) "$(OUT)"
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)

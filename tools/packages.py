@@ -3,6 +3,8 @@
     packages.py handout BOOK OUT       a student's copy, without solutions; BOOK is its built book,
                                        OUT a folder or a .zip file
     packages.py gradescope OUT.zip     the archive that Gradescope makes its image from
+    packages.py place OUT COMMAND...   says where these commands' results will be, or why they
+                                       cannot be there, before they take minutes
     packages.py release DOCS OUT       the book, a student's copy, and their checksums; DOCS has the
                                        pages, the EPUB, the PDF and the students' pages. TAG in the
                                        environment is the release's tag, which must be the version
@@ -27,6 +29,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "cuda-memory-pools"
+STUDENTS_README = ROOT / "docs/course/handout.md"
+# For each command: where its result is without OUT, and what OUT may be.
+PLACES = {
+    "handout": ("build/handout", "FOLDER or OUT=FILE.zip"),
+    "gradescope": ("build/gradescope.zip", "FILE.zip"),
+    "release": ("build/release-files", "FOLDER"),
+}
 
 # What checks and grades a file. "*" stands for a part of a name, "?" for one character, and "/" at
 # the end of a pattern for all that is in the folder.
@@ -113,7 +122,7 @@ def student(book):
     """{name: bytes} of a student's copy."""
     found = grader() | {name: (ROOT / name).read_bytes() for name in chosen(STUDENT)}
     found["Makefile"] = without_lacking(found["Makefile"].decode()).encode()
-    found["README.md"] = (ROOT / "docs/course/handout.md").read_bytes()
+    found["README.md"] = STUDENTS_README.read_bytes()
     return found | {f"book/{name}": data for name, data in tree(book).items()}
 
 
@@ -168,7 +177,6 @@ def mode_of(data):
 
 def write_zip(files, out):
     """A zip file with these files, sorted; its bytes depend on nothing else but the commit."""
-    out.parent.mkdir(parents=True, exist_ok=True)
     new = out.with_name(f"{out.name}.{os.getpid()}")
     with zipfile.ZipFile(new, "w") as archive:
         for name in sorted(files):
@@ -183,18 +191,41 @@ def put(archive, name, data, how=zipfile.ZIP_DEFLATED):
     archive.writestr(entry, data, compresslevel=9)
 
 
-def write_folder(files, out):
-    """A folder with these files. One that was made so before is replaced; another one is not."""
+def place_for(what, out):
+    """The file or folder for the result: one that is new, or that was made so before."""
+    out = Path(out or PLACES[what][0])
     mark = out / "README.md"
-    if out.is_dir() and any(out.iterdir()):
-        if not mark.exists() or mark.read_bytes() != files.get("README.md"):
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out.parent).close()
+    except OSError as error:
+        wrong(f"OUT={out}: nothing can be written into {out.parent} ({error.strerror}).")
+    if what == "gradescope" and out.suffix != ".zip":
+        wrong(f"OUT={out}: Gradescope takes a zip file, so give a name that ends with .zip.")
+    if what == "release" and out.exists() and not (out / "SHA256SUMS").exists():
+        wrong(f"OUT={out}: this folder is no release, and stays as it is. Name a new one.")
+    if what == "handout" and out.is_dir() and any(out.iterdir()):
+        if not mark.exists() or mark.read_bytes() != STUDENTS_README.read_bytes():
             wrong(
                 f"OUT={out}: this folder has other files in it, which stay as they are. Name a new "
                 "folder, or a file that ends with .zip."
             )
-    elif out.exists() and not out.is_dir():
+    elif what == "handout" and out.is_file() and out.suffix != ".zip":
         wrong(f"OUT={out} is a file. Name a new folder, or a file that ends with .zip.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def place(out, *commands):
+    """Says where the results will be, or ends with a sentence that they cannot be there."""
+    for command in commands:
+        if command == "release":
+            release_text()
+        where = place_for(command, out)
+        print(f"make {command} writes {where}. Another place: OUT={PLACES[command][1]}")
+
+
+def write_folder(files, out):
+    """A folder with these files, instead of one that was there."""
     new = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     for name, data in sorted(files.items()):
         path = new / name
@@ -217,13 +248,11 @@ def write(files, out):
 
 
 def handout(book, out):
-    write(student(book), Path(out))
+    write(student(book), place_for("handout", out))
 
 
 def gradescope(out):
-    out = Path(out)
-    if out.suffix != ".zip":
-        wrong(f"OUT={out}: Gradescope takes a zip file, so give a name that ends with .zip.")
+    out = place_for("gradescope", out)
     files = {f"workbook/{name}": data for name, data in grader().items()}
     for name in ("setup.sh", "run_autograder"):
         files[name] = (ROOT / "docs/course/gradescope" / name).read_bytes()
@@ -251,8 +280,11 @@ def plain_pdf(data):
     return re.sub(rb"(/(?:Creation|Mod)Date \(D:)\d{14}", rb"\g<1>" + moment, data)
 
 
-def text_of_release(version, tag):
-    """What CHANGES.md says of this version: its first part."""
+def release_text():
+    """The version, and what CHANGES.md says of it: its first part."""
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = re.search(r'^version: *"?([\w.]+)', citation, re.M)[1]
+    tag = os.environ.get("TAG", "")
     heading, text = re.search(
         r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", (ROOT / "CHANGES.md").read_text("utf-8"), re.M | re.S
     ).groups()
@@ -260,20 +292,16 @@ def text_of_release(version, tag):
         wrong(f"The tag is {tag}, and the version in CITATION.cff {version}: expected v{version}.")
     if tag and heading.split()[0] != version:
         wrong(f'CHANGES.md begins with "{heading}": expected "{version}", the version to release.')
-    return text.strip() + "\n"
+    return version, text.strip() + "\n"
 
 
 def release(docs, out):
-    docs, out = Path(docs), Path(out)
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    version = re.search(r'^version: *"?([\w.]+)', citation, re.M)[1]
+    docs, out = Path(docs), place_for("release", out)
+    version, text = release_text()
     name = f"{NAME}-{version}"
-    text = text_of_release(version, os.environ.get("TAG", ""))
     book = tree(docs / "html")
     book[f"{NAME}.epub"] = plain_epub((docs / f"{NAME}.epub").read_bytes())
     book[f"{NAME}.pdf"] = plain_pdf((docs / f"{NAME}.pdf").read_bytes())
-    if out.exists() and not (out / "SHA256SUMS").exists():
-        wrong(f"OUT={out}: this folder is no release, and stays as it is. Name a new one.")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     write_folder(book, out / "book")
@@ -293,7 +321,12 @@ def release(docs, out):
 
 def main(what="", *words):
     os.chdir(ROOT)
-    commands = {"handout": handout, "gradescope": gradescope, "release": release}
+    commands = {
+        "place": place,
+        "handout": handout,
+        "gradescope": gradescope,
+        "release": release,
+    }
     if what not in commands:
         wrong("packages.py: the first word must be " + " or ".join(commands))
     commands[what](*words)

@@ -168,6 +168,16 @@ PY
     assert_failure 1
     assert_output --partial "OUT=$other: this folder has other files in it"
     assert_equal "$(ls "$other")" notes
+    # That is known before minutes of work, and so is where the result will be.
+    local command out
+    for command in handout gradescope release; do
+        for out in "$other" "$other/notes/result.zip"; do
+            run as_typed make "$command" OUT="$out"
+            assert_failure
+            assert_line --regexp "^OUT=$out: "
+            refute_output --partial "Building"
+        done
+    done
 }
 
 @test "a lesson that was edited here is handed out as it is delivered" {
@@ -180,6 +190,7 @@ PY
     cd "$ROOT" || return 1
     run as_typed make gradescope OUT="$zip"
     assert_success
+    assert_line --index 0 "make gradescope writes $zip. Another place: OUT=FILE.zip"
     mkdir "$BATS_TEST_TMPDIR/source"
     (cd "$BATS_TEST_TMPDIR/source" && unzip -q "$zip")
     run ls "$BATS_TEST_TMPDIR/source"
