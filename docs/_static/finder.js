@@ -1,8 +1,8 @@
 // The finder: the field in the bar searches in calls, attributes, errors, symptoms, words, rows of
 // tables and paragraphs while one types, and leads to their places. It takes other words for what
 // the book says, and words that are misspelled. Its last entry is the search in all pages, which
-// has the places above its results, and the symptoms where nothing is asked. book/finder.py writes places.js and texts.js, which are loaded
-// when the field is used first.
+// has the places above its results, and the symptoms where nothing is asked. book/finder.py writes
+// places.js and texts.js, which are loaded when the field is used first.
 "use strict";
 
 window.workbookFinder = (() => {

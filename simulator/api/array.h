@@ -1,6 +1,7 @@
-/* CUDA arrays, and textures of them and of other memory. An array is an allocation like one of cudaMalloc, with its rows one after the other
- * at multiples of 32 bytes (assumed: on a GPU the form is not documented, and no program sees it).
- * So copies, kernels, and the checker treat it as other memory. All of these need the lock. */
+/* CUDA arrays, and textures of them and of other memory. An array is an allocation like one of
+ * cudaMalloc, with its rows one after the other at multiples of 32 bytes (assumed: on a GPU the
+ * form is not documented, and no program sees it). So copies, kernels, and the checker treat it as
+ * other memory. All of these need the lock. */
 #ifndef SIM_API_ARRAY_H
 #define SIM_API_ARRAY_H
 

@@ -107,8 +107,8 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
                                   stream);
 }
 
-/* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which of an end's
- * fields count, and that an array's part begins with a whole element. Assumed: the errors. */
+/* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
+ * an end count, and that an array's part begins with a whole element. Assumed: the errors. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
                             struct cudaPos *pos, struct cudaPitchedPtr *ptr)

@@ -268,10 +268,7 @@ def strips_of(groups, room):
     for strip in strips:
         left = (room - sum(width for _, width in strip)) / len(strip)
         spread.append(
-            [
-                (group, max(width, min(width + left, WIDEST * len(group))))
-                for group, width in strip
-            ]
+            [(group, max(width, min(width + left, WIDEST * len(group)))) for group, width in strip]
         )
     return upright, spread
 

@@ -66,7 +66,8 @@ CUDA_ERROR_NOT_SUPPORTED."
 
 @test "driver API: its errors, and a function that is not simulated says so" {
     ended 0 errors
-    assert_line --partial "cuMipmappedArrayDestroy is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
+    assert_line --partial \
+        "cuMipmappedArrayDestroy is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
     assert_line "all as expected"
     SIM_FAIL=cuMemAlloc:2 ended 0 failing
     assert_output "all as expected"
