@@ -56,6 +56,8 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@$(CC) $(C_FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
+# No program asks which floating-point exceptions a loop over all threads has raised.
+$(SIMULATOR)/objects/ptx/texture.o: LIBRARY_FLAGS += -fno-trapping-math
 -include $(wildcard $(OBJECTS:.o=.d))
 
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's

@@ -288,6 +288,24 @@ static INLINE bool is_row_u32(const lane_u32 *r, const struct addresses *a)
     IS_ROW(uint32_t, r, a)
 }
 
+static INLINE void set_threads(struct addresses *a, uint32_t lanes)
+{
+    const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
+    const uint32_t row = lanes >> first;
+    a->first = first;
+    a->count = lanes == ALL_LANES ? WARP_SIZE : (unsigned)__builtin_popcount(lanes);
+    a->stride = 0;
+    a->is_affine = !(row & (row + 1));
+}
+
+static INLINE void find_row(struct addresses *a, const lane_u64 *r, uint64_t offset)
+{
+    a->begin = r[a->first] + offset;
+    if (a->is_affine && a->count > 1)
+        a->stride = r[a->first + 1] - r[a->first];
+    a->is_affine = a->is_affine && a->stride <= STRIDE_MAX && is_row_u64(r, a);
+}
+
 /* Sets the addresses of threads that form no row. */
 static INLINE void set_each(struct addresses *a, const struct warp *w, const struct instruction *i,
                             unsigned n, uint32_t lanes)
@@ -314,11 +332,7 @@ static INLINE void addresses_of(const struct warp *w, const struct instruction *
 {
     const uint64_t offset = (uint64_t)i->immediate;
     const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
-    const uint32_t row = lanes >> first;
-    a->first = first;
-    a->count = lanes == ALL_LANES ? WARP_SIZE : (unsigned)__builtin_popcount(lanes);
-    a->stride = 0;
-    a->is_affine = !(row & (row + 1));
+    set_threads(a, lanes);
     if (i->wide & 128) {
         const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
         a->begin = (uint32_t)(r[first] + (uint32_t)offset);
@@ -327,11 +341,7 @@ static INLINE void addresses_of(const struct warp *w, const struct instruction *
         a->is_affine =
             a->is_affine && is_row_u32(r, a) && a->begin + a->stride * (a->count - 1) <= UINT32_MAX;
     } else {
-        const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
-        a->begin = r[first] + offset;
-        if (a->is_affine && a->count > 1)
-            a->stride = r[first + 1] - r[first];
-        a->is_affine = a->is_affine && a->stride <= STRIDE_MAX && is_row_u64(r, a);
+        find_row(a, (const lane_u64 *)(w->registers + i->r[n]), offset);
     }
     if (!a->is_affine)
         set_each(a, w, i, n, lanes);
@@ -393,9 +403,8 @@ static INLINE bool find_span(const struct addresses *a, uint64_t *least, uint64_
 }
 
 static INLINE bool find_region(struct warp *w, const struct instruction *i,
-                               const struct addresses *a, struct region *r)
+                               const struct addresses *a, size_t bytes, struct region *r)
 {
-    const size_t bytes = (size_t)i->bytes * i->count;
     uint64_t least, most, together;
     if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1))
         || !find_span(a, &least, &most, &together))
@@ -483,6 +492,39 @@ static INLINE bool region_has_values(const struct region *r)
         without = ~window_values(win, n + 1);
     }
     return !(without & ~(uint64_t)0 >> (63 - (r->end - 1 - win->base) % 64));
+}
+
+/* Has every thread's bytes a value? */
+static INLINE bool each_has_values(const struct window *win, uint32_t lanes, const uint64_t *at,
+                                   size_t bytes)
+{
+    uint64_t without = 0, values = 0;
+    size_t word = SIZE_MAX;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const size_t from = at[__builtin_ctz(rest)] - win->base;
+        if (from / 64 != word)
+            values = window_values(win, word = from / 64);
+        without |= ~(values >> from % 64) & (((uint64_t)1 << bytes) - 1);
+    }
+    return !without;
+}
+
+HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
+                                 const uint64_t *at, size_t bytes)
+{
+    struct addresses a;
+    struct region region;
+    set_threads(&a, lanes);
+    find_row(&a, (const lane_u64 *)at, 0);
+    for (unsigned l = 0; l < WARP_SIZE && !a.is_affine; l++)
+        a.at[l] = lane_is_in(lanes, l) ? at[l] : a.begin;
+    if (!find_region(w, i, &a, bytes, &region) || region.window->base % 64)
+        return NULL;
+    if (has_values(w, region.window) && !region_has_values(&region)
+        && !each_has_values(region.window, lanes, at, bytes))
+        return NULL;
+    touch_region(&region, ACCESS_READ, lanes, &a, bytes);
+    return region.base;
 }
 
 /* ---- loads ---- */
@@ -607,7 +649,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
     addresses_of(w, i, i->count, lanes, &address);
-    if (find_region(w, i, &address, &region)) {
+    if (find_region(w, i, &address, all, &region)) {
         if (region.window && has_values(w, region.window)
             && (!region_has_values(&region) || (i->option == LOAD_IS_STORED && w->frame->carried)))
             values_loaded(w, i, lanes, region.window, each_address(&address));
@@ -775,7 +817,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     size_t all = (size_t)i->bytes * i->count;
     w->launch->changes++;
     addresses_of(w, i, 0, lanes, &address);
-    if (find_region(w, i, &address, &region)) {
+    if (find_region(w, i, &address, all, &region)) {
         save_region(w, &region, lanes, &address, all);
         touch_stored(w, i, lanes, &address, &region, all);
         if (region.window && w->frame->tainted)
@@ -919,7 +961,7 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
     w->spins += i->rounding;
     addresses_of(w, i, 1, lanes, &address);
     const uint64_t *at = each_address(&address);
-    if (find_region(w, i, &address, &region)) {
+    if (find_region(w, i, &address, i->bytes, &region)) {
         if (region.window && has_values(w, region.window) && !region_has_values(&region))
             values_changed(w, i, lanes, region.window, at);
         if (!region.window && w->block->notes)

@@ -21,6 +21,7 @@
 
 #include "os/os.h"
 #include "ptx/matrix.h"
+#include "ptx/texture.h"
 #include "ptx/touched.h"
 #include "ptx/warp.h"
 
@@ -131,7 +132,9 @@ static bool is_independent(const struct code *c, const struct instruction *i,
     if (i->kind != INSTRUCTION_PLAIN && i->kind != INSTRUCTION_TOGETHER)
         return true;
     if (i->run == run_load || i->run == run_store || i->run == run_load_parameter
-        || i->run == run_copy || i->run == run_fence || i->run == run_assertion)
+        || i->run == run_copy || i->run == run_fence || i->run == run_assertion
+        || i->run == run_texture || i->run == run_gather || i->run == run_surface_load
+        || i->run == run_surface_store)
         return true;
     if (i->run == run_load_volatile || i->run == run_store_volatile)
         return is_shared || i->space == SPACE_LOCAL;

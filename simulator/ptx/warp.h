@@ -208,6 +208,12 @@ enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
                  size_t bytes, enum access_kind kind);
 
+/* The same for threads that read `bytes` bytes each of one allocation that the launch knows, if all
+ * of them have a value: returns what their addresses are relative to. NULL: it is not so, and
+ * nothing has been done. */
+const char *warp_known_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
+                             const uint64_t *at, size_t bytes);
+
 /* ---- blocks (ptx/grid.c) ---- */
 
 /* The turns that a block gets before another block is begun. */

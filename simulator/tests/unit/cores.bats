@@ -65,7 +65,7 @@ threads() { what "$@" | sed -n 's/^threads: //p'; }
 @test "independent blocks run on several cores; what depends on an order, on one" {
     local case count
     compiled cores
-    for case in each_its_own in_place tiles sums bins least bits64 calls uneven spread; do
+    for case in each_its_own in_place tiles sums bins least bits64 calls uneven spread textured; do
         assert_equal "$(threads 1 cores "$case" threads)" 0
         count=$(threads 8 cores "$case" threads)
         [ "$count" -gt 0 ] || complain "$case started no thread."
@@ -106,7 +106,7 @@ divided() {
 # bats test_tags=long
 @test "small launches that are divided: programs of all kinds, cases, and checks" {
     local program case variant
-    compiled cores blocks races unwritten misused strays shapes matrices
+    compiled cores blocks races unwritten misused strays shapes matrices textures texture_words
     divided
     LIBRARY=$BATS_TEST_TMPDIR/copy/build/simulator
     for program in blocks races unwritten misused; do
@@ -119,6 +119,8 @@ divided() {
     done
     same shapes
     same matrices
+    same textures errors
+    same texture_words
     for case in $(cases cores); do same cores "$case"; done
     # Blocks are compared with each other for so long that it takes no longer than running them.
     sed -i -E 's/^(#define WORDS_MIN) .*/\1 500/; s/^(#define WORDS_EACH) .*/\1 2/' \
@@ -146,12 +148,13 @@ divided() {
 # bats test_tags=long
 @test "the thread sanitizer finds nothing in launches on several cores" {
     local case tsan
-    compiled cores shapes matrices
+    compiled cores shapes matrices textures
     divided SANITIZE=thread
     tsan=$(gcc -print-file-name=libtsan.so)
     # Races of a kernel are races of our threads, too, before the launch goes on on one core.
     for case in "cores "{each_its_own,in_place,tiles,sums,bins,least,bits64,calls,uneven,spread} \
-        "cores "{late_fault,late_assertion,late_shared_race,unwritten,carried} shapes matrices; do
+        "cores "{late_fault,late_assertion,late_shared_race,unwritten,carried} shapes matrices \
+        "cores "{textured,unwritten_texture,late_surface} textures; do
         # shellcheck disable=SC2086  # a program and its argument
         SIM_THREADS=3 SIM_MEMORY=4G LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/copy/build/simulator-thread \
             LD_PRELOAD=$tsan run bounded ./$case

@@ -180,6 +180,15 @@ __global__ void spread(many m, int *y)
     m.all[(n * 5 + 3) % 12][threadIdx.x + (blockIdx.x % 171) * T] += n;
 }
 
+// Each thread reads a texel, between others, and writes one; those from `end` on, outside.
+__global__ void textured(cudaTextureObject_t from, cudaSurfaceObject_t to, int end, int *y)
+{
+    const int n = rank(), column = n % 512, row = n / 512;
+    const float value = tex2D<float>(from, column + .25f, row + .75f);
+    surf2Dwrite(value, to, (n < end ? column : 512) * 4, row);
+    y[n] = __float_as_int(value) + mixed(n);
+}
+
 static const struct {
     const char *name;
     void (*kernel)(int *, int *);
@@ -258,6 +267,44 @@ static void run_spread()
         print_sum("memory", each, N);
 }
 
+static cudaResourceDesc new_array()
+{
+    cudaResourceDesc r = {};
+    const cudaChannelFormatDesc c = cudaCreateChannelDesc<float>();
+    r.resType = cudaResourceTypeArray;
+    CHECK(cudaMallocArray(&r.res.array.array, &c, 512, N / 512, cudaArraySurfaceLoadStore));
+    return r;
+}
+
+static void run_textured(const char *name)
+{
+    const bool whole = strcmp(name, "unwritten_texture");
+    const cudaResourceDesc from = new_array(), to = new_array();
+    cudaTextureDesc d = {};
+    d.filterMode = cudaFilterModeLinear;
+    cudaTextureObject_t t;
+    cudaSurfaceObject_t s;
+    std::vector<float> here(N);
+    int *y;
+    for (int i = 0; i < N; i++)
+        here[i] = (float)(i * 2654435761u >> 7) / 100;
+    CHECK(cudaMalloc(&y, N * 4));
+    CHECK(cudaMemcpy2DToArray(from.res.array.array, 0, 0, here.data(), 2048, 2048,
+                              N / 512 / (whole ? 1 : 2), cudaMemcpyHostToDevice));
+    CHECK(cudaCreateTextureObject(&t, &from, &d, nullptr));
+    CHECK(cudaCreateSurfaceObject(&s, &to));
+    CHECK(cudaMemset(y, 0, N * 4));
+    CHECK(cudaDeviceSynchronize());
+    counts = true;
+    textured<<<BLOCKS, T>>>(t, s, strcmp(name, "late_surface") ? N : N - 100, y);
+    cudaDeviceSynchronize();
+    counts = false;
+    print_sum(name, y, N);
+    cudaMemcpy2DFromArray(y, 2048, to.res.array.array, 0, 0, 2048, N / 512,
+                          cudaMemcpyDeviceToDevice);
+    print_sum(name, y, N);
+}
+
 static void run(void (*kernel)(int *, int *), const char *name)
 {
     const size_t size = 2 * N;
@@ -290,11 +337,13 @@ static void run(void (*kernel)(int *, int *), const char *name)
 
 int main(int argc, char **argv)
 {
+    static const char *const others[] = {"spread", "textured", "unwritten_texture", "late_surface"};
     none_starts = argc > 2 && !strcmp(argv[2], "none");
     if (argc < 2) {
         for (const auto &c : cases)
             puts(c.name);
-        puts("spread");
+        for (auto name : others)
+            puts(name);
         return 0;
     }
     for (const auto &c : cases)
@@ -302,6 +351,9 @@ int main(int argc, char **argv)
             run(c.kernel, c.name);
     if (!strcmp(argv[1], "spread"))
         run_spread();
+    for (int n = 1; n < 4; n++)
+        if (!strcmp(argv[1], others[n]))
+            run_textured(others[n]);
     if (argc > 2)
         printf("threads: %d\n", started);
 }
