@@ -243,14 +243,16 @@ static INLINE double greatest_f64(double x, double y)
         uint32_t *p = &w->predicates[i->r[0]];     \
         *p = (*p & ~lanes) | (bits & lanes);       \
     }
-#define SELECT(name, t, R)                                                            \
-    RUN(name##_##t)                                                                   \
-    {                                                                                 \
-        RESULT(R);                                                                    \
-        OPERAND(a, 1, R);                                                             \
-        OPERAND(b, 2, R);                                                             \
-        const uint32_t p = w->predicates[i->r[3]];                                    \
-        EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R); SET(R, p >> l & 1 ? x : y);) \
+/* Written without a choice, because a processor cannot predict what threads choose. */
+#define SELECT(name, t, R)                                               \
+    RUN(name##_##t)                                                      \
+    {                                                                    \
+        RESULT(R);                                                       \
+        OPERAND(a, 1, R);                                                \
+        OPERAND(b, 2, R);                                                \
+        const uint32_t p = w->predicates[i->r[3]];                       \
+        EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R);                 \
+                  SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
     }
 /* A sum in twice the bits; the bit above is the carry, or of a difference the borrow, which is kept
  * where the instruction says .cc. */
