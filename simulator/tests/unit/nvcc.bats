@@ -908,7 +908,7 @@ END
         assert_output --partial "$2"
     }
     for schedule in "${SCHEDULES[@]}"; do
-        for name in right pending; do
+        for name in right pending apart; do
             LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=leaks SIM_SCHEDULE=$schedule \
                 run bounded ./program $name
             assert_success
@@ -919,6 +919,8 @@ cudaMemcpy2DToArrayAsync (stream 1) touch the same bytes of allocation 3"
         # The line is the program's, and not that of the toolkit's header.
         assert_output --partial "first by thread (0,0,0) of block (0,0,0) at misused_textures.cu:\
 $(grep -n 'tex2D<' misused_textures.cu | cut -d: -f1)"
+        mistaken second "hazard: read not ordered after a write. fetch (stream 2) and \
+cudaMemcpy2DToArrayAsync (stream 1) touch the same bytes of allocation 3"
         mistaken unwritten "hazard: uninitialized read. fetch (stream 2) reads bytes 0 to 3 of"
         mistaken freed "hazard: use after free. fetch (stream 2) reads allocation 3, which \
 cudaFreeArray (the host) has freed."

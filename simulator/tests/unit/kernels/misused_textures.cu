@@ -23,7 +23,7 @@ int main(int, char **argv)
     cudaMallocHost(&host, N * sizeof *host);
     memset(host, 0, N * sizeof *host);
     cudaMalloc(&out, N * sizeof *out);
-    cudaMallocArray(&array, &desc, N, 1, cudaArraySurfaceLoadStore);
+    cudaMallocArray(&array, &desc, N + 32, 1, cudaArraySurfaceLoadStore);
     cudaResourceDesc r = {};
     r.resType = cudaResourceTypeArray;
     r.res.array.array = array;
@@ -36,12 +36,16 @@ int main(int, char **argv)
         cudaMemcpy2DToArrayAsync(array, 0, 0, host, N * 4, N * 4, 1, cudaMemcpyHostToDevice, load);
     if (!is("order"))
         cudaStreamSynchronize(load);
+    // The second warp's texels, and those that no thread reads.
+    if (is("second") || is("apart"))
+        cudaMemcpy2DToArrayAsync(array, is("second") ? 128 : N * 4, 0, host, 128, 128, 1,
+                                 cudaMemcpyHostToDevice, load);
     if (is("freed"))
         cudaFreeArray(array);
     if (is("destroyed"))
         cudaDestroyTextureObject(t);
     if (is("outside"))
-        put<<<1, N, 0, work>>>(s, 1);
+        put<<<1, N, 0, work>>>(s, 33);
     else if (is("surface")) {
         put<<<1, N, 0, work>>>(s, 0);
         cudaMemcpy2DFromArrayAsync(host, N * 4, array, 0, 0, N * 4, 1, cudaMemcpyDeviceToHost,
