@@ -116,6 +116,10 @@ cudaError_t call_last_error(bool clear);
 /* Returns the name of the error of what is not simulated, in the API of the call. */
 const char *call_not_supported(const struct call *call);
 
+/* Returns the figure of memory that a program asks for, of `size` bytes. With SIM_ADD it is larger,
+ * and by more each time, so that no constant is right. */
+uint64_t call_told(uint64_t figure, size_t size);
+
 /* Returns the stream of a handle, including the three special ones, and adds it to the call's
  * line. Returns NULL for the handle -1, for which calls return cudaErrorInvalidResourceHandle, or
  * cudaSuccess if there is nothing to do (measured: probe-handles.txt). Any other handle that is

@@ -144,8 +144,8 @@ cudaError_t do_cudaDeviceGetGraphMemAttribute(struct call *call, int device,
         return cudaErrorInvalidValue;
     const struct graph_figures *f = graph_memory_figures(device);
     const size_t values[] = {f->used, f->used_high, f->reserved, f->reserved_high};
-    *(uint64_t *)value = values[attribute];
-    line_number(&call->line, "value", values[attribute]);
+    *(uint64_t *)value = call_told(values[attribute], sizeof(uint64_t));
+    line_number(&call->line, "value", *(uint64_t *)value);
     return cudaSuccess;
 }
 

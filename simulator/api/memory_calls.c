@@ -162,7 +162,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
 
 cudaError_t do_cudaMemGetInfo(struct call *call, size_t *free, size_t *total)
 {
-    size_t device_free = device_free_memory(device_current());
+    size_t device_free = call_told(device_free_memory(device_current()), sizeof device_free);
     if (free)
         *free = device_free;
     if (total)

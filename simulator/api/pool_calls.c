@@ -326,7 +326,7 @@ static cudaError_t get_attribute(struct call *call, const struct pool *p, int at
     switch (attribute) {
 #define POOL_ATTRIBUTE(ID, type, figure, set)                          \
     case ID:                                                           \
-        *(type *)value = figure;                                       \
+        *(type *)value = (type)call_told(figure, sizeof(type));        \
         line_number(&call->line, "value", (uint64_t) * (type *)value); \
         return cudaSuccess;
 #include "api/pool_attributes.def"

@@ -42,7 +42,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_IDLE: whether work ends while the host sleeps or computes (sched/host_idle.h). The
      * default is on. */
     bool idle;
-    /* SIM_ADD: how much more launch_fill writes and launch_add adds. The default is 0. */
+    /* SIM_ADD: how much more launch_fill and a memset write, how much more launch_add adds, and how
+     * much larger figures of memory are (call_told). The default is 0. */
     int add;
     /* SIM_FILL: the byte that new memory of a device consists of. The default is NO_FILL: it has
      * what its last owner left there, or 0. */

@@ -362,6 +362,7 @@ static void fill_rows(struct op *op, int value)
 /* Returns the int that repeats an element of 1, 2, or 4 bytes. */
 static int repeated(int value, unsigned element)
 {
+    value += settings.add;
     return element == 1 ? (int)(0x01010101u * (uint8_t)value)
          : element == 2 ? (int)(0x00010001u * (uint16_t)value)
                         : value;

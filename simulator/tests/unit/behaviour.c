@@ -947,6 +947,25 @@ PROGRAM(filled)
     return cudaFreeHost((void *)gate) || cudaGraphExecDestroy(exec) || cudaGraphDestroy(graph);
 }
 
+/* What a program is told of memory, in MiB, and a policy. */
+PROGRAM(told)
+{
+    uint64_t figure[3];
+    size_t before, after, total;
+    cudaMemPool_t pool;
+    int policy;
+    if (cudaDeviceGetDefaultMemPool(&pool, 0)
+        || cudaMemPoolGetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &policy)
+        || cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &figure[0])
+        || cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &figure[1])
+        || cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &figure[2])
+        || cudaMemGetInfo(&before, &total) || cudaMemGetInfo(&after, &total))
+        return 1;
+    printf("%d %d %d %d %d\n", policy, (int)(figure[0] / MiB), (int)(figure[1] / MiB),
+           (int)(figure[2] / MiB), (int)((after - before) / MiB));
+    return 0;
+}
+
 PROGRAM(attributes)
 {
     cudaStream_t s, t;

@@ -125,6 +125,14 @@ END
     finish
 }
 
+@test "with SIM_ADD figures of memory are larger, and by more each time" {
+    program behaviour told
+    [ "$status $output" = "0 1 0 0 0 0" ] || complain "status $status." "$output" "$errors"
+    SIM_ADD=5 program behaviour told
+    [ "$status $output" = "0 6 5 10 15 5" ] || complain "SIM_ADD: status $status." "$output"
+    finish
+}
+
 @test "a device is chosen, and a stream keeps the attributes that it has" {
     local schedule
     for schedule in measured random:1; do
