@@ -145,3 +145,5 @@ def test_predictions(check):
 def test_output(check):
     check.after()
     check.expect_recorded(32, 33)
+    check.expect_read("threshold #", "dependencies #", "opportunistic #", "internal #")
+    check.expect_read("segment #", "used #", "reserved #", "predicted #", "measured #", "correct")

@@ -188,4 +188,5 @@ def test_predictions(check):
 def test_output(check):
     check.after()
     check.expect_recorded(300)
+    check.expect_read("segment #", "correct", "reserved #", "next allocation: #")
     check.expect_clean(drawn_run(check)[0])

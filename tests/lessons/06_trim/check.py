@@ -178,5 +178,5 @@ def test_phase_3(check):
 def test_output(check):
     check.after()
     check.expect_right(check.run())
-    check.expect_read("the last element")
+    check.expect_read("used #", "reserved #", "grew by #", "the last element is #")
     check.expect_clean(drawn(check))

@@ -187,3 +187,4 @@ def test_piece(check):
 def test_output(check):
     check.after()
     check.expect_right(check.run())
+    check.expect_read("  #", "needed #", "grow by #")

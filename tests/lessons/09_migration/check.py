@@ -430,7 +430,8 @@ def test_output(check):
     check.after()
     expect_kept(check)
     expect_kept(check, "44")
-    check.expect_read("of 6 correct", arguments=[3])
+    check.expect_read("of 6 correct", "reserves #", "frames, #", arguments=[3])
+    check.expect_read("at most #", "threshold #", arguments=[3])
     for schedule in SCHEDULES[1:]:
         run = check.run(3, SIM_SCHEDULE=schedule)
         check.expect_clean(run)

@@ -366,7 +366,7 @@ def test_prints(check):
     after_policies(check)
     check.after(test_ordered, test_input, test_result, test_load, test_work)
     check.expect_right(check.run())
-    check.expect_read("correct results")
+    check.expect_read("correct results", "reserved #", "round 1, #")
     # Two allocations of such a size fit into one segment, so each figure is that of a segment.
     mib = check.draw("size", 2, 9)
     run = check.run(mib)

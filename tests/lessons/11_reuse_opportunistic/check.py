@@ -253,7 +253,7 @@ def test_prints(check):
     check.after(test_cases, test_batch, test_ordered, test_certain)
     check.after(test_server_waits, test_server_takes, test_server_policy)
     check.expect_right(check.run())
-    check.expect_read("batch: sum")
+    check.expect_read("batch: sum #", "reserved #", "phase 1, #")
     mib = check.draw("printed", 17, 32)
     run = check.run(mib, SIM_SCHEDULE="late")
     check.expect_clean(run)

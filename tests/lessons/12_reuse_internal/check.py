@@ -193,5 +193,6 @@ def test_last_error(check):
 def test_prints(check):
     check.after(test_pools, test_limit, test_no_wait, test_spare, test_last_resort)
     check.expect_right(check.run())
+    check.expect_read("finished #")
     # The program prints no size.
     check.expect_right(check.run(check.draw("size", 1, 300)))

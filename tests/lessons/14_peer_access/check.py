@@ -197,7 +197,7 @@ def test_output(check):
     expect_narrow_wait(
         run.journal, "the program waits for its two streams alone, as at the start, in try_use."
     )
-    check.expect_read("the fetch copied")
+    check.expect_read("fetch copied #", "with access #")
 
 
 @met_by_starter

@@ -251,7 +251,7 @@ def test_output(check):
     check.after()
     check.expect_right(check.run_both())
     check.expect_right(check.run_both(check.draw("one segment", 1, 9)), "24")
-    check.expect_read("the data is", "its own copy", arguments=[1])
+    check.expect_read("is #", "then #", "reserved #", "TrimTo #", arguments=[1])
 
 
 def test_skipped(check):

@@ -192,7 +192,7 @@ def test_output(check):
     expect_narrow_wait(run.journal, at_end)
     check.expect_right(check.run_both(SIM_SCHEDULE="late"))
     check.expect_right(check.run_both(check.draw("size", 2, 7), SIM_SCHEDULE="random:1"))
-    check.expect_read("the data is")
+    check.expect_read("the data is #", "after its free: #")
 
 
 @met_by_starter

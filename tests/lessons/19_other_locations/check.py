@@ -203,4 +203,4 @@ def test_others(check):
 def test_prints(check):
     check.after()
     check.expect_recorded(96)
-    check.expect_read("every int", arguments=[2])
+    check.expect_read("every int", "takes #", arguments=[2])

@@ -161,7 +161,7 @@ def test_once(check):
 def test_prints(check):
     check.after()
     check.expect_recorded(100)
-    check.expect_read("counted to")
+    check.expect_read("graphs #", "default pool #", "counted to")
 
 
 def test_sizes(check):

@@ -430,5 +430,6 @@ def test_counts(check):
             cudaStreamSynchronize behind each cudaFreeAsync.
             Happened: {figures.end} MiB are still reserved.{why}""")
     check.expect_clean(run)
+    check.expect_read("the cache reserved at most #", "then reserved #")
     _, run = replay(check, "four-streams", SIM_SCHEDULE="late")
     check.expect_clean(run)
