@@ -642,7 +642,7 @@ class Check:
         self.name, self.file, self.folder, self.place = name, file, folder, place
         self.manifest, self.room = manifest(name), room(name)
         self.seed = os.environ.get("SEED", "1")
-        self.met, self.missed, self.died, self.told = set(), False, False, {}
+        self.met, self.missed, self.died, self.told, self.said = set(), False, False, {}, {}
         self.notes = []  # what a rule that is met has to say
         self.runs, self.programs, self.last, self.sleeps = {}, {}, None, ""
         # How often the check has missed in a row, this time included: advice may be held back.

@@ -28,11 +28,11 @@ judge_lesson() {
 }
 
 # bats test_tags=long
-@test "one mistake keeps at least 75 % of a lesson's points, in the mean" {
+@test "one mistake keeps at least 80 % of a lesson's points, in the mean" {
     local kept
     kept=$(awk '{ mutants += $2; kept += $2 * $5 } END { printf "%.2f", kept / mutants }' \
         "$BATS_FILE_TMPDIR/kept")
-    [ "${kept/./}" -ge 075 ] || miss "They keep $kept:" "$(cat "$BATS_FILE_TMPDIR/kept")"
+    [ "${kept/./}" -ge 080 ] || miss "They keep $kept:" "$(cat "$BATS_FILE_TMPDIR/kept")"
 }
 
 @test "every mutant compiles without a warning where make builds it" {

@@ -137,7 +137,7 @@ def predictions_hold(run, mib):
 
 
 def test_predictions(check):
-    check.after(test_byte, test_rule, test_allocations)
+    check.after(test_byte, test_empty, test_rule, test_allocations)
     for mib in (20, 32, 33, check.draw("mib", 34, 400)):
         predictions_hold(check.run(mib), mib)
 

@@ -247,4 +247,5 @@ def test_prints(check):
     check.after(test_threads, test_created, test_per_thread, test_free)
     check.expect_right(check.run())
     check.expect_right(check.run(check.draw("printed", 1, 3), **LATE))
+    check.after(test_rounds)
     check.expect_read("correct results #", "reserved #")

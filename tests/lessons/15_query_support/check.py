@@ -106,6 +106,8 @@ def test_versions(check):
             11.2, and cudaDevAttrMemoryPoolSupportedHandleTypes that came with 11.3."""
         run = support(check, sentence, pools=1, SIM_DRIVER_VERSION=version)
         left = "no error is left behind by a query that this driver does not know."
+        if run.answer("error left") != SUCCESS:
+            check.after(test_before_pools)
         expect_no_error(run, left)
         if version >= 11030 and "promised nothing" in run.line("descriptors"):
             miss(f"""a driver from 11.3 on is asked what it promises (SIM_DRIVER_VERSION={version}).
@@ -139,6 +141,7 @@ def test_promise(check):
 
 
 def test_refused(check):
+    check.after(test_exports, test_promise)
     sentence = """a pool was created for file descriptors and its export failed, so sharing does not
         work. The pools are there all the same."""
     run = support(check, sentence, pools=1, sharing=0, SIM_FAIL=EXPORT_FAILS)

@@ -188,7 +188,8 @@ def test_others(check):
     if adds != [(2, count), (2, half)]:
         miss(f"""work_together uses the count that it is given: the device adds 2 to so many ints.
             Happened: with {count} and {half} ints the device added {shown}.""")
-    if test_allocated in check.met and touched(run.journal, "before allocation"):
+    if touched(run.journal, "before allocation"):
+        check.after(test_allocated, test_waited)
         miss(f"""the host waits for the allocation, also where its stream has something to do before
             it. {WAITS}
             Happened: the host touched the memory before the stream had come to the allocation.""")

@@ -148,6 +148,7 @@ def test_kept_memory(check):
         if less and test_places not in check.met:
             needed = made  # without padding the requests need less
         if made != needed:
+            check.after(test_places, test_limit)
             miss(f"""an arena of {kind} memory allocates {needed[0]} bytes for its first frame,
                 nothing for the second, which needs less, and {needed[1]} bytes for the third.
                 Happened: it allocated {", ".join(map(str, made)) or "nothing"} bytes.""")

@@ -25,7 +25,7 @@ def test_not_undone(check):
 
 
 def test_called(check):
-    check.after(test_ends_well)
+    check.after()
     check.expect_called()
 
 

@@ -18,7 +18,7 @@ def test_one_is_destroyed(case):
 
 
 def test_called(case):
-    case.after(test_ends_well)
+    case.after()
     case.frees_all = True
     case.expect_called()
 
