@@ -79,7 +79,9 @@ What can be judged.
 
 check.after(test_NAME...) this rule cannot be judged before these are met: until then it waits.
                           check.after() waits for all rules before it. A program that only prints
-                          what is expected must earn nothing, so what judges the output alone waits
+                          what is expected must earn nothing, so what judges the output alone waits.
+                          A rule that would say, but for numbers, what an earlier one has said waits
+                          for that
 test_NAME in check.met    is that one met?
 
 What a check computes, it computes outside of the student's process. From a run it takes what the

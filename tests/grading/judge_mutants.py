@@ -11,6 +11,7 @@ one is not.
 """
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -40,10 +41,13 @@ def complaint_of_mutant(mutant, found, seen):
     if rule is None or rule["result"] != "failed":
         others = [f"{each['result']}: {each['rule'][5:]}" for each in found["rules"]]
         return f"it does not miss the rule {mutant.fails}:\n  " + "\n  ".join(others)
-    missed = [each["rule"][5:] for each in found["rules"] if each["result"] == "failed"]
+    failed = [each for each in found["rules"] if each["result"] == "failed"]
+    missed = [each["rule"][5:] for each in failed]
     case, early = mutant.room.startswith("clinic/"), {missed[0], *missed} - {mutant.fails}
     if case and early & {missed[0], "ends_well"}:
         return f"it misses {', '.join(missed)}: expected {mutant.fails} first, and no ends_well"
+    if len({re.sub(r"\d+", "", str(each["lines"])) for each in failed}) < len(failed):
+        return f"two of the rules {', '.join(missed)} say the same"
     words = "\n".join(report.lines_of({**rule, "see": []}))
     if mutant.says not in words:
         return f"the rule that is missed does not say: {mutant.says}\n{words}"
