@@ -24,7 +24,6 @@ from pathlib import Path
 import object_file
 from assembly import foreign_line
 from place import (
-    IN_SANDBOX,
     MEMORY,
     PATIENCE,
     ROOT,
@@ -33,10 +32,10 @@ from place import (
     is_clang,
     plain,
     said_by_compiler,
-    sandbox_failed,
     solution_of,
     without_flags,
 )
+from sandbox import joining, sandbox_failed, sandboxed
 
 SHOWN = 1000000  # bytes of what the tools print
 NO_ASSEMBLY = "It has assembly (asm), which no lesson needs."
@@ -127,10 +126,7 @@ class Compilation:
 
     def without_sandbox(self, command):
         place = self.place
-        before = ["timeout", "--signal=KILL", str(PATIENCE)]
-        if place.cgroup:
-            join = 'echo $$ >"$0/cgroup.procs"; exec "$@"'
-            before = ["bash", "-c", join, place.cgroup, *before]
+        before = [*joining(place), "timeout", "--signal=KILL", str(PATIENCE)]
         if place.user:
             before += [*place.as_user, "env", "-i", f"PATH={os.environ['PATH']}"]
             before += [f"TMPDIR={self.out}", "LC_ALL=C.UTF-8"]
@@ -145,17 +141,13 @@ class Compilation:
         words += ["--ro-bind", self.place.headers, f"{ROOT}/build/cuda/include"]
         words += ["--bind", str(self.out), str(self.out), "--chdir", str(ROOT)]
         words += ["--setenv", "PATH", os.environ["PATH"], "--setenv", "LC_ALL", "C.UTF-8"]
-        script = f"""{IN_SANDBOX}
-            sandbox compile --json-status-fd "$report" "$@"
-            exec -c timeout --signal=KILL {2 * PATIENCE} "${{box[@]}}" """
         reading, writing = os.pipe()
+        words = ["--json-status-fd", str(writing), *words]
+        box = sandboxed(self.place, "compile", words, command)
         with os.fdopen(reading, "rb") as report:
             try:
-                status = self.start(
-                    ["bash", "-c", script, "compile", *words, "--", *command],
-                    self.place.settings(report=writing),
-                    (writing,),
-                )
+                limit = ["timeout", "--signal=KILL", str(2 * PATIENCE)]
+                status = self.start([*limit, *box], {}, (writing,))
             finally:
                 os.close(writing)
             return status, b'"exit-code"' in report.read()

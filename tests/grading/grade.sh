@@ -37,7 +37,7 @@
 # something could not be graded, and a sentence on stderr names it.
 #
 # The student's files are only read: each is copied to a folder of this grading (lessons.py),
-# compiled and run there in a sandbox (tests/grading/sandbox.sh). The first line says which sandbox
+# compiled and run there in a sandbox (tests/grading/sandbox.py). The first line says which sandbox
 # this machine allows, and what cannot be promised without one. The results come from what the
 # checks print, which no program of a student can reach, and are written when all of those have
 # ended.

@@ -7,7 +7,7 @@ A Place is data, which protect.py finds out once for a grading and keeps as JSON
     headers     the folder of the toolkit's headers
     grading     true: there are limits for all that a program starts, each run says whether the disk
                 is full, and what this machine is too busy for is no fault of the program's
-    sandbox     how tests/grading/sandbox.sh makes one: user, number, root, or "" for none
+    sandbox     how sandbox.py makes one: user, number, root, or "" for none
     seen        the folder with what a program sees in a sandbox
     user        for root: the number of the user who compiles and runs, who is no person, or 0
     users       true: each lesson has such a user of its own
@@ -30,12 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "build/simulator/libcudart.so.13"
 MEMORY = 1 << 31  # of programs and of the compiler
 PATIENCE = 30  # seconds that a tool may take; in a sandbox twice as many
-
-# sandbox.sh is Bash and takes its settings from the environment, which no sandbox shows.
-IN_SANDBOX = """
-[ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
-source "$root/tests/grading/sandbox.sh"
-"""
 
 
 class Machine(Exception):
@@ -63,18 +57,6 @@ class Place:
         """The words before a command that is to run as the user who is no person."""
         number = f"--reuid={self.user}", f"--regid={self.user}"
         return ["setpriv", *number, "--clear-groups", "--no-new-privs"] if self.user else []
-
-    def settings(self, **more):
-        """The environment of a Bash that sources sandbox.sh."""
-        own = {
-            "root": str(ROOT),
-            "cgroup": self.cgroup,
-            "CHECK_SANDBOX": self.sandbox,
-            "CHECK_SEEN": self.seen,
-            "CHECK_USER": str(self.user or ""),
-            "LC_ALL": "C",  # Bash begins sooner
-        }
-        return {**os.environ, **own, **{name: str(value) for name, value in more.items()}}
 
 
 def plain(sanitize=""):
@@ -129,10 +111,3 @@ def is_clang(compiler):
         return "__clang__" in said_by_compiler(*without_flags(compiler), *words)
     except OSError:
         return False
-
-
-def sandbox_failed(words):
-    """A sentence about a sandbox that could not be made, from sandbox.sh."""
-    script = f'source "{ROOT}/tests/grading/sandbox.sh"; sandbox_failed "$1"'
-    said = subprocess.run(["bash", "-c", script, "sandbox", words], stdout=subprocess.PIPE)
-    return said.stdout.decode(errors="replace").strip()

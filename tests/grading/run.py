@@ -41,29 +41,21 @@ import time
 from pathlib import Path
 
 from compiler import compiled
-from place import IN_SANDBOX, LIBRARY, ROOT, Machine, Place, sandbox_failed, solution_of
+from place import LIBRARY, ROOT, Machine, Place, solution_of
+from sandbox import joining, sandbox_failed, sandboxed
 from seal import Seal
 
-LIMITS = """
-ulimit -c 0
+# The session's number is printed on the pipe, which no process of the session holds open. The time
+# limit ends the session even after the grader itself was killed.
+ALONE = """ulimit -c 0
 ulimit -S -t "$seconds"
 ulimit -H -t "$((seconds + 1))"
 [ -z "$limited" ] || ulimit -f 1048576
-"""
-# The session's number is printed on the pipe, which no process of the session holds open. The time
-# limit ends the session even after the grader itself was killed.
-ALONE = f"""[ -z "$cgroup" ] || echo $$ >"$cgroup/cgroup.procs"
-{LIMITS}
 eval 'setsid timeout --signal=KILL "$longest" "$@" '"$pipe>&- &"
 echo $! >&"$pipe"
 wait $! 2>/dev/null
 """
-BOXED = f"""{IN_SANDBOX}{LIMITS}
-sandbox run "$@"
-[ -n "$scope" ] || exec -c "${{box[@]}}"
-exec systemd-run --user --scope --quiet --collect -p MemoryMax="$scope" -p MemorySwapMax=0 -- \\
-    env -i "${{box[@]}}"
-"""
+SCOPE = "systemd-run --user --scope --quiet --collect -p MemorySwapMax=0 -p"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -197,17 +189,23 @@ class Run:
         self.seal = None
 
     def words(self, pipe):
-        """What Bash runs: a script, and the script's arguments."""
-        place, limits = self.place, []
+        """(the words of the command, its environment)"""
+        place, most = self.place, []
         base = {"PATH": "/usr/bin:/bin", "HOME": self.here, "LC_ALL": "C"}
         environment = {**base, **self.environment}
         # The limit counts all processes of a user. So it is set only where a sandbox or a number
         # that is no person's has the user for itself, and after the change to that user.
         if place.grading and (place.sandbox or place.user):
-            limits = ["prlimit", f"--nproc={place.processes}"]
+            most = ["prlimit", f"--nproc={place.processes}"]
         if not place.sandbox:
+            settings = {"seconds": place.seconds, "limited": place.grading or "", "pipe": pipe}
+            settings["longest"] = self.longest
+            settings = {name: str(value) for name, value in settings.items()}
             pairs = [f"{name}={value}" for name, value in environment.items()]
-            return ALONE, [*place.as_user, *limits, "env", "-i", *pairs, *self.command]
+            words = [*place.as_user, *most, "env", "-i", *pairs, *self.command]
+            words = [*joining(place), "bash", "-c", ALONE, "run", *words]
+            return words, {**os.environ, **settings, "LC_ALL": "C"}  # Bash begins sooner
+        most += ["--core=0", f"--cpu={place.seconds}:{place.seconds + 1}", f"--fsize={1 << 30}"]
         lesson = os.path.join(ROOT, self.given.get("file") or "none")
         library, traces = f"{ROOT}/{LIBRARY}", f"{ROOT}/lessons/traces"
         program, tests = self.command[0], os.path.join(os.path.dirname(self.here), "tests")
@@ -218,24 +216,20 @@ class Run:
         seen += ["--bind", self.own, self.here, "--chdir", self.here]
         for name, value in environment.items():
             seen += ["--setenv", name, value]
-        return BOXED, [*seen, "--", *limits, *self.command]
+        words = sandboxed(place, "run", seen, [*most, *self.command])
+        if not place.scope:
+            return words, {}
+        scope = [*SCOPE.split(), f"MemoryMax={place.scope}", "--", "env", "-i"]
+        return [*scope, *words], os.environ
 
     def begin(self, pipe):
-        place = self.place
-        script, words = self.words(pipe)
-        settings = place.settings(
-            seconds=place.seconds,
-            limited="1" if place.grading else "",
-            longest=self.longest,
-            pipe=pipe,
-            scope=place.scope or "",
-        )
+        words, environment = self.words(pipe)
         sealed = (self.seal.descriptor,) if self.seal else ()
         with open(f"{self.here}/stdout", "wb") as out, open(f"{self.here}/stderr", "wb") as errors:
             return subprocess.Popen(
-                ["bash", "-c", script, "run", *words],
+                words,
                 cwd=self.here,
-                env=settings,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=errors,
