@@ -6,7 +6,7 @@ import errno
 import os
 import re
 
-from check import expect_narrow_wait, met_by_starter, miss, visible
+from check import expect_narrow_wait, failed_call, met_by_starter, miss, visible
 
 REFUSED = [
     *("cudaMallocFromPoolAsync", "cudaDeviceSetMemPool", "cudaMemPoolExportToShareableHandle"),
@@ -104,8 +104,8 @@ def test_sent(check):
     if run.answer("bytes more than the parcel") != "0":
         miss(f"""the descriptor and the parcel in one message, the first one: the importer waits for
             no other.
-            Happened: what came was {run.answer("messages")} messages, which had
-            {run.answer("bytes more than the parcel")} bytes more than the parcel.""")
+            Happened: messages: {run.answer("messages")}, with more bytes than the parcel has:
+            {run.answer("bytes more than the parcel")}.""")
     if number != "1":
         miss(f"""one descriptor arrives. cmsg_len is CMSG_LEN(sizeof(int)), which counts the header
             and one int. CMSG_SPACE counts the padding behind it, too, and the zero there is a
@@ -197,10 +197,12 @@ def test_own(check):
     free = journal.frees.where(allocation=data).first
     copied = sum(copies.part(None, free).column("bytes"))
     if not free or copied < whole:
+        why = failed_call(run.errors)
+        ended = f" The importer ended before that, on a machine with one GPU: {why}." if why else ""
         miss(f"""the importer copies the data, all of it, into memory of its own before it frees its
             import.
             Happened: copies of the data: {len(copies)}, of {copied} bytes in all. The data has
-            {whole}.""")
+            {whole}.{ended}""")
     run.expect_return()
     line = run.line("its own copy")
     if not re.search(rf"\b{value + 1}$", line):
