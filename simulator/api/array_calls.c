@@ -1,6 +1,7 @@
 /* CUDA arrays, and copies of their rows. Copies of several slices are in api/rows_calls.c. */
 #include "api/array.h"
 #include "api/copies.h"
+#include "graph/capture.h"
 #include "mem/device.h"
 #include "os/os.h"
 
@@ -42,8 +43,8 @@ static bool is_at_most(size_t value, enum cudaDeviceAttr attribute)
     return device_attribute(attribute, &most) && value <= (size_t)most;
 }
 
-/* Documented (cudaMalloc3DArray): which extents and flags there are, and the greatest. Assumed: the
- * errors. */
+/* Documented (cudaMalloc3DArray): which extents and flags there are, and the greatest. Measured
+ * (probe-more-answers.txt, "arrays"): the errors. */
 static bool is_extent(struct cudaExtent e, unsigned flags)
 {
     const bool layered = flags & cudaArrayLayered, cube = flags & cudaArrayCubemap;
@@ -126,13 +127,15 @@ cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *array,
     return allocate(call, array, desc, extent, flags);
 }
 
-/* Assumed: it waits as cudaFree does; and a null array is no error. */
+/* Measured (probe-more-answers.txt, "arrays" and "captures"): it waits as cudaFree does, and a null
+ * array is no error, also in a capture. */
 cudaError_t do_cudaFreeArray(struct call *call, cudaArray_t array)
 {
     struct array *a = array_of(call, array);
     if (!a)
         return cudaSuccess;
-    cudaError_t e = do_cudaFree(call, a->base);
+    cudaError_t e = capture_check_unsafe();
+    e = e ? e : do_cudaFree(call, a->base);
     if (e)
         return e;
     handle_retire(HANDLE_ARRAY, array);
@@ -325,8 +328,9 @@ static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_
                          from->array ? from->array->pitch : width};
 }
 
-/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured
- * (kernels-texture_words.txt): a direction that there is not counts as cudaMemcpyDefault. */
+/* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured: a direction that
+ * there is not counts as cudaMemcpyDefault (kernels-texture_words.txt), and the driver's functions
+ * copy within one row (probe-more-answers.txt, "driver_lines"). */
 static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
                             size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
@@ -337,6 +341,8 @@ static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct ru
     if (!leads(kind, to.array, from.array))
         return cudaErrorInvalidMemcpyDirection;
     if (count && (!has_bytes(&to, count) || !has_bytes(&from, count)))
+        return cudaErrorInvalidValue;
+    if (call_is_drivers(call) && next_rows(&to, &from, count).width < count)
         return cudaErrorInvalidValue;
     while (count && !e) {
         const struct rows r = next_rows(&to, &from, count);
@@ -404,7 +410,8 @@ bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, s
 }
 
 /* Documented: the extent, and the place in an array, count its elements; the place in other memory
- * counts bytes. Assumed: elements of two arrays have the same size, and each end is given once. */
+ * counts bytes. Measured (probe-more-answers.txt, "arrays"): elements of two arrays have the same
+ * size, and each end is given once. */
 cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
                                struct cudaMemcpy3DParms *to)
 {

@@ -311,10 +311,14 @@ cudaError_t call_last_error(bool clear)
     return e;
 }
 
+bool call_is_drivers(const struct call *call)
+{
+    return strncmp(call->origin.call, "cuda", strlen("cuda")) != 0;
+}
+
 const char *call_not_supported(const struct call *call)
 {
-    return strncmp(call->origin.call, "cuda", strlen("cuda")) ? "CUDA_ERROR_NOT_SUPPORTED"
-                                                              : "cudaErrorNotSupported";
+    return call_is_drivers(call) ? "CUDA_ERROR_NOT_SUPPORTED" : "cudaErrorNotSupported";
 }
 
 uint64_t call_told(uint64_t figure, size_t size)

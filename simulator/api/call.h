@@ -115,6 +115,8 @@ cudaError_t call_last_error(bool clear);
 
 /* Returns the name of the error of what is not simulated, in the API of the call. */
 const char *call_not_supported(const struct call *call);
+/* Returns whether the program calls a function of the driver API. */
+bool call_is_drivers(const struct call *call);
 
 /* Returns the figure of memory that a program asks for, of `size` bytes. With SIM_ADD it is larger,
  * and by more each time, so that no constant is right. */

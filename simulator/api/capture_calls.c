@@ -24,9 +24,9 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
     return capture_begin(call, s, mode);
 }
 
-/* A graph without nodes is accepted (measured: probe-graph-again.txt, "conditional_capture").
- * Assumed: a graph to which a capture already adds is rejected. The graph has the captured nodes
- * even after an error. */
+/* Measured: a graph without nodes is accepted (probe-graph-again.txt, "conditional_capture"), and one
+ * to which a capture already adds is rejected (probe-more-answers.txt, "body_by_capture"). Assumed:
+ * the graph has the captured nodes even after an error. */
 cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t stream,
                                              cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                              const cudaGraphEdgeData *data, size_t count,
@@ -36,8 +36,10 @@ cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t str
     if (!s)
         return cudaErrorInvalidResourceHandle;
     struct graph *g = graph_of(call, graph);
-    if (!is_mode(mode) || !g || g->capturing)
+    if (!is_mode(mode) || !g)
         return cudaErrorInvalidValue;
+    if (g->capturing)
+        return cudaErrorIllegalState;
     struct node **tips;
     cudaError_t e = graph_nodes_of(call, g, dependencies, data, count, &tips);
     if (!e)

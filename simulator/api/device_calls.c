@@ -309,8 +309,7 @@ cudaError_t do_cudaDeviceSetLimit(struct call *call, enum cudaLimit limit, size_
 {
     line_signed(&call->line, "limit", (int64_t)limit);
     line_number(&call->line, "value", value);
-    return device_set_limit(device_current(), (int)limit, value) ? cudaSuccess
-                                                                 : cudaErrorUnsupportedLimit;
+    return device_set_limit(device_current(), (int)limit, value);
 }
 
 /* ---- peers ---- */

@@ -1,5 +1,5 @@
 /* The driver API's arrays, textures, and surfaces. They are the runtime's, described in other
- * words. Documented: the words. Assumed: the errors. */
+ * words. Documented: the words. Measured (probe-more-answers.txt): the errors. */
 #include <string.h>
 
 #include "api/array.h"
@@ -41,7 +41,7 @@ static cudaError_t find_form(const struct call *call, CUarray_format format, uns
                                            channels > 2 ? bits : 0, formats[n].kind};
         return cudaSuccess;
     }
-    if (format < CU_AD_FORMAT_FLOAT)
+    if (format < CU_AD_FORMAT_UNORM_INT_101010_2)
         return cudaErrorInvalidValue;
     diag("arrays of compressed and normalized formats and of those of videos (here %#x) are not "
          "simulated: %s returns CUDA_ERROR_NOT_SUPPORTED.",
@@ -121,7 +121,7 @@ static cudaError_t find_resource(const struct call *call, const CUDA_RESOURCE_DE
     switch (d->resType) {
     case CU_RESOURCE_TYPE_ARRAY:
         r->res.array.array = (cudaArray_t)d->res.array.hArray;
-        return cudaSuccess;
+        return d->res.array.hArray ? cudaSuccess : cudaErrorInvalidValue;
     case CU_RESOURCE_TYPE_LINEAR:
         r->res.linear.devPtr = (void *)d->res.linear.devPtr;
         r->res.linear.sizeInBytes = d->res.linear.sizeInBytes;
@@ -170,7 +170,9 @@ cudaError_t do_cuTexObjectCreate(struct call *call, CUtexObject *object,
                                  const CUDA_RESOURCE_VIEW_DESC *view)
 {
     struct cudaResourceDesc r;
-    if (!object || !d)
+    const unsigned known = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB
+                         | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+    if (!object || !d || d->flags & ~known)
         return cudaErrorInvalidValue;
     cudaError_t e = find_resource(call, resource, &r);
     if (e)

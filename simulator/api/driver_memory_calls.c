@@ -108,22 +108,26 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
 }
 
 /* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
- * an end count, and that an array's part begins with a whole element. Assumed: the errors. */
+ * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors; an
+ * array's part may begin between two elements; and a pitch may be 0. Assumed: then no byte is
+ * between two rows. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
                             struct cudaPos *pos, struct cudaPitchedPtr *ptr)
 {
+    const bool is_empty = !e.width || !e.height || !e.depth;
     if (type == CU_MEMORYTYPE_ARRAY) {
         const struct array *a = array_of(call, (cudaArray_t)array);
-        return a && pos->x % a->element == 0 && array_take_place(a, 1, e, pos, ptr)
-                 ? cudaSuccess
-                 : cudaErrorInvalidValue;
+        return is_empty || (a && array_take_place(a, 1, e, pos, ptr)) ? cudaSuccess
+                                                                      : cudaErrorInvalidValue;
     }
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED)
         return cudaErrorInvalidValue;
     ptr->ptr = type == CU_MEMORYTYPE_HOST ? (void *)(uintptr_t)host : (void *)device;
-    const bool is_empty = !e.width || !e.height || !e.depth;
-    return is_empty || !ptr->pitch || ptr->pitch >= e.width ? cudaSuccess : cudaErrorInvalidValue;
+    if (!ptr->pitch)
+        ptr->pitch = pos->x + e.width;
+    const bool overlaps = ptr->pitch < pos->x + e.width || (ptr->ysize && ptr->ysize < e.height);
+    return overlaps && !is_empty ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
@@ -138,8 +142,9 @@ static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
 /* Writes a copy as one of the runtime's between pitched memory, of which arrays are a kind. */
 static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
 {
-    /* Documented: an array has no levels of detail, and what is reserved is NULL. */
-    if (!c || c->srcLOD || c->dstLOD || c->reserved0 || c->reserved1)
+    /* Documented: an array has no levels of detail. Measured (probe-more-answers.txt,
+     * "driver_slices"): what is reserved need not be NULL. */
+    if (!c || c->srcLOD || c->dstLOD)
         return cudaErrorInvalidValue;
     *p = (struct cudaMemcpy3DParms){.srcPos = {c->srcXInBytes, c->srcY, c->srcZ},
                                     .srcPtr = {NULL, c->srcPitch, 0, c->srcHeight},

@@ -36,16 +36,18 @@ static void fill_log(unsigned count, const CUjit_option *options, void **values,
     values[at] = (void *)(uintptr_t)((size_t)length < room ? (size_t)length : room - 1);
 }
 
-/* Says why an image cannot be loaded. Assumed: text that is no PTX for this device is
- * CUDA_ERROR_INVALID_PTX, anything else CUDA_ERROR_NO_BINARY_FOR_GPU. */
+/* Says why an image cannot be loaded. */
 static cudaError_t refuse_image(const struct call *call, const void *image, const char *why)
 {
-    bool is_text = fat_binary_is_text(image);
+    cudaError_t e = fat_binary_error(image);
     diag("%s: the image cannot run here: %s. It returns %s.", call->origin.call, why,
-         is_text ? "CUDA_ERROR_INVALID_PTX" : "CUDA_ERROR_NO_BINARY_FOR_GPU");
-    if (!is_text)
+         e == cudaErrorInvalidKernelImage      ? "CUDA_ERROR_INVALID_IMAGE"
+         : e == cudaErrorInvalidPtx            ? "CUDA_ERROR_INVALID_PTX"
+         : e == cudaErrorUnsupportedPtxVersion ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
+                                               : "CUDA_ERROR_NO_BINARY_FOR_GPU");
+    if (e == cudaErrorNoKernelImageForDevice)
         hazards_gave_up("%s could not load an image", call->origin.call);
-    return is_text ? cudaErrorInvalidPtx : cudaErrorNoKernelImageForDevice;
+    return e;
 }
 
 static cudaError_t load(const struct call *call, void **handle, const void *image, int device,
@@ -218,8 +220,10 @@ static cudaError_t find_variable(CUdeviceptr *address, size_t *bytes, const void
     if (!binary)
         return cudaErrorInvalidResourceHandle;
     struct variable *v = registry_loaded_variable(binary, name);
+    /* Measured (probe-more-answers.txt, "images"): the error of a kernel's name is another one. */
     if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST))
-        return cudaErrorSymbolNotFound;
+        return registry_loaded_kernel(binary, name) ? cudaErrorInvalidValue
+                                                    : cudaErrorSymbolNotFound;
     int device = binary->device == NO_DEVICE ? device_current() : binary->device;
     if (address)
         *address = device_variable_address(v, device);
@@ -372,6 +376,8 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
         *value = a.preferredShmemCarveout;
         break;
     default:
+        if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
+            return cudaErrorInvalidValue;
         diag("cuFuncGetAttribute: attribute %d is not simulated: it returns "
              "CUDA_ERROR_NOT_SUPPORTED.",
              (int)attribute);
@@ -523,7 +529,8 @@ static bool read_extra(void **extra, const char **buffer, size_t *bytes)
 }
 
 /* Returns a pointer to each argument, which the caller owns: a copy of `arguments`, or from the
- * buffer in `extra`. Documented: exactly one of the two is given if there are any. */
+ * buffer in `extra`. Documented: exactly one of the two is given if there are any. Measured
+ * (probe-more-answers.txt, "launches"): an `extra` without a buffer may be given with arguments. */
 static cudaError_t find_arguments(const void *function, void **arguments, void **extra,
                                   void ***found)
 {
@@ -536,7 +543,7 @@ static cudaError_t find_arguments(const void *function, void **arguments, void *
     if (e)
         return e;
     size_t count = f->parameters.count;
-    if ((arguments && extra) || (extra && !read_extra(extra, &buffer, &bytes))
+    if ((extra && !read_extra(extra, &buffer, &bytes)) || (arguments && buffer)
         || (count && !arguments && !buffer))
         return cudaErrorInvalidValue;
     *found = os_allocate((count + 1) * sizeof **found);

@@ -66,7 +66,8 @@ static const struct task *task_to_read(struct call *call, cudaGraphNode_t node, 
 
 /* ---- memsets ---- */
 
-/* Assumed: for a single row the returned pitch is the one that was given, or the row's bytes. */
+/* Measured (probe-more-answers.txt, "graph_nodes"): for a single row the returned pitch is the one
+ * that was given. */
 cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemsetParams *p)
 {
@@ -111,7 +112,8 @@ static cudaError_t make_copy_1d(struct task *t, const void *parameters)
     return task_of_copy(t, p->to, p->from, p->bytes, p->kind);
 }
 
-/* Assumed: a copy is described as rows of one slice, however it was given. */
+/* A copy is described as rows of one slice, however it was given; a GPU's driver returns what it was
+ * given (probe-more-answers.txt, "graph_nodes"). */
 cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemcpy3DParms *p)
 {

@@ -111,8 +111,9 @@ cudaError_t do_cudaGraphNodeGetDependentNodes(struct call *call, cudaGraphNode_t
 
 /* ---- removing ---- */
 
-/* If an edge does not exist, no edge is removed (assumed: not even those before it). A graph with
- * memory nodes keeps its edges and nodes (measured: probe-graph-nodes.txt, "destroyed_nodes"). */
+/* Measured: the edges before one that does not exist are removed (probe-more-answers.txt,
+ * "graph_edges"), and a graph with memory nodes keeps its edges and nodes (probe-graph-nodes.txt,
+ * "destroyed_nodes"). */
 cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
                                            const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                            const cudaGraphEdgeData *data, size_t count)
@@ -129,9 +130,8 @@ cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
         struct node *f = node_of(call, from[i]), *t = node_of(call, to[i]);
         if (!f || !t || f->graph != g || t->graph != g || !graph_has_edge(f, t))
             return cudaErrorInvalidValue;
+        graph_remove_edge(f, t);
     }
-    for (size_t i = 0; i < count; i++)
-        graph_remove_edge(node_of(call, from[i]), node_of(call, to[i]));
     return cudaSuccess;
 }
 

@@ -119,6 +119,11 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
     int most = 0;
     (void)call;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
+    /* Measured (probe-more-answers.txt, "launches"): an attribute that cannot be set. */
+    if (!e
+        && (attribute < cudaFuncAttributeMaxDynamicSharedMemorySize
+            || attribute >= cudaFuncAttributeMax))
+        return cudaErrorInvalidValue;
     if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return e;
     device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);

@@ -178,7 +178,7 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    /* Assumed: a prefetch cannot be a node of a graph. */
+    /* Measured (probe-more-answers.txt, "captures"): a prefetch cannot be a node of a graph. */
     if ((e = capture_forbid(s)))
         return e;
     struct address_info a = memory_find(pointer);
@@ -191,8 +191,8 @@ cudaError_t do_cudaMemPrefetchAsync(struct call *call, const void *pointer, size
 /* Measured (probe-stalls.txt): the call does not wait. Documented: the length is 0 or the
  * allocation's, and memory can be attached to one stream only if that is no default stream.
  * Assumed: the call has a position in the stream's order and no other effect, as where a device may
- * touch managed memory while the host does (cudaDevAttrConcurrentManagedAccess). It cannot be a
- * node of a graph. */
+ * touch managed memory while the host does (cudaDevAttrConcurrentManagedAccess). Measured
+ * (probe-more-answers.txt, "captures"): it cannot be a node of a graph. */
 cudaError_t do_cudaStreamAttachMemAsync(struct call *call, cudaStream_t stream, void *pointer,
                                         size_t bytes, unsigned int flags)
 {

@@ -113,8 +113,8 @@ static void stack_slices(struct slices *x, bool is_stacked)
     x->count = 1;
 }
 
-/* A copy without bytes succeeds (measured for rows: probe-pitch.txt, "copy_sizes"; assumed for
- * slices). Assumed: overlapping slices are rejected, as rows are. */
+/* Measured (probe-more-answers.txt, "copies_of_slices"): a copy without bytes succeeds, and slices
+ * that overlap are rejected as rows are. */
 static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices *x)
 {
     const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
@@ -124,10 +124,11 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
         return cudaSuccess;
     if (!to->ptr || !from->ptr || e->depth > SIZE_MAX / e->height)
         return cudaErrorInvalidValue;
-    if ((e->height > 1 || e->depth > 1) && (to->pitch < e->width || from->pitch < e->width))
-        return cudaErrorInvalidPitchValue;
     if (e->depth > 1 && (to->ysize < e->height || from->ysize < e->height))
-        return cudaErrorInvalidValue;
+        return cudaErrorInvalidPitchValue;
+    cudaError_t error = copy_rows(to->pitch, from->pitch, e->width, e->height * e->depth, &x->rows);
+    if (error)
+        return error;
     if (!find_step(to, e->depth, &x->to_step) || !find_step(from, e->depth, &x->from_step))
         return cudaErrorInvalidValue;
     x->to = (char *)to->ptr + p->dstPos.x + to->pitch * p->dstPos.y + x->to_step * p->dstPos.z;

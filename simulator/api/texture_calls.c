@@ -122,13 +122,16 @@ static cudaError_t use_description(const struct cudaTextureDesc *d, bool in_driv
         d->readMode == cudaReadModeNormalizedFloat && (may_be_fractions || !in_drivers_words);
     if ((unsigned)d->filterMode > cudaFilterModeLinear)
         return cudaErrorInvalidValue;
+    const bool can_filter = t->kind == CHANNEL_FLOAT || (fractions && may_be_fractions);
     t->reads_fractions = fractions;
-    if (filters && t->kind != CHANNEL_FLOAT && !(fractions && may_be_fractions))
+    /* The driver takes the setting (measured: probe-more-answers.txt, "driver_textures"). Assumed:
+     * it has no effect. */
+    if (filters && !can_filter && !in_drivers_words)
         return cudaErrorInvalidFilterSetting;
     if (fractions && !may_be_fractions)
         return cudaErrorInvalidNormSetting;
     /* Documented: ignored for linear memory. */
-    t->filters = filters && !t->is_linear_memory;
+    t->filters = filters && can_filter && !t->is_linear_memory;
     t->is_normalized = d->normalizedCoords && !t->is_linear_memory;
     for (unsigned n = 0; n < 3; n++) {
         const unsigned mode = (unsigned)d->addressMode[n];
@@ -172,7 +175,8 @@ cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *o
     return texture_create(call, object, resource, desc, view != NULL, false);
 }
 
-/* Destroys an object, or ends the process with a sentence if it is none. Assumed: 0 is no error. */
+/* Destroys an object, or ends the process with a sentence if it is none. Measured
+ * (probe-more-answers.txt, "arrays"): 0 is no error. */
 static cudaError_t destroy(const struct call *call, uint64_t handle, bool is_surface)
 {
     if (!handle)
@@ -221,15 +225,15 @@ cudaError_t do_cudaGetTextureObjectTextureDesc(struct call *call, struct cudaTex
     return cudaSuccess;
 }
 
-/* Measured (kernels-texture_words.txt): the view of a texture without one is zeros. */
+/* Measured (kernels-texture_words.txt; probe-more-answers.txt, "driver_textures"): the view of a
+ * texture without one is zeros, and the driver's function stores none. */
 cudaError_t do_cudaGetTextureObjectResourceViewDesc(struct call *call,
                                                     struct cudaResourceViewDesc *view,
                                                     cudaTextureObject_t object)
 {
-    (void)call;
     if (!texture_object_find(object, false))
         return cudaErrorInvalidValue;
-    if (view)
+    if (view && !call_is_drivers(call))
         *view = (struct cudaResourceViewDesc){.format = cudaResViewFormatNone};
     return cudaSuccess;
 }

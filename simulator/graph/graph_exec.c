@@ -130,8 +130,8 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
 
 /* Documented (cudaConditionalNodeParams): a body has kernels, memsets, copies, empty nodes, child
  * graphs, and conditional nodes, and all its kernels have one context. The code is measured for
- * allocations and frees (probe-graph-again.txt, "conditional_allocation_alone") and host functions
- * (kernels-conditional.txt), otherwise assumed. */
+ * allocations and frees (probe-graph-again.txt, "conditional_allocation_alone"), host functions
+ * (kernels-conditional.txt), and events (probe-more-answers.txt, "body_that_records"). */
 static bool body_may_have(const struct task *t, const struct condition *c)
 {
     switch (task_type(t)) {
@@ -192,8 +192,8 @@ static struct graph_exec *instantiate_all(struct graph *g, unsigned long long fl
 cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct graph_exec **made)
 {
     NEEDS_LOCK();
-    /* Measured (probe-graph-nodes.txt, "children"): a graph that another one owns cannot be
-     * instantiated either (assumed: even without memory nodes). Documented: one with conditional
+    /* Measured (probe-graph-nodes.txt, "children"; probe-more-answers.txt, "graph_edges"): a graph
+     * that another one owns cannot be instantiated either, even without memory nodes. Documented: one with conditional
      * nodes has one executable graph at a time; the code is measured (kernels-conditional.txt). */
     if (((g->has_memory_nodes || graph_has_conditionals(g)) && g->instantiated) || g->parent)
         return cudaErrorNotSupported;

@@ -124,21 +124,34 @@ bool device_limit(int device, int limit, size_t *value)
     return true;
 }
 
-/* Documented: a device may use another value than it is given. Assumed: it takes every value,
- * except for the two limits with a known maximum (documented: 128; an attribute) and for the limit
- * without a name. */
-bool device_set_limit(int device, int limit, size_t value)
+/* What a device makes of a value: a multiple of `unit`, from `least` to `most`. A value above `most`
+ * is an error, unless `keeps_most` is set. Measured (probe-more-answers.txt, "limits"), except for
+ * two greatest values that are documented (a stack of 512 KiB, a granularity of 128) and one that is
+ * an attribute; assumed: that the persisting cache counts in the units of its smallest size. */
+static const struct limit_range {
+    size_t unit, least, most;
+    bool keeps_most;
+} limit_ranges[LIMITS] = {
+    [cudaLimitStackSize] = {16, 0, 512 << 10, false},
+    [cudaLimitPrintfFifoSize] = {1, 512 << 10, (size_t)2 << 30, true},
+    [cudaLimitMallocHeapSize] = {1, 4 << 20, 17681179680, true},
+    [cudaLimitDevRuntimePendingLaunchCount] = {1, 32, 599186, true},
+    [cudaLimitMaxL2FetchGranularity] = {1, 0, 128, false},
+    [cudaLimitPersistingL2CacheSize] = {3932160, 0, 39321600, false},
+};
+
+cudaError_t device_set_limit(int device, int limit, size_t value)
 {
     NEEDS_LOCK();
-    size_t most = limit == cudaLimitMaxL2FetchGranularity ? 128
-                : limit == cudaLimitPersistingL2CacheSize
-                    ? (size_t)attributes[cudaDevAttrMaxPersistingL2CacheSize].value
-                    : SIZE_MAX;
-    if (limit < 0 || limit >= LIMITS - 1 || !first_limits[limit])
-        return false;
-    devices[device].limits[limit] = value < most ? value : most;
+    if (limit < 0 || limit >= LIMITS || !limit_ranges[limit].unit)
+        return cudaErrorUnsupportedLimit;
+    const struct limit_range *r = &limit_ranges[limit];
+    if (value > r->most && !r->keeps_most)
+        return cudaErrorInvalidValue;
+    value = value < r->least ? r->least : value > r->most ? r->most : value;
+    devices[device].limits[limit] = round_up(value, r->unit);
     devices[device].limits_set |= 1u << limit;
-    return true;
+    return cudaSuccess;
 }
 
 bool device_attribute(int attribute, int *value)

@@ -29,7 +29,7 @@ uint32_t device_last_reset_id(int device);
 
 /* Get and set a limit of a device. False: it does not exist or cannot have this value. */
 bool device_limit(int device, int limit, size_t *value);
-bool device_set_limit(int device, int limit, size_t value);
+cudaError_t device_set_limit(int device, int limit, size_t value);
 
 /* Writes the answer of cudaDeviceGetAttribute: the value of an H200, changed as the settings
  * require. Returns false if there is no such attribute. */

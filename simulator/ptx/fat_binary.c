@@ -21,11 +21,14 @@
 #define CONTAINER_MAGIC 0xBA55ED50u
 #define LINKED_MAGIC    0x58545053u
 #define ELF_MAGIC       0x464C457Fu
+#define ELF_MACHINE     190 /* a GPU of NVIDIA, in bytes 18 and 19 */
 #define KIND_PTX        1
 #define FLAG_LZ4        0x2000u
 #define FLAG_ZSTD       0x8000u
 /* Of the simulated device: 9.0. Documented: PTX runs on its architecture and on later ones. */
 #define ARCHITECTURE 90u
+/* The major version of CUDA 13's PTX. */
+#define PTX_VERSION 9u
 
 /* As in fatbinary_section.h. In version 2, `prelinked` is a NULL-terminated list of containers. */
 struct wrapper {
@@ -183,12 +186,32 @@ static uint32_t magic_of(const void *image)
     return magic;
 }
 
-bool fat_binary_is_text(const void *image)
+/* Returns the major version of PTX text, or 0 if the text names none. */
+static unsigned ptx_version(const char *image)
+{
+    const char *version = strstr(image, ".version");
+    unsigned major = 0;
+    return version && sscanf(version, ".version %u", &major) == 1 ? major : 0;
+}
+
+/* Measured (probe-more-answers.txt, "images"): the errors. Of machine code it is enough here that it
+ * is for a GPU. */
+cudaError_t fat_binary_error(const void *image)
 {
     NEEDS_LOCK();
-    uint32_t magic = magic_of(image);
-    return magic != WRAPPER_MAGIC && magic != CONTAINER_MAGIC && magic != LINKED_MAGIC
-        && magic != ELF_MAGIC;
+    const unsigned char *bytes = image;
+    switch (magic_of(image)) {
+    case WRAPPER_MAGIC:
+    case CONTAINER_MAGIC:
+    case LINKED_MAGIC: return cudaErrorNoKernelImageForDevice;
+    case ELF_MAGIC:
+        return (bytes[18] | bytes[19] << 8) == ELF_MACHINE ? cudaErrorNoKernelImageForDevice
+                                                           : cudaErrorInvalidKernelImage;
+    default:
+        return !ptx_version(image)              ? cudaErrorInvalidKernelImage
+             : ptx_version(image) > PTX_VERSION ? cudaErrorUnsupportedPtxVersion
+                                                : cudaErrorInvalidPtx;
+    }
 }
 
 /* Documented: a module of PTX begins with .version and .target. */
@@ -197,6 +220,9 @@ static const char *read_ptx(const char *image, void (*found)(void *, char *), vo
     const char *target = strstr(image, ".target");
     if (!target || !strstr(image, ".version"))
         return "it is no PTX, for it lacks .version or .target, and no fat binary either";
+    if (ptx_version(image) > PTX_VERSION)
+        return "its PTX is of a later version than any that the simulated device reads: compile "
+               "with an older toolkit";
     target += strlen(".target");
     target += strspn(target, " \t");
     unsigned architecture = 0;

@@ -2,7 +2,7 @@
 #ifndef SIM_PTX_FAT_BINARY_H
 #define SIM_PTX_FAT_BINARY_H
 
-#include <stdbool.h>
+#include <driver_types.h>
 #include <stddef.h>
 
 /* Finds the PTX of a binary, whose `wrapper` is the argument of __cudaRegisterFatBinary. Calls
@@ -15,8 +15,9 @@ const char *fat_binary_read(const void *wrapper, void (*found)(void *context, ch
  * A linker's result (fat_binary_link) has several texts. */
 const char *fat_binary_read_image(const void *image, void (*found)(void *context, char *text),
                                   void *context);
-/* Returns whether the image is text, and not code for a GPU in one of its forms. */
-bool fat_binary_is_text(const void *image);
+/* Returns the error of an image that fat_binary_read_image refuses: cudaErrorNoKernelImageForDevice
+ * if a GPU could run it. */
+cudaError_t fat_binary_error(const void *image);
 /* Returns an image of several texts, in one piece of `*bytes` bytes, which the caller owns. */
 void *fat_binary_link(char *const *texts, size_t count, size_t *bytes);
 

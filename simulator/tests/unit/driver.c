@@ -349,7 +349,7 @@ CASE(modules)
     void *values[] = {log, (void *)sizeof log};
     begin();
     GIVES(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nothing"));
-    GIVES(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&module, "nonsense", 2, options, values));
+    GIVES(CUDA_ERROR_INVALID_IMAGE, cuModuleLoadDataEx(&module, "nonsense", 2, options, values));
     SAME(1, strlen(log) > 10 && (size_t)values[1] == strlen(log));
     GIVES(CUDA_ERROR_INVALID_PTX,
           cuModuleLoadData(&module, ".version 9.0\n.target sm_100\n.address_size 64\n"));
@@ -505,7 +505,7 @@ CASE(race)
 /* An image that is a GPU's machine code. */
 CASE(machine_code)
 {
-    static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+    static const unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [18] = 190};
     CUmodule module;
     begin();
     GIVES(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, elf));

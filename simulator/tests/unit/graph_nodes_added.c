@@ -160,7 +160,7 @@ static void captured_into(void)
     OK(cudaGraphCreate(&g, 0));
     OK(cudaGraphAddHostNode(&first, g, NULL, 0, &p));
     OK(cudaStreamBeginCaptureToGraph(s, g, &first, NULL, 1, cudaStreamCaptureModeRelaxed));
-    IS(cudaErrorInvalidValue,
+    IS(cudaErrorIllegalState,
        cudaStreamBeginCaptureToGraph(t, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
     OK(cudaLaunchHostFunc(s, count_call, &step));
     OK(cudaStreamEndCapture(s, &back));

@@ -178,7 +178,7 @@ static void refused(void)
     OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
 #define ADD(expected) IS(expected, cudaGraphAddKernelNode(&node, graph, NULL, 0, &one))
     one.func = (void *)&arguments;
-    ADD(cudaErrorInvalidDeviceFunction);
+    ADD(cudaErrorInvalidResourceHandle);
     one.func = NULL;
     ADD(cudaErrorInvalidDeviceFunction);
     one = good;
@@ -202,9 +202,9 @@ static void refused(void)
     IS(cudaErrorInvalidValue, cudaGraphKernelNodeSetParams(empty, &good));
     one = good;
     one.func = (void *)&arguments;
-    IS(cudaErrorInvalidDeviceFunction, cudaGraphKernelNodeSetParams(node, &one));
+    IS(cudaErrorInvalidResourceHandle, cudaGraphKernelNodeSetParams(node, &one));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    IS(cudaErrorInvalidDeviceFunction, cudaGraphExecKernelNodeSetParams(exec, node, &one));
+    IS(cudaErrorInvalidResourceHandle, cudaGraphExecKernelNodeSetParams(exec, node, &one));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, elsewhere, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, empty, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, node, NULL));

@@ -303,7 +303,7 @@ CASE(slices_refused)
     p.extent = (struct cudaExtent){17, 4, 1};
     IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
     p.extent = (struct cudaExtent){16, 17, 2};
-    IS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
     p.extent = (struct cudaExtent){16, 0, 2};
     OK(cudaMemcpy3D(&p));
     OK(cudaMemset3D(pitched(d, 16, 16), 0, p.extent));

@@ -9,7 +9,7 @@ PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host
 PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
-PROBES+=(probe-{peer-capture,cuda-free,contexts})
+PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/replay \
@@ -95,6 +95,11 @@ END
     SIM_CHECK=off "$probes/probe-contexts" >"$BATS_TEST_TMPDIR/contexts" 2>/dev/null
     compare probe-contexts "$BATS_TEST_TMPDIR/contexts"
     finish
+}
+
+@test "probe: arrays, textures, modules, launches, limits, nodes, and captures of both APIs" {
+    # A fault, and an image that cannot run here, are no reason for an exit status of 4.
+    SIM_KERNELS=run:allow ask more-answers
 }
 
 @test "probe: attributes, pointers, error codes, when memory goes back" {
