@@ -108,8 +108,8 @@ cudaError_t do_cuMemcpyPeerAsync(struct call *call, CUdeviceptr to, CUcontext to
 }
 
 /* Writes one end of a copy, which is at `pos` in `ptr`, both in bytes. Documented: which fields of
- * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors; an
- * array's part may begin between two elements; and a pitch may be 0. Assumed: then no byte is
+ * an end count. Measured (probe-more-answers.txt, "driver_rows" and "driver_slices"): the errors;
+ * an array's part may begin between two elements; and a pitch may be 0. Assumed: then no byte is
  * between two rows. */
 static cudaError_t find_end(struct call *call, CUmemorytype type, const void *host,
                             CUdeviceptr device, CUarray array, struct cudaExtent e,
