@@ -17,6 +17,7 @@
 #include "graph/capture.h"
 #include "mem/device.h"
 #include "mem/pool.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
@@ -323,7 +324,8 @@ const char *call_not_supported(const struct call *call)
 
 uint64_t call_told(uint64_t figure, size_t size)
 {
-    static uint64_t more; /* the lock protects it */
+    NEEDS_LOCK();
+    static uint64_t more;
     if (size == sizeof(int))
         return figure + (uint64_t)settings.add;
     more += (uint64_t)settings.add << 20;
