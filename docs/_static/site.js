@@ -10,7 +10,7 @@
     for (const block of document.querySelectorAll("div.highlight > pre")) {
         if (!navigator.clipboard) break; // a page from a server without https
         const button = document.createElement("button");
-        Object.assign(button, { type: "button", className: "copybtn", textContent: "Copy" });
+        Object.assign(button, { type: "button", className: "copy-code", textContent: "Copy" });
         button.addEventListener("click", async () => {
             const copy = block.cloneNode(true);
             for (const number of copy.querySelectorAll(".linenos")) number.remove();

@@ -224,7 +224,7 @@ window.checks = (() => {
                     `${block.clientWidth}): ${describe(block)}`);
             }
         }
-        const extras = ".skip-to-content, button.copybtn, .bar, .contents-drawer, .tip, " +
+        const extras = ".skip-to-content, button.copy-code, .bar, .contents-drawer, .tip, " +
             ".live, .tools, .rail";
         for (const extra of all(extras)) {
             if (shown(extra)) faults.push(`printed, but for a screen only: ${describe(extra)}`);
@@ -288,6 +288,11 @@ window.checks = (() => {
                     `${block.clientWidth}: ${describe(block)}`);
             }
         }
+        const small = all("button.copy-code").filter(shown).find((button) => {
+            const { width, height } = button.getBoundingClientRect();
+            return width < 30 || height < 24 || height > 30;
+        });
+        if (small) faults.push(`"Copy" is no line of 24 pixels: ${describe(small)}`);
         const looks = (kind) => {
             const line = document.querySelector(`.highlight-udiff ${kind}`);
             const style = line && getComputedStyle(line);
