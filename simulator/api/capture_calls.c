@@ -24,9 +24,9 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
     return capture_begin(call, s, mode);
 }
 
-/* Measured: a graph without nodes is accepted (probe-graph-again.txt, "conditional_capture"), and one
- * to which a capture already adds is rejected (probe-more-answers.txt, "body_by_capture"). Assumed:
- * the graph has the captured nodes even after an error. */
+/* Measured: a graph without nodes is accepted (probe-graph-again.txt, "conditional_capture"), and
+ * one to which a capture already adds is rejected (probe-more-answers.txt, "body_by_capture").
+ * Assumed: the graph has the captured nodes even after an error. */
 cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t stream,
                                              cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                              const cudaGraphEdgeData *data, size_t count,

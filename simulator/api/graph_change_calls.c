@@ -112,8 +112,8 @@ static cudaError_t make_copy_1d(struct task *t, const void *parameters)
     return task_of_copy(t, p->to, p->from, p->bytes, p->kind);
 }
 
-/* A copy is described as rows of one slice, however it was given; a GPU's driver returns what it was
- * given (probe-more-answers.txt, "graph_nodes"). */
+/* A copy is described as rows of one slice, however it was given; a GPU's driver returns what it
+ * was given (probe-more-answers.txt, "graph_nodes"). */
 cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t node,
                                             struct cudaMemcpy3DParms *p)
 {

@@ -193,8 +193,9 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
 {
     NEEDS_LOCK();
     /* Measured (probe-graph-nodes.txt, "children"; probe-more-answers.txt, "graph_edges"): a graph
-     * that another one owns cannot be instantiated either, even without memory nodes. Documented: one with conditional
-     * nodes has one executable graph at a time; the code is measured (kernels-conditional.txt). */
+     * that another one owns cannot be instantiated either, even without memory nodes. Documented:
+     * one with conditional nodes has one executable graph at a time; the code is measured
+     * (kernels-conditional.txt). */
     if (((g->has_memory_nodes || graph_has_conditionals(g)) && g->instantiated) || g->parent)
         return cudaErrorNotSupported;
     if (!can_instantiate(g, NULL))

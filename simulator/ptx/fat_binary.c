@@ -194,8 +194,8 @@ static unsigned ptx_version(const char *image)
     return version && sscanf(version, ".version %u", &major) == 1 ? major : 0;
 }
 
-/* Measured (probe-more-answers.txt, "images"): the errors. Of machine code it is enough here that it
- * is for a GPU. */
+/* Measured (probe-more-answers.txt, "images"): the errors. Of machine code it is enough here that
+ * it is for a GPU. */
 cudaError_t fat_binary_error(const void *image)
 {
     NEEDS_LOCK();

@@ -73,8 +73,8 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 
 /* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
  * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
- * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__, and
- * dynamic shared memory. */
+ * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__,
+ * and dynamic shared memory. */
 cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
 {
     NEEDS_LOCK();
