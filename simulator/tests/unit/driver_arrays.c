@@ -499,6 +499,15 @@ CASE(textures)
     SAME(0, memcmp(&r.res.linear, &got.res.linear, sizeof r.res.linear));
     DO(cuTexObjectDestroy(texture));
 
+    /* As cudaCreateTextureObject (measured: probe-more-answers.txt, "captures"). */
+    CUstream s;
+    CUgraph graph;
+    DO(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
+    DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    GIVES(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuTexObjectCreate(&texture, &r, &t, NULL));
+    GIVES(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(s, &graph));
+    DO(cuStreamDestroy(s));
+
     GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(NULL, &r, &t, NULL));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, NULL, &t, NULL));
     GIVES(CUDA_ERROR_INVALID_VALUE, cuTexObjectCreate(&texture, &r, NULL, NULL));
