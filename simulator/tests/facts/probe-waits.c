@@ -190,6 +190,9 @@ int main(int argc, char **argv)
     allocate();
     puts("work is pending on a non-blocking stream s (a hold); "
          "t: another non-blocking stream, b: a blocking one");
+    /* Because the first use of a page takes time, a copy of many could be taken for a wait. */
+    memset(pageable, 1, sizeof pageable);
+    cudaMemset(m2, 0, sizeof pageable);
     busy = s;
     allocations();
     pool_allocations();

@@ -304,7 +304,7 @@ static inline int run_cases(int argc, char **argv)
  * looks (wait_looks), 5 ms apart, each thread of the process slept, or the calling one computed
  * for 1 ms or more. A look at which a thread was ready to run, and had no processor, does not
  * count: so a busy machine changes no result. On the simulated device nothing goes on while all
- * threads sleep, and 5 looks are enough. */
+ * threads sleep, and 10 looks are enough. */
 
 static int wait_looks = 40;
 static _Atomic int call_has_returned;

@@ -96,7 +96,7 @@ setup_file() {
     reported graph_hazards outlives "free before the use ends"
     reported graph_hazards freed_before_launch "use after free"
     reported graph_hazards taken_over "use after free" "That address belongs to allocation" \
-        "after the cudaGraphLaunch that runs launch_fill"
+        "after the last use, which is the cudaGraphLaunch that runs launch_fill"
     reported graph_hazards launched_twice "unordered writes"
     reported graph_hazards leak "leak"
 }

@@ -237,13 +237,13 @@ under_schedules() {
 }
 
 @test "probe: which calls wait for pending work" {
-    SIM_CHECK=off "$probes/probe-waits" 5 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/probe-waits" 10 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-waits "$BATS_TEST_TMPDIR/waits"
     finish
 }
 
 @test "probe: which copies and memsets of the host's memory wait; freed pinned memory" {
-    SIM_CHECK=off "$probes/probe-host" 5 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
+    SIM_CHECK=off "$probes/probe-host" 10 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
     compare probe-host "$BATS_TEST_TMPDIR/host"
     finish
 }
