@@ -171,7 +171,7 @@ END
     cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
-    sed -i '/:doc:\|:ref:/d' docs/glossary.rst
+    sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
     printf '%s\n' Book ==== '' 'A :term:`pool`.' '' '.. toctree::' '' '   glossary' >docs/index.rst
     run as_typed BOOK_ADDRESS=https://book.example/pools BOOK_REPOSITORY=https://github.com/a/b \
         "$ROOT/build/venv/bin/python3" -B -m sphinx -q -W -c . docs html
@@ -250,7 +250,7 @@ in_pot() {
     cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"
     cd "$copy" || return 1
-    sed -i '/:doc:\|:ref:/d' docs/glossary.rst
+    sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
     cat >docs/index.rst <<'PAGE'
 Words
 =====

@@ -156,7 +156,10 @@ CASE(refused)
     d.Flags = CUDA_ARRAY3D_SPARSE;
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArray3DCreate(&a, &d));
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuMipmappedArrayCreate(&levels, &d, 2));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetTexRef(&reference, NULL, "t"));
+#pragma GCC diagnostic pop
     a = array_of(CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, 4);
     memset(&r, 0, sizeof r);
     memset(&t, 0, sizeof t);
