@@ -246,11 +246,11 @@ void checker_allocated(const struct call *call, struct shadow_ref ref, enum allo
 
 /* ---- use and free ---- */
 
-/* Adds a note when the address was another allocation's before: the call may be meant for that
- * one. */
+/* Adds a note when the address was an earlier allocation's: the call may be meant for that one. The
+ * allocation itself may be freed by now. */
 static void note_stale_pointer(struct shadow_ref ref, size_t offset)
 {
-    const struct freed *old = freed_find(ref.address + offset, UINT32_MAX);
+    const struct freed *old = ref.id ? freed_find(ref.address + offset, ref.id - 1) : NULL;
     if (old)
         report_note(
             "allocation %u had this address before, until it was freed. If the call is meant "

@@ -53,6 +53,8 @@ struct reported {
         uint64_t seq;
     } at_earlier, at_later;
     unsigned repeats;
+    /* A repeat was about created streams of which one was not in the report. */
+    bool in_other_streams;
 };
 
 /* A variable by which the present report names a stream; 0 if it names several streams. */
@@ -331,6 +333,13 @@ static struct reported *find_reported(const struct reported *wanted)
     return NULL;
 }
 
+/* Returns whether the two are work of one stream, to which the branches of its graphs belong. */
+static bool is_in_one_stream(const struct origin *a, const struct origin *b)
+{
+    return a->slot == b->slot
+        || (a->stream >= 0 && a->stream == b->stream && a->device == b->device);
+}
+
 /* The same hazard, found again for other work of the same calls. */
 static void count_again(struct reported *r, const struct origin *earlier,
                         const struct origin *later)
@@ -338,6 +347,9 @@ static void count_again(struct reported *r, const struct origin *earlier,
     r->repeats++;
     r->at_earlier = (struct epoch){earlier->slot, earlier->seq};
     r->at_later = (struct epoch){later->slot, later->seq};
+    if (r->lacks_wait)
+        r->in_other_streams |=
+            !is_in_one_stream(earlier, &r->first) || !is_in_one_stream(later, &r->second);
 }
 
 bool report_begin(enum hazard kind, const struct origin *earlier, const struct origin *later)
@@ -419,13 +431,6 @@ static void print_left(void)
          one ? ":" : "; the first was made by", first->call, source_line(first));
 }
 
-/* Returns whether the two are work of one stream, to which the branches of its graphs belong. */
-static bool is_in_one_stream(const struct origin *a, const struct origin *b)
-{
-    return a->slot == b->slot
-        || (a->stream >= 0 && a->stream == b->stream && a->device == b->device);
-}
-
 /* Says for the summary which wait covers this report and later ones: those whose calls are in the
  * same two streams, if each first call was made before each second one. */
 static void note_one_wait(unsigned at)
@@ -435,7 +440,8 @@ static void note_one_wait(unsigned at)
     unsigned count = 0;
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *other = &report.reported[i];
-        if (!r->lacks_wait || !other->lacks_wait || !is_in_one_stream(&other->first, &r->first)
+        if (!r->lacks_wait || !other->lacks_wait || r->in_other_streams || other->in_other_streams
+            || !is_in_one_stream(&other->first, &r->first)
             || !is_in_one_stream(&other->second, &r->second))
             continue;
         if (i < at)
@@ -482,8 +488,13 @@ void report_at_end(void)
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
         if (r->repeats)
-            hazards_diag("found %u more time%s: %s, %s.", r->repeats, r->repeats == 1 ? "" : "s",
-                         hazard_name(r->kind), place.text);
+            hazards_diag("found %u more time%s: %s, %s.%s", r->repeats, r->repeats == 1 ? "" : "s",
+                         hazard_name(r->kind), place.text,
+                         r->in_other_streams
+                             ? " Other streams were in it, too. An event keeps only its last "
+                               "record, so each pair of streams needs a record, and then at once "
+                               "its wait."
+                             : "");
     }
 }
 

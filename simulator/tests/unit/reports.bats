@@ -334,6 +334,12 @@ int main(int count, char **arguments)
         DO(cudaFreeAsync(x, b));
         x = NULL;
         break;
+    case 'o': /* a free in the first stream, which does not wait for the second, either */
+        DO(cudaMemsetAsync(z, 0, 64, a));
+        DO(FILL(z, b));
+        DO(cudaFreeAsync(z, a));
+        z = NULL;
+        break;
     case 'h': /* the host */
         DO(cudaMemsetAsync(z, 0, 64, a));
         DO(FILL(z, a));
@@ -375,6 +381,43 @@ C
     SIM_SCHEDULE=measured run bounded ./program s
     assert_output --partial "Right before cudaMemsetAsync (adds.c:53) would be too late: fill \
 (adds.c:52) may use the memory, too."
+    # Where an allocation was freed before the kernel ran, its pointer was no stale one.
+    SIM_SCHEDULE=measured run bounded ./program o
+    assert_output --partial "fill (stream 2) and cudaMemsetAsync (stream 1) touch the same bytes"
+    refute_output --partial "had this address before"
+    finish
+}
+
+@test "the same two lines in other streams: each pair of streams needs a wait of its own" {
+    cat >fan.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    char *data;
+    cudaStream_t join, work[3];
+    cudaStreamCreateWithFlags(&join, cudaStreamNonBlocking);
+    cudaMalloc((void **)&data, 192);
+    for (int i = 0; i < 3; i++) {
+        cudaStreamCreateWithFlags(&work[i], cudaStreamNonBlocking);
+        cudaMemsetAsync(data + i * 64, 1, 64, work[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        cudaMemsetAsync(data + i * 64, 2, 32, join);
+        cudaMemsetAsync(data + i * 64 + 32, 3, 32, join);
+    }
+    cudaDeviceSynchronize();
+    return cudaFree(data);
+}
+C
+    build gcc fan.c -g
+    local how=fan
+    SIM_SUMMARY=on reported
+    errors=$(tr -s '\n ' ' ' <err)
+    names "found 2 more times: unordered writes, cudaMemsetAsync at fan.c:13. Other streams were \
+in it, too. An event keeps only its last record, so each pair of streams needs a record, and then \
+at once its wait."
+    names "reported: 2 hazards."
+    lacks "one wait"
     finish
 }
 
