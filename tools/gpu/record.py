@@ -350,7 +350,8 @@ def yes(so):
 TIMES = "probe-times probe-costs probe-engines probe-peer-engines probe-uploads probe-counted"
 TWO_GPUS = (
     "probe-ipc-peers probe-misuse probe-peer-copies probe-peer-calls probe-importer "
-    "probe-peer-engines probe-outsiders-peers probe-refused probe-peer-capture p2p peer-numbers"
+    "probe-peer-engines probe-outsiders-peers probe-refused probe-peer-capture probe-more-peers "
+    "p2p peer-numbers"
 )
 
 # How lines of NAME.txt are compared, without what is chance: times; which process dies now and

@@ -1,0 +1,541 @@
+/* Records, with two GPUs, what no other probe asks about: what the link between them can do;
+ * virtual memory that either may use; memory of cudaMalloc that an importer opens on the GPU that
+ * does not have it; copies of slices that name their GPUs; arrays, textures, kernels, and
+ * conditional nodes of the GPU that is not current. */
+#include "pairs.h"
+#include "virtual.h"
+
+#include <cuda_runtime.h>
+
+static void *far_memory; /* 1 MiB of GPU 1 */
+static void *a, *q;      /* the exporter's memory, of GPU 0; its address in the importer */
+static cudaIpcMemHandle_t handle;
+
+/* ---- the link ---- */
+
+static void ask_link(int from, int to)
+{
+    NOTE("from %d to %d", from, to);
+    for (int i = 0; i <= 7; i++) {
+        int value = 99, of_driver = 99;
+        cudaError_t e = cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)i, from, to);
+        CUresult r =
+            DRIVER(cuDeviceGetP2PAttribute)(&of_driver, (CUdevice_P2PAttribute)i, from, to);
+        NOTE("attribute %d: %s, %d; result %d, %d", i, cudaGetErrorName(e), value, (int)r,
+             of_driver);
+    }
+    cudaGetLastError();
+}
+
+static void attributes_of_the_link(void)
+{
+    cudaFree(0);
+    ask_link(0, 1);
+    ask_link(1, 0);
+    ask_link(0, 0);
+    ask_link(1, 1);
+    ask_link(0, 2);
+    ask_link(2, 0);
+    ask_link(2, 2);
+    ask_link(-1, 0);
+    ask_link(0, -1);
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+    ask_link(0, 1);
+    RECORD(cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 1));
+    ASK(cuDeviceGetP2PAttribute, NULL, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1);
+}
+
+#if CUDART_VERSION >= 13000
+static void ask_atomics(int from, int to)
+{
+    unsigned can[14], of_driver[14];
+    enum cudaAtomicOperation operations[14];
+    memset(can, 0x7f, sizeof can);
+    memset(of_driver, 0x7f, sizeof of_driver);
+    for (int i = 0; i < 14; i++)
+        operations[i] = (enum cudaAtomicOperation)i;
+    NOTE("from %d to %d", from, to);
+    RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 13, from, to));
+    ASK(cuDeviceGetP2PAtomicCapabilities, of_driver, (CUatomicOperation *)operations, 13, from, to);
+    for (int i = 0; i < 14; i++)
+        NOTE("operation %d: %#x, %#x", i, can[i], of_driver[i]);
+    RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 14, from, to));
+    RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 0, from, to));
+}
+
+static void atomics_of_the_link(void)
+{
+    unsigned can[14];
+    enum cudaAtomicOperation operations[14];
+    cudaFree(0);
+    ask_atomics(0, 1);
+    ask_atomics(1, 0);
+    ask_atomics(0, 0);
+    ask_atomics(0, 2);
+    ask_atomics(-1, 0);
+    memset(can, 0x7f, sizeof can);
+    for (int i = 0; i < 14; i++)
+        operations[i] = (enum cudaAtomicOperation)i;
+    NOTE("with the host");
+    RECORD(cudaDeviceGetHostAtomicCapabilities(can, operations, 13, 0));
+    for (int i = 0; i < 14; i++)
+        NOTE("operation %d: %#x", i, can[i]);
+    RECORD(cudaDeviceGetHostAtomicCapabilities(can, operations, 14, 0));
+    RECORD(cudaDeviceGetHostAtomicCapabilities(can, operations, 0, 0));
+    RECORD(cudaDeviceGetHostAtomicCapabilities(can, operations, 13, 2));
+    RECORD(cudaDeviceGetP2PAtomicCapabilities(NULL, operations, 13, 0, 1));
+    RECORD(cudaDeviceGetP2PAtomicCapabilities(can, NULL, 13, 0, 1));
+}
+#endif
+
+/* ---- virtual memory ---- */
+
+static CUdeviceptr at; /* two steps of memory of `owner` */
+
+static void note_access(int device)
+{
+    CUmemLocation where = access_of(DEVICE, device, 0).location;
+    unsigned long long flags = 99;
+    CUresult r = DRIVER(cuMemGetAccess)(&flags, &where, at);
+    NOTE("access of GPU %d: result %d, %llu", device, (int)r, flags);
+}
+
+static void open_for(int device, int flags)
+{
+    CUmemAccessDesc d = access_of(DEVICE, device, flags);
+    NOTE("opened for GPU %d with %d", device, flags);
+    ASK(cuMemSetAccess, at, 2 * STEP, &d, 1);
+    note_access(0);
+    note_access(1);
+}
+
+static void make_virtual(int owner)
+{
+    cudaFree(0);
+    at = reserve(2 * STEP);
+    map(at, make(2 * STEP, props_of(PINNED, DEVICE, owner)), 2 * STEP);
+    note_access(0);
+    note_access(1);
+}
+
+/* What the host does with the memory while GPU `device` is current, in a stream of that GPU. */
+static void use_virtual(int device)
+{
+    int value = 0;
+    cudaStream_t own;
+    cudaSetDevice(device);
+    cudaStreamCreate(&own);
+    NOTE("GPU %d is current", device);
+    print_pointer((void *)at, "");
+    ASK(cuMemsetD8, at, 5, 2 * STEP);
+    ASK(cuMemsetD8Async, at, 6, 2 * STEP, own);
+    ASK(cuMemcpyDtoH, &value, at, 4);
+    ASK(cuMemcpyHtoDAsync, at, &value, 4, own);
+    RECORD(cudaMemcpyPeer((void *)at, device, (void *)(at + STEP), device, 4));
+    RECORD(cudaMemcpyPeer((void *)at, !device, (void *)(at + STEP), !device, 4));
+    RECORD(cudaMemset((void *)at, 5, 4));
+    RECORD(cudaStreamSynchronize(own));
+}
+
+static void launch_virtual(int device)
+{
+    cudaStream_t own;
+    int value = 0;
+    cudaSetDevice(device);
+    cudaStreamCreate(&own);
+    NOTE("a kernel of GPU %d", device);
+    RECORD(launch_fill((int *)at, 7, 4, own));
+    RECORD(cudaStreamSynchronize(own));
+    RECORD(cudaMemcpy(&value, (void *)at, sizeof value, cudaMemcpyDefault));
+    NOTE("value %d", value);
+}
+
+static void opened_for_both(void)
+{
+    make_virtual(0);
+    open_for(0, 3);
+    open_for(1, 3);
+    use_virtual(0);
+    use_virtual(1);
+    launch_virtual(0);
+    launch_virtual(1);
+    open_for(1, 1);
+    open_for(1, 0);
+    use_virtual(1);
+    launch_virtual(1);
+}
+
+static void opened_for_the_owner(void)
+{
+    make_virtual(0);
+    open_for(0, 3);
+    use_virtual(1);
+    RECORD(cudaDeviceEnablePeerAccess(0, 0));
+    note_access(1);
+    launch_virtual(1);
+}
+
+static void opened_for_the_other(void)
+{
+    make_virtual(0);
+    open_for(1, 3);
+    use_virtual(1);
+    launch_virtual(1);
+    use_virtual(0);
+    launch_virtual(0);
+}
+
+/* Memory of GPU 1 that is made, mapped, and opened while GPU 0 is current. */
+static void owned_by_gpu_1(void)
+{
+    make_virtual(1);
+    open_for(1, 3);
+    use_virtual(0);
+    open_for(0, 3);
+    use_virtual(0);
+    launch_virtual(0);
+    launch_virtual(1);
+}
+
+static void read_only_for_the_other(void)
+{
+    make_virtual(0);
+    open_for(0, 3);
+    open_for(1, 1);
+    use_virtual(1);
+    launch_virtual(1);
+}
+
+/* Two memories, each open for its own GPU alone. */
+static void copied_between(void)
+{
+    CUdeviceptr near_memory;
+    int value = 0;
+    make_virtual(0);
+    open_for(0, 3);
+    near_memory = at;
+    ASK(cuMemsetD8, at, 5, 2 * STEP);
+    make_virtual(1);
+    open_for(1, 3);
+    ASK(cuMemcpy, at, near_memory, STEP);
+    ASK(cuMemcpyDtoD, at, near_memory, STEP);
+    RECORD(cudaMemcpyPeer((void *)at, 1, (void *)near_memory, 0, STEP));
+    RECORD(cudaMemcpyPeer((void *)at, 0, (void *)near_memory, 1, STEP));
+    RECORD(cudaMemcpy((void *)at, (void *)near_memory, STEP, cudaMemcpyDefault));
+    ASK(cuMemcpyDtoH, &value, at, 4);
+    NOTE("value %#x", (unsigned)value);
+    cudaSetDevice(1);
+    ASK(cuMemcpyDtoH, &value, at, 4);
+    NOTE("value %#x", (unsigned)value);
+}
+
+static void send_virtual(void)
+{
+    int fd = -1, value = 0;
+    cudaFree(0);
+    at = reserve(2 * STEP);
+    memory h = make(2 * STEP, shared());
+    map(at, h, 2 * STEP);
+    open_for(0, 3);
+    ASK(cuMemsetD8, at, 7, 2 * STEP);
+    RECORD(cudaDeviceSynchronize());
+    ASK(cuMemExportToShareableHandle, &fd, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    send_descriptor(fd);
+    await_turn();
+    ASK(cuMemcpyDtoH, &value, at, 4);
+    NOTE("value %#x", (unsigned)value);
+}
+
+static void receive_virtual_on_gpu_1(void)
+{
+    int fd = receive_descriptor();
+    memory h = 0;
+    CUmemAllocationProp got;
+    cudaSetDevice(1);
+    cudaFree(0);
+    at = reserve(2 * STEP);
+    ASK(cuMemImportFromShareableHandle, &h, MEMORY(fd));
+    memset(&got, 0x7f, sizeof got);
+    ASK(cuMemGetAllocationPropertiesFromHandle, &got, h);
+    NOTE("location %d %d", (int)got.location.type, got.location.id);
+    map(at, h, 2 * STEP);
+    open_for(1, 3);
+    use_virtual(1);
+    launch_virtual(1);
+    pass_turn();
+}
+
+/* ---- memory of another process ---- */
+
+static void send_memory(void)
+{
+    cudaMalloc(&a, MiB);
+    cudaMemset(a, 7, MiB);
+    cudaDeviceSynchronize();
+    RECORD(cudaIpcGetMemHandle(&handle, a));
+    send_bytes(&handle, sizeof handle);
+    await_turn();
+    cudaMemcpy(&host, a, 4, cudaMemcpyDeviceToHost);
+    NOTE("the exporter finds %#x", (unsigned)(uintptr_t)host);
+}
+
+static void note_where(const void *p)
+{
+    struct cudaPointerAttributes x;
+    memset(&x, 0, sizeof x);
+    RECORD(cudaPointerGetAttributes(&x, p));
+    NOTE("type %d, device %d", (int)x.type, x.device);
+}
+
+static void use(int device)
+{
+    int value = 0;
+    cudaStream_t own;
+    cudaSetDevice(device);
+    NOTE("GPU %d", device);
+    cudaStreamCreate(&own);
+    RECORD(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost));
+    NOTE("value %#x", (unsigned)value);
+    RECORD(cudaMemsetAsync(q, device + 1, 4, own));
+    RECORD(launch_add(q, 1, 1, own));
+    RECORD(cudaStreamSynchronize(own));
+}
+
+/* Is the memory of GPU 0 opened where GPU 1 is current? May both use it, and is there peer access
+ * then that the program has not opened? */
+static void open_on_gpu_1(void)
+{
+    int can = -1;
+    receive_bytes(&handle, sizeof handle);
+    cudaSetDevice(1);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    if (q) {
+        note_where(q);
+        use(1);
+    }
+    RECORD(cudaDeviceCanAccessPeer(&can, 1, 0));
+    NOTE("%d", can);
+    RECORD(cudaDeviceEnablePeerAccess(0, 0));
+    RECORD(cudaIpcCloseMemHandle(q));
+    RECORD(cudaDeviceDisablePeerAccess(0));
+    pass_turn();
+}
+
+static void open_on_gpu_1_use_on_gpu_0(void)
+{
+    receive_bytes(&handle, sizeof handle);
+    cudaSetDevice(1);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    if (q)
+        use(0);
+    RECORD(cudaIpcCloseMemHandle(q));
+    pass_turn();
+}
+
+static void open_on_gpu_0_use_on_gpu_1(void)
+{
+    receive_bytes(&handle, sizeof handle);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    cudaSetDevice(1);
+    RECORD(cudaDeviceEnablePeerAccess(0, 0));
+    use(1);
+    pass_turn();
+}
+
+static void open_on_gpu_0_use_on_gpu_1_without_access(void)
+{
+    receive_bytes(&handle, sizeof handle);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    use(1);
+    pass_turn();
+}
+
+/* Is a second opening on the other GPU the same address, and has each a close of its own? */
+static void open_on_both(void)
+{
+    void *second = NULL;
+    receive_bytes(&handle, sizeof handle);
+    RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
+    cudaSetDevice(1);
+    RECORD(cudaIpcOpenMemHandle(&second, handle, cudaIpcMemLazyEnablePeerAccess));
+    NOTE("%s", second == q ? "the same address" : "another address");
+    note_where(second);
+    RECORD(cudaIpcCloseMemHandle(second));
+    use(0);
+    use(1);
+    RECORD(cudaIpcCloseMemHandle(q));
+    RECORD(cudaIpcCloseMemHandle(q));
+    pass_turn();
+}
+
+/* ---- copies of slices that name their GPUs ---- */
+
+static void set_up(void)
+{
+    cudaSetDevice(1);
+    cudaMalloc(&far_memory, MiB);
+    cudaSetDevice(0);
+    cudaMalloc(&a, MiB);
+}
+
+static void copy(const char *what, struct cudaMemcpy3DPeerParms p)
+{
+    NOTE("%s", what);
+    RECORD(cudaMemcpy3DPeerAsync(&p, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void slices_of_peers(void)
+{
+    struct cudaMemcpy3DPeerParms good, p;
+    set_up();
+    memset(&good, 0, sizeof good);
+    good.srcPtr = make_cudaPitchedPtr(a, 64, 64, 4);
+    good.dstPtr = make_cudaPitchedPtr(far_memory, 64, 64, 4);
+    good.dstDevice = 1;
+    good.extent = make_cudaExtent(64, 4, 2);
+    copy("right", good);
+    p = good, p.dstDevice = 0;
+    copy("the destination is of the other GPU", p);
+    p = good, p.dstDevice = 2;
+    copy("to GPU 2", p);
+    p = good, p.srcDevice = -1;
+    copy("from GPU -1", p);
+    p = good, p.srcPtr.ptr = NULL;
+    copy("from nothing", p);
+    p.extent.depth = 0;
+    copy("from nothing, no slices", p);
+    p = good, p.dstPtr.pitch = 32;
+    copy("a pitch less than the width", p);
+    p = good, p.extent.height = 5;
+    copy("slices that overlap", p);
+    cudaGraph_t graph = NULL;
+    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    RECORD(cudaMemcpy3DPeerAsync(&good, s));
+    RECORD(cudaStreamEndCapture(s, &graph));
+}
+
+/* ---- what belongs to the GPU that is not current ---- */
+
+static void arrays_of_the_other(void)
+{
+    struct cudaChannelFormatDesc d = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+    struct cudaResourceDesc r;
+    struct cudaTextureDesc t;
+    cudaTextureObject_t x = 0;
+    cudaArray_t array;
+    float texels[32] = {1, 2, 3};
+    set_up();
+    cudaMallocArray(&array, &d, 8, 4, 0);
+    cudaSetDevice(1);
+    RECORD(cudaMemcpy2DToArray(array, 0, 0, texels, 32, 32, 4, cudaMemcpyHostToDevice));
+    RECORD(cudaMemcpy2DFromArray(far_memory, 32, array, 0, 0, 32, 4, cudaMemcpyDeviceToDevice));
+    RECORD(cudaMemcpy2DFromArray(texels, 32, array, 0, 0, 32, 4, cudaMemcpyDeviceToHost));
+    NOTE("%g %g", texels[0], texels[2]);
+    memset(&r, 0, sizeof r);
+    memset(&t, 0, sizeof t);
+    r.resType = cudaResourceTypeArray;
+    r.res.array.array = array;
+    RECORD(cudaCreateTextureObject(&x, &r, &t, NULL));
+    RECORD(cudaDestroyTextureObject(x));
+    RECORD(cudaFreeArray(array));
+}
+
+static void attributes_of_streams(void)
+{
+    cudaStream_t other;
+    cudaSetDevice(1);
+    cudaStreamCreate(&other);
+    RECORD(cudaStreamCopyAttributes(s, other));
+    RECORD(cudaStreamCopyAttributes(other, s));
+    RECORD(cudaStreamQuery(s));
+}
+
+static cudaGraphNode_t node;
+
+static cudaError_t add_condition(cudaGraph_t graph, cudaGraphConditionalHandle h, cudaGraph_t *body)
+{
+    struct cudaGraphNodeParams p;
+    memset(&p, 0, sizeof p);
+    p.type = cudaGraphNodeTypeConditional;
+    p.conditional.handle = h;
+    p.conditional.type = cudaGraphCondTypeIf;
+    p.conditional.size = 1;
+    cudaError_t e = RECORD(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &p));
+    if (!e)
+        *body = p.conditional.phGraph_out[0];
+    return e;
+}
+
+/* A handle of GPU 0 in a node that is added while GPU 1 is current. */
+static void condition_of_the_other(void)
+{
+    cudaGraphConditionalHandle h;
+    cudaGraph_t graph, body;
+    cudaGraphCreate(&graph, 0);
+    RECORD(cudaGraphConditionalHandleCreate(&h, graph, 1, cudaGraphCondAssignDefault));
+    cudaSetDevice(1);
+    add_condition(graph, h, &body);
+}
+
+/* A body with a kernel of the other GPU, or with a copy from it. */
+static void body_of_the_other(int with_kernel)
+{
+    cudaGraphConditionalHandle h;
+    cudaGraph_t graph, body = NULL;
+    cudaGraphExec_t x = NULL;
+    int value = 5;
+    size_t count = 1;
+    set_up();
+    void *arguments[] = {&far_memory, &value, &count};
+    struct cudaKernelNodeParams p = {.func = kernel_fill(),
+                                     .gridDim = {1, 1, 1},
+                                     .blockDim = {32, 1, 1},
+                                     .kernelParams = arguments};
+    cudaGraphCreate(&graph, 0);
+    RECORD(cudaGraphConditionalHandleCreate(&h, graph, 1, cudaGraphCondAssignDefault));
+    if (add_condition(graph, h, &body))
+        return;
+    cudaSetDevice(1);
+    if (with_kernel)
+        RECORD(cudaGraphAddKernelNode(&node, body, NULL, 0, &p));
+    else
+        RECORD(cudaGraphAddMemcpyNode1D(&node, body, NULL, 0, a, far_memory, 4, cudaMemcpyDefault));
+    cudaSetDevice(0);
+    if (!RECORD(cudaGraphInstantiate(&x, graph, 0)))
+        RECORD(cudaGraphLaunch(x, s));
+    RECORD(cudaStreamSynchronize(s));
+}
+
+static void kernel_of_the_other_in_a_body(void) { body_of_the_other(1); }
+static void copy_from_the_other_in_a_body(void) { body_of_the_other(0); }
+
+static const struct pair cases[] = {
+    ALONE(attributes_of_the_link),
+#if CUDART_VERSION >= 13000
+    ALONE(atomics_of_the_link),
+#endif
+    ALONE(opened_for_both),
+    ALONE(opened_for_the_owner),
+    ALONE(opened_for_the_other),
+    ALONE(owned_by_gpu_1),
+    ALONE(read_only_for_the_other),
+    ALONE(copied_between),
+    {"opened_by_another_process", send_virtual, receive_virtual_on_gpu_1},
+    {"opened_on_gpu_1", send_memory, open_on_gpu_1},
+    {"opened_on_gpu_1_used_on_gpu_0", send_memory, open_on_gpu_1_use_on_gpu_0},
+    {"opened_on_gpu_0_used_on_gpu_1", send_memory, open_on_gpu_0_use_on_gpu_1},
+    {"opened_without_access", send_memory, open_on_gpu_0_use_on_gpu_1_without_access},
+    {"opened_on_both", send_memory, open_on_both},
+    ALONE(slices_of_peers),
+    ALONE(arrays_of_the_other),
+    ALONE(attributes_of_streams),
+    ALONE(condition_of_the_other),
+    ALONE(kernel_of_the_other_in_a_body),
+    ALONE(copy_from_the_other_in_a_body),
+};
+
+int main(int argc, char **argv)
+{
+    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
+}
