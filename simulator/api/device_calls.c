@@ -329,6 +329,33 @@ cudaError_t do_cudaDeviceCanAccessPeer(struct call *call, int *canAccessPeer, in
     return cudaSuccess;
 }
 
+/* Documented: the attributes and the errors. Assumed: two devices that reach each other have NVLink
+ * between them, and the best rank; it is 0, too, where they do not. */
+cudaError_t do_cudaDeviceGetP2PAttribute(struct call *call, int *value,
+                                         enum cudaDeviceP2PAttr attribute, int device,
+                                         int peerDevice)
+{
+    line_signed(&call->line, "attribute", (int64_t)attribute);
+    line_signed(&call->line, "device", device);
+    line_signed(&call->line, "peer", peerDevice);
+    if (!value)
+        return cudaErrorInvalidValue;
+    if (!device_exists(device) || !device_exists(peerDevice) || device == peerDevice)
+        return cudaErrorInvalidDevice;
+    switch ((int)attribute) {
+    case cudaDevP2PAttrAccessSupported:
+    case cudaDevP2PAttrNativeAtomicSupported:
+    case cudaDevP2PAttrCudaArrayAccessSupported:
+        *value = settings_reaches(device, peerDevice);
+        break;
+    case cudaDevP2PAttrPerformanceRank:
+    case 5: *value = 0; break; /* cudaDevP2PAttrOnlyPartialNativeAtomicSupported, of CUDA 13 */
+    default: return cudaErrorInvalidValue;
+    }
+    line_signed(&call->line, "value", *value);
+    return cudaSuccess;
+}
+
 cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, unsigned int flags)
 {
     int device = device_current();

@@ -4,7 +4,8 @@
 load ../../../tests/suite
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/facts/{p2p,peer-numbers}
+    make -s BACKEND=simulator \
+        build/simulator/simulator/tests/facts/{p2p,peer-numbers,probe-more-peers}
 }
 
 setup() {
@@ -55,4 +56,22 @@ setup() {
     assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaSuccess$'
     SIM_PEERS=lower run bounded "$peers" off
     assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+}
+
+# link_of SETTING: what attributes 2, access, and 4, arrays, say from 0 to 1 and then from 1 to 0
+link_of() {
+    SIM_PEERS=$1 SIM_DEVICES=2 bounded "$more" attributes_of_the_link |
+        grep -m 4 'attribute [24]: cudaSuccess' | sed 's/.*Success, \(.\);.*/\1/' | tr '\n' ' '
+}
+
+@test "cudaDeviceGetP2PAttribute says what SIM_PEERS says, in both APIs; documented errors" {
+    local more=${peers%/*}/probe-more-peers
+    assert_equal "$(link_of on)" "1 1 1 1 "
+    assert_equal "$(link_of off)" "0 0 0 0 "
+    assert_equal "$(link_of lower)" "0 0 1 1 "
+    SIM_DEVICES=2 run bounded "$more" attributes_of_the_link
+    assert_line "  attribute 2: cudaSuccess, 1; result 0, 1"
+    assert_line "  attribute 6: cudaErrorInvalidValue, 99; result 1, 99"
+    run grep -c 'InvalidDevice, 99; result 101' <<<"$(grep -A 8 'from 0 to 0' <<<"$output")"
+    assert_output 8
 }
