@@ -15,8 +15,8 @@ its number or its name, a student is the name of a folder as class.csv shows it,
     count = best                of all submissions of a lesson that were graded, the one with the
                                 most points after lateness counts; left out: last
     waiting = 0.5               what a rule counts, of a point, that could not be judged before
-                                another is met; all of them never more than what was met; left
-                                out: 1
+                                another is met; all of them never more than twice what was met;
+                                left out: 1
     zone = Europe/Berlin        of the dates that name none; left out: this machine's
     book = https://HOST/book    the book, for the links of the feedback pages
     [weights]
