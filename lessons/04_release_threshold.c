@@ -67,7 +67,7 @@ static int try_threshold(size_t threshold, size_t live, size_t mib, size_t segme
     return (prediction[0] == freed) + (prediction[1] == synchronized);
 }
 
-/* A peak, and then a phase that needs `mib` beside the `mib` that are live all the time. Returns
+/* A peak, and then a phase that needs `mib` on top of the `mib` that is always live. Returns
  * whether the pool kept what the phase needs, and no more. */
 static int try_phase(size_t mib, size_t segment, cudaStream_t stream)
 {

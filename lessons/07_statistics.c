@@ -79,7 +79,7 @@ static void show_figures(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
     try_to_set("UsedMemHigh, not 0", pool, cudaMemPoolAttrUsedMemHigh);
 }
 
-/* At its peak it uses `mib` MiB and a quarter of that. */
+/* At its peak this phase uses `mib` MiB and a quarter of that. */
 static void work(cudaMemPool_t pool, cudaStream_t stream, size_t mib)
 {
     void *input, *output;

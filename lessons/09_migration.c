@@ -1,8 +1,8 @@
 /* 09 Migration
  *
- * Question: A program has always worked with cudaMalloc and cudaFree. What does it take to bring it
+ * Question: A program has always worked with cudaMalloc and cudaFree. What does it take to move it
  *   to a pool, besides replacing the calls?
- * Task (fix): the program works, and calls cudaMalloc and cudaFree in its loop. Bring it to a pool,
+ * Task (fix): the program works, and calls cudaMalloc and cudaFree in its loop. Move it to a pool,
  *   in the five steps marked YOUR WORK. The streams stay what they are; the host waits once a
  *   frame, for one stream; the library and its pool stay as they are.
  * Calls: cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)

@@ -80,7 +80,7 @@ static cudaMemPool_t server_pool(void)
     return pool_for(0); /* "Certain reuse only: serve() looks whether there is any." */
 }
 
-/* Memory for a request in `stream`, after an earlier request in `earlier` has freed its own. The
+/* Memory for a request in `stream`, after a request in `earlier` has freed its memory. The
  * host synchronizes no stream here. */
 static int *serve(cudaMemPool_t pool, size_t bytes, cudaStream_t earlier, cudaStream_t stream)
 {

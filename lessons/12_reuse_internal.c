@@ -41,7 +41,7 @@ static cudaMemPool_t shared_pool(size_t mib)
 }
 
 /* YOUR WORK, 2 of 2. Memory for the fast stream, from `pool` if it has any. Only if `spare` has
- * none either, the host may wait, for the slow stream alone. Returns cudaErrorMemoryAllocation if
+ * none either may the host wait, for the slow stream alone. Returns cudaErrorMemoryAllocation if
  * there is no memory at all. An error that it has handled is not left for cudaGetLastError. */
 static cudaError_t take(int **memory, size_t bytes, cudaMemPool_t pool, cudaMemPool_t spare)
 {

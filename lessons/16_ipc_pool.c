@@ -1,10 +1,10 @@
 /* 16 A pool across processes
  *
- * Question: One process has a pool, and another is to use its memory. What must the first process
+ * Question: One process has a pool, and another will use its memory. What must the first process
  *   send to the second, and what may the second do with the pool?
  * Task (fix): four places, marked YOUR WORK, do what their author believed. Repair them. The second
  *   takes about twelve lines: send the message that receive_with_descriptor in processes.h reads.
- *   It takes the place of the one that is sent now, and no other message is added.
+ *   It replaces the message that is sent now, and no other message is added.
  * Calls: sendmsg(int socket, const struct msghdr *message, int flags)
  *        cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
  *                             size_t count), which give_access below makes
@@ -108,14 +108,14 @@ static int importer(void)
         descriptor = parcel.descriptor;
     CHECK(cudaMemPoolImportFromShareableHandle(&pool, (void *)(uintptr_t)descriptor, BY_DESCRIPTOR,
                                                0));
-    close(descriptor); /* the imported pool does not need it any more */
+    close(descriptor); /* the imported pool no longer needs it */
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &parcel.place));
     CHECK(cudaStreamCreate(&stream));
     printf("importer  the data is                          %d",
            last_of(data, parcel.count, stream));
 
     int gpu = adding_gpu();
-    /* YOUR WORK, 3 of 4. GPU `gpu` is to use the data. */
+    /* YOUR WORK, 3 of 4. GPU `gpu` will use the data. */
     CHECK(cudaSetDevice(gpu));
     CHECK(cudaStreamCreate(&adding));
     CHECK(launch_add(data, 1, parcel.count, adding));

@@ -1,8 +1,8 @@
 /* 22 Capstone: a caching allocator on top of one pool
  *
- * Question: What does a cache need, that takes large pieces from a pool and hands out parts of
- *   them, so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
- *   order? Recorded programs measure it.
+ * Question: A cache takes large pieces from a pool and hands out parts of them. What does it need
+ *   to reserve little, call CUDA rarely, and hand a part to another stream only in order? Recorded
+ *   programs measure it.
  * Task (fill): the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *   through it: leave it.
  * Calls: cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
@@ -69,7 +69,7 @@ static void list_remove(struct part *part)
         part->next->link = part->link;
 }
 
-/* The smallest that is large enough, or NULL. */
+/* The smallest part that is large enough, or NULL. */
 static struct part *list_find(struct part *list, size_t bytes)
 {
     struct part *best = NULL;

@@ -1,6 +1,6 @@
 /* A second process, for lessons 16 and 17.
  *
- * split() makes it, and a socket between the two. send_bytes() sends bytes; receive_bytes() waits
+ * split() makes it and a socket between the two. send_bytes() sends bytes; receive_bytes() waits
  * until they have arrived. A process that waits prints nothing, so what the two print has one
  * order. When one of them ends early, or sends nothing for SILENCE seconds, the other prints that
  * and ends with status 1. The first does not exit before the second, and the second ends when the
@@ -81,8 +81,8 @@ static inline void receive_done(void)
     receive_bytes(&byte, sizeof byte);
 }
 
-/* What a message can carry beside its bytes (a control message): a header, and room for one
- * descriptor behind it. cmsg(3) describes its macros. */
+/* What a message can carry next to its bytes (a control message): a header, and room for one
+ * descriptor after it. cmsg(3) describes its macros. */
 union control_message {
     struct cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];

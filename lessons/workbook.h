@@ -248,7 +248,7 @@ static inline double link_figure(const struct cudaDeviceProp *device, const char
 }
 
 /* The most that the link carries each way, in GB/s; it also prints a line with the figure's source.
- * Call it after a copy: an idle link may be slower. From PCI Express 3 on, 128 of 130 bits are
+ * Call it after a copy: an idle link may be slower. Since PCI Express 3, 128 of 130 bits are
  * data. */
 static inline double say_link_limit(void)
 {

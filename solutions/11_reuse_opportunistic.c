@@ -79,7 +79,7 @@ static cudaMemPool_t server_pool(void)
     return pool_for(1); /* what has finished is reused, without a call of the host */
 }
 
-/* Memory for a request in `stream`, after an earlier request in `earlier` has freed its own. The
+/* Memory for a request in `stream`, after a request in `earlier` has freed its memory. The
  * host synchronizes no stream here. */
 static int *serve(cudaMemPool_t pool, size_t bytes, cudaStream_t earlier, cudaStream_t stream)
 {

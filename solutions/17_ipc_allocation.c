@@ -66,7 +66,7 @@ static void send_event(cudaEvent_t event)
     send_bytes(&handle, sizeof handle);
 }
 
-/* Waits for those 64 bytes and opens the event. */
+/* Waits for the 64 bytes of an event and opens it. */
 static cudaEvent_t receive_event(void)
 {
     cudaIpcEventHandle_t handle;

@@ -1,6 +1,6 @@
 /* 21 An arena of your own
  *
- * Question: An arena hands out the same bytes in every frame. What must come before it does?
+ * Question: An arena hands out the same bytes in every frame. What must come first?
  * Task (fix): arena_want, which places requests and refuses what it cannot place, and the order
  *   between arena_reset and the next arena_commit. The check calls them with arenas, sizes and
  *   alignments of its own. The comments in quotation marks are what the author believed.
@@ -35,7 +35,7 @@ static struct arena arena_new(int pinned, size_t limit, size_t alignment)
 }
 
 /* YOUR WORK, 1 of 3. Phase 1: a request. At the commit `*pointer` gets `bytes` bytes, which begin
- * at the next multiple of the alignment, any number from 1 on. Returns 1, or 0 for a request that
+ * at the next multiple of the alignment (any number > 0). Returns 1, or 0 for a request that
  * is refused and changes nothing: the arena is committed, has REQUESTS requests, or the bytes would
  * end after the limit, however large `bytes` is. */
 static int arena_want(struct arena *arena, void **pointer, size_t bytes)
@@ -97,7 +97,7 @@ static void arena_delete(struct arena *arena, cudaStream_t stream)
     CHECK(cudaEventDestroy(arena->ready));
 }
 
-/* Each stream has a part of the frame: it copies it up, adds 1, and copies the last number down. */
+/* Each stream has a part of the frame: copies it up, adds 1, and copies the last number down. */
 static void run_frame(int frame, size_t unit, struct arena *staging, struct arena *arena,
                       int *result, cudaStream_t stream[2])
 {

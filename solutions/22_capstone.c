@@ -1,8 +1,8 @@
 /* 22 Capstone: a caching allocator on top of one pool
  *
- * Question: What does a cache need, that takes large pieces from a pool and hands out parts of
- *   them, so that it reserves little, calls CUDA rarely, and hands a part to another stream only in
- *   order? Recorded programs measure it.
+ * Question: A cache takes large pieces from a pool and hands out parts of them. What does it need
+ *   to reserve little, call CUDA rarely, and hand a part to another stream only in order? Recorded
+ *   programs measure it.
  * Task (fill): the cache, between YOUR WORK and END OF YOUR WORK. What follows replays a trace
  *   through it: leave it.
  * Calls: cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
@@ -91,7 +91,7 @@ static void list_remove(struct part *part)
         state->filled &= ~((uint64_t)1 << index);
 }
 
-/* The smallest that is large enough, in the class of `bytes` or in the next class that has one. */
+/* The smallest part that is large enough, in the class of `bytes` or the next that has one. */
 static struct part *list_find(const struct state *state, size_t bytes)
 {
     int index = class_of(bytes);
@@ -171,7 +171,7 @@ static size_t idle_bytes(const struct part *piece)
     return bytes;
 }
 
-/* Makes a piece without a part in use one part of `stream`, in no list. The stream is then after
+/* Joins an unused piece into one part of `stream`, in no list. The stream then comes after
  * the last use of every part. */
 static void piece_join(struct part *piece, int stream)
 {
