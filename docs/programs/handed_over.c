@@ -61,13 +61,13 @@ static int exporter(void)
     CHECK(cudaMemPoolExportToShareableHandle(&descriptor, pool, type, 0)); /* once for a pool */
     send_descriptor(descriptor); /* SCM_RIGHTS: the open file, not its number */
     CHECK(cudaMemPoolExportPointer(&parcel.place, data)); /* where it is in the pool */
-    CHECK(cudaEventRecord(ready, stream));                /* behind the last use here */
+    CHECK(cudaEventRecord(ready, stream));                /* after the last use here */
     CHECK(cudaIpcGetEventHandle(&parcel.event, ready));
     send_bytes(&parcel, sizeof parcel); /* the record comes before the message */
     /* ... the other process works ... */
     receive_bytes(&theirs, sizeof theirs);
     CHECK(cudaIpcOpenEventHandle(&finished, theirs));
-    CHECK(cudaStreamWaitEvent(stream, finished, 0)); /* behind the importer's free */
+    CHECK(cudaStreamWaitEvent(stream, finished, 0)); /* after the importer's free */
     /* export] */
 
     CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream));
@@ -108,7 +108,7 @@ static int importer(void)
     CHECK(cudaStreamWaitEvent(stream, ready, 0)); /* before the first use here */
     CHECK(launch_add(data, 1, COUNT, stream));
     CHECK(cudaFreeAsync(data, stream));       /* the importer frees first, */
-    CHECK(cudaEventRecord(finished, stream)); /* and records behind its free */
+    CHECK(cudaEventRecord(finished, stream)); /* and records after its free */
     CHECK(cudaIpcGetEventHandle(&mine, finished));
     send_bytes(&mine, sizeof mine);
     /* import] */

@@ -1,4 +1,4 @@
-/* What an event is: a wait before any record waits for nothing; behind a record, a stream waits for
+/* What an event is: a wait before any record waits for nothing; after a record, a stream waits for
  * it, and a query shows whether the device has reached it. */
 #include "kernels.h"
 #include "workbook.h"

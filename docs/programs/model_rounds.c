@@ -1,5 +1,5 @@
 /* A producer and a consumer share a pool of 128 MiB whose release threshold is 64 MiB. The consumer
- * is late: it has received three allocations and freed each, behind a gate that is still closed.
+ * is late: it has received three allocations and freed each, after a gate that is still closed.
  * What does the pool reserve after each round? */
 #include "kernels.h"
 #include "workbook.h"

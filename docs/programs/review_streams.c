@@ -1,4 +1,4 @@
-/* The review of the book's second part (docs/rules/several_streams.rst): one stream frees behind a
+/* The review of the book's second part (docs/rules/several_streams.rst): one stream frees after a
  * gate, another one allocates as much, and the cases differ by what several lessons are about. */
 #include "kernels.h"
 #include "workbook.h"

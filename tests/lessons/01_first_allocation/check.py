@@ -55,7 +55,7 @@ def happened(run):
 
 
 def stands_still(run):
-    """Did the run end at a wait behind the closed gate?"""
+    """Did the run end at a wait while the gate was closed?"""
     return "hazard: waiting forever." in run.errors
 
 
@@ -88,8 +88,8 @@ def ask(check, count, first, more):
 
 
 def whole(check):
-    """The lesson's run; of a program that waits behind the closed gate the check's own, which has
-    all that comes after the wait."""
+    """The lesson's run; of a program that waits while the gate is closed, the check's own, which
+    has all that comes after the wait."""
     run = check.run()
     return ask(check, *given(check)) if stands_still(run) else run
 
@@ -119,9 +119,9 @@ def test_used(check):
         where = f" in line {line[1]}" if line else ""
         miss(f"""the copy goes to result, the page-locked memory that use_stream is given. The
             pointer itself is the destination: result, and not &result.
-            Happened: the cudaMemcpyAsync{where} waits behind the closed gate. A copy to page-locked
-            memory makes the host wait for nothing, so this one goes to other memory of the
-            host.""")
+            Happened: the cudaMemcpyAsync{where} waits while the gate is closed. A copy to
+            page-locked memory makes the host wait for nothing, so this one goes to other memory of
+            the host.""")
     run = whole(check)
     journal = run.journal
     data, _ = allocated(journal)
@@ -198,7 +198,7 @@ def test_numbers(check):
 
 
 def never_returns(run):
-    """The sentences about a wait behind the closed gate."""
+    """The sentences about a wait while the gate is closed."""
     found = re.search(r"^hazard: waiting forever\. (\w+) waits ", run.errors, re.M)
     line = re.search(r"^  called  *at .*:(\d+)$", run.errors, re.M)
     where = (found[1] if found else "a wait") + (f" in line {line[1]}" if line else "")
@@ -254,7 +254,7 @@ def test_wait(check):
             Happened: {order(journal)}{why_no_wait(journal)}""")
     if journal.hazards.where(kind="host access not ordered after a write"):
         check.after(test_no_wait)
-        miss("""the result is read behind that wait, or while the gate is closed, when the copy
+        miss("""the result is read after that wait, or while the gate is closed, when the copy
             cannot have begun. So gate_open comes after use_stream.
             Happened: result was read while the copy might write it.""")
 

@@ -94,7 +94,7 @@ def test_freed(check):
     if not journal.ok("cudaMemPoolCreate"):
         check.after(test_own)  # nothing is freed that came from a pool of the program's
     sentence = """every call of the program succeeds, but for the allocation that the limit refuses.
-        An allocation is freed behind its last use: no later call may touch it."""
+        An allocation is freed after its last use: no later call may touch it."""
     ended(run, sentence)
     allocations, frees = journal.allocations, journal.frees
     if not allocations or allocations.of(frees) != allocations:

@@ -116,7 +116,7 @@ def keeps_what_is_needed(check, journal, segment):
     if trims and not waited and not releases:
         miss(f"""after phase 1, a trim returns memory. It does nothing for a free that is still
             pending for the host. A synchronization of the stream, of the device, or of an event
-            behind the free ends that; a query does not.
+            after the free ends that; a query does not.
             Happened: {happened}""")
     needs = f"phase 2 needs {mib(size)}"
     if taken["from"] == "new":

@@ -55,7 +55,7 @@ def history(journal):
 
 
 def reports(errors):
-    """stderr in pieces: a line that is not indented, with those behind it that are."""
+    """stderr in pieces: a line that is not indented, with those after it that are."""
     return re.split(r"\n(?! )", errors)
 
 
@@ -168,7 +168,7 @@ def test_plain_free(check):
 
 def host_waits(journal):
     """The calls from the fill of data to the clean-up in which the host waits. A synchronization
-    that finds all its work done already counts too, unless nothing is waited for behind it."""
+    that finds all its work done already counts too, unless nothing is waited for after it."""
     fill = use(journal, "launch_fill", data_of(journal))
     later = journal.part(fill, journal.ok("cudaFreeHost").last)
     if not later.waits:

@@ -47,7 +47,7 @@ def frames(mib, journal):
 
 
 def later_frames(check):
-    """The frames behind the first of a phase, beside which what main calls stands; of a program
+    """The frames after the first of a phase, next to which what main calls stands; of a program
     that ended in the first, that one, from its first allocation on."""
     found = list(frames(*drawn(check)))
     if len(found) != 1:
@@ -112,7 +112,7 @@ def test_frames(check):
     if why and not is_limited(mib, journal):
         raise Waits("the limit of the program's pool ended it, see below")
     why = f" {why['call']} of {why['bytes']} bytes returned {why['result']}." if why else ""
-    behind = ", behind the allocation of the library" if calls else ""
+    behind = ", after the allocation of the library" if calls else ""
     miss(f"""two phases of {FRAMES} frames, as at the start.
         Happened: the program ended in frame {max(1, len(calls))}{behind}.{why}""")
 
@@ -275,7 +275,7 @@ def why_not_kept(journal, pool, threshold, lines):
             )
             if not covered:
                 return f"""It grew, because the memory of the frame before was not free yet: it is
-                    freed in stream {free["stream"]} behind the record of the event, and who waits
+                    freed in stream {free["stream"]} after the record of the event, and who waits
                     for that event does not wait for the free."""
     return f"Its threshold is {threshold} bytes."
 
@@ -411,7 +411,7 @@ RESERVES = r"the pool reserves +(\d+) MiB after the frames"
 
 def expect_kept(check, *argument):
     """The recorded output. A pool that reserves less after its frames than the recorded one keeps
-    its memory, too: one that allocates the result behind the wait needs half."""
+    its memory, too: one that allocates the result after the wait needs half."""
     name = "".join(argument)
     run = check.run(*argument)
     wanted = check.expected_file(name).read_text()

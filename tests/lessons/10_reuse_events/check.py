@@ -46,8 +46,8 @@ def own_pipeline(check):
 
 def asked(check):
     """A run of two pipelines by the check, with other rounds than main's, and the (rounds, MiB,
-    Pipeline) of each: of a size of which no second allocation fits into a segment beside the first,
-    and of more bytes than an int can count."""
+    Pipeline) of each: of a size of which no second allocation fits into a segment next to the
+    first, and of more bytes than an int can count."""
     rounds, mib = check.draw("rounds", 70, 100), check.draw("mib", 17, 300)
     large = check.draw("large", 2100, 6000)
     answers = check.ask(CALLED, rounds, mib, large)
@@ -192,7 +192,7 @@ def test_host(check):
         destroyed = line.journal.ok("cudaMemPoolDestroy").where(pool=line.pool).first
         during = line.journal.part(line.made.first, destroyed)
         waits = during.that(lambda x: x.get("acquired") or x.get("call") in SYNCHRONIZE)
-        # The last one is behind the pipeline, and its caller's.
+        # The last one is after the pipeline, and its caller's.
         if waits.after(line.made.last):
             waits = waits[:-1]
         if waits:
@@ -267,7 +267,7 @@ def why_new(line, new):
         return ""
     return f""" After the record {line.named(free["stream"])} also freed the neighbor of this
         memory, and neighbors that one stream frees become one range: it counts as freed with the
-        last of them, behind the record."""
+        last of them, after the record."""
 
 
 def expect_reuse(check, kind):
@@ -328,7 +328,7 @@ def why_early(lines, add, free):
     waits = waits.where(stream=free["stream"]).after(records[0])
     if not waits:
         return "The stream that frees did not wait for the event that was recorded in the other."
-    return "The stream that frees waited for the event of the other behind the free."
+    return "The stream that frees waited for the event of the other after the free."
 
 
 def test_shared(check):

@@ -185,7 +185,7 @@ def test_last_error(check):
         wrong = taken.run.wrong({"cudaGetLastError after take": SUCCESS})
         if wrong and taken.run.answers.get("take") == [SUCCESS]:
             miss(f"""when take has succeeded, cudaGetLastError returns cudaSuccess. A failed
-                allocation stays the last error until someone reads it: a later check behind a
+                allocation stays the last error until someone reads it: a later check after a
                 correct launch would report it. Who handles an error calls cudaGetLastError once.
                 Happened: {wrong}""")
 

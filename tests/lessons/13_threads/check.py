@@ -148,10 +148,10 @@ def why_unordered(journal, handover, hazard):
     if not record:
         if calls.records.before(handover.fills.first):
             return f"{where}the event was recorded before the fill, so it does not cover the fill."
-        return f"""{where}the event was not recorded behind the fill until the buffer had been used:
+        return f"""{where}the event was not recorded after the fill until the buffer had been used:
             when {stream} waited, its newest record was that of a round before."""
     if not waits.after(record):
-        where += f"the event was recorded behind the fill, but {stream}, which uses the buffer, "
+        where += f"the event was recorded after the fill, but {stream}, which uses the buffer, "
         if waits.after(fill):
             return f"{where}waited before that record: it waited for the record of a round before."
         late = journal.after(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
@@ -175,7 +175,7 @@ def expect_filled(check, pair, advice=""):
     ).first
     if hazard:
         miss(f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after the producer's
-            fill on the device, too: the producer records an event behind its fill, and the
+            fill on the device, too: the producer records an event after its fill, and the
             consumer's stream waits for that before it uses the buffer. {advice}
             Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
             an order on the host, and none on the device ({hazard["kind"]}).
@@ -197,7 +197,7 @@ def test_free(check):
         answers, _, _, found = ended(check, pair)
         if cannot_end(answers):
             continue
-        sentence = """each buffer is freed once, in a stream that has its last use behind it: the
+        sentence = """each buffer is freed once, in a stream that comes after its last use: the
             stream of that use, or one that waits for it."""
         hazard = answers.journal.hazards.where(kind=OF_FREES).first
         if hazard and found:

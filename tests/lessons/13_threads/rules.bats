@@ -13,6 +13,6 @@ load ../../grading/rules
 @test "it does with per-thread streams, too, where one handle names two streams" {
     rule per_thread
 }
-@test "each buffer is freed once, behind its last use" { rule free; }
+@test "each buffer is freed once, after its last use" { rule free; }
 @test "each of the rounds that it is given computes on the device" { rule rounds; }
 @test "it prints what a real device prints, and the same on a slow device" { rule prints; }

@@ -1,5 +1,5 @@
 """Lesson 16: a pool crosses to another process as a file descriptor, in a message that the student
-writes. Each of the student's functions is judged beside a process of the check's own (ask.h), so
+writes. Each of the student's functions is judged next to a process of the check's own (ask.h), so
 that one mistake does not hide another."""
 
 import errno
@@ -64,7 +64,7 @@ def test_created(check):
 
 
 REFUSED_SEND = {
-    errno.EBADF: """the int behind the header of the control message is the parcel's descriptor
+    errno.EBADF: """the int after the header of the control message is the parcel's descriptor
         itself, which is open here.""",
     errno.EINVAL: """the control message is one that the operating system knows: cmsg_level
         SOL_SOCKET, cmsg_type SCM_RIGHTS, cmsg_len CMSG_LEN(sizeof(int)).""",
@@ -97,7 +97,7 @@ def test_sent(check):
     number = run.answer("descriptors")
     if number == "0":
         miss("""the message with the parcel carries the descriptor itself, as a control message:
-            cmsg_level SOL_SOCKET, cmsg_type SCM_RIGHTS, the int behind its header, and msg_control
+            cmsg_level SOL_SOCKET, cmsg_type SCM_RIGHTS, the int after its header, and msg_control
             and msg_controllen of the message name it (YOUR WORK, 2 of 4). The number alone means
             nothing: each process has a table of open files of its own.
             Happened: a number came, and no descriptor.""")
@@ -108,7 +108,7 @@ def test_sent(check):
             {run.answer("bytes more than the parcel")}.""")
     if number != "1":
         miss(f"""one descriptor arrives. cmsg_len is CMSG_LEN(sizeof(int)), which counts the header
-            and one int. CMSG_SPACE counts the padding behind it, too, and the zero there is a
+            and one int. CMSG_SPACE counts the padding after it, too, and the zero there is a
             second descriptor: number 0 is this process's stdin.
             Happened: {number} descriptors came.""")
     kind = (run.journal.calls("cudaMemPoolImportFromShareableHandle").first or {}).get("descriptor")
@@ -217,7 +217,7 @@ def test_refused(check):
     refused = journal.where(result="cudaErrorInvalidValue").calls(*REFUSED)
     if refused.column("call") != REFUSED:
         miss(f"""the importer tries six calls on its pool, and each is refused: the starter has them
-            behind the copy.
+            after the copy.
             Happened: refused were: {", ".join(refused.column("call")) or "none"}.""")
     data = journal.ok("cudaMemPoolImportPointer")[0]["allocation"]
     frees = journal.frees.where(allocation=data)

@@ -155,7 +155,7 @@ def test_finished(check):
     copies = exporter.journal.copies.where(kind="DeviceToHost")
     if not exporter.frees:
         miss(f"""each process frees what it has: the importer its import, and the exporter the
-            allocation itself, in its stream, behind the wait for the importer's event.
+            allocation itself, in its stream, after the wait for the importer's event.
             Happened: the exporter never frees it. {exporter.history}""")
     if not copies.before(exporter.frees.first):
         miss(f"""the exporter reads the data with cudaMemcpyAsync before it frees it, as in the

@@ -129,8 +129,8 @@ def test_beside(check):
     for piece in range(1, 4):
         if not any(a[0] < b[1] and b[0] < a[1] for a in spans[piece - 1] for b in spans[piece]):
             events = len(run.journal.ok("cudaStreamWaitEvent"))
-            miss(f"""a piece in one stream runs beside the next piece, in the other: no stream waits
-                for the other.
+            miss(f"""a piece in one stream runs alongside the next piece, in the other: no stream
+                waits for the other.
                 Happened: piece {piece + 1} began when piece {piece} had ended, though the host had
                 queued both: {events} times a stream was made to wait for an event.""")
 

@@ -12,7 +12,7 @@ load ../../grading/rules
 }
 @test "the pieces take turns in two streams" { rule turns; }
 @test "the host waits for nothing while it puts the pieces into the streams" { rule queued; }
-@test "each piece runs beside the one before it" { rule beside; }
+@test "each piece runs alongside the one before it" { rule beside; }
 @test "the host waits at the end, for the work of both streams" { rule end; }
 @test "pinning pays when it has saved what it took" { rule pays; }
 @test "when pinned copies are no faster, pinning never pays" { rule never; }

@@ -433,11 +433,11 @@ def test_counts(check):
             ""
             if between
             else """ Between the last free of a piece and that trim the host
-            synchronized with no stream: a pool returns only what a synchronization behind the free
+            synchronized with no stream: a pool returns only what a synchronization after the free
             has covered."""
         )
         miss(f"""the last trim of the pool leaves nothing in it: cache_trim calls
-            cudaStreamSynchronize behind each cudaFreeAsync.
+            cudaStreamSynchronize after each cudaFreeAsync.
             Happened: {figures.end} MiB are still reserved.{why}""")
     check.expect_clean(run)
     check.expect_read("the cache reserved at most #", "then reserved #")

@@ -214,12 +214,12 @@ class Figures(Peak):
             self.refuse(f"the part of {self.shown(one)} does not come from the pool")
         elif begin + size[one] > pieces[at]:
             self.refuse(
-                f"the part of {self.shown(one)} ends behind its piece of {pieces[at]} bytes"
+                f"the part of {self.shown(one)} ends after its piece of {pieces[at]} bytes"
             )
         elif begin % GRAIN and not self.askew:
             self.askew = (
-                f"the part of {self.shown(one)} begins {begin} bytes behind the beginning "
-                f"of its piece, {begin % GRAIN} bytes behind a multiple of {GRAIN}"
+                f"the part of {self.shown(one)} begins {begin} bytes after the beginning "
+                f"of its piece, {begin % GRAIN} bytes after a multiple of {GRAIN}"
             )
         there = [
             i
@@ -303,7 +303,7 @@ class Reader:
     def use(self, line):
         figures, walk = self.figures, self.walk
         if self.uses == len(self.expected):
-            figures.refuse("a kernel used memory behind the last step")
+            figures.refuse("a kernel used memory after the last step")
             return
         one, taken, first, call, size, behind = self.expected[self.uses]
         self.uses += 1

@@ -82,6 +82,6 @@ def test_last_error(case):
     left = case.ask("its main is as it was.", hazards=True).answer("the last error")
     if left != "cudaSuccess":
         miss(f"""an error that was handled is no longer the last error: who handles it calls
-            cudaGetLastError once. Else the next check behind a launch finds it, and takes it for an
+            cudaGetLastError once. Else the next check after a launch finds it, and takes it for an
             error of that launch.
             Happened: when the pool is destroyed, cudaGetLastError returns {left}.""")
