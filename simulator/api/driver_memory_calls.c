@@ -308,7 +308,7 @@ static cudaError_t find_owner(const struct address_info *a, CUcontext *context)
     if (a->pool)
         return cudaSuccess;
     if (context_count_created()) {
-        diag("cuPointerGetAttribute: which context an address belongs to is not simulated beside "
+        diag("cuPointerGetAttribute: which context an address belongs to is not simulated next to "
              "contexts of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
         return cudaErrorNotSupported;
     }

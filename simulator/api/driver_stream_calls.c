@@ -9,7 +9,7 @@ cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *con
     if (!s || !context)
         return s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
     if (context_count_created()) {
-        diag("cuStreamGetCtx: which context a stream belongs to is not simulated beside contexts "
+        diag("cuStreamGetCtx: which context a stream belongs to is not simulated next to contexts "
              "of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
         return cudaErrorNotSupported;
     }

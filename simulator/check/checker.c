@@ -299,7 +299,7 @@ static void note_held(const struct conflict *c)
         held = &c->earlier.origin;
         other = &c->later.origin;
     }
-    report_note("%s (%s) was behind a closed gate or a host function. It would also be ordered if "
+    report_note("%s (%s) came after a closed gate or a host function. It would also be ordered if "
                 "the host waited for %s (%s) before it opens the gate, or lets the function go on.",
                 held->call, report_stream(held).text, other->call, report_stream(other).text);
 }
@@ -554,7 +554,7 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
     report_origin("used", origin);
     note_inside(later);
     report_advice("allocate as many bytes as are used, or use fewer. A real device "
-                  "often reports nothing: the bytes behind an allocation belong to another, or to "
+                  "often reports nothing: the bytes after an allocation belong to another, or to "
                   "none.");
     note_stale_pointer(ref, later->from);
     report_end(ref.id);

@@ -98,7 +98,7 @@ const char *command_why_not(const struct address_info *a, const void *address, s
     if (!address)
         return "is a null pointer";
     if ((uintptr_t)address < NULL_PAGE) {
-        snprintf(text, sizeof text, "is %zu bytes behind a null pointer", (size_t)address);
+        snprintf(text, sizeof text, "is %zu bytes after a null pointer", (size_t)address);
         return text;
     }
     if (a->kind == ADDRESS_PAGEABLE)

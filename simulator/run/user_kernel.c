@@ -269,7 +269,7 @@ static void check_writes(const struct user_kernel *k, const struct memory *all)
         if (m->has_digest && digest_of(m) != m->digest)
             hazard_undeclared(k, i, m->allocation_id, "into");
         else if (is_changed(all, k->count, m->bytes + m->count, m->behind, m->behind_count))
-            hazard_undeclared(k, i, m->allocation_id, "behind the end of");
+            hazard_undeclared(k, i, m->allocation_id, "after the end of");
         else if (is_changed(all, k->count, m->bytes - m->before_count, m->before, m->before_count))
             hazard_undeclared(k, i, m->allocation_id, "before the beginning of");
     }

@@ -303,7 +303,7 @@ static void check_thread_end(const struct stream *s)
     fatal_hazard(
         HAZARD_A_THREAD_THAT_CANNOT_END, NULL,
         "It ends with work pending in its own stream "
-        "(cudaStreamPerThread), behind a cudaMallocAsync or cudaFreeAsync. "
+        "(cudaStreamPerThread), after a cudaMallocAsync or cudaFreeAsync. "
         "A real driver hangs here.\n"
         "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }

@@ -31,5 +31,5 @@ setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/de
     run bounded "$PROGRAMS/device" too_full
     [ "$status" = 3 ]
     assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
-    assert_line "  To do: open the gate (*open = 1) before this call, or queue less behind it."
+    assert_line "  To do: open the gate (*open = 1) before this call, or queue less after it."
 }

@@ -32,9 +32,9 @@ setup_file() {
 @test "what a kernel's function does beside its declaration is reported, as far as it is seen" {
     reported user_kernels by_address "undeclared access" "memory[0], memory[1]"
     reported user_kernels read_only "undeclared access" "writes into memory[0]"
-    reported user_kernels behind "undeclared access" "behind the end of memory[0]"
+    reported user_kernels behind "undeclared access" "after the end of memory[0]"
     reported user_kernels before "undeclared access" "before the beginning of memory[0]"
-    reported user_kernels neighbor "undeclared access" "behind the end of memory[0]"
+    reported user_kernels neighbor "undeclared access" "after the end of memory[0]"
     SIM_CHECK=off run "$PROGRAMS/user_kernels" behind incorrect
     assert_success
     assert_output ""

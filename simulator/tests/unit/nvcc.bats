@@ -485,7 +485,7 @@ wrong() {
 @test "what a kernel may not do ends it: a report, or where the program stopped it, a sentence" {
     faulty
     wrong wrong_address "illegal address" cudaErrorIllegalAddress \
-        "read 4 bytes at 0x40, which is 64 bytes behind a null pointer"
+        "read 4 bytes at 0x40, which is 64 bytes after a null pointer"
     wrong null "illegal address" cudaErrorIllegalAddress \
         "wrote 4 bytes at 0, which is a null pointer"
     wrong misaligned "misaligned address" cudaErrorMisalignedAddress \
