@@ -213,9 +213,7 @@ class Figures(Peak):
         if at not in pieces:
             self.refuse(f"the part of {self.shown(one)} does not come from the pool")
         elif begin + size[one] > pieces[at]:
-            self.refuse(
-                f"the part of {self.shown(one)} ends after its piece of {pieces[at]} bytes"
-            )
+            self.refuse(f"the part of {self.shown(one)} ends after its piece of {pieces[at]} bytes")
         elif begin % GRAIN and not self.askew:
             self.askew = (
                 f"the part of {self.shown(one)} begins {begin} bytes after the beginning "
