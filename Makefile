@@ -15,7 +15,7 @@
 ## BOOK         make book          build pages, EPUB and PDF, and open them; OPEN= opens none
 ##              make docs          the pages alone; make epub, make pdf: one edition
 ## TEACHING     make grade         points and reasons; STUDENT=FOLDER ONLY="1 6"
-##              make grade-class   the same for each folder in CLASS=FOLDER, with one table
+##              make grade-class   the same for each folder or ZIP in CLASS=FOLDER, in one table
 ##              make new-lesson    the files of a new lesson: NAME=my_topic
 ##              make mutant        add a mistake to a lesson: LESSON=06 NAME=it FILE=my.c
 ##              make handout       the students' copy: OUT=FOLDER or OUT=FILE.zip

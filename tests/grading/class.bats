@@ -397,7 +397,7 @@ END
     mv "$BATS_TEST_TMPDIR"/[12].zip "$BATS_TEST_TMPDIR/both"
     run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/both" "$made"
     assert_success
-    assert_output --partial "Not unpacked: 'notes.txt'"
+    assert_output --partial "Not unpacked: 'notes.txt': its name names no student."
     run bash -c "cd '$made' && grep -r '' . | LC_ALL=C sort"
     assert_output './benl_12/04_release_threshold.c:second
 ./lovelaceada_11/.earlier/1/04_release_threshold.c:first
@@ -465,7 +465,7 @@ END
     echo "no archive" >"$CLASS/cleo/all.zip"
     run as_typed tests/grading/grade.sh class
     assert_success
-    assert_output --partial 'an archive is there, and no lesson'\''s file: unpack "all.zip"'
+    assert_output --partial 'lesson'\''s file: "all.zip" cannot be unpacked'
     run jq -r '.[] | "\(.student) \(.points) \(.note)"' "$OUT/class.json"
     assert_line --regexp "^ada $(possible "$lesson") .*published"
     assert_line --regexp "^ben $(possible "$lesson") .*published"
@@ -479,6 +479,105 @@ END
     run as_typed tests/grading/grade.sh class
     assert_equal "$(jq -c 'map(.points)' "$OUT/class.json")" "[$(possible "$lesson"),0,0]"
     assert_not_exists "$OUT/students/ben/handed-in"
+}
+
+@test "ZIP files beside folders are students, and so are those of a ZIP file of the class" {
+    local lesson full name
+    lesson=$(first)
+    full=$(possible "$lesson")
+    export ONLY=$lesson SEED=7
+    mkdir "$CLASS"/{ada,.hidden}
+    cp "solutions/$lesson.c" "$CLASS/ada"
+    zip_of "$CLASS/ben.zip" "my work/$lesson.c=$(cat "solutions/$lesson.c")
+"
+    zip_of "$CLASS/ada.ZIP" "$lesson.c=int main(void) { return 0; }"
+    zip_of "$CLASS/all.zip" "cleo_1_2_$lesson.c=a" "dora_3_4_$lesson.c=b"
+    echo "no archive" >"$CLASS/cleo.zip"
+    run as_typed tests/grading/grade.sh class
+    assert_success
+    assert_line "Not graded: .hidden (begins with a dot), all.zip (a download with all submissions:\
+ name it alone), ada.ZIP (ada counts)."
+    assert_line "Not unpacked: 'cleo.zip': File is not a zip file"
+    assert_line --regexp '^cleo: an archive is there.*: "cleo.zip" cannot be unpacked: File is not'
+    run jq -r '.[] | "\(.student) \(.points) \(.note)"' "$OUT/class.json"
+    assert_line --index 0 --partial "ada $full "
+    assert_line --index 1 --partial "ben $full "
+    assert_line --index 2 "cleo 0 01 missing"
+    # In one ZIP file, with a folder around them or without.
+    for name in "" class/; do
+        zip_of "$BATS_TEST_TMPDIR/all.ZIP" "${name}ada/lessons/06_trim.c=a" "${name}ben.zip=$(
+            base64 -w0 "$CLASS/ben.zip")" "${name}notes.txt=x" __MACOSX/a/06_trim.c=x
+        run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/all.ZIP" "$OUT/handed-in"
+        assert_success
+        assert_line "Not unpacked: '${name}notes.txt': its name names no student."
+        run bash -c "cd '$OUT/handed-in' && find . -type f | LC_ALL=C sort"
+        assert_output "./ada/lessons/06_trim.c"$'\n'"./ben/ben.zip"
+    done
+    # A class of one, whose folder is no folder around students.
+    zip_of "$BATS_TEST_TMPDIR/one.zip" ada/lessons/06_trim.c=a ada/solutions/06_trim.c=b
+    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/one.zip" "$OUT/handed-in"
+    assert_equal "$(ls "$OUT/handed-in")" ada
+    zip_of "$BATS_TEST_TMPDIR/none.zip" 06_trim.c=a
+    run as_typed CLASS="$BATS_TEST_TMPDIR/none.zip" tests/grading/grade.sh class
+    assert_equal "$status" 2
+    assert_output --partial "none.zip: it has no folder and no ZIP file of a student"
+}
+
+@test "STUDENT may be a ZIP file, or a folder with one; one that cannot be unpacked says why" {
+    local lesson zip=$BATS_TEST_TMPDIR/x.ZIP
+    lesson=$(first)
+    export ONLY=$lesson
+    refused() {
+        run as_typed STUDENT="$zip" tests/grading/grade.sh
+        assert_equal "$status" 2
+        assert_output --partial "STUDENT=$zip cannot be unpacked: $1"
+        assert_file_not_exists "$OUT/grade.json"
+    }
+    echo "no archive" >"$zip"
+    refused "File is not a zip file"
+    truncate -s 65M "$zip"
+    refused "it is larger than 64 MiB."
+    zip_of "$zip"
+    refused "it has no files."
+    zip_of "$zip" "$lesson.c=x"
+    python3 - "$zip" <<'END'
+import sys
+from pathlib import Path
+path = Path(sys.argv[1])
+data = bytearray(path.read_bytes())
+data[data.index(b"PK\1\2") + 8] |= 1
+path.write_bytes(data)
+END
+    refused "it is encrypted. It must be a ZIP file without a password."
+    python3 - "$zip" "$lesson" <<'END'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w") as archive:
+    for number in range(20001):
+        archive.writestr(f"{number}", "")
+END
+    refused "it has more than 20000 files."
+    # Of many files those of lessons count; a long one is refused as it would be in a folder.
+    python3 - "$zip" "$lesson" <<'END'
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
+    for number in range(1000):
+        archive.writestr(f"book/{number}.html", "x")
+    archive.write(f"solutions/{sys.argv[2]}.c", f"book/lessons/{sys.argv[2]}.c")
+    archive.writestr("book/lessons/06_trim.c", bytes(300 << 20))
+END
+    run as_typed ONLY="$lesson 6" STUDENT="$zip" tests/grading/grade.sh
+    assert_success
+    assert_line --partial "its files are in book/lessons."
+    assert_line --partial "298.html': a student's first 300 files are unpacked, and there are 702 m"
+    assert_equal "$(jq -c '.lessons | map(.points)' "$OUT/grade.json")" "[$(possible "$lesson"),0]"
+    assert_equal "$(jq -r '.lessons[1].sentence' "$OUT/grade.json")" \
+        "lessons/06_trim.c is larger than 1 MiB. No lesson needs that much."
+    mkdir "$CLASS/ada"
+    mv "$zip" "$CLASS/ada"
+    run as_typed STUDENT="$CLASS/ada" tests/grading/grade.sh
+    assert_success
+    assert_equal "$(jq .points "$OUT/grade.json")" "$(possible "$lesson")"
+    assert_equal "$(ls "$CLASS/ada")" x.ZIP
 }
 
 @test "Moodle's download is a class, with folders and without; an archive that lies harms nothing" {
@@ -809,7 +908,7 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     mkdir "$CLASS/__MACOSX"
     run as_typed make -j2 grade-class
     assert_failure
-    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (no folder)."
+    assert_line "Not graded: __MACOSX (made by an archiver), notes.txt (no folder and no ZIP file)."
     refute_line --partial jobserver
     run jq -r '.[] | "\(.student) \(.points)"' "$OUT/class.json"
     assert_output "$(printf '%s\n' "$name $full" "empty 0" "linked null" "starter 0" \

@@ -21,13 +21,16 @@ import tempfile
 import time
 from pathlib import Path
 
-import protect
-from forms import files_of, table, ungraded
-from manifest import ROOT, Wrong, lessons
-from place import LIBRARY, Machine, Place
-from report import clean
+sys.path.append(f"{Path(__file__).parent}/class")
 
-from lessons import handed_in, judge_all
+import protect  # noqa: E402
+import unpack  # noqa: E402
+from forms import files_of, table, ungraded  # noqa: E402
+from manifest import ROOT, Wrong, lessons  # noqa: E402
+from place import LIBRARY, Machine, Place  # noqa: E402
+from report import clean  # noqa: E402
+
+from lessons import handed_in, judge_all  # noqa: E402
 
 
 class Grading:
@@ -35,16 +38,17 @@ class Grading:
 
     def __init__(self, home, caller):
         asked = os.environ
-        self.home, self.student, self.elsewhere = Path(home), None, ""
+        self.home, self.student, self.elsewhere, self.left_out = Path(home), None, "", {}
         self.out = Path(caller, asked.get("OUT") or f"{home}/build/grade")
         self.own = bool(asked.get("GRADE_OWN"))
         self.named = asked.get("STUDENT") or ""
         if self.named:
             self.student = Path(caller, self.named)
-            if not self.student.is_dir():
-                fail(f"STUDENT={self.named}: there is no such folder.")
+            if not (self.student.is_dir() or unpack.is_zip(self.student.resolve())):
+                fail(f"STUDENT={self.named}: there is no such folder, and no such ZIP file.")
             if (self.student / "lessons").is_symlink():
                 fail(f"STUDENT={self.named}: its folder lessons is a symbolic link.")
+            self.unpack()
         seed = asked.get("SEED") or "1"
         if seed == "draw":
             seed = str(random.SystemRandom().randint(1, 999999999))
@@ -63,6 +67,23 @@ class Grading:
         """Prints a sentence about the student's files. The tables of a class have it anyway."""
         if not os.environ.get("GRADE_OF_CLASS"):
             say(f"STUDENT={self.named}: {words}")
+
+    def unpack(self):
+        """A ZIP file, or those in a folder without lessons' files, are unpacked until this process
+        ends."""
+        student = self.student.resolve()
+        packed = any(unpack.is_zip(Path(x.path)) for x in walked(student, 3))
+        if student.is_dir() and (not packed or folders_with_lessons(student)):
+            return
+        where = Path(ROOT, os.environ.get("GRADE_FOLDER") or "build/check")
+        where.mkdir(parents=True, exist_ok=True)
+        self.unpacked = tempfile.TemporaryDirectory(prefix="handed-in.", dir=where)
+        self.student = Path(self.unpacked.name)
+        self.left_out = unpack.student_of(student, self.student)
+        if student.is_file() and student.name in self.left_out:
+            fail(f"STUDENT={self.named} cannot be unpacked: {self.left_out[student.name]}")
+        if not os.environ.get("GRADE_OF_CLASS"):
+            unpack.name_left_out(self.left_out)
 
     def found_source(self):
         """The folder with the student's files: lessons/ below STUDENT, STUDENT, or else the one
@@ -84,7 +105,9 @@ class Grading:
                 f"{printable(shown)}."
             )
         elif archive:
-            self.elsewhere = f' There is an archive, "{printable(archive)}": unpack it.'
+            why = self.left_out.get(archive)
+            does = f" which cannot be unpacked: {str(why).rstrip('.')}" if why else ": unpack it"
+            self.elsewhere = f' There is an archive, "{printable(archive)}"{does}.'
         self.note(self.elsewhere.strip() or "it has no file with a lesson's name.")
         return self.student
 
@@ -203,8 +226,7 @@ def folders_with_lessons(student):
 
 
 def first_archive(student):
-    """The path of an archive that a student handed in instead of files. It is named and not
-    unpacked."""
+    """The path of an archive that a student handed in instead of files, and that is named."""
     kind = re.compile(r"\.(zip|7z|rar|tar|tgz|tar\..*|gz|xz)$", re.I)
     found = [
         os.path.relpath(x.path, student)

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Grades one student: the check of every lesson, a table, and OUT/grade.json with what is derived
-# from it. Or a class: every folder in CLASS is a student.
+# from it. Or a class: every folder and every ZIP file in CLASS is a student.
 #
 #   grade.sh           grades one, as these say:
 #     STUDENT=FOLDER   the student's files: FOLDER/lessons/NN_name.c or FOLDER/NN_name.c, or in the
-#                      one folder below that has such files; left out: lessons/
+#                      one folder below that has such files; or a ZIP file; left out: lessons/
 #     OUT=FOLDER       where the grade is written; left out: build/grade
 #     ONLY="01 06"     these lessons only
 #     JOBS=N           so many checks at a time; left out: one for each processor

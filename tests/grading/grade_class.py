@@ -52,17 +52,24 @@ def grade(folder, out, mask):
     return said.returncode, said.stderr.decode(errors="surrogateescape")
 
 
+def name_of(path):
+    """The name of the student whose folder or ZIP file this is."""
+    return path.name[:-4] if unpack.is_zip(path) else path.name
+
+
 def grade_student(folder, mask):
     """Leaves in OUT/students/NAME grade.json and what is derived from it, or errors.txt, the same
     after each call. The file begun marks a grading that has not ended."""
-    out = Path(os.environ["OUT"], "students", os.path.basename(folder))
+    out = Path(os.environ["OUT"], "students", name_of(Path(folder)))
     out.mkdir(parents=True, exist_ok=True)
     begun, errors, written = out / "begun", out / "errors.txt", out / "grade.json"
     begun.write_text("")
     unpacked = out / "handed-in"
     shutil.rmtree(unpacked, ignore_errors=True)
-    if not folders_with_lessons(folder) and unpack.student_of(folder, unpacked):
-        folder = unpacked
+    if not folders_with_lessons(folder):
+        left_out = unpack.student_of(folder, unpacked)
+        unpack.name_left_out(left_out or {})
+        folder = folder if left_out is None else unpacked
     status, words = grade(folder, out, mask)
     if status:
         words = words.replace(f"STUDENT={folder}: ", "")  # who it is about is known
@@ -102,11 +109,11 @@ class Class:
         self.named = asked.get("CLASS") or ""
         if not self.named:
             fail(
-                "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder for each "
-                "student."
+                "Name the class: make grade-class CLASS=FOLDER, where FOLDER has a folder or a ZIP "
+                "file for each student."
             )
         self.folder = Path(caller, self.named)
-        if not (self.folder.is_dir() or self.folder.is_file() and self.named.endswith(".zip")):
+        if not (self.folder.is_dir() or unpack.is_zip(self.folder)):
             fail(f"CLASS={self.named}: there is no such folder, and no such ZIP file.")
         self.jobs, self.given_seed = asked_number("JOBS"), asked_number("SEED")
         self.machines = asked.get("SSHLOGIN") or ""
@@ -132,15 +139,20 @@ class Class:
         except unpack.UNREADABLE as why:
             fail(f"CLASS={self.named}: {why}")
         ignored = {entry.name: why for entry in entries if (why := no_student(entry))}
-        self.students = [entry.name for entry in entries if entry.name not in ignored]
+        self.students = {}  # {name: the folder or the ZIP file}
+        for entry in entries:
+            path = self.folder / entry.name
+            first = path if entry.name in ignored else self.students.setdefault(name_of(path), path)
+            if first != path:
+                ignored[entry.name] = f"{tables.shown(first.name)} counts"
         if not self.students:
-            fail(f"CLASS={self.named}: it has no folders, so there are no students.")
+            fail(f"CLASS={self.named}: it has no folder and no ZIP file of a student.")
         if ignored:
             some = ", ".join(f"{tables.shown(name)} ({why})" for name, why in ignored.items())
             say(f"Not graded: {some}.")
 
     def read_course(self):
-        course = Course(lessons(), [tables.shown(name) for name in self.students])
+        course = Course(lessons(), [*map(tables.shown, self.students)])
         path, roster = self.files
         try:
             if path:
@@ -180,9 +192,12 @@ def no_student(entry):
         return "made by an archiver"
     if entry.is_symlink():
         return "a symbolic link"
-    if not entry.is_dir():
-        return "no folder"
-    return "begins with a dot" if entry.name.startswith(".") else ""
+    if entry.name.startswith("."):
+        return "begins with a dot"
+    if unpack.is_zip(path := Path(entry.path)):
+        whole = "a download with all submissions: name it alone"
+        return whole if unpack.is_download(path) else ""
+    return "" if entry.is_dir() else "no folder and no ZIP file"
 
 
 # ---- the queue ----
@@ -258,7 +273,7 @@ def grade_all(asked, mask):
                 "has started run to their end."
             )
         first, every = asked.part
-        students = [os.fsencode(asked.folder / name) for name in asked.students[first::every]]
+        students = [*map(os.fsencode, asked.students.values())][first::every]
         queue = subprocess.Popen(
             [*leashed, "parallel", *command(asked, settings, mask)],
             env={**os.environ, **settings, **own},

@@ -305,7 +305,7 @@ END
     assert_output --partial "there is no lesson 99"
     grade STUDENT=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "STUDENT=/not/there: there is no such folder."
+    assert_output --partial "STUDENT=/not/there: there is no such folder, and no such ZIP file."
 }
 
 @test "files one folder too deep are found, and files under other names are named" {
@@ -351,12 +351,12 @@ END
     handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
-    # An archive instead of files is named.
+    # An archive that is none of ZIP's is named.
     rm -r "${student:?}"/*
     mkdir "$student/in here"
-    : >"$student/in here/my lessons.ZIP"
-    handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.ZIP": '\
-'unpack it.' . 'There is an archive, "in here/my lessons.ZIP": unpack it.' 0
+    : >"$student/in here/my lessons.7Z"
+    handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.7Z": '\
+'unpack it.' . 'There is an archive, "in here/my lessons.7Z": unpack it.' 0
 }
 
 @test "SEED=draw draws, and that number repeats the grade; each file draws its own; ONLY says so" {

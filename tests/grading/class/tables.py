@@ -254,10 +254,11 @@ class Student:
         ):
             yield elsewhere[0].rstrip(".")
         if archive := re.search(
-            r'There is an archive, (".*"): unpack it',
+            r'There is an archive, (".*?")(?:: unpack it| which (cannot be unpacked: .*))\.',
             " ".join(line["sentence"] or "" for line in self.lessons[:1]),
         ):
-            yield f"an archive is there, and no lesson's file: unpack {archive[1]}"
+            does = f"{archive[1]} {archive[2]}" if archive[2] else f"unpack {archive[1]}"
+            yield f"an archive is there, and no lesson's file: {does}"
 
     def published(self):
         for how in ("is", "is nearly"):
