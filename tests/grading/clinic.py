@@ -3,7 +3,10 @@
 import re
 
 from check import (
+    ALLOCATE,
+    FREE,
     LATE,
+    RECORD,
     SCHEDULES,
     Check,
     expect_streams,
@@ -72,6 +75,12 @@ class Case(Check):
             miss(f"""a repair makes a stream wait for an event, and the host goes on.
                 Happened: in {wait["call"]}{line_of(wait)} the host waits {what}. That is right, and
                 costs what the streams are for: meanwhile the host queues work for none of them.""")
+        legacy = journal.part(begin, end).calls(*ALLOCATE, *FREE, *RECORD).where(stream="legacy")
+        if end and legacy:
+            miss(f"""a repair makes a stream wait for what it needs, and for nothing else.
+                Happened: {legacy[0]["call"]}{line_of(legacy[0])} is in the legacy stream, which
+                waits for all that these streams have been given, and they wait for it. That is
+                right, and costs what the streams are for.""")
         if len(asked) > 1:
             miss(f"""a repair makes a stream wait for an event, and the host goes on.
                 Happened: the host asks {len(asked)} times ({asked[0]["call"]}), which is a wait,
