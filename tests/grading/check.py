@@ -61,7 +61,10 @@ check.expect_right(RUN, NAME)
                           machine and are compared in their words
 check.expect_read(TEXT...)
                           lines with these texts are other ones when kernels write other numbers and
-                          pools have other figures; so is each number where a text has a "#"
+                          pools have other figures; so is each number where a text has a "#". The
+                          names of errors, "same address", the number of a GPU, a yes and what the
+                          host counts are the same there: a rule about these reads the calls and
+                          their results in the journal, and no rule asks who printed the words
 check.expect_clean(RUN)   exit status 0, no hazard, nothing left allocated, every event, stream and
                           pool destroyed, nothing that is not modeled
 check.expect_ordered(RUN) the same, but a program may say that it found itself incorrect
