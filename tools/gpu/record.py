@@ -629,9 +629,10 @@ class LitmusProgram:
         on_simulator = Path("build/simulator") / self.program
         simulated = "-"
         if on_simulator.exists():
-            late = {"SIM_SCHEDULE": "late" if "Late" in self.keys else "measured"}
+            late = "late" if "Late" in self.keys else "measured"
+            as_tests = {"SIM_SCHEDULE": late, "SIM_CHECK": "leaks,no-init"}
             simulated = self.simulated(
-                part.run(f"{name}.simulated", [on_simulator, self.case], 10, **late)
+                part.run(f"{name}.simulated", [on_simulator, self.case], 10, **as_tests)
             )
         row = [name, self.keys.get("Kind", "")]
         if self.devices > part.machine.gpus:
