@@ -159,7 +159,7 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     /* Waiting for nothing is over at once. */
     if (s->last_seq == before)
         line_number(&call->line, "turn", 1);
-    event_waits_add(call, s, v);
+    event_waits_add(true, call, s, v);
     return e;
 }
 
@@ -347,6 +347,8 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     cudaError_t e = capture_or_record(call, v, s, flags & cudaEventRecordExternal);
     if (line_is_open(&call->line))
         line_turn(call, s, before);
+    if (!e && !s->capturing)
+        event_waits_add(false, call, s, v);
     return e;
 }
 

@@ -1,49 +1,77 @@
-/* What cudaStreamWaitEvent found when it was called. */
+/* The newest calls of cudaEventRecord and cudaStreamWaitEvent. */
 #include "check/event_waits.h"
 
 #include "base/handle.h"
+#include "check/checker.h"
 #include "os/needs_lock.h"
 
-#define WAITS_SIZE 256 /* Assumed: a wait without effect is close to what it should order. */
+#define NOTED_SIZE 512 /* Assumed: a wait without effect is close to what it should order. */
 
-struct noted_wait {
-    /* The waiting stream, whose slot may be reused by now, and its newest work at the call. */
-    uint32_t slot;
+struct noted {
+    bool is_wait;
+    /* The call, in the stream that waits or is recorded. Its `seq` is the stream's newest work. */
+    struct origin origin;
+    /* That stream, whose slot may be reused by now. */
     unsigned long long stream;
-    uint64_t seq;
-    void *event, *site;
-    /* The state of the event. */
+    /* The event, whose handle may be reused by now, and for a wait its record, if it had one. */
+    void *event;
+    int event_id;
     bool was_recorded;
     uint32_t record_slot;
     uint64_t record_seq;
 };
 
-/* Needs the lock. Invariant: wait number n, counted from 0, is at waits[n % WAITS_SIZE] until wait
- * n + WAITS_SIZE overwrites it. */
+/* Needs the lock. Invariant: call number n, counted from 0, is at calls[n % NOTED_SIZE] until call
+ * n + NOTED_SIZE overwrites it. */
 static struct {
-    struct noted_wait waits[WAITS_SIZE];
+    struct noted calls[NOTED_SIZE];
     uint64_t count;
 } noted;
 
-void event_waits_add(const struct call *call, const struct stream *s, const struct event *e)
+void event_waits_add(bool is_wait, const struct call *call, const struct stream *s,
+                     const struct event *e)
 {
     NEEDS_LOCK();
     const struct record *r = e->record;
     /* Another process may have recorded the event. */
     if (e->remote)
         return;
-    noted.waits[noted.count++ % WAITS_SIZE] =
-        (struct noted_wait){.slot = s->slot,
-                            .stream = s->api_id,
-                            .seq = s->last_seq,
-                            .event = e->handle,
-                            .site = call->origin.site,
-                            .was_recorded = r,
-                            .record_slot = r ? r->stream->slot : 0,
-                            .record_seq = r ? r->seq : 0};
+    noted.calls[noted.count++ % NOTED_SIZE] =
+        (struct noted){.is_wait = is_wait,
+                       .origin = checker_origin_of(call->origin, s, s->last_seq),
+                       .stream = s->api_id,
+                       .event = e->handle,
+                       .event_id = e->id,
+                       .was_recorded = r,
+                       .record_slot = r ? r->stream->slot : 0,
+                       .record_seq = r ? r->seq : 0};
 }
 
-static enum event_wait_fault fault_of(const struct noted_wait *w, const struct origin *earlier)
+/* Returns call number n - 1, or NULL if it is no longer known. */
+static const struct noted *before(uint64_t n)
+{
+    return n && n + NOTED_SIZE > noted.count ? &noted.calls[(n - 1) % NOTED_SIZE] : NULL;
+}
+
+/* For a wait, which is call number n, returns the record that it took, if that replaced one that
+ * would order something after `earlier`; otherwise NULL. Each record before was waited for, if a
+ * wait for the event came between. */
+static const struct noted *find_replacement(uint64_t n, const struct origin *earlier)
+{
+    const struct noted *w = before(n + 1), *c, *taken = NULL;
+    for (; (c = before(n)); n--) {
+        if (c->event_id != w->event_id)
+            continue;
+        if (c->is_wait)
+            return NULL;
+        if (taken && c->record_slot == earlier->slot && c->record_seq > earlier->seq)
+            return taken;
+        taken = taken ? taken : c;
+    }
+    return NULL;
+}
+
+static enum event_wait_fault fault_of(const struct noted *w, const struct origin *earlier)
 {
     const struct event *e = handle_object(HANDLE_EVENT, w->event);
     const struct record *r = e ? e->record : NULL;
@@ -57,18 +85,22 @@ static enum event_wait_fault fault_of(const struct noted_wait *w, const struct o
     return is_behind ? EVENT_WAIT_BEFORE_NEW_RECORD : EVENT_WAIT_RECORD_TOO_EARLY;
 }
 
-enum event_wait_fault event_waits_find(const struct origin *earlier, const struct origin *later,
-                                       void **site)
+struct faulty_wait event_waits_find(const struct origin *earlier, const struct origin *later)
 {
     const struct stream *s = stream_of_slot(later->slot);
-    for (uint64_t n = noted.count; n && n + WAITS_SIZE > noted.count; n--) {
-        const struct noted_wait *w = &noted.waits[(n - 1) % WAITS_SIZE];
-        enum event_wait_fault fault = EVENT_WAIT_UNKNOWN;
-        if (w->slot == later->slot && w->stream == s->api_id && w->seq < later->seq)
-            fault = fault_of(w, earlier);
-        *site = w->site;
-        if (fault != EVENT_WAIT_UNKNOWN)
-            return fault;
+    const struct noted *w;
+    for (uint64_t n = noted.count; (w = before(n)); n--) {
+        if (!w->is_wait || w->origin.slot != later->slot || w->stream != s->api_id
+            || w->origin.seq >= later->seq)
+            continue;
+        struct faulty_wait found = {fault_of(w, earlier), w->origin.site, {0}};
+        const struct noted *taken = find_replacement(n - 1, earlier);
+        if (found.fault == EVENT_WAIT_UNKNOWN && taken) {
+            found.fault = EVENT_WAIT_RECORDED_AGAIN;
+            found.recorded_by = taken->origin;
+        }
+        if (found.fault != EVENT_WAIT_UNKNOWN)
+            return found;
     }
-    return EVENT_WAIT_UNKNOWN;
+    return (struct faulty_wait){0};
 }

@@ -1,4 +1,4 @@
-/* What cudaStreamWaitEvent found when it was called. With it, a report explains why a wait in the
+/* What cudaEventRecord and cudaStreamWaitEvent did. With it, a report explains why a wait in the
  * program does not order what it seems to order. All of these need the lock. */
 #ifndef SIM_CHECK_EVENT_WAITS_H
 #define SIM_CHECK_EVENT_WAITS_H
@@ -14,14 +14,25 @@ enum event_wait_fault {
     EVENT_WAIT_BEFORE_RECORD,
     /* It had been recorded, but too early. Second case: it was again, after the operation. */
     EVENT_WAIT_RECORD_TOO_EARLY,
-    EVENT_WAIT_BEFORE_NEW_RECORD
+    EVENT_WAIT_BEFORE_NEW_RECORD,
+    /* A record after the earlier operation was replaced by one of another stream, and nothing had
+     * waited for it. */
+    EVENT_WAIT_RECORDED_AGAIN
 };
 
-/* Called when a call makes the stream, which is not captured, wait for the event. */
-void event_waits_add(const struct call *call, const struct stream *s, const struct event *e);
+struct faulty_wait {
+    enum event_wait_fault fault;
+    void *site;
+    /* For EVENT_WAIT_RECORDED_AGAIN: the call whose record the wait took. */
+    struct origin recorded_by;
+};
+
+/* Called when a call records the event in the stream, or makes the stream wait for it, and the
+ * stream is not captured. */
+void event_waits_add(bool is_wait, const struct call *call, const struct stream *s,
+                     const struct event *e);
 /* Finds the newest wait in the stream of `later`, before `later`, that could be meant to order it
- * after `earlier`. Returns what is wrong with the wait, and its site. */
-enum event_wait_fault event_waits_find(const struct origin *earlier, const struct origin *later,
-                                       void **site);
+ * after `earlier`. */
+struct faulty_wait event_waits_find(const struct origin *earlier, const struct origin *later);
 
 #endif

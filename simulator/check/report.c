@@ -484,17 +484,19 @@ void report_at_end(void)
         print_unseen();
     if (report.left.count)
         print_left();
+    bool is_explained = false;
     for (unsigned i = 0; i < report.count && i < REPORTS_MAX; i++) {
         const struct reported *r = &report.reported[i];
         struct phrase place = phrase("%s at %s", r->later_call, r->later);
         if (r->repeats)
-            hazards_diag("found %u more time%s: %s, %s.%s", r->repeats, r->repeats == 1 ? "" : "s",
-                         hazard_name(r->kind), place.text,
-                         r->in_other_streams
-                             ? " Other streams were in it, too. An event keeps only its last "
-                               "record, so each pair of streams needs a record, and then at once "
-                               "its wait."
+            hazards_diag("found %u more time%s: %s, %s.%s%s", r->repeats,
+                         r->repeats == 1 ? "" : "s", hazard_name(r->kind), place.text,
+                         r->in_other_streams ? " Other streams were in it, too." : "",
+                         r->in_other_streams && !is_explained
+                             ? " An event keeps only its last record, so each pair of streams "
+                               "needs a record, and then at once its wait."
                              : "");
+        is_explained |= r->repeats && r->in_other_streams;
     }
 }
 
@@ -691,10 +693,25 @@ static void say_moved(const struct origin *from, const struct origin *to, const 
                here.text, fault, there.text);
 }
 
+/* The same for the call before which a wait is missing. In a loop its line may be above that of the
+ * first call, and the wait belongs before its next time. */
+static struct phrase next_in_words(const struct origin *first, const struct origin *second)
+{
+    const struct call_place places[] = {place_of(first), place_of(second)};
+    const struct os_source_loc *from = &location_of(&places[0])->source,
+                               *to = &location_of(&places[1])->source;
+    bool is_above = to->file[0] && !strcmp(to->file, from->file) && to->line <= from->line
+                 && !first->launch && !second->launch;
+    if (second->slot == HOST_SLOT && !second->number)
+        return phrase("the host%s touches the memory (%s)", is_above ? " next" : "",
+                      source_line(second));
+    return phrase("%s%.370s", is_above ? "the next " : "", call_in_words(second).text);
+}
+
 static void missing_host_wait(const struct origin *first, const struct origin *second)
 {
-    append("\n  To do:     cudaStreamSynchronize(%s) between %s and %s%s.",
-           stream_in_code(first).text, call_in_words(first).text, call_in_words(second).text,
+    append("\n  To do:     cudaStreamSynchronize(%s) after %s and before %s%s.",
+           stream_in_code(first).text, call_in_words(first).text, next_in_words(first, second).text,
            wait_context(first).text);
 }
 
@@ -708,9 +725,9 @@ static void missing_graph_edge(void)
 }
 
 /* Says what is wrong with a wait in the program. */
-static void describe_wait(enum event_wait_fault fault, void *site)
+static void describe_wait(const struct faulty_wait *wait)
 {
-    switch (fault) {
+    switch (wait->fault) {
     case EVENT_WAIT_UNKNOWN: return;
     case EVENT_WAIT_NOT_RECORDED:
         append("\n             The event had not been recorded: the wait waits for nothing");
@@ -724,9 +741,14 @@ static void describe_wait(enum event_wait_fault fault, void *site)
     case EVENT_WAIT_BEFORE_NEW_RECORD:
         append("\n             The wait came before the newest record: it waits for an older one");
         break;
+    case EVENT_WAIT_RECORDED_AGAIN:
+        append("\n             The event was recorded again, in %s, before the wait: it waits for "
+               "that record alone",
+               with_variable(stream_name(&wait->recorded_by), &wait->recorded_by).text);
+        break;
     }
     append(" (cudaStreamWaitEvent at %s).",
-           text_of((struct call_place){"cudaStreamWaitEvent", site}));
+           text_of((struct call_place){"cudaStreamWaitEvent", wait->site}));
 }
 
 /* Says why `s`, the later stream, does not wait for the earlier call. */
@@ -735,21 +757,20 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
 {
     struct phrase first = with_variable(stream_name(earlier), earlier),
                   second = with_variable(stream_name(later), later);
-    void *site = NULL;
-    enum event_wait_fault fault = event_waits_find(earlier, later, &site);
+    struct faulty_wait wait = event_waits_find(earlier, later);
     uint64_t event_epoch = vc_epoch(&s->ordering.device_order, earlier->slot);
     uint64_t host_epoch = vc_epoch(&host_acquired.clock, earlier->slot);
     bool waits_for_part = event_epoch > host_epoch && event_epoch < earlier->seq;
     /* Elsewhere the wait may serve another purpose. */
-    if (fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
-        fault = EVENT_WAIT_UNKNOWN;
+    if (wait.fault == EVENT_WAIT_RECORD_TOO_EARLY && !waits_for_part)
+        wait.fault = EVENT_WAIT_UNKNOWN;
     if (earlier->stream == -1 && later->stream == -1 && earlier->device == later->device)
         append("\n  Missing:   nothing orders the two: cudaStreamPerThread is another stream in "
                "each thread.");
     else if (waits_for_part)
         append("\n  Missing:   %s waits for %s, but only for what comes before %s.%s", second.text,
                first.text, call_in_words(earlier).text,
-               fault != EVENT_WAIT_UNKNOWN
+               wait.fault != EVENT_WAIT_UNKNOWN
                    ? ""
                    : "\n             The event was recorded too early, or the wait came before the "
                      "newest record.");
@@ -759,7 +780,7 @@ static void describe_gap(const struct origin *earlier, const struct origin *late
                second.text, earlier->call, first.text);
     else
         append("\n  Missing:   nothing makes %s wait for %s.", second.text, first.text);
-    describe_wait(fault, site);
+    describe_wait(&wait);
 }
 
 static void missing_stream_wait(const struct origin *first, const struct origin *second)
@@ -767,7 +788,8 @@ static void missing_stream_wait(const struct origin *first, const struct origin 
     append("\n  To do:     cudaEventRecord(event, %s)%s after %s, then\n             "
            "cudaStreamWaitEvent(%s, event, 0)%s before %s.",
            stream_in_code(first).text, with_device(first, ",").text, call_in_words(first).text,
-           stream_in_code(second).text, with_device(second, ",").text, call_in_words(second).text);
+           stream_in_code(second).text, with_device(second, ",").text,
+           next_in_words(first, second).text);
 }
 
 static void note_legacy(const struct origin *earlier, const struct origin *later,

@@ -240,7 +240,7 @@ LITMUS(staged_source, a)
  *
  * WRONG: the host does not wait before the call: no edge from a's write to the copy's read.
  * Kind: read not ordered after a write
- * Says: cudaStreamSynchronize(a) between launch_fill */
+ * Says: cudaStreamSynchronize(a) after launch_fill */
 LITMUS(staged_host_pool, a)
 {
     int *data, *copy;

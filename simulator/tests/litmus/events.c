@@ -148,7 +148,8 @@ LITMUS(older_record, a, b)
 /* Stream b waits for an event before the event is recorded again: the wait is for the first record.
  *
  * WRONG: b waits for the second record, of stream c: no edge from a's write to b's.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: The event was recorded again, in stream */
 LITMUS(recorded_again, a, b, c)
 {
     int *data;

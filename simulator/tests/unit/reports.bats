@@ -365,7 +365,7 @@ C
             ends=$(sed -zE 's/\n {13}/ /g' <<<"$output" | sed -nE 's/^  To do: *//p' | sort -u |
                 sed -E 's/ Right .*//
                     s/^cudaEventRecord.*\(adds.c:([0-9]+)\), then.*\(adds.c:([0-9]+)\)\.$/\1 \2/
-                    s/^cudaStreamSynchronize.* between .*\(adds.c:([0-9]+)\) and .*/\1 0/')
+                    s/^cudaStreamSynchronize.* after .*\(adds.c:([0-9]+)\) and before .*/\1 0/')
             [ -n "$ends" ] || complain "$how: nothing to do in:" "$output"
             while read -r after before; do
                 SIM_SCHEDULE=$schedule run bounded ./program $case "$after" "$before"
@@ -418,6 +418,84 @@ in it, too. An event keeps only its last record, so each pair of streams needs a
 at once its wait."
     names "reported: 2 hazards."
     lacks "one wait"
+    # The second such sentence does not explain events again.
+    [ "$(grep -o "Other streams were in it, too" <<<"$errors" | wc -l)" = 2 ] ||
+        complain "Not two sentences about other streams:" "$errors"
+    [ "$(grep -o "An event keeps" <<<"$errors" | wc -l)" = 1 ] ||
+        complain "Events are not explained once:" "$errors"
+    finish
+}
+
+@test "in a loop a wait belongs before the next time of a call that stands above the other one" {
+    cat >round.c <<'C'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    int *host, *data;
+    cudaStream_t load, work;
+    cudaStreamCreateWithFlags(&load, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&work, cudaStreamNonBlocking);
+    cudaMallocHost((void **)&host, 4096);
+    cudaMalloc((void **)&data, 4096);
+    for (int i = 0; i < 2; i++) {
+        *host = i;
+        cudaMemsetAsync(data, 0, 4096, load);
+        cudaMemcpyAsync(host, data, 4096, cudaMemcpyDeviceToHost, work);
+    }
+    cudaDeviceSynchronize();
+    cudaFree(data);
+    return cudaFreeHost(host);
+}
+C
+    build gcc round.c -g
+    local how=loop
+    reported
+    errors=$(tr -s '\n ' ' ' <err)
+    names "cudaStreamSynchronize(work) after cudaMemcpyAsync (round.c:13) and before the host next \
+touches the memory (round.c:11)."
+    names "cudaStreamWaitEvent(load, event, 0) before the next cudaMemsetAsync (round.c:12)."
+    names "cudaStreamWaitEvent(work, event, 0) before cudaMemcpyAsync (round.c:13)."
+    finish
+}
+
+@test "a record that nothing waited for, and that another stream's replaced, is named" {
+    cat >replaced.c <<'C'
+#include <cuda_runtime_api.h>
+int main(int count, char **arguments)
+{
+    (void)arguments;
+    int *data;
+    cudaStream_t first, second, third, last;
+    cudaEvent_t event;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&third, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&last, cudaStreamNonBlocking);
+    cudaEventCreate(&event);
+    cudaMalloc((void **)&data, 4096);
+    cudaMemsetAsync(data, 0, 64, first);
+    cudaEventRecord(event, first);
+    if (count > 1) cudaStreamWaitEvent(third, event, 0);
+    cudaEventRecord(event, second);
+    cudaStreamWaitEvent(last, event, 0);
+    cudaMemsetAsync(data, 1, 64, last);
+    cudaDeviceSynchronize();
+    return cudaFree(data);
+}
+C
+    build gcc replaced.c -g
+    local how=replaced status=0
+    reported
+    errors=$(tr -s '\n ' ' ' <err)
+    names "Missing: nothing makes stream 4 (last) wait for stream 1 (first). The event was \
+recorded again, in stream 2 (second), before the wait: it waits for that record alone \
+(cudaStreamWaitEvent at replaced.c:18)."
+    # The third stream took the first record, so the event is one that the program uses again.
+    timeout 20 ./program waited 2>err || status=$?
+    [ "$status" = 3 ] || complain "Exit status $status."
+    errors=$(<err)
+    names "nothing makes stream 4 (last) wait for stream 1 (first)."
+    lacks "recorded again"
     finish
 }
 
