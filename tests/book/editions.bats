@@ -58,6 +58,7 @@ from pathlib import Path
 from pypdf import PdfReader
 
 book = PdfReader(sys.argv[1])
+print("about:", *sorted(book.metadata))
 
 # The text, without blanks: what Chromium writes is "/F4 10.66 Tf" for a font and "<0015> Tj" for
 # glyphs, between BT and ET. pypdf's own extract_text takes far longer.
@@ -137,6 +138,7 @@ END
     assert_line "listings on one page: True []"
     [ "$(wc -c <"$pdf")" -le $((10 * 1024 * 1024)) ] || miss "The PDF has more than 10 MB."
     assert_line "tagged: True True en"
+    assert_line "about: /Creator /Producer /Title" # no time: a release has the same bytes again
     assert_line "paths: []"
     assert_line "links in the book: True"
     assert_line "choices: True"
