@@ -96,11 +96,11 @@ cleo,0,11,0,0,04 refused: It is a symbolic link. | 06 The program did not end wi
     cp "lessons/$one.c" "lessons/$other.c" "$CLASS/cleo"
     collect
     assert_success
-    assert_line "ada: 04 06 is the published solution."
+    assert_line "ada: 04 06 are the published solutions."
     assert_line "ben: 06 is nearly the published solution."
     assert_line --regexp "^For each student: .*students/NAME/feedback.html$"
     run jq -c '.[].note' "$OUT/class.json"
-    assert_output '"04 06 is the published solution"
+    assert_output '"04 06 are the published solutions"
 "06 is nearly the published solution"
 null'
     run grep -rl published "$OUT/students"

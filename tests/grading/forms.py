@@ -125,11 +125,46 @@ def graded(line, work):
     }
 
 
+# ---- published solutions ----
+
+
+def lines_of(path):
+    """The lines of a file without the white space at their ends, or none if there is no file."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    return {line.strip() for line in text.splitlines()} - {""}
+
+
+def likeness(file, lesson):
+    """How the file is the published solution: "is", byte for byte; "is nearly", if it has nearly
+    all lines that the solution has and the starter does not, and none of those that the solution
+    does not have; or "". Comments count."""
+    solution, starter = (ROOT / f"{where}/{lesson}.c" for where in ("solutions", "lessons"))
+    if not solution.is_file() or not starter.is_file():
+        return ""
+    if file.read_bytes() == solution.read_bytes():
+        return "is"
+    own, whole, begun = map(lines_of, (file, solution, starter))
+    new = whole - begun
+    return (
+        "is nearly" if new and len(new & own) >= 0.95 * len(new) and not begun - whole & own else ""
+    )
+
+
+def published(likes):
+    """Sentences, without a period, about {lesson: likeness}."""
+    for how in ("is", "is nearly"):
+        same = [lesson.split("_")[0] for lesson, like in likes.items() if like == how]
+        if len(same) == 1:
+            yield f"{same[0]} {how} the published solution"
+        elif same:
+            yield f"{' '.join(same)} {how.replace('is', 'are')} the published solutions"
+
+
 # ---- the forms of a grade ----
 
 
-def table(grade, width):
-    """A row for each lesson, with what the first miss expected."""
+def table(grade, width, folder):
+    """A row for each lesson, with what the first miss expected. Its files are in the folder."""
     named = max([len(line["lesson"]) for line in grade["lessons"]] + [10])
     for line in grade["lessons"]:
         row = f"{line['lesson']:{named}}{line['points']:5g} of{line['possible']:4g}"
@@ -137,6 +172,10 @@ def table(grade, width):
             yield row
             continue
         text = re.sub(r"[\n\t]", " ", line["sentence"].split(" Happened: ")[0])
+        if line["status"] == "missing":
+            absent = f"{line['lesson']}.c does not exist."
+            text = text.replace(f"lessons/{absent}", absent)
+            text = text.replace(absent, f"No file {line['lesson']}.c in {folder}.")
         first, *others = textwrap.wrap(
             text, max(width - 3 - len(row), 30), break_long_words=False, break_on_hyphens=False
         ) or [""]
@@ -147,6 +186,10 @@ def table(grade, width):
     if len(grade["lessons"]) != everything:
         row += f"   for {len(grade['lessons'])} of the {everything} lessons"
     yield row
+    there = [line["lesson"][:2] for line in grade["lessons"] if line["status"] != "missing"]
+    missing = len(grade["lessons"]) - len(there)
+    if there and missing:
+        yield f'{missing} missing. ONLY="{" ".join(there)}" grades the rest.'
 
 
 def waiting_sentence(line):

@@ -25,7 +25,7 @@ sys.path.append(f"{Path(__file__).parent}/class")
 
 import protect  # noqa: E402
 import unpack  # noqa: E402
-from forms import files_of, table, ungraded  # noqa: E402
+from forms import files_of, likeness, published, table, ungraded  # noqa: E402
 from manifest import ROOT, Wrong, lessons  # noqa: E402
 from place import LIBRARY, Machine, Place  # noqa: E402
 from report import clean  # noqa: E402
@@ -321,10 +321,15 @@ def hand_out(work, out, mask):
 
 def print_grade(grade, grading):
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
-    print(*table(grade, width), sep="\n")
-    out = grading.out / "grade.json"
-    inside = str(out).startswith(f"{grading.home}/")
-    print(f"The whole grade: {os.path.relpath(out, grading.home) if inside else out}", flush=True)
+    folder = printable(os.path.normpath(f"{grading.named}/{grading.folder}"))
+    print(*table(grade, width, folder if grading.named else "lessons"), sep="\n")
+    files = {
+        x["lesson"]: grading.source / f"{x['lesson']}.c" for x in grade["lessons"] if x["file"]
+    }
+    for words in published({lesson: likeness(file, lesson) for lesson, file in files.items()}):
+        print(f"{words}.")
+    given = (os.environ.get("OUT") or "build/grade").rstrip("/")
+    print(f"The whole grade: {given}/grade.json", flush=True)
 
 
 def grade_in_copy(home, caller, mask):

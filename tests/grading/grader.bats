@@ -328,34 +328,38 @@ END
     cp lessons/08_stream_order.c "$student/__MACOSX/lessons"
     handed_in "lessons/06_trim.c does not exist." pools-main/lessons \
         "its files are in pools-main/lessons."
+    [[ $(xargs <<<"$output") == *" of 5 No file 06_trim.c in $deep/lessons. points "* ]]
+    assert_line '1 missing. ONLY="08" grades the rest.'
+    assert_line "08 is the published solution."
+    assert_line "The whole grade: $OUT/grade.json"
     # The folder lessons/ is empty, and the files are next to it.
     rm -rf "$student" && mkdir -p "$student/lessons"
     cp solutions/08_stream_order.c "$student"
-    handed_in "lessons/06_trim.c does not exist." . ""
+    handed_in "06_trim.c does not exist." . ""
     before=$(stat -c '%i %.Y' "$OUT/grade.json")
-    RESUME=1 handed_in "lessons/06_trim.c does not exist." . ""
+    RESUME=1 handed_in "06_trim.c does not exist." . ""
     assert_equal "$(stat -c '%i %.Y' "$OUT/grade.json")" "$before"
     # A file under another name changes the sentence, so RESUME=1 grades again.
     cp solutions/06_trim.c "$student/lessons/06-Trim (1).C"
     RESUME=1 handed_in \
-        'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . ""
+        '06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . ""
     rm "$student/08_stream_order.c"
     cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
-    handed_in 'lessons/06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
+    handed_in '06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
         "it has no file with a lesson's name." 0
     # With files in two folders, none is chosen.
     mkdir "$student"/{one,two}
     cp solutions/08_stream_order.c "$student/one"
     cp solutions/08_stream_order.c "$student/two"
     rm -r "$student/lessons"
-    handed_in "lessons/06_trim.c does not exist. Several folders have files with lessons' names, \
+    handed_in "06_trim.c does not exist. Several folders have files with lessons' names, \
 so none was chosen: one, two." . \
         "Several folders have files with lessons' names, so none was chosen: one, two." 0
     # An archive that is none of ZIP's is named.
     rm -r "${student:?}"/*
     mkdir "$student/in here"
     : >"$student/in here/my lessons.7Z"
-    handed_in 'lessons/06_trim.c does not exist. There is an archive, "in here/my lessons.7Z": '\
+    handed_in '06_trim.c does not exist. There is an archive, "in here/my lessons.7Z": '\
 'unpack it.' . 'There is an archive, "in here/my lessons.7Z": unpack it.' 0
 }
 

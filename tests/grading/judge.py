@@ -158,7 +158,7 @@ def see(check, run):
     lesson = "/" not in check.name
     book = ROOT / ("book" if (ROOT / "book").is_dir() else "build/docs/html")
     page = book / f"{check.name}.html"
-    built = page.exists()
+    source = ROOT / f"docs/{check.name}.rst"
     lines = [("Edit", check.file), ("See it yourself", run.command)]
     if lesson and re.match(r"(SIM_\S+ )*make \d", run.command):
         picture = re.sub(r"\bmake ", "make picture-", run.command, count=1)
@@ -166,8 +166,8 @@ def see(check, run):
     elif lesson:
         lines.append(("A picture of your program", f"make picture-{check.goal}"))
     lines.append(("Its files", os.path.relpath(run.folder, ROOT)))
-    shown = os.path.relpath(page, ROOT) if built else "make book builds and opens it"
-    lines.append(("The page", shown))
+    shown = os.path.relpath(page if page.exists() else source, ROOT)
+    lines.append(("The page", shown + ("" if page.exists() else " (make book: as a page to read)")))
     if lesson:
         lines.append(("A hint", f"make hint-{check.name.split('_')[0]}"))
     return lines

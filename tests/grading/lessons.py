@@ -47,14 +47,19 @@ def absent(grading, name):
     other = max(others, key=os.fsencode, default="")
     other = "".join(c if c.isprintable() else "?" for c in other)
     but = f', but "{other}" does: name it {name}.c' if other else ""
-    return f"lessons/{name}.c does not exist{but}.{grading.elsewhere}"
+    return f"{shown_file(grading, name)} does not exist{but}.{grading.elsewhere}"
+
+
+def shown_file(grading, name):
+    """A file as a grade names it: without a folder, if the student handed in none."""
+    return f"{name}.c" if grading.folder == "." else f"lessons/{name}.c"
 
 
 def handed_in(grading, name):
     """(a lesson of a grade, as far as the student's file decides it; the bytes of that file). The
     numbers of a check are drawn by SEED and by these bytes: nobody hands in a table of the last
     ones."""
-    file, shown = grading.source / f"{name}.c", f"lessons/{name}.c"
+    file, shown = grading.source / f"{name}.c", shown_file(grading, name)
     status, why, text = "refused", None, None
     if file.is_symlink():
         why = f"{shown} is a symbolic link. Hand in the file itself."

@@ -27,7 +27,6 @@ import pages
 import similar
 from course import rounded
 from keep import LARGEST
-from manifest import ROOT
 from report import clean
 
 LONGEST = 5000  # lines of a file that a page shows
@@ -79,28 +78,6 @@ def file_time(folder, found_in, lesson):
     return datetime.fromtimestamp(max(times), timezone.utc) if times else None
 
 
-def lines_of(path):
-    """The lines of a file without the white space at their ends, or none if there is no file."""
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    return {line.strip() for line in text.splitlines()} - {""}
-
-
-def likeness(file, lesson):
-    """How the file is the published solution: "is", byte for byte; "is nearly", if it has nearly
-    all lines that the solution has and the starter does not, and none of those that the solution
-    does not have; or "". Comments count."""
-    solution, starter = (ROOT / f"{where}/{lesson}.c" for where in ("solutions", "lessons"))
-    if not solution.is_file() or not starter.is_file():
-        return ""
-    if file.read_bytes() == solution.read_bytes():
-        return "is"
-    own, whole, begun = map(lines_of, (file, solution, starter))
-    new = whole - begun
-    return (
-        "is nearly" if new and len(new & own) >= 0.95 * len(new) and not begun - whole & own else ""
-    )
-
-
 def source_of(file, sum_):
     """The text of the file that was graded, of which the grade has the sum; "" if it is another one
     now, or is so long that a page with it could hardly be read."""
@@ -114,11 +91,8 @@ def why_zero(lesson):
     """The reason for 0 points, or None. A file that is just missing needs no sentence."""
     if lesson["points"] or not lesson["possible"]:
         return None
-    absent = f"lessons/{lesson['lesson']}.c does not exist."
-    if (
-        lesson["status"] == "missing"
-        and (lesson["sentence"] or "").split(" There is an")[0] == absent
-    ):
+    absent = rf"(lessons/)?{lesson['lesson']}\.c does not exist\.( There is an.*)?"
+    if lesson["status"] == "missing" and re.fullmatch(absent, lesson["sentence"] or ""):
         return "missing"
     reason = (lesson["sentence"] or "").split(" Happened: ")[-1]
     if len(reason) > 100:
@@ -200,7 +174,7 @@ class Student:
         return {
             **lesson,
             "path": files[0] if files else None,
-            "like": likeness(files[0], name) if files else "",
+            "like": forms.likeness(files[0], name) if files else "",
             "source": source_of(files[0], lesson["file"]) if files else "",
             "due": due,
             "submitted": submitted,
@@ -261,10 +235,7 @@ class Student:
             yield f"an archive is there, and no lesson's file: {does}"
 
     def published(self):
-        for how in ("is", "is nearly"):
-            same = [line["lesson"].split("_")[0] for line in self.lessons if line["like"] == how]
-            if same:
-                yield f"{' '.join(same)} {how} the published solution"
+        return forms.published({line["lesson"]: line["like"] for line in self.lessons})
 
     def note(self):
         if self.problem:
@@ -417,8 +388,9 @@ def print_table(students, out, with_course, course):
         print(
             f"Points and results are of {len(graded)} of the {len(course.lessons)} lessons alone."
         )
-    print(f"The table: {os.path.relpath(out / 'class.csv')}, and as a page: class.html beside it")
-    print(f"For each student: {os.path.relpath(out / 'students')}/NAME/feedback.html")
+    given = os.environ.get("OUT", "").rstrip("/") or os.path.relpath(out)
+    print(f"The table: {given}/class.csv, and as a page: class.html beside it")
+    print(f"For each student: {given}/students/NAME/feedback.html")
 
 
 def report(names, class_folder, out, course, with_course):
