@@ -26,6 +26,9 @@ refuse() {
     '    make mine FILE=pipeline.cu' \
     '    make mine FILE="main.cu util.c" FLAGS="-Iinclude -O2 -lm" ARGS="64 fast"' \
     '    make mine FILE=./pipeline        # built already, with: nvcc -cudart shared'
+[ "${#files[@]}" = 1 ] || [ ! -e "$2" ] || refuse \
+    "make mine: '$2' has blanks in its path, and blanks separate the files in FILE." \
+    "Make a link without them: ln -s '$2' build/mine.${2##*.}"
 for file in "${files[@]}"; do
     [ -e "$file" ] || refuse "make mine: there is no file $file. FILE names files from $PWD."
     [ ! -d "$file" ] || refuse "make mine: $file is a folder. FILE names the files of one program."
@@ -101,7 +104,8 @@ else
     done
     "${CC:-gcc}" "${objects[@]}" "$library" "${to_link[@]}" -lstdc++ -lm -pthread \
         -o "$program" || {
-        echo "make mine: the program cannot be linked. A library goes into FLAGS, as -lNAME." >&2
+        printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes into" \
+            "FILE, and a library into FLAGS, as -lNAME." >&2
         exit 1
     }
 fi

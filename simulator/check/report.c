@@ -454,7 +454,7 @@ static void note_one_wait(unsigned at)
     if (count < 2 || first->number >= second->number || used > sizeof summary.one_wait / 2)
         return;
     name_streams(first, second);
-    struct phrase how_many = phrase("%u of them", count);
+    struct phrase how_many = phrase(count == report.count ? "all %u" : "%u of them", count);
     snprintf(summary.one_wait + used, sizeof summary.one_wait - used,
              "; one wait covers %s: cudaEventRecord(event, %s) after %s, then "
              "cudaStreamWaitEvent(%s, event, 0) before %s",

@@ -249,6 +249,10 @@ C
     run as_typed make mine FILE="$folder/none.c"
     assert_failure
     assert_line --partial "there is no file $folder/none.c"
+    cp "$folder/main.c" "$folder/two words.c"
+    run as_typed make mine FILE="$folder/two words.c"
+    assert_failure 2
+    assert_line --partial "'$folder/two words.c' has blanks in its path"
     run as_typed make mine FILE=README.md
     assert_failure
     assert_line --partial "README.md is neither a source (.cu, .c, .cpp, .cc) nor a program"

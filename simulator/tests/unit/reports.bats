@@ -255,6 +255,12 @@ cudaMemsetAsync (waits.c:13), then cudaStreamWaitEvent(second, event, 0) before 
     errors=$(<err)
     names "reported: 2 hazards."
     lacks "one wait"
+    # With a third report between the same streams it covers these, too.
+    sed -Ei 's/&q, 64/\&q, 128/; s/(.*)\(q(, ., 64, .*)/&\n\1(q + 64\2/' waits.c
+    build gcc waits.c -g
+    SIM_SUMMARY=on reported
+    errors=$(tr -s '\n ' ' ' <err)
+    names "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
     finish
 }
 
