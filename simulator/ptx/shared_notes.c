@@ -37,6 +37,10 @@ struct shared_notes {
     uint32_t time, begun, barrier;
     size_t count;
     struct granule *granules;
+    /* How many granules have no value, or one that comes from what nobody wrote; and when the block
+     * last wrote one. */
+    size_t blank;
+    uint32_t changed;
     /* Reads since the last barrier that are in no granule's record yet: only a write needs that. */
     unsigned logged;
     struct logged {
@@ -67,6 +71,7 @@ void shared_begin(struct block *b)
     }
     memset(n->threads, 0, launch->threads_of_block * sizeof *n->threads);
     n->begun = n->barrier = ++n->time;
+    n->blank = launch->shared_bytes >> launch->granule_shift;
     n->logged = 0;
 }
 
@@ -240,10 +245,23 @@ static bool is_race(const struct shared_notes *n, uint64_t earlier, uint64_t me)
     return !(earlier & me & SYNCHRONIZES) && !is_ordered(n, earlier, me & THREAD);
 }
 
+static bool is_blank(const struct shared_notes *n, uint64_t written)
+{
+    return written >> TIME_SHIFT < n->begun || written & WITHOUT;
+}
+
+static void set_written(struct shared_notes *n, struct granule *g, uint64_t record)
+{
+    n->blank += is_blank(n, record);
+    n->blank -= is_blank(n, g->written);
+    n->changed = n->time;
+    g->written = record;
+}
+
 static void note_write(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
                        size_t bytes, struct granule *g, uint64_t me, enum access_kind kind)
 {
-    const struct shared_notes *n = w->block->notes;
+    struct shared_notes *n = w->block->notes;
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
     /* All but the thread in the warp. */
     const uint64_t same = ~(uint64_t)(WARP_SIZE - 1 + AGREED + WITHOUT);
@@ -266,7 +284,7 @@ static void note_write(struct warp *w, const struct instruction *i, unsigned l, 
     }
     if (earlier)
         found_race(w, i, l, at, bytes, earlier, earlier == g->written, kind);
-    g->written = me;
+    set_written(n, g, me);
 }
 
 static INLINE void note_reader(struct granule *g, uint64_t me, uint64_t limit)
@@ -311,14 +329,14 @@ static HOT void enter_reads(struct shared_notes *n)
 static HOT bool log_reads(struct shared_notes *n, unsigned shift, const uint64_t *at, uint64_t me)
 {
     struct logged *r = &n->log[n->logged];
-    const struct granule *granules = n->granules;
     const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
                    span = ((uint64_t)n->barrier << TIME_SHIFT) - begun;
+    const bool all = !n->blank && n->changed < n->barrier;
     uint64_t flags = 0, late = 0;
     for (unsigned l = 0; l < WARP_SIZE; l++)
         r->granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);
-    for (unsigned l = 0; l < WARP_SIZE; l++) {
-        const uint64_t written = granules[r->granules[l]].written;
+    for (unsigned l = 0; l < WARP_SIZE && !all; l++) {
+        const uint64_t written = n->granules[r->granules[l]].written;
         late |= written - begun >= span;
         flags |= written;
     }
@@ -359,7 +377,7 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
         /* Only in a function that is called by its address, and so was not known before. */
         if (bytes >> shift == 0) {
             if (kind != ACCESS_READ && g->written < begun)
-                g->written = begun | SYNCHRONIZES | AGREED;
+                set_written(n, g, begun | SYNCHRONIZES | AGREED);
             continue;
         }
         for (size_t k = 0; k < bytes >> shift; k++) {
