@@ -40,9 +40,9 @@
 const runView = (() => {
     const MIB = 2 ** 20;
     const SEGMENT = 32 * MIB;
-    const WIDTH = 320; // of the pool's picture, and the least of the order's
+    const WIDTH = 320; // of a picture, at least
     const LEFT = 44; // of the pool
-    const POOL = 160; // its width
+    const BESIDE = 116; // what stands at its right
     const ROW = 25; // the height of a row of the order
     const ROWS = 6; // so many are shown at least
     const LARGE = 12; // in the teacher's view
@@ -178,7 +178,7 @@ const runView = (() => {
             .flatMap(({ state }) => [state.threshold, state.limit])
             .filter((edge) => isOnScale(run, pool, edge)).map(raised);
         const top = Math.max(run.tops[pool], ...edges);
-        const unit = Math.min(26, 200 / top);
+        const unit = Math.min(32, 200 / top);
         return { top, unit, height: top * unit + 40 };
     }
 
@@ -193,12 +193,14 @@ const runView = (() => {
         return groups;
     }
 
-    // The nodes of a pool after a step. 0 is at the bottom, as in memory_picture.py.
-    function poolNodes(run, state, before) {
+    // The nodes of a pool after a step, in a picture of this width. 0 is at the bottom, as in
+    // memory_picture.py.
+    function poolNodes(run, state, before, wide) {
         const { pool, segments, live, pending, threshold, limit } = state;
         const { top, unit } = sizeOf(run, pool);
         const yOf = (bytes) => 24 + (top - bytes / SEGMENT) * unit;
-        const right = LEFT + POOL + 8;
+        const own = wide - LEFT - BESIDE;
+        const right = LEFT + own + 8;
         const nodes = [];
         const words = [];
         const every = 2 ** Math.ceil(Math.log2(Math.max(1, 15 / unit)));
@@ -210,13 +212,13 @@ const runView = (() => {
         for (let at = 0; at < run.tops[pool]; at++) {
             const kind = segments.includes(at) ? "segment" : gone.includes(at) ? "ghost" : "gone";
             nodes.push([`segment ${at}`, "rect", LEFT, yOf((at + 1) * SEGMENT) -
-                (kind === "ghost" ? 4 : 0), { class: kind, width: POOL, height: unit }]);
+                (kind === "ghost" ? 4 : 0), { class: kind, width: own, height: unit }]);
         }
         for (const [offset, bytes, color, allocation] of pending) {
             const high = (bytes / SEGMENT) * unit - 2;
             if (high < 3) continue;
             nodes.push([`pending ${allocation} ${offset}`, "path", LEFT + 4, yOf(offset) - high - 1,
-                { class: `pending ${color}`, d: hatched(POOL - 8, high) }]);
+                { class: `pending ${color}`, d: hatched(own - 8, high) }]);
         }
         for (const [offset, bytes, color, allocation] of live) {
             const inset = bytes < SEGMENT / 4 ? 0.5 : 1;
@@ -224,9 +226,9 @@ const runView = (() => {
             const y = yOf(offset) - high - inset;
             const name = run.names?.[allocation];
             nodes.push([`live ${allocation} ${offset}`, "rect", LEFT + 3 * inset, y,
-                { class: `used ${color}`, width: POOL - 6 * inset, height: high }]);
+                { class: `used ${color}`, width: own - 6 * inset, height: high }]);
             if (high >= 15)
-                nodes.push([`live ${allocation} ${offset} words`, "text", LEFT + POOL / 2,
+                nodes.push([`live ${allocation} ${offset} words`, "text", LEFT + own / 2,
                     y + high / 2 + 4, { class: "on", "text-anchor": "middle" },
                     `${name ? `${name}: ` : ""}${mib(bytes)}`]);
         }
@@ -239,8 +241,8 @@ const runView = (() => {
         const edge = (kind, bytes, text) => {
             const isOn = isOnScale(run, pool, bytes);
             const y = isOn ? yOf(bytes) : 8;
-            const line = isOn ? { class: kind, d: `M0 0H${POOL + 10}` }
-                : { class: `${kind} off`, d: `M${POOL - 8} 12V0M${POOL - 13} 5l5 -5l5 5` };
+            const line = isOn ? { class: kind, d: `M0 0H${own + 10}` }
+                : { class: `${kind} off`, d: `M${own - 8} 12V0M${own - 13} 5l5 -5l5 5` };
             nodes.push([kind, "path", LEFT - 4, y, line]);
             words.unshift([kind, y + 4, `bold ${kind}`, text]);
         };
@@ -278,12 +280,20 @@ const runView = (() => {
         return known.filter((row) => chosen.has(row));
     }
 
+    // The report of a step, or the last one before it while both of its calls are in the picture:
+    // the steps after a report don't repair it.
+    function openReport(run, at, rows) {
+        const isShown = (step) => rows.some((row) => row.at === step);
+        return run.steps[at]?.report || run.steps.slice(0, at + 1).map(({ report }) => report)
+            .findLast((one) => one && isShown(one.earlier) && isShown(one.later));
+    }
+
     // `wide`: the width of the picture; `most`: how many rows it has.
     // isRepaired: the missing edge is drawn as one that is there.
     function orderNodes(run, at, wide, most, isRepaired) {
         const nodes = [];
         const rows = shownRows(run, at, most);
-        const { report } = run.steps[at] || {};
+        const report = openReport(run, at, rows);
         const isThin = run.lanes.length > Math.max(MOST_LANES, wide / 60);
         const room = (wide - GUTTER - (isThin ? 130 : 0)) / Math.max(1, run.lanes.length);
         // Of a box; between two of them there is room for an arrow.
@@ -311,7 +321,7 @@ const runView = (() => {
         rows.forEach((row, place) => {
             const y = places.get(row.at);
             const key = `row ${row.at}`;
-            if (row.at === nowAt && (nowAt === at || report))
+            if (row.at === nowAt && (nowAt === at || run.steps[at]?.report))
                 nodes.push([`${key} now`, "rect", 0, y - ROW / 2,
                     { class: "now", width: wide, height: ROW, rx: 3 }]);
             const above = rows[place - 1];
@@ -646,17 +656,18 @@ const runView = (() => {
         // [width, height, rows of the order] of the picture. Below it nothing moves at a step.
         function sizeNow() {
             const heights = Object.keys(view.run.tops).map((pool) => sizeOf(view.run, pool).height);
-            if (shows === "pool") return [WIDTH, Math.max(0, ...heights)];
             // For a room the whole is drawn larger, and not more of it.
-            if (place.classList.contains("is-large")) return [480, HEAD + 8 + LARGE * ROW, LARGE];
+            const isLarge = place.classList.contains("is-large");
+            const wide = isLarge ? WIDTH : Math.max(WIDTH, part(".picture").clientWidth - 4);
+            if (shows === "pool") return [wide, Math.max(0, ...heights)];
+            if (isLarge) return [480, HEAD + 8 + LARGE * ROW, LARGE];
             // Its words stand above it, or at its left. A question has the whole width.
             const pane = part(".stepper-state");
             const isBeside = getComputedStyle(pane).display === "grid";
             const above = isBeside ? part(".picture").offsetTop - pane.offsetTop : ABOVE;
             const room = pane.clientHeight - above;
             const rows = Math.max(ROWS, Math.floor((room - HEAD - 8) / ROW));
-            const wide = part(".picture").clientWidth - 4;
-            return [Math.max(WIDTH, wide), HEAD + 8 + rows * ROW, rows];
+            return [wide, HEAD + 8 + rows * ROW, rows];
         }
 
         function mark(step, effect) {
@@ -726,7 +737,7 @@ const runView = (() => {
                 draw(picture, orderNodes(run, seen, wide, rows, isRepaired));
                 picture.setAttribute("aria-label", inWords(run, seen));
             } else if (pool) {
-                draw(picture, poolNodes(run, pool, effects[seen].before));
+                draw(picture, poolNodes(run, pool, effects[seen].before, wide));
                 picture.setAttribute("aria-label", `The pool after this line: ${mib(pool.used)} ` +
                     `MiB used, ${mib(pool.reserved)} reserved`);
             } else {

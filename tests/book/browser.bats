@@ -163,6 +163,10 @@ expect_no() {
     look dial dial_without_script bench_without_script
 }
 
+@test "the bench shows what is missing up to its last step, and its script at the top" {
+    look bench
+}
+
 @test "the browser's checks report what is wrong" {
     local folder=$BATS_TEST_TMPDIR/html page expected
     mkdir "$folder"

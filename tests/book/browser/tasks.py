@@ -397,6 +397,44 @@ def dial_without_script(page):
         yield "without script the table is not there, or an empty box is"
 
 
+RACE = """cudaMallocAsync(a, 64 MiB, s1)
+launch_fill(a, s1)
+cudaFreeAsync(a, s2)
+cudaMallocAsync(b, 64 MiB, s2)"""
+
+
+def bench(page):
+    """After a report the next steps show what is missing, too: nothing has repaired it. The pool
+    takes the width, and on a phone the script stands at the top."""
+    tab = page.page
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.goto((page.folder / "bench.html").as_uri(), wait_until="load")
+    place = tab.locator(".bench")
+    place.locator("textarea").fill(RACE)
+    place.locator(".to-report").click()
+    look = place.evaluate(LOOK)
+    if look["missing"] != 1 or look["bad"] != 2:
+        yield f"the report has no missing edge: {look}"
+    while place.locator(".next").get_attribute("aria-disabled") != "true":
+        place.locator(".next").click()
+    last = place.evaluate(LOOK)
+    if last["count"] == look["count"] or (last["missing"], last["bad"]) != (1, 2):
+        yield f"the last step does not show what is missing: {last}"
+    place.get_by_role("button", name="Pool", exact=True).click()
+    pool = place.locator(".picture rect.segment").first.bounding_box()
+    room = place.locator(".picture").bounding_box()
+    if pool["width"] < 0.6 * room["width"]:
+        yield f"the pool is {pool['width']} of {room['width']} pixels wide"
+    tab.set_viewport_size({"width": 390, "height": 900})
+    tab.goto((page.folder / "bench.html").as_uri(), wait_until="load")
+    place.locator(".line.now").wait_for()
+    script, run = [
+        place.locator(part).bounding_box() for part in (".stepper-run > pre", ".stepper-run")
+    ]
+    if script["y"] > run["y"] + 1:
+        yield f"above the script {script['y'] - run['y']} pixels are empty"
+
+
 def bench_without_script(page):
     """Without script the bench says that it needs it."""
     plain = page.page.context.browser.new_context(java_script_enabled=False).new_page()
@@ -706,6 +744,6 @@ def looks_of(task):
 TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
-    + (days, days_alone, dial_without_script, weight, bench_without_script, columns, mistakes)
-    + (repair, many_days, stage, held, told)
+    + (days, days_alone, dial_without_script, weight, bench, bench_without_script, columns)
+    + (mistakes, repair, many_days, stage, held, told)
 }
