@@ -104,8 +104,8 @@ else
     done
     "${CC:-gcc}" "${objects[@]}" "$library" "${to_link[@]}" -lstdc++ -lm -pthread \
         -o "$program" || {
-        printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes into" \
-            "FILE, and a library into FLAGS, as -lNAME." >&2
+        printf '%s\n' "make mine: the program cannot be linked. A source that is missing goes" \
+            "into FILE, and a library into FLAGS, as -lNAME." >&2
         exit 1
     }
 fi
