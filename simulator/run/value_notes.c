@@ -100,6 +100,9 @@ void values_copied(const struct op *op, const void *to, const void *from, const 
     if (is_off())
         return;
     struct noted target = find(op, to), source = from ? find(op, from) : none;
+    /* Since it was queued, the target was freed, and with it what is known of its bytes. */
+    if (!target.shadow && memory_find(to).kind == ADDRESS_UNALLOCATED)
+        return;
     bool is_known = !source.shadow || written_is_all(source.shadow);
     if (is_known && (!target.shadow || written_is_all(target.shadow)))
         return;

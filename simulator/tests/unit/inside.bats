@@ -84,3 +84,13 @@ silent() {
     silent no-sync misused condition
     silent no-sync misused vote
 }
+
+@test "programs of text files, many random: what is wrong in a kernel is reported, and no more" {
+    local count=150 units=$ROOT/simulator/tests/unit
+    [ -z "${TEST_LONG:-}" ] || count=2000
+    compiled scripted -std=c++17
+    python3 "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
+    run bounded ./scripted programs.txt
+    assert_success
+    python3 "$units/random_inside.py" judge programs.txt <(printf '%s\n' "$output")
+}
