@@ -578,8 +578,13 @@ cudaError_t do_cuLaunchKernel(struct call *call, CUfunction function, unsigned i
                               unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes,
                               CUstream stream, void **parameters, void **extra)
 {
-    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
-                       parameters, sharedBytes,           stream,
+    struct launch l = {function,
+                       {gridX, gridY, gridZ},
+                       {blockX, blockY, blockZ},
+                       parameters,
+                       sharedBytes,
+                       stream,
+                       false,
                        false};
     return launch(call, l, extra);
 }
@@ -590,9 +595,14 @@ cudaError_t do_cuLaunchCooperativeKernel(struct call *call, CUfunction function,
                                          unsigned int blockZ, unsigned int sharedBytes,
                                          CUstream stream, void **parameters)
 {
-    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
-                       parameters, sharedBytes,           stream,
-                       true};
+    struct launch l = {function,
+                       {gridX, gridY, gridZ},
+                       {blockX, blockY, blockZ},
+                       parameters,
+                       sharedBytes,
+                       stream,
+                       true,
+                       false};
     return launch(call, l, NULL);
 }
 
@@ -607,10 +617,14 @@ cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
                        parameters,
                        config->sharedMemBytes,
                        config->hStream,
+                       false,
                        false};
     for (unsigned n = 0; n < config->numAttrs; n++) {
         const CUlaunchAttribute *a = &config->attrs[n];
         l.cooperative |= a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative;
+        l.in_clusters |= a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+                      && (a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1
+                          || a->value.clusterDim.z > 1);
     }
     return launch(call, l, extra);
 }

@@ -20,8 +20,8 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     line_text(&call->line, "kernel", k->name);
     const char *why;
     const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
-    if (!code)
-        return nvcc_kernel_refuse_launch(k, why);
+    if (!code || l->in_clusters)
+        return nvcc_kernel_refuse_launch(k, code ? IN_CLUSTERS : why);
     cudaError_t e = nvcc_kernel_check(k, code, l->grid, l->block, l->shared_bytes, l->cooperative);
     if (e)
         return e;
@@ -38,7 +38,7 @@ cudaError_t do___cudaLaunchKernel(struct call *call, const void *kernel, dim3 gr
                                   void **arguments, size_t shared_bytes, cudaStream_t stream)
 {
     return launch_kernel(
-        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, false});
+        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, false, false});
 }
 
 cudaError_t do_cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
@@ -52,7 +52,7 @@ cudaError_t do_cudaLaunchCooperativeKernel(struct call *call, const void *kernel
                                            cudaStream_t stream)
 {
     return launch_kernel(
-        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, true});
+        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, true, false});
 }
 
 cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *config,
@@ -60,14 +60,20 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
 {
     if (!config)
         return cudaErrorInvalidValue;
-    bool cooperative = false;
+    struct launch l = {.host = kernel,
+                       .grid = config->gridDim,
+                       .block = config->blockDim,
+                       .arguments = arguments,
+                       .shared_bytes = config->dynamicSmemBytes,
+                       .stream = config->stream};
     for (unsigned n = 0; n < config->numAttrs; n++) {
         const cudaLaunchAttribute *a = &config->attrs[n];
-        cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
+        l.cooperative |= a->id == cudaLaunchAttributeCooperative && a->val.cooperative;
+        l.in_clusters |=
+            a->id == cudaLaunchAttributeClusterDimension
+            && (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1);
     }
-    return launch_kernel(call,
-                         &(struct launch){kernel, config->gridDim, config->blockDim, arguments,
-                                          config->dynamicSmemBytes, config->stream, cooperative});
+    return launch_kernel(call, &l);
 }
 
 /* ---- queries ---- */
@@ -124,6 +130,9 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
         && (attribute < cudaFuncAttributeMaxDynamicSharedMemorySize
             || attribute >= cudaFuncAttributeMax))
         return cudaErrorInvalidValue;
+    if (!e && value > 1 && attribute >= cudaFuncAttributeRequiredClusterWidth
+        && attribute <= cudaFuncAttributeRequiredClusterDepth)
+        k->in_clusters = true;
     if (e || attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return e;
     device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &most);

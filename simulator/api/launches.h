@@ -14,6 +14,8 @@ struct launch {
     size_t shared_bytes;
     cudaStream_t stream;
     bool cooperative;
+    /* Some blocks are a cluster. */
+    bool in_clusters;
 };
 
 /* Queues the launch and returns its error. */

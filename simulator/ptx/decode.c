@@ -31,6 +31,13 @@ void decode_refuse(struct decoder *d, const char *why)
     d->kernel->refusal = text;
 }
 
+/* The reason is in no statement. */
+static void refuse_whole(struct kernel_code *k, const char *why)
+{
+    if (!k->refusal)
+        k->refusal = strcpy(os_allocate(strlen(why) + 1), why);
+}
+
 bool has_part(const struct statement *st, const char *name)
 {
     for (size_t n = 1; n < st->part_count; n++)
@@ -756,6 +763,8 @@ struct kernel_code *code_read(struct function *kernel, int device,
         place_dynamic(k, k->functions[n]);
         number_code(k, n);
     }
+    if (kernel->cluster_blocks > 1)
+        refuse_whole(k, IN_CLUSTERS);
     return k;
 }
 
@@ -777,11 +786,8 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
         number_code(k, n);
     }
     /* The launch has begun with the size that was known then. */
-    if (!k->refusal && k->static_shared_bytes > shared) {
-        static const char why[] = "shared memory of a function that is called by its address";
-        k->refusal = os_allocate(sizeof why);
-        memcpy(k->refusal, why, sizeof why);
-    }
+    if (k->static_shared_bytes > shared)
+        refuse_whole(k, "shared memory of a function that is called by its address");
     return k->refusal ? NULL : k->functions[known];
 }
 

@@ -145,7 +145,10 @@ static void decode_call(struct decoder *d)
 /* ---- barriers ---- */
 
 /* bar.sync a, b; bar.arrive a, b; bar.red.OP d, a, b, p. count: whether b is given; option: for
- * bar.red; space: it does not wait; wide: a warp comes to it as one. */
+ * bar.red; space: it does not wait; wide: a warp comes to it as one.
+ *
+ * Each block is a cluster of its own, so barrier.cluster.wait is a barrier of the block. The thread
+ * arrives when it waits (assumed: between the two it waits for no one). */
 static void decode_barrier(struct decoder *d)
 {
     struct statement *st = &d->statement;
@@ -154,10 +157,9 @@ static void decode_barrier(struct decoder *d)
     bool reduces = has_part(st, "red");
     struct instruction i = {.space = has_part(st, "arrive")};
     i.wide = word_is(st->parts[0], "bar") || has_part(st, "aligned");
-    if (has_part(st, "cluster")) {
-        decode_refuse(d, "clusters");
+    const bool is_cluster = has_part(st, "cluster");
+    if (is_cluster && i.space)
         return;
-    }
     if (reduces) {
         i.option = has_part(st, "popc") ? 'p' : has_part(st, "or") ? 'o' : 'a';
         i.r[2] = decode_value(d, &o[0], i.option == 'p' ? 4 : 1);
@@ -166,7 +168,8 @@ static void decode_barrier(struct decoder *d)
         o++;
         count -= 2;
     }
-    i.r[0] = count ? decode_value(d, &o[0], 4) : decode_constant(d, 0, 4, NULL);
+    i.r[0] = count ? decode_value(d, &o[0], 4)
+                   : decode_constant(d, is_cluster ? CLUSTER_BARRIER : 0, 4, NULL);
     i.count = count > 1;
     if (i.count)
         i.r[1] = decode_value(d, &o[1], 4);

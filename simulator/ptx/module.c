@@ -171,17 +171,21 @@ static void read_parameters(struct scanner *s, struct function *f, struct variab
     scan_over(s, ")");
 }
 
-/* .maxntid 256, 1, 1 and the like, up to the body or the end of a declaration. */
+/* .maxntid 256, 1, 1, .reqnctapercluster 2, 1, 1 and the like, up to the body or the end of a
+ * declaration. */
 static void read_directives(struct scanner *s, struct function *f)
 {
     while (s->word.length && !word_is(s->word, "{") && !word_is(s->word, ";")) {
         bool threads = word_is(s->word, ".maxntid") || word_is(s->word, ".reqntid");
+        unsigned *product = threads                                ? &f->max_threads
+                          : word_is(s->word, ".reqnctapercluster") ? &f->cluster_blocks
+                                                                   : NULL;
         scan(s);
-        if (!threads)
+        if (!product)
             continue;
-        f->max_threads = 1;
+        *product = 1;
         do {
-            f->max_threads *= (unsigned)word_number(s->word);
+            *product *= (unsigned)word_number(s->word);
             scan(s);
         } while (scan_over(s, ","));
     }

@@ -42,6 +42,9 @@ struct variables {
     size_t count, capacity;
 };
 
+/* Why a launch is refused. */
+#define IN_CLUSTERS "clusters of several blocks"
+
 struct function {
     struct module *module;
     char *name;
@@ -52,6 +55,8 @@ struct function {
     size_t parameter_bytes;
     /* From .maxntid and .reqntid; 0 if neither is given. */
     unsigned max_threads;
+    /* From .reqnctapercluster: how many blocks are a cluster; 0 if it is not given. */
+    unsigned cluster_blocks;
     /* The text of the body. */
     const char *body;
 };

@@ -242,7 +242,7 @@ const struct kernel_code *registry_code(struct registered_kernel *k, int device,
         return NULL;
     if (!k->code[device])
         k->code[device] = code_read(f, device, address);
-    *why = k->code[device]->refusal;
+    *why = k->in_clusters ? IN_CLUSTERS : k->code[device]->refusal;
     return *why ? NULL : k->code[device];
 }
 

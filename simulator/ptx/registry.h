@@ -41,6 +41,8 @@ struct registered_kernel {
     bool refusal_said;
     /* The dynamic shared memory that cudaFuncSetAttribute allows, or 0 for the default. */
     size_t shared_limit;
+    /* cudaFuncSetAttribute has made clusters of its blocks. */
+    bool in_clusters;
 };
 
 /* A variable of the program's device code. */

@@ -84,7 +84,9 @@ struct warp {
     struct frame *unused_frames;
 };
 
-#define BARRIERS 16
+/* Those that instructions number, and the one of barrier.cluster. */
+#define BARRIERS        17
+#define CLUSTER_BARRIER (BARRIERS - 1)
 struct barrier {
     /* The number of expected threads (0: all live ones), and of those that have come. */
     unsigned expected, arrived;

@@ -550,8 +550,8 @@ C
     cat >program.cu <<'C'
 #include <cstdio>
 #include <cstdlib>
-__global__ void clusters(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
-__global__ void grids(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
+__global__ void __cluster_dims__(2, 1, 1) clusters(int *a) { *a = 1; }
+__global__ void __cluster_dims__(2, 1, 1) grids(int *a) { *a = 1; }
 __global__ void good(int *a) { *a = 1; }
 int main(int argc, char **argv)
 {
@@ -582,6 +582,15 @@ int main(int argc, char **argv)
     case 4: cudaLaunchCooperativeKernel((void *)grids, 1, 1, arguments, 0, s); break;
     case 5: cudaMemsetAsync(a, 1, 4, s); good<<<1, 1>>>(a); break;
     case 6: good<<<1, 2000>>>(a); break;
+    case 7: {
+        cudaLaunchAttribute pairs = {};
+        pairs.id = cudaLaunchAttributeClusterDimension;
+        pairs.val.clusterDim = {2, 1, 1};
+        cudaLaunchConfig_t config = {};
+        config.gridDim = 2, config.blockDim = 1, config.attrs = &pairs, config.numAttrs = 1;
+        cudaLaunchKernelEx(&config, good, a);
+        break;
+    }
     }
     if (how != 3 || graph) cudaGraphDestroy(graph);
     cudaStreamDestroy(s);
@@ -601,6 +610,9 @@ C
     done
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 2
     gave_up "a kernel node was refused"
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 7
+    gave_up "a launch of the kernel good was refused"
+    assert_output --partial "does not run here: clusters of several blocks"
     # Kernels that ran do not matter here, nor launches that a GPU rejects, too.
     for how in 5 6; do
         LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
@@ -680,7 +692,7 @@ joined() {
     cat >program.cu <<'C'
 #include <cstdlib>
 __global__ void good(int *a) { *a = 1; }
-__global__ void grids(int *a) { asm volatile("barrier.cluster.arrive;"); *a = 1; }
+__global__ void __cluster_dims__(2, 1, 1) grids(int *a) { *a = 1; }
 int main(int argc, char **)
 {
     int *a;

@@ -1,6 +1,6 @@
 // Barriers that are objects in shared memory: of libcu++, split into arrival and wait, with threads
-// that drop out, and as the end of asynchronous copies. The host computes the same. With an
-// argument, one barrier is left out.
+// that drop out, and as the end of asynchronous copies; and the barrier of a cluster, here a block.
+// The host computes the same. With an argument, one barrier is left out.
 #include <cuda/barrier>
 
 #include <cstdio>
@@ -72,6 +72,15 @@ __global__ void stages(const int *in, int *sum, int count)
         atomicAdd(sum, total);
 }
 
+// cooperative_groups' generic group has this barrier in its code, too.
+__global__ void reverse(int *out)
+{
+    __shared__ int cells[128];
+    cells[threadIdx.x] = threadIdx.x;
+    asm volatile("barrier.cluster.arrive.release; barrier.cluster.wait.acquire;" ::: "memory");
+    out[threadIdx.x] = cells[127 - threadIdx.x];
+}
+
 int main(int argc, char **)
 {
     int *out, wrong = 0, host[256];
@@ -98,6 +107,10 @@ int main(int argc, char **)
     stages<<<1, 64>>>(in, out, 10);
     e = e ? e : cudaDeviceSynchronize();
     wrong += out[0] != sum;
+    reverse<<<1, 128>>>(out);
+    e = e ? e : cudaDeviceSynchronize();
+    for (int i = 0; i < 128; i++)
+        wrong += out[i] != 127 - i;
     printf("%s, %d wrong\n", cudaGetErrorName(e), wrong);
     return cudaFree(out) || wrong;
 }
