@@ -90,7 +90,8 @@ endif
 KNOWN := FILE FLAGS ARGS BACKEND DEBUG ALL HINTS MUTANT OPEN STUDENT CLASS ONLY OUT COURSE ROSTER
 KNOWN += SEED SANDBOX JOBS RESUME SSHLOGIN NAME LESSON KIND ABOUT PROGRAM CC CXX RELEASE SANITIZE
 KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
-GIVEN := $(filter-out $(KNOWN),$(foreach word,$(MAKEOVERRIDES),$(firstword $(subst =, ,$(word)))))
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(name)))
+GIVEN := $(filter-out $(KNOWN),$(GIVEN))
 ifneq ($(and $(GIVEN),$(filter 0,$(MAKELEVEL))),)
 RESEMBLING := $(shell python3 -B tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
 ifneq ($(RESEMBLING),)

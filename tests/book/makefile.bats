@@ -100,6 +100,9 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     done
     run as_typed make list WIDTH=80 CC=gcc PROGRAM="a b"
     assert_success
+    # A value of several words, of which one looks like a variable.
+    run as_typed make list FLAGS="-Iinclude -DSEED=41 -DOUT" ARGS=$'8 FILES=3\tstudents=2'
+    assert_success
 }
 
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
