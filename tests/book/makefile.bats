@@ -105,6 +105,17 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_success
 }
 
+@test "a lesson that refuses its argument sends to ARGS and not to its file" {
+    run as_typed make 02 ARGS=abc BACKEND=simulator
+    assert_failure
+    assert_line --partial 'expected one whole number of MiB'
+    assert_line "Change ARGS as the line above says."
+    refute_output --partial unfinished
+    run as_typed make 02 ARGS=8 BACKEND=simulator
+    assert_failure
+    assert_line --partial 'Lesson 02 is unfinished, so it ended with status'
+}
+
 @test "make run runs every solution in order, also with -j4, and says the backend first" {
     run no_gpu make -j4 run
     assert_success
