@@ -41,8 +41,8 @@ def ask_access(check, owner, gpu, **environment):
     return check.ask(works, "access", owner, gpu, **environment)
 
 
-def set_access(owner, gpu):
-    return f"set_access(default pool of GPU {owner}, {owner}, {gpu}, 1)"
+def set_access(owner, gpu, allowed=1):
+    return f"set_access(default pool of GPU {owner}, {owner}, {gpu}, {allowed})"
 
 
 def test_place(check):
@@ -144,6 +144,10 @@ def test_takes(check):
         miss(f"""with allowed 0 set_access takes the access away: cudaMemPoolSetAccess for GPU 1
             with cudaMemAccessFlagsProtNone.
             Happened: {listed(run.journal)}""")
+    if wrong := run.wrong({set_access(0, 1, 0): 1}):
+        miss(f"""set_access returns 1 where the GPU can reach the memory of the owner, also when it
+            takes the access away.
+            Happened: {wrong}""")
 
 
 def test_others(check):

@@ -172,6 +172,7 @@ def pays(check):
     least = """copies_to_pay returns the least number of copies that together save as much time as
         pinning takes."""
     more = f"{least} Also a fraction of a microsecond that is missing takes another copy."
+    part = "copies_to_pay computes with fractions of a microsecond: a copy saves 1.5 here."
     exact = "copies_to_pay counts no copy more if the copies save exactly what pinning takes."
     same = """copies_to_pay returns 0 if a pinned copy takes as long as a pageable one. A division
         by what it saves is then a division by 0."""
@@ -183,6 +184,7 @@ def pays(check):
         (more, (pinning + 1, pageable, pinned), copies + 1),
         (exact, (pinning, pageable, pinned), copies),
         (least, (saved // 2, pageable, pinned), 1),
+        (part, (12 * 200, 12 + pinned, pinned), 200),
         (same, (pinning, pinned, pinned), 0),
         (slower, (pinning, pinned, pageable), 0),
     ]

@@ -3,7 +3,7 @@
 The program runs under a schedule in which the device does nothing until somebody waits for it, so
 a sleep hides no wait."""
 
-from check import LATE, SUCCESS, expect_no_asking, met_by_starter, miss
+from check import LATE, SUCCESS, expect_narrow_wait, met_by_starter, miss
 
 TAKES = """work_together takes a pool, an allocation of it, its number of ints and the stream of the
     allocation, and returns"""
@@ -155,7 +155,9 @@ def test_waited(check):
             it, only the host can. {WAITS}
             Happened: launch_add is in stream {kernel["stream"]}; between it and the end of
             work_together {waited(journal, kernel, journal.ok("cudaMemSetMemPool").first)}.""")
-    expect_no_asking(journal.after(data), f"the host waits for the device, in a call. {WAITS}")
+    expect_narrow_wait(
+        journal.after(data), f"the host waits for the stream of the allocation, in a call. {WAITS}"
+    )
 
 
 def test_host(check):
