@@ -34,9 +34,9 @@ def answer(goal, lessons, cases):
     known = [*plain, *filter(None, kinds)]
     near = [
         f"{kinds[word]}01" if word in kinds else word
-        for word in get_close_matches(goal.lower().rstrip("-"), known)
+        for word in get_close_matches(goal.lower().rstrip("-"), known, cutoff=0.54)
     ]
-    close = get_close_matches(numbered[1].lower(), kinds, n=1) if numbered else []
+    close = get_close_matches(numbered[1].lower(), kinds, n=1, cutoff=0.54) if numbered else []
     if close:
         kind = kinds[close[0]]
         case = "clinic" in kind or "repaired" in kind

@@ -78,8 +78,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
 
 @test "a command that make does not know: the nearest ones that it knows" {
     local words
-    for words in chek-01:check-01 mien:mine bok:book Solution-3:solution-03 clinc-2:clinic-02 \
-        gradeclass:grade-class check:check-01; do
+    for words in chek-01:check-01 cheque-01:check-01 mien:mine bok:book Solution-3:solution-03 \
+        clinc-2:clinic-02 gradeclass:grade-class check:check-01; do
         run as_typed make "${words%%:*}"
         assert_failure
         assert_line --regexp "there is no such command or file. Nearest:.* make ${words#*:}[.,]"
@@ -177,6 +177,9 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     run as_typed make "${number#0}" FILE=nowhere.c
     assert_failure
     assert_output --partial "FILE=nowhere.c: there is no such C file"
+    run as_typed make "${number#0}" FILE=/dev/null
+    assert_failure
+    assert_output --partial "FILE=/dev/null: this is no C file (its name ends in .c)"
 }
 
 @test "FILE=mine.cu: nvcc compiles it, its kernels run, and mine.c beside it is another program" {

@@ -44,6 +44,11 @@ class Grading:
         self.named = asked.get("STUDENT") or ""
         if self.named:
             self.student = Path(caller, self.named)
+            if self.student.is_file() and not unpack.is_zip(self.student.resolve()):
+                number = re.match("[0-9]{2}_", self.student.name)
+                only = f" ONLY={number[0][:2]}" if number else ""
+                folder = printable(os.path.dirname(self.named) or ".")
+                fail(f"STUDENT={self.named} is a file: STUDENT={folder}{only} grades its folder.")
             if not (self.student.is_dir() or unpack.is_zip(self.student.resolve())):
                 fail(f"STUDENT={self.named}: there is no such folder, and no such ZIP file.")
             if (self.student / "lessons").is_symlink():

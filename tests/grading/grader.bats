@@ -306,6 +306,9 @@ END
     grade STUDENT=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "STUDENT=/not/there: there is no such folder, and no such ZIP file."
+    grade STUDENT=solutions/02_default_pool.c tests/grading/grade.sh
+    assert_equal "$status" 2
+    assert_output --partial "is a file: STUDENT=solutions ONLY=02 grades its folder."
 }
 
 @test "files one folder too deep are found, and files under other names are named" {
