@@ -91,6 +91,8 @@ static struct {
     unsigned seen_count;
     struct named named[6];
     unsigned named_count;
+    /* Both streams were created by one variable's name, as in a loop, so it names neither. */
+    bool were_created_alike;
     struct location locations[LOCATIONS_SIZE];
     unsigned locations_found;
     const char *notes[NOTES_MAX];
@@ -273,7 +275,7 @@ static const char *variable_of(const struct origin *origin)
     const char *variable = variable_in_source(origin);
     if (*variable && take_name(variable, origin->stream))
         return variable;
-    variable = variable_when_created(origin);
+    variable = report.were_created_alike ? "" : variable_when_created(origin);
     return *variable && take_name(variable, origin->stream) ? variable : "";
 }
 
@@ -282,6 +284,9 @@ static void name_streams(const struct origin *earlier, const struct origin *late
 {
     const char *first = variable_in_source(earlier), *second = variable_in_source(later);
     report.named_count = 0;
+    report.were_created_alike =
+        earlier->stream != later->stream
+        && !strcmp(variable_when_created(earlier), variable_when_created(later));
     if (*first && earlier->stream != later->stream && !strcmp(first, second))
         take_name(first, 0);
 }

@@ -729,6 +729,20 @@ END
     assert_failure 3
     assert_line --partial "cudaEventRecord(event, a) after launch_add"
     refute_output --partial "(given)"
+    # A function created both by one variable, which is no name of either.
+    sed -i '/^static/a static cudaStream_t create(void)\
+{\
+    cudaStream_t made;\
+    CHECK(cudaStreamCreate(\&made));\
+    return made;\
+}
+        s/CHECK(cudaStreamCreate(&\([ab]\)));/\1 = create();/' parameter.c
+    "${CC:-gcc}" -g -I"$ROOT/lessons" \
+        -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
+    run ./parameter
+    assert_failure 3
+    assert_line --partial "cudaEventRecord(event, stream 1) after launch_add"
+    refute_output --partial "(made)"
 }
 
 @test "a hazard on the same two lines is reported once, and counted at the end" {
