@@ -71,8 +71,9 @@ const runView = (() => {
         "\\b((?:cuda|launch_|pool_|reserved_|gate_)\\w+)(?=\\()", "g");
 
     function highlighted(text) {
-        return escaped(text).replace(TOKENS, (all, comment, words, keyword) =>
+        const parts = escaped(text).replace(TOKENS, (all, comment, words, keyword) =>
             part(comment ? "cm" : words ? "s" : keyword ? "k" : "nf", all));
+        return parts.replaceAll("(", "(<wbr>"); // a long call goes on below after a parenthesis
     }
 
     // A line of C in which the names of the streams have the colors of their lanes.
@@ -387,20 +388,23 @@ const runView = (() => {
             nodes.push([key, "path", 0, 0, { class: kind, d }]);
             if (!words) return;
             const long = words.length * 6.8 + 14;
-            const [x, y] = freePlace(long, (x1 + x2) / 2, (y1 + y2) / 2);
+            const [x, y] = freePlace(long, (x1 + x2) / 2, (y1 + y2) / 2, [end, y2]);
             nodes.push([`${key} ground`, "rect", x - long / 2, y - 9,
                 { class: "missing-ground", width: long, height: 18, rx: 9 }]);
             nodes.push([`${key} words`, "text", x, y + 4,
                 { class: "missing-words", "text-anchor": "middle" }, words]);
         }
 
-        // Where words of this width stand on no box, as near as can be to a place.
-        function freePlace(long, nearX, nearY) {
+        // Where words of this width stand on no box and not on the tip of their arrow, as near as can
+        // be to a place.
+        function freePlace(long, nearX, nearY, [tipX, tipY]) {
             const boxes = nodes.filter(([, tag, , , { class: kind }]) =>
                 tag === "rect" && kind.startsWith("box"));
-            const isFree = (x, y) => boxes.every(([, , left, top, { width, height }]) =>
-                x + long / 2 < left - 2 || x - long / 2 > left + width + 2 ||
-                y + 9 < top - 1 || y - 9 > top + height + 1);
+            const isFree = (x, y) =>
+                (Math.abs(x - tipX) > long / 2 + 9 || Math.abs(y - tipY) > 14) &&
+                boxes.every(([, , left, top, { width, height }]) =>
+                    x + long / 2 < left - 2 || x - long / 2 > left + width + 2 ||
+                    y + 9 < top - 1 || y - 9 > top + height + 1);
             let best = [nearX, HEAD + 16 + rows.length * ROW];
             let least = Infinity;
             for (let place = 0; place <= Math.min(rows.length, most - 1); place++) {
@@ -727,6 +731,7 @@ const runView = (() => {
 
         function drawState(run, seen) {
             const now = run.steps[seen];
+            part(".queues").hidden = shows === "order"; // of it depends how much room there is
             const [wide, high, rows] = sizeNow();
             picture.setAttribute("width", wide);
             picture.setAttribute("height", high);
@@ -744,7 +749,6 @@ const runView = (() => {
                 draw(picture, []);
                 picture.setAttribute("aria-label", "No pool yet");
             }
-            part(".queues").hidden = shows === "order";
             if (part(".legend").dataset.of !== shows) part(".legend").innerHTML = legend(shows);
             part(".legend").dataset.of = shows;
         }
