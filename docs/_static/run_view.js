@@ -803,12 +803,13 @@ const runView = (() => {
                 `${options.prefix?.(at) || ""}${step.call}: ${step.say}`;
             if (hadFocus) next.focus({ preventScroll: true });
             part(".figures").innerHTML = figures(now, effects[seen]);
-            mark(step, question ? null : effects[at]); // what is asked may take lines away
             drawState(run, seen);
             const queues = now ? now.streams : idle;
             part(".queues").innerHTML = streamRows(queues);
             // With room for a third line of one of them, so that none moves what is above.
             part(".queues").style.minHeight = `${queues.length * 1.66 + 3.2}rem`;
+            // Now the listing has its height: what is asked may take lines away.
+            mark(step, question ? null : effects[at]);
             part(".count").textContent = `${at + 1} of ${run.steps.length}`;
             nameReport();
             part(".where").textContent = step.row || "";
