@@ -267,16 +267,14 @@ static void say_that_close_waits(void)
     said = true;
 }
 
-/* Waits for the devices that have opened the heap. Returns what the pointer means afterwards,
- * because another thread may have closed the memory meanwhile. */
-static struct address_info wait_for_openers_unlocking(const struct call *call, uint32_t openers,
-                                                      const void *pointer)
+/* Waits for the device that has opened the heap. Returns what the pointer means afterwards, because
+ * another thread may have closed the memory meanwhile. */
+static struct address_info wait_for_opener_unlocking(const struct call *call, int opener,
+                                                     const void *pointer)
 {
     struct vector_clock before = VC_EMPTY;
     vc_join(&before, &host_acquired.clock);
-    for (int device = 0; device < settings.devices; device++)
-        if (openers >> device & 1)
-            engine_finish_device_unlocking(device, false, call->origin.call);
+    engine_finish_device_unlocking(opener, false, call->origin.call);
     struct address_info a = memory_find(pointer);
     if (a.kind == ADDRESS_ALLOCATED && memory_is_opened(&a) && a.range->opens == 1
         && was_in_use(memory_shadow(&a), &before))
@@ -295,7 +293,7 @@ cudaError_t do_cudaIpcCloseMemHandle(struct call *call, void *pointer)
     if (a.kind != ADDRESS_ALLOCATED || !memory_is_opened(&a) || a.inner_offset)
         return cudaErrorInvalidValue;
     line_number(&call->line, "allocation", id);
-    a = wait_for_openers_unlocking(call, a.heap->openers, pointer);
+    a = wait_for_opener_unlocking(call, a.heap->opener, pointer);
     if (a.kind != ADDRESS_ALLOCATED || memory_allocation_id(&a) != id)
         return cudaErrorInvalidValue;
     if (--a.range->opens)

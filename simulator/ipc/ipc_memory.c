@@ -62,10 +62,12 @@ uint64_t ipc_memory_exporter(const cudaIpcMemHandle_t *handle)
     return name.magic == MAGIC ? name.process : 0;
 }
 
+/* Measured (probe-more-peers.txt, "opened_on_both"): each device that opens it has addresses of its
+ * own. */
 static struct heap *find_opened(uint64_t id)
 {
     struct heap *h = memory_first_opened();
-    while (h && ipc_table_heap_info(h->ipc_table).id != id)
+    while (h && (ipc_table_heap_info(h->ipc_table).id != id || h->opener != device_current()))
         h = h->next_opened;
     return h;
 }
@@ -78,7 +80,7 @@ static struct heap *open_file(const struct ipc_allocation_name *name, int file)
     if (table) {
         struct ipc_heap_info info = ipc_table_heap_info(table);
         if (info.id == name->heap && device_exists(info.location)) {
-            struct heap *h = memory_new_opened(info.location, info.limit);
+            struct heap *h = memory_new_opened(info.location, device_current(), info.limit);
             ipc_heap_share(h, table, file);
             return h;
         }
@@ -141,7 +143,6 @@ static cudaError_t open_in(const struct call *call, struct heap *h,
         return cudaErrorMapBufferObjectFailed;
     }
     info->range->opens++;
-    h->openers |= 1u << device_current();
     return cudaSuccess;
 }
 

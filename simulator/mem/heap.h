@@ -96,9 +96,9 @@ struct heap {
     /* Called when segments of a shared heap of cudaMalloc are unmapped; otherwise NULL. Returns
      * whether their storage stays, because another process has memory there open. */
     bool (*keep_storage)(struct heap *h, size_t offset, size_t bytes);
-    /* Memory of another process's cudaMalloc (mem/memory.h): the devices that have opened some of
-     * it, a bit for each. */
-    uint32_t openers;
+    /* Memory of another process's cudaMalloc (mem/memory.h): the device that was current when this
+     * process opened it. */
+    int opener;
     struct heap *next_opened;
     char *base; /* NULL before the first allocation. */
     struct range *first;

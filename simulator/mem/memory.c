@@ -112,10 +112,13 @@ bool memory_peer_accessible(const struct address_info *a, int device)
         return true;
     if (a->pool)
         return a->pool->peer_rights >> device & 1;
-    /* Documented: managed memory is accessible from everywhere, and another process's from the
-     * device that was current when it was opened. */
-    return a->heap->host_visible || device_peer_accessible(device, a->heap->device)
-        || a->heap->openers >> device & 1;
+    /* Measured (probe-more-peers.txt, "opened_on_gpu_0_used_on_gpu_1"): another process's memory is
+     * accessible from the device alone that was current when it was opened, even with peer
+     * access. */
+    if (memory_is_opened(a))
+        return device == a->heap->opener;
+    /* Documented: managed memory is accessible from everywhere. */
+    return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
 }
 
 const void *memory_owner(const struct address_info *a)
@@ -135,6 +138,9 @@ int memory_device(const struct address_info *a)
     NEEDS_LOCK();
     if (a->pool)
         return a->pool->device == NO_DEVICE ? 0 : a->pool->device;
+    /* Measured: probe-more-peers.txt, "opened_on_gpu_1". */
+    if (memory_is_opened(a))
+        return a->heap->opener;
     return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps) : a->heap->device;
 }
 
@@ -286,12 +292,13 @@ struct heap *memory_managed_heap(int device)
 
 /* ---- cudaMalloc of other processes ---- */
 
-struct heap *memory_new_opened(int device, size_t limit)
+struct heap *memory_new_opened(int device, int opener, size_t limit)
 {
     NEEDS_LOCK();
     struct heap *h = os_allocate(sizeof *h);
     heap_init(h, device, MEMORY_GRANULARITY, limit);
     h->imported = true;
+    h->opener = opener;
     h->next_opened = memory.opened;
     return memory.opened = h;
 }

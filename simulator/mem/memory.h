@@ -72,8 +72,8 @@ bool memory_is_variable(const struct range *r);
 /* Returns the cudaMalloc heap of a device, which must have one. */
 struct heap *memory_heap(int device);
 /* Adds a heap of `limit` bytes, a multiple of MEMORY_GRANULARITY, for what another process has of
- * cudaMalloc on this device. */
-struct heap *memory_new_opened(int device, size_t limit);
+ * cudaMalloc on `device`, and what is opened here while `opener` is current. */
+struct heap *memory_new_opened(int device, int opener, size_t limit);
 /* Ends those of which nothing is live, if no work is pending that may still use them. */
 void memory_close_opened(void);
 /* Returns the first of them. The others follow by `next_opened`. */

@@ -52,6 +52,9 @@ hazards() {
 
 @test "memory and events of another device than the importer's current one" {
     silent two_devices
+    hazards two_devices_unordered \
+        "unordered writes\. launch_add \(stream 2 of device 1\) and this process" \
+        "unordered writes of two processes\. launch_add \(stream 2 of device 1\) and process"
 }
 
 @test "a write that nothing orders after the exporter's" {

@@ -411,27 +411,32 @@ static void unwritten(int importer)
 
 /* ---- devices ---- */
 
-/* The memory is device 1's, and the importer's stream device 0's, to which the opened event
- * belongs. */
-static void two_devices(int importer)
+/* The memory is device 1's. The importer opens it and the event while device 0 is current, and the
+ * memory once more for device 1. */
+static void on_two_devices(int importer, int is_ordered)
 {
     struct cudaPointerAttributes about;
     cudaEvent_t ready;
     cudaStream_t other;
     if (importer) {
-        data = open_memory();
+        cudaIpcMemHandle_t handle = receive_handle();
+        void *again;
+        OK(OPEN(&data, handle));
         ready = receive_event();
         OK(cudaPointerGetAttributes(&about, data));
-        if (about.type != cudaMemoryTypeDevice || about.device != 1)
+        if (about.type != cudaMemoryTypeDevice || about.device != 0)
             _exit(6);
         OK(cudaStreamWaitEvent(s, ready, 0));
         OK(launch_add(data, 0x01010101, count, s));
         OK(cudaEventRecord(ready, s));
-        OK(cudaStreamSynchronize(s));
+        if (is_ordered)
+            OK(cudaStreamSynchronize(s));
         OK(cudaSetDevice(1));
+        OK(OPEN(&again, handle));
         OK(cudaStreamCreate(&other));
-        OK(launch_add(data, 0x01010101, count, other));
+        OK(launch_add(again, 0x01010101, count, other));
         OK(cudaStreamSynchronize(other));
+        OK(cudaIpcCloseMemHandle(again));
         OK(cudaStreamDestroy(other));
         close_memory();
     } else {
@@ -446,13 +451,16 @@ static void two_devices(int importer)
         wait_for_go();
         OK(cudaMemcpyAsync(&about, data, 16, cudaMemcpyDeviceToHost, other));
         OK(cudaStreamSynchronize(other));
-        if (*(char *)&about != 9)
+        if (is_ordered && *(char *)&about != 9)
             _exit(6);
         OK(cudaStreamDestroy(other));
         OK(cudaFree(data));
     }
     OK(cudaEventDestroy(ready));
 }
+
+static void two_devices(int importer) { on_two_devices(importer, 1); }
+static void two_devices_unordered(int importer) { on_two_devices(importer, 0); }
 
 static void out_of_reach(int importer)
 {
@@ -558,6 +566,7 @@ int main(int argc, char **argv)
         {"contents", contents},
         {"unwritten", unwritten},
         {"two_devices", two_devices},
+        {"two_devices_unordered", two_devices_unordered},
         {"out_of_reach", out_of_reach},
         {"driver", driver},
         {"many_opens", many_opens},
