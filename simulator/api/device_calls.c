@@ -329,8 +329,8 @@ cudaError_t do_cudaDeviceCanAccessPeer(struct call *call, int *canAccessPeer, in
     return cudaSuccess;
 }
 
-/* Documented: the attributes and the errors. Assumed: two devices that reach each other have NVLink
- * between them, and the best rank; it is 0, too, where they do not. */
+/* Measured (probe-more-peers.txt, "attributes_of_the_link"): the values of two devices that reach
+ * each other, and the errors. Assumed: where they do not, the rank is the same. */
 cudaError_t do_cudaDeviceGetP2PAttribute(struct call *call, int *value,
                                          enum cudaDeviceP2PAttr attribute, int device,
                                          int peerDevice)
@@ -354,6 +354,42 @@ cudaError_t do_cudaDeviceGetP2PAttribute(struct call *call, int *value,
     }
     line_signed(&call->line, "value", *value);
     return cudaSuccess;
+}
+
+/* Returns the error of a list of atomic operations. Measured (probe-more-peers.txt,
+ * "atomics_of_the_link"): a list of none is judged before the devices, and an unknown operation
+ * after them; the link and the host have no capability in any of them. Assumed: if one is unknown,
+ * nothing is written. */
+static cudaError_t tell_atomics(unsigned *capabilities, const enum cudaAtomicOperation *operations,
+                                unsigned count, bool are_devices)
+{
+    if (!capabilities || !operations || !count)
+        return cudaErrorInvalidValue;
+    if (!are_devices)
+        return cudaErrorInvalidDevice;
+    for (unsigned i = 0; i < count; i++)
+        if ((unsigned)operations[i] > cudaAtomicOperationFloatMax)
+            return cudaErrorInvalidValue;
+    memset(capabilities, 0, count * sizeof *capabilities);
+    return cudaSuccess;
+}
+
+cudaError_t do_cudaDeviceGetP2PAtomicCapabilities(struct call *call, unsigned *capabilities,
+                                                  const enum cudaAtomicOperation *operations,
+                                                  unsigned count, int device, int peerDevice)
+{
+    line_signed(&call->line, "device", device);
+    line_signed(&call->line, "peer", peerDevice);
+    return tell_atomics(capabilities, operations, count,
+                        device_exists(device) && device_exists(peerDevice) && device != peerDevice);
+}
+
+cudaError_t do_cudaDeviceGetHostAtomicCapabilities(struct call *call, unsigned *capabilities,
+                                                   const enum cudaAtomicOperation *operations,
+                                                   unsigned count, int device)
+{
+    line_signed(&call->line, "device", device);
+    return tell_atomics(capabilities, operations, count, device_exists(device));
 }
 
 cudaError_t do_cudaDeviceEnablePeerAccess(struct call *call, int peerDevice, unsigned int flags)
