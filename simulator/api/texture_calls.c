@@ -31,6 +31,10 @@ static cudaError_t use_array(struct call *call, cudaArray_t handle, struct textu
     const struct array *a = array_of(call, handle);
     if (!a)
         return cudaErrorInvalidResourceHandle;
+    /* Measured: probe-more-peers.txt, "arrays_of_the_other". */
+    const struct address_info memory = memory_find(a->base);
+    if (!memory_peer_accessible(&memory, device_current()))
+        return cudaErrorPeerAccessNotEnabled;
     if (!set_texel(t, &a->desc))
         return cudaErrorInvalidValue;
     t->base = (uint64_t)(uintptr_t)a->base;

@@ -131,13 +131,15 @@ static struct graph_exec *instantiate(struct graph *g, struct node *const *sorte
 /* Documented (cudaConditionalNodeParams): a body has kernels, memsets, copies, empty nodes, child
  * graphs, and conditional nodes, and all its kernels have one context. The code is measured for
  * allocations and frees (probe-graph-again.txt, "conditional_allocation_alone"), host functions
- * (kernels-conditional.txt), and events (probe-more-answers.txt, "body_that_records"). */
+ * (kernels-conditional.txt), events (probe-more-answers.txt, "body_that_records"), and a copy node
+ * of another device (probe-more-peers.txt, "copy_from_the_other_in_a_body"). Assumed: a memset node
+ * of another device, too. */
 static bool body_may_have(const struct task *t, const struct condition *c)
 {
     switch (task_type(t)) {
-    case cudaGraphNodeTypeKernel: return t->device == c->device;
+    case cudaGraphNodeTypeKernel:
     case cudaGraphNodeTypeMemset:
-    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemcpy: return t->device == c->device;
     case cudaGraphNodeTypeEmpty:
     case cudaGraphNodeTypeConditional: return true;
     default: return false;

@@ -9,7 +9,7 @@ PROBES+=(probe-{answers,waits,ipc,ipc-peers,misuse,pools,graphs,graph-nodes,host
 PROBES+=(probe-{strangers,reuse,stalls,full,reset,graph-again,peer-copies,peer-calls,importer})
 PROBES+=(probe-{pitch,handles,locality,outsiders,outsiders-peers,refused,ipc-fault,engines})
 PROBES+=(probe-{peer-engines,queue,ending,endless,uploads,counted,graph-changed,host-touch})
-PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers})
+PROBES+=(probe-{peer-capture,cuda-free,contexts,more-answers,more-peers})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/replay \
@@ -100,6 +100,13 @@ END
 @test "probe: arrays, textures, modules, launches, limits, nodes, and captures of both APIs" {
     # A fault, and an image that cannot run here, are no reason for an exit status of 4.
     SIM_KERNELS=run:allow ask more-answers
+}
+
+# Virtual memory is not modeled, so the cases that map it are left out.
+@test "probe: what the link of two GPUs can do, memory opened on the other one, its nodes" {
+    SIM_DEVICES=2 ask more-peers '/^== opened_for_both$/,/^== opened_on_gpu_1$/{
+        /^== opened_on_gpu_1$/!d
+    }'
 }
 
 @test "probe: attributes, pointers, error codes, when memory goes back" {
