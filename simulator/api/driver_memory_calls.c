@@ -6,6 +6,7 @@
 #include "api/driver.h"
 #include "mem/device.h"
 #include "mem/memory.h"
+#include "mem/virtual_memory.h"
 #include "os/os.h"
 
 /* ---- allocations ---- */
@@ -273,7 +274,7 @@ static bool is_managed(const struct address_info *a)
  * (measured: probe-driver.txt). */
 static bool is_plain(const struct address_info *a)
 {
-    return a->heap && !a->pool && !a->heap->host_visible;
+    return a->heap && !a->pool && !a->heap->host_visible && !a->heap->is_virtual;
 }
 
 static void find_range(const struct address_info *a, CUdeviceptr address, CUdeviceptr *start,
@@ -291,7 +292,8 @@ cudaError_t do_cuMemGetAddressRange_v2(struct call *call, CUdeviceptr *start, si
     size_t size;
     line_number(&call->line, "allocation", memory_allocation_id(&a));
     /* Measured (probe-driver.txt): the error, also for a pool of the host. */
-    if (!is_cuda(&a) || memory_is_host_pool(&a))
+    if (!is_cuda(&a) || memory_is_host_pool(&a)
+        || (a.heap && a.heap->is_virtual && !virtual_at((void *)address)->access))
         return cudaErrorSymbolNotFound;
     find_range(&a, address, &first, &size);
     if (start)
@@ -305,7 +307,8 @@ cudaError_t do_cuMemGetAddressRange_v2(struct call *call, CUdeviceptr *start, si
 static cudaError_t find_owner(const struct address_info *a, CUcontext *context)
 {
     *context = NULL;
-    if (a->pool)
+    /* Measured (probe-virtual.txt, "known_of_addresses"): the same for a mapping. */
+    if (a->pool || (a->heap && a->heap->is_virtual))
         return cudaSuccess;
     if (context_count_created()) {
         diag("cuPointerGetAttribute: which context an address belongs to is not simulated next to "
@@ -323,6 +326,13 @@ struct attribute_value {
     size_t bytes;
 };
 
+static uint64_t handle_types(const struct address_info *a, CUdeviceptr address)
+{
+    if (a->heap && a->heap->is_virtual)
+        return (uint64_t)virtual_at((void *)address)->memory->properties.handle_types;
+    return a->pool ? (uint64_t)a->pool->props.handleTypes : 0;
+}
+
 /* Measured: probe-driver.txt and probe-owner.txt, but for the two addresses, the id, and the
  * synchronous copies, which are documented. */
 static cudaError_t find_attribute(const struct address_info *a, CUpointer_attribute attribute,
@@ -334,6 +344,12 @@ static cudaError_t find_attribute(const struct address_info *a, CUpointer_attrib
     cudaError_t e = cudaSuccess;
     bool on_host = a->kind == ADDRESS_PINNED || a->heap->host_visible;
     find_range(a, address, &start, &size);
+    const CUdeviceptr mapping = start;
+    const size_t mapping_bytes = size;
+    if (a->heap && a->heap->is_virtual) {
+        start = (CUdeviceptr)a->heap->base;
+        size = a->heap->limit;
+    }
     *v = (struct attribute_value){0, sizeof(unsigned)};
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -365,9 +381,14 @@ static cudaError_t find_attribute(const struct address_info *a, CUpointer_attrib
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *v = (struct attribute_value){size, sizeof size}; break;
     case CU_POINTER_ATTRIBUTE_MAPPED: v->value = 1; break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        *v = (struct attribute_value){mapping, sizeof mapping};
+        break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+        *v = (struct attribute_value){mapping_bytes, sizeof mapping_bytes};
+        break;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *v = (struct attribute_value){a->pool ? (uint64_t)a->pool->props.handleTypes : 0,
-                                      sizeof(unsigned long long)};
+        *v = (struct attribute_value){handle_types(a, address), sizeof(unsigned long long)};
         break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         v->value = on_host || memory_peer_accessible(a, device_current())

@@ -150,7 +150,7 @@ cudaError_t do_cudaFree(struct call *call, void *pointer)
     if (a.pool)
         return free_in_pool(call, &a);
     /* Measured (probe-ipc.txt, "memory"), here and for cudaFreeAsync. */
-    if (memory_is_opened(&a))
+    if (memory_is_opened(&a) || a.heap->is_virtual)
         return cudaErrorInvalidValue;
     a = wait_for_device_unlocking(call, a, pointer);
     if (!is_same_allocation(a, id) || a.range->free_pending)
@@ -534,7 +534,10 @@ static void describe_allocation(struct cudaPointerAttributes *attributes, struct
     attributes->type = managed               ? cudaMemoryTypeManaged
                      : a->heap->host_visible ? cudaMemoryTypeHost
                                              : cudaMemoryTypeDevice;
-    if (!memory_is_host_pool(a) || memory_peer_accessible(a, attributes->device))
+    /* Measured (probe-virtual.txt, "known_of_addresses"; probe-more-peers.txt, "opened_for_..."): a
+     * mapping has one while the current device may use it. */
+    int user = a->heap->is_virtual ? device_current() : attributes->device;
+    if (!(memory_is_host_pool(a) || a->heap->is_virtual) || memory_peer_accessible(a, user))
         attributes->devicePointer = attributes->hostPointer;
     if (!a->heap->host_visible)
         attributes->hostPointer = NULL;

@@ -167,7 +167,7 @@ cudaError_t do_cudaFreeAsync(struct call *call, void *pointer, cudaStream_t stre
             checker_freed_unallocated(call, pointer, s, FREE_REFUSED_NOTE);
         return cudaErrorInvalidValue;
     }
-    if (memory_is_opened(&a))
+    if (memory_is_opened(&a) || a.heap->is_virtual)
         return cudaErrorInvalidValue;
     /* Measured (probe-pools.txt, "managed"): the error for memory of cudaMallocManaged. */
     if (!a.pool && a.heap->host_visible)

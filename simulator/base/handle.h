@@ -19,6 +19,7 @@ enum handle_kind {
     HANDLE_CONDITION,
     HANDLE_ARRAY,
     HANDLE_TEXTURE, /* And surfaces. */
+    HANDLE_MEMORY,  /* Of cuMemCreate. */
     HANDLE_KINDS
 };
 enum handle_state { HANDLE_LIVE, HANDLE_DESTROYED, HANDLE_UNKNOWN };

@@ -345,7 +345,10 @@ static void hazard_early_free(const struct conflict *c)
     note_inside(&c->earlier);
     report_origin("freed", origin);
     report_missing_edge(ref, first, origin, c->s);
-    if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
+    /* Measured: probe-virtual.txt, "unmapping_waits_for_its_use". */
+    if (ref.shadow->kind == ALLOCATION_MAPPED)
+        report_note("cuMemUnmap waits for no work, which fails then, and the device with it.");
+    else if (!c->s && ref.shadow->kind != ALLOCATION_IN_STREAM)
         report_note("a call that frees waits for the GPU that the memory belongs to, and for no "
                     "other GPU that uses it.");
     else if (!c->s)
@@ -1133,6 +1136,7 @@ static const char *leak_advice(const struct shadow *shadow)
     case ALLOCATION_PINNED: return "call cudaFreeHost when no copy uses it anymore.";
     case ALLOCATION_AT_CALL: return "call cudaFree.";
     case ALLOCATION_OPENED: return "call cudaIpcCloseMemHandle.";
+    case ALLOCATION_MAPPED: return "call cuMemUnmap.";
     case ALLOCATION_IN_STREAM: break;
     }
     return "call cudaFreeAsync after its last use, in the same stream or in one that waits for it.";

@@ -17,6 +17,8 @@ enum allocation_kind {
     ALLOCATION_AT_CALL,
     /* Another process's, at cudaIpcOpenMemHandle. Ended by cudaIpcCloseMemHandle. */
     ALLOCATION_OPENED,
+    /* A mapping, at cuMemMap. Ended by cuMemUnmap. */
+    ALLOCATION_MAPPED,
     /* Host memory, at the call: cudaMallocHost and so on. Freed by cudaFreeHost. */
     ALLOCATION_PINNED
 };

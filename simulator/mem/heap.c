@@ -307,10 +307,11 @@ bool heap_move_to_file(struct heap *h, size_t offset, size_t bytes)
     return true;
 }
 
-/* The host or another process sees the storage, so a fill cannot merely be noted. */
+/* The host, another process, or another mapping sees the storage, so a fill cannot merely be
+ * noted. */
 static bool is_shared(const struct heap *h, size_t offset, size_t bytes)
 {
-    return h->host_visible || is_in_file(h, offset, bytes);
+    return h->host_visible || h->is_virtual || is_in_file(h, offset, bytes);
 }
 
 void heap_fill(struct heap *h, size_t offset, size_t bytes, int value)

@@ -89,6 +89,8 @@ struct heap {
     bool *in_file;
     size_t in_file_count;
     bool imported; /* Another process owns the storage, so this one gives nothing back. */
+    /* Its ranges are mappings of memory that has no address of its own (mem/virtual_memory.h). */
+    bool is_virtual;
     /* What processes share about the heap (ipc/ipc_table.h), or NULL. */
     struct ipc_table *ipc_table;
     /* Ends the sharing when the heap is closed. */
@@ -99,8 +101,8 @@ struct heap {
     /* Memory of another process's cudaMalloc (mem/memory.h): the device that was current when this
      * process opened it. */
     int opener;
-    struct heap *next_opened;
-    char *base; /* NULL before the first allocation. */
+    struct heap *next_opened; /* Or the next reservation. */
+    char *base;               /* NULL before the first allocation. */
     struct range *first;
     struct ordered_tree ranges;          /* All ranges, by offset. */
     struct allocation_index allocations; /* The live ranges; its count is their number. */

@@ -13,6 +13,7 @@
 #include "base/settings.h"
 #include "check/written.h"
 #include "mem/address_map.h"
+#include "mem/virtual_memory.h"
 
 #define SMALL_MAX (1 * MiB) /* The largest allocation that shares a granule. */
 
@@ -117,6 +118,10 @@ bool memory_peer_accessible(const struct address_info *a, int device)
      * access. */
     if (memory_is_opened(a))
         return device == a->heap->opener;
+    if (a->heap->is_virtual) {
+        const struct virtual_mapping *v = virtual_at(a->heap->base + a->offset);
+        return v && v->access >> device & 1;
+    }
     /* Documented: managed memory is accessible from everywhere. */
     return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
 }
@@ -154,7 +159,8 @@ void *memory_address(const struct heap *h, const struct range *r)
 bool memory_is_noted(const struct heap *h, const struct shadow *allocation)
 {
     NEEDS_LOCK();
-    return !h->host_visible && !h->imported && !(h->pool && h->file) && !allocation->ipc_ref;
+    return !h->host_visible && !h->imported && !h->is_virtual && !(h->pool && h->file)
+        && !allocation->ipc_ref;
 }
 
 /* ---- SIM_FILL ---- */
@@ -364,6 +370,8 @@ size_t memory_for_each_live(void (*visit)(struct shadow_ref))
     NEEDS_LOCK();
     size_t live = 0;
     for (struct heap *h = memory.opened; h; h = h->next_opened)
+        live += for_each_live_in(h, visit);
+    for (struct heap *h = virtual_first(); h; h = h->next_opened)
         live += for_each_live_in(h, visit);
     for (int d = 0; d < settings.devices; d++)
         live += for_each_live_in(&memory.device_heaps[d], visit)

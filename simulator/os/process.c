@@ -310,6 +310,14 @@ bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
     return true;
 }
 
+bool os_map_file(char *storage, size_t bytes, int fd)
+{
+    NEEDS_LOCK();
+    return mmap(storage, bytes, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_SHARED | MAP_NORESERVE, fd,
+                0)
+        != MAP_FAILED;
+}
+
 int os_fd_dup(int fd)
 {
     NEEDS_LOCK();

@@ -43,6 +43,9 @@ char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes);
 /* Makes a part of the storage of os_reserve the file's bytes after its first `skip`, where the file
  * has nothing yet. What the part contains stays. Returns false if it cannot be mapped. */
 bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip);
+/* Makes a part of the storage of os_reserve the first bytes of the file, in place of what it was.
+ * Returns false if it cannot be mapped. */
+bool os_map_file(char *storage, size_t bytes, int fd);
 /* These return another number for the same file: the lowest free one, for the program, or a high
  * one, for us. They return -1 if `fd` is closed or no number is left. */
 int os_fd_dup(int fd);

@@ -103,6 +103,12 @@ const char *command_why_not(const struct address_info *a, const void *address, s
     }
     if (a->kind == ADDRESS_PAGEABLE)
         return "is memory of the host that is not pinned";
+    if (a->heap->is_virtual && !heap_is_mapped(a->heap, a->offset, bytes))
+        return "is a reserved address where nothing is mapped (cuMemMap)";
+    if (a->heap->is_virtual)
+        return memory_peer_accessible(a, device)
+                 ? NULL
+                 : "is mapped memory that this device has no access to (cuMemSetAccess)";
     if (!memory_peer_accessible(a, device))
         return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL : NO_ACCESS_TO_DEVICE;
     return heap_is_mapped(a->heap, a->offset, bytes)
@@ -224,7 +230,8 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device,
         return false;
     /* Documented: copies between cudaMalloc memory of two devices need no rights, because they are
      * staged where the devices cannot reach each other. */
-    return peer || (copy && a->heap && !a->pool)
+    bool needs_none = peer || (copy && a->heap && !a->pool);
+    return (needs_none && !(a->heap && a->heap->is_virtual))
         || ((rule == ACCESS_HOST_COPY || memory_peer_accessible(a, device))
             && (!copy || memory_peer_accessible(a, device_current())));
 }

@@ -91,6 +91,15 @@ bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
     return true;
 }
 
+/* No page maps memory twice. */
+bool os_map_file(char *storage, size_t bytes, int fd)
+{
+    (void)storage;
+    (void)bytes;
+    (void)fd;
+    return false;
+}
+
 char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
 {
     (void)fd;

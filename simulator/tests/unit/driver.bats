@@ -6,7 +6,7 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver{,_arrays} \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver{,_arrays,_virtual} \
         build/simulator/simulator/tests/facts/probe-{driver,owner}
     NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
     export NVCC
@@ -26,6 +26,46 @@ ended() {
     for name in devices contexts pools attributes graphs addresses; do
         as_expected driver "$name"
     done
+}
+
+# virtual STATUS CASE: a case of driver_virtual.c, under every schedule
+virtual() {
+    local schedule
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/driver_virtual" "$2"
+        [ "$status" = "$1" ] ||
+            miss "driver_virtual $2, $schedule: exit status $status, not $1." "$output" || return
+    done
+}
+
+@test "driver API: virtual memory is mapped, used, seen at two places, unmapped, and mapped anew" {
+    virtual 0 used
+    assert_output 7
+}
+
+@test "driver API: uses of virtual memory that is not mapped, not open, not ordered: reported" {
+    virtual 3 after_unmapping
+    assert_output --regexp "hazard: use after free\. launch_fill .* which cuMemUnmap .* has freed"
+    assert_line --partial "is a reserved address where nothing is mapped (cuMemMap)"
+    virtual 3 unmapped_in_use
+    assert_output --regexp "hazard: free before the use ends\. cuMemUnmap .* launch_fill"
+    assert_line --partial "cuMemUnmap waits for no work, which fails then, and the device with it."
+    virtual 3 without_access
+    assert_output --partial \
+        "is mapped memory that this device has no access to (cuMemSetAccess)"
+    SIM_CHECK=leaks virtual 3 not_unmapped
+    assert_output --partial "To do:     call cuMemUnmap."
+    virtual 3 unordered
+    assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill"
+}
+
+@test "driver API: what of virtual memory is not simulated is refused in a sentence" {
+    SIM_DEVICES=2 virtual 0 refused
+    assert_equal "$(grep -c '^801$' <<<"$output")" 4
+    assert_line --partial "cuMemMap: memory of two devices in one reservation is not simulated"
+    assert_line --partial "cuMemSetAccess: access that only reads is not simulated: it returns"
+    assert_line --partial "cuMemCreate: memory of the host is not simulated: it returns"
+    assert_line --partial "an alignment of more than 32 MiB is not simulated: it returns"
 }
 
 @test "driver API: memsets of 16 and 32 bits, and copies of rows" {

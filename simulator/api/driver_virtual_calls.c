@@ -1,0 +1,303 @@
+/* Virtual memory management of the driver API. Measured, where nothing else is named:
+ * probe-virtual.txt. No call waits for work. */
+#include <string.h>
+
+#include "api/driver.h"
+#include "base/settings.h"
+#include "mem/device.h"
+#include "mem/virtual_memory.h"
+#include "os/os.h"
+#include "os/process.h"
+
+#define STEP MEMORY_GRANULARITY
+
+static cudaError_t refuse(const struct call *call, const char *what)
+{
+    diag("%s: %s is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED.", call->origin.call, what);
+    return cudaErrorNotSupported;
+}
+
+cudaError_t do_cuMemGetAllocationGranularity(struct call *call, size_t *bytes,
+                                             const CUmemAllocationProp *properties,
+                                             CUmemAllocationGranularity_flags option)
+{
+    (void)call;
+    if (!bytes || !properties || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
+        return cudaErrorInvalidValue;
+    *bytes = STEP;
+    return cudaSuccess;
+}
+
+/* ---- addresses ---- */
+
+/* The wanted address is a hint that a GPU, too, passed over. */
+cudaError_t do_cuMemAddressReserve(struct call *call, CUdeviceptr *base, size_t bytes,
+                                   size_t alignment, CUdeviceptr wanted, unsigned long long flags)
+{
+    const size_t most_addresses = (size_t)1 << 45, most_alignment = 32 * MiB;
+    line_number(&call->line, "bytes", bytes);
+    if (!base || flags || !bytes || bytes % STEP || wanted % STEP || (alignment & (alignment - 1))
+        || alignment > (size_t)1 << 47)
+        return cudaErrorInvalidValue;
+    if (bytes > most_addresses || alignment == (size_t)1 << 47)
+        return cudaErrorMemoryAllocation;
+    if (alignment > most_alignment)
+        return refuse(call, "an alignment of more than 32 MiB");
+    char *at = virtual_reserve(bytes);
+    if (!at)
+        return cudaErrorMemoryAllocation;
+    *base = (CUdeviceptr)at;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuMemAddressFree(struct call *call, CUdeviceptr base, size_t bytes)
+{
+    line_number(&call->line, "bytes", bytes);
+    return virtual_unreserve((char *)base, bytes) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* ---- memory ---- */
+
+/* Returns the memory of a handle, or NULL for 0. Any other handle that is none ends the process. */
+static struct virtual_memory *memory_of(struct call *call, CUmemGenericAllocationHandle handle)
+{
+    struct virtual_memory *m = handle_object(HANDLE_MEMORY, (void *)(uintptr_t)handle);
+    if (!m && handle)
+        call_bad_handle(call, "memory", HANDLE_MEMORY, (void *)(uintptr_t)handle, "cuMemRelease",
+                        "cuMemCreate");
+    return m;
+}
+
+static bool has_unknown(const CUmemAllocationProp *p)
+{
+    bool unknown = p->win32HandleMetaData || p->allocFlags.compressionType > 1;
+    for (size_t i = 0; i < sizeof p->allocFlags.reserved; i++)
+        unknown |= p->allocFlags.reserved[i];
+    return unknown;
+}
+
+static cudaError_t check_properties(const struct call *call, const CUmemAllocationProp *p)
+{
+    const int types = (int)p->requestedHandleTypes, place = (int)p->location.type;
+    if (p->type != CU_MEM_ALLOCATION_TYPE_PINNED || has_unknown(p)
+        || types & (CU_MEM_HANDLE_TYPE_WIN32 | CU_MEM_HANDLE_TYPE_WIN32_KMT))
+        return cudaErrorInvalidValue;
+    if (types & 8) /* Of a fabric. */
+        return cudaErrorNotPermitted;
+    if (place == CU_MEM_LOCATION_TYPE_HOST
+        || (place == CU_MEM_LOCATION_TYPE_HOST_NUMA && p->location.id == 0))
+        return refuse(call, "memory of the host");
+    if (place != CU_MEM_LOCATION_TYPE_DEVICE)
+        return cudaErrorInvalidValue;
+    if (!device_exists(p->location.id))
+        return cudaErrorInvalidDevice;
+    return p->allocFlags.usage ? refuse(call, "memory for tiles of sparse arrays") : cudaSuccess;
+}
+
+cudaError_t do_cuMemCreate(struct call *call, CUmemGenericAllocationHandle *handle, size_t bytes,
+                           const CUmemAllocationProp *p, unsigned long long flags)
+{
+    line_number(&call->line, "bytes", bytes);
+    if (!handle || !p || flags || !bytes || bytes % STEP)
+        return cudaErrorInvalidValue;
+    cudaError_t e = check_properties(call, p);
+    if (e)
+        return e;
+    struct virtual_memory *m = virtual_memory_new(
+        bytes, (struct virtual_properties){p->location.id, p->allocFlags.compressionType,
+                                           p->allocFlags.gpuDirectRDMACapable,
+                                           (int)p->requestedHandleTypes
+                                               & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR});
+    if (!m)
+        return cudaErrorMemoryAllocation;
+    *handle = (uintptr_t)m->handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuMemRelease(struct call *call, CUmemGenericAllocationHandle handle)
+{
+    void *h = (void *)(uintptr_t)handle;
+    if (!handle || handle_state(HANDLE_MEMORY, h) == HANDLE_DESTROYED)
+        return cudaErrorInvalidValue;
+    return virtual_memory_release(memory_of(call, handle)) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cuMemRetainAllocationHandle(struct call *call, CUmemGenericAllocationHandle *handle,
+                                           void *address)
+{
+    const struct virtual_mapping *v = virtual_at(address);
+    (void)call;
+    if (!handle || !v)
+        return cudaErrorInvalidValue;
+    v->memory->references++;
+    *handle = (uintptr_t)v->memory->handle;
+    return cudaSuccess;
+}
+
+cudaError_t do_cuMemGetAllocationPropertiesFromHandle(struct call *call, CUmemAllocationProp *p,
+                                                      CUmemGenericAllocationHandle handle)
+{
+    const struct virtual_memory *m = memory_of(call, handle);
+    if (!p || !m)
+        return cudaErrorInvalidValue;
+    memset(p, 0, sizeof *p);
+    p->type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    p->requestedHandleTypes = (CUmemAllocationHandleType)m->properties.handle_types;
+    p->location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    p->location.id = m->properties.device;
+    p->allocFlags.compressionType = (unsigned char)m->properties.compression;
+    p->allocFlags.gpuDirectRDMACapable = (unsigned char)m->properties.network;
+    return cudaSuccess;
+}
+
+/* ---- mappings ---- */
+
+cudaError_t do_cuMemMap(struct call *call, CUdeviceptr at, size_t bytes, size_t offset,
+                        CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+    struct virtual_memory *m = memory_of(call, handle);
+    bool other_device;
+    line_number(&call->line, "bytes", bytes);
+    if (!m || flags || !bytes)
+        return cudaErrorInvalidValue;
+    if (offset || bytes != m->bytes)
+        return cudaErrorNotSupported;
+    if (virtual_map(call, (char *)at, m, &other_device)) {
+        line_allocation(&call->line, (void *)at);
+        return cudaSuccess;
+    }
+    return other_device ? refuse(call, "memory of two devices in one reservation")
+                        : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cuMemUnmap(struct call *call, CUdeviceptr at, size_t bytes)
+{
+    line_number(&call->line, "bytes", bytes);
+    if (at % STEP || bytes % STEP || !virtual_is_whole((char *)at, bytes))
+        return cudaErrorInvalidValue;
+    for (struct virtual_mapping *v; (v = virtual_find((char *)at)) && v->base < (char *)at + bytes;)
+        virtual_unmap(call, v);
+    return cudaSuccess;
+}
+
+/* ---- access ---- */
+
+static cudaError_t check_access(const struct call *call, const CUmemAccessDesc *d)
+{
+    const int place = (int)d->location.type, flags = (int)d->flags;
+    if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ
+        && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        return cudaErrorInvalidValue;
+    if (place == CU_MEM_LOCATION_TYPE_HOST || place == CU_MEM_LOCATION_TYPE_HOST_NUMA)
+        return cudaErrorNotSupported;
+    if (place != CU_MEM_LOCATION_TYPE_DEVICE || !device_exists(d->location.id))
+        return cudaErrorInvalidValue;
+    return flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? refuse(call, "access that only reads")
+                                                  : cudaSuccess;
+}
+
+/* Returns whether mappings cover all the bytes, and end where they do. */
+static bool is_covered(CUdeviceptr at, size_t bytes)
+{
+    if (at % STEP || bytes % STEP || !virtual_is_whole((char *)at, bytes))
+        return false;
+    for (size_t i = 0; i < bytes; i += STEP)
+        if (!virtual_at((char *)at + i))
+            return false;
+    return true;
+}
+
+cudaError_t do_cuMemSetAccess(struct call *call, CUdeviceptr at, size_t bytes,
+                              const CUmemAccessDesc *list, size_t count)
+{
+    line_number(&call->line, "bytes", bytes);
+    if (!list || !count || !is_covered(at, bytes))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        cudaError_t e = check_access(call, &list[i]);
+        if (e)
+            return e;
+        /* Assumed. */
+        int device = virtual_at((void *)at)->memory->properties.device;
+        if (device != list[i].location.id && !settings_reaches(list[i].location.id, device))
+            return cudaErrorInvalidDevice;
+    }
+    for (struct virtual_mapping *v = virtual_find((char *)at); v && v->base < (char *)at + bytes;
+         v = v->next)
+        for (size_t i = 0; i < count; i++) {
+            uint32_t bit = 1u << list[i].location.id;
+            v->access = list[i].flags ? v->access | bit : v->access & ~bit;
+        }
+    return cudaSuccess;
+}
+
+/* Nobody has this kind of access to what other calls have allocated. */
+cudaError_t do_cuMemGetAccess(struct call *call, unsigned long long *flags,
+                              const CUmemLocation *location, CUdeviceptr at)
+{
+    (void)call;
+    if (!flags || !location)
+        return cudaErrorInvalidValue;
+    const int place = (int)location->type;
+    const bool is_device = place == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (is_device ? !device_exists(location->id)
+                  : place != CU_MEM_LOCATION_TYPE_HOST && place != CU_MEM_LOCATION_TYPE_HOST_NUMA)
+        return cudaErrorInvalidDevice;
+    const struct address_info a = memory_find((void *)at);
+    const struct virtual_mapping *v = virtual_at((void *)at);
+    *flags = v && is_device && v->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    return a.kind == ADDRESS_ALLOCATED ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* ---- other processes ---- */
+
+cudaError_t do_cuMemExportToShareableHandle(struct call *call, void *descriptor,
+                                            CUmemGenericAllocationHandle handle,
+                                            CUmemAllocationHandleType type,
+                                            unsigned long long flags)
+{
+    const struct virtual_memory *m = memory_of(call, handle);
+    if (!descriptor || !m || flags || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+        || !(m->properties.handle_types & (int)type))
+        return cudaErrorInvalidValue;
+    int fd = os_fd_dup(m->file);
+    if (fd < 0)
+        return cudaErrorOperatingSystem; /* Assumed. */
+    *(int *)descriptor = fd;
+    return cudaSuccess;
+}
+
+static void say_what_is_unchecked(void)
+{
+    static bool said;
+    if (!said && settings.check)
+        diag("memory of cuMemCreate is shared between processes. What this process does there is "
+             "not compared with the work of other processes.");
+    said = true;
+}
+
+cudaError_t do_cuMemImportFromShareableHandle(struct call *call,
+                                              CUmemGenericAllocationHandle *handle,
+                                              void *descriptor, CUmemAllocationHandleType type)
+{
+    (void)call;
+    const int fd = (int)(intptr_t)descriptor;
+    if (type == CU_MEM_HANDLE_TYPE_WIN32)
+        return cudaErrorNotSupported;
+    if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        return cudaErrorInvalidValue;
+    if (!descriptor)
+        return cudaErrorInvalidValue;
+    int file = os_fd_is_memfd(fd) ? os_fd_dup_high(fd) : -1;
+    if (file < 0)
+        return cudaErrorUnknown;
+    struct virtual_memory *m = virtual_memory_import(file);
+    if (!m) {
+        os_fd_close(file);
+        return cudaErrorNotSupported; /* As of the descriptor of a pool. */
+    }
+    say_what_is_unchecked();
+    *handle = (uintptr_t)m->handle;
+    return cudaSuccess;
+}
