@@ -155,10 +155,10 @@ def test_clean(check):
         run = support(check, "support_find returns, also where sharing fails.", **environment)
         journal = run.journal
         made, gone = len(journal.ok("cudaMemPoolCreate")), len(journal.ok("cudaMemPoolDestroy"))
-        where = " ".join(f"({k}={v})" for k, v in environment.items())
+        where = "".join(f" ({k}={v})" for k, v in environment.items())
         if made != gone:
             miss(f"""a pool that was created only to see whether it can be shared is destroyed,
-                after a failed export, too {where}.
+                after a failed export, too{where}.
                 Happened: {made} created, {gone} destroyed.""")
         open_ones = sum(x.get("descriptors", 0) for x in journal)
         if open_ones:
@@ -166,12 +166,12 @@ def test_clean(check):
                 own, and stays open when the pool is destroyed.
                 Happened: at the end of the program {open_ones} was open.""")
         if run.answer("stdin open") != "1":
-            miss(f"""only the descriptor that an export has returned is closed {where}.
+            miss(f"""only the descriptor that an export has returned is closed{where}.
                 Happened: stdin was closed, which is descriptor 0.""")
         left = run.answer("error left")
         if left != SUCCESS:
             miss(f"""a refusal that was expected is cleared (cudaGetLastError), or whoever asks next
-                takes it for an error of their own {where}.
+                takes it for an error of their own{where}.
                 Happened: cudaGetLastError returned {left}.""")
 
 
