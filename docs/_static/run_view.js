@@ -395,8 +395,8 @@ const runView = (() => {
                 { class: "missing-words", "text-anchor": "middle" }, words]);
         }
 
-        // Where words of this width stand on no box and not on the tip of their arrow, as near as can
-        // be to a place.
+        // Where words of this width stand on no box and not on the tip of their arrow, as near as
+        // can be to a place.
         function freePlace(long, nearX, nearY, [tipX, tipY]) {
             const boxes = nodes.filter(([, tag, , , { class: kind }]) =>
                 tag === "rect" && kind.startsWith("box"));

@@ -324,8 +324,8 @@ def write_sitemap(app):
 
 
 def shorten_scripts(folder):
-    """A line of a script is a comment, or none; a text of several lines is HTML, where nothing
-    depends on what indents it."""
+    """Leaves out comments, which stand alone or after a statement, and what indents a line: a text
+    of several lines is HTML, where nothing depends on that."""
     for file in folder.glob("*.[jc]s*"):
         text = file.read_text(encoding="utf-8")
         if file.suffix == ".css":
@@ -335,7 +335,7 @@ def shorten_scripts(folder):
             for at in range(0, len(parts), 2):
                 parts[at] = re.sub(r"\s*([{};,])\s*|(:)\s+", r"\1\2", parts[at])
             text = "".join(parts)
-        text = re.sub(r"^ *//.*\n|^ +", "", text, flags=re.M)
+        text = re.sub(r"^ *//.*\n|(?<=[;,{]) +//.*|^ +", "", text, flags=re.M)
         file.write_text(text, encoding="utf-8")
 
 
