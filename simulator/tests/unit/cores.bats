@@ -5,22 +5,7 @@
 load ../../../tests/suite
 load programs
 
-setup_file() {
-    make -s BACKEND=simulator simulator
-    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
-    export NVCC
-}
-
-# compiled NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME
-compiled() {
-    local name
-    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    for name; do
-        "$NVCC" -cudart=shared -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic \
-            -o "$name" "$ROOT/simulator/tests/unit/kernels/$name.cu" -ldl
-    done
-    LIBRARY=$ROOT/build/simulator
-}
+LIBRARY=$ROOT/build/simulator
 
 # what THREADS PROGRAM [ARGUMENT...]: all that it prints, without addresses, and its status
 what() {
@@ -48,7 +33,7 @@ threads() { what "$@" | sed -n 's/^threads: //p'; }
 
 @test "a large launch leaves, prints, and has reported the same on 1, 2, and 8 cores" {
     local case check
-    compiled cores
+    kernels cores
     for case in $(cases cores); do same cores "$case"; done
     # Without the checks a block may read what the one before it has left.
     for case in leftovers float_sum far_race unwritten spread; do
@@ -64,7 +49,7 @@ threads() { what "$@" | sed -n 's/^threads: //p'; }
 
 @test "independent blocks run on several cores; what depends on an order, on one" {
     local case count
-    compiled cores
+    kernels cores
     for case in each_its_own in_place tiles sums bins least bits64 calls uneven spread textured; do
         assert_equal "$(threads 1 cores "$case" threads)" 0
         count=$(threads 8 cores "$case" threads)
@@ -84,7 +69,7 @@ threads() { what "$@" | sed -n 's/^threads: //p'; }
 
 @test "where no thread can be started, a launch runs on one core" {
     local case
-    compiled cores
+    kernels cores
     for case in sums bins late_fault; do
         assert_equal "$(what 8 cores $case none | grep -v '^threads')" "$(what 1 cores $case)"
         [ "$(threads 8 cores $case none)" -gt 0 ] || complain "$case tried none."
@@ -106,7 +91,7 @@ divided() {
 # bats test_tags=long
 @test "small launches that are divided: programs of all kinds, cases, and checks" {
     local program case variant
-    compiled cores blocks races unwritten misused strays shapes matrices textures texture_words
+    kernels cores blocks races unwritten misused strays shapes matrices textures texture_words
     divided
     LIBRARY=$BATS_TEST_TMPDIR/copy/build/simulator
     for program in blocks races unwritten misused; do
@@ -148,7 +133,7 @@ divided() {
 # bats test_tags=long
 @test "the thread sanitizer finds nothing in launches on several cores" {
     local case tsan
-    compiled cores shapes matrices textures
+    kernels cores shapes matrices textures
     divided SANITIZE=thread
     tsan=$(gcc -print-file-name=libtsan.so)
     # Races of a kernel are races of our threads, too, before the launch goes on on one core.

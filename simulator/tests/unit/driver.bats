@@ -8,8 +8,6 @@ load programs
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/driver{,_arrays,_virtual} \
         build/simulator/simulator/tests/facts/probe-{driver,owner}
-    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
-    export NVCC
 }
 
 SUMS=$ROOT/simulator/tests/unit/kernels/sums.ptx

@@ -7,19 +7,13 @@
 load ../../../tests/suite
 load programs
 
-setup_file() {
-    make -s BACKEND=simulator simulator
-    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
-    export NVCC
-}
+PROGRAMS=.
+[ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured random:3)
 
-# compiled NAME [OPTION...]: simulator/tests/unit/kernels/NAME.cu into ./NAME
-compiled() {
-    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared -arch=compute_80 -lineinfo "${@:2}" -o "$1" \
-        "$ROOT/simulator/tests/unit/kernels/$1.cu"
-    [ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured random:3)
-    PROGRAMS=. SIM_CHECK=leaks
+# checked NAME: makes ./NAME, whose uninitialized reads are reported, too
+checked() {
+    kernels "$1"
+    SIM_CHECK=leaks
 }
 
 # pairs NAME HAZARD WORDS CASE...: reports of the incorrect cases have the words, too
@@ -36,16 +30,16 @@ silent() {
 }
 
 @test "a read of memory that nobody has written is reported; a copy of it carries that along" {
-    compiled unwritten
+    checked unwritten
     pairs unwritten "uninitialized read" ", at " $(./unwritten)
     silent no-init unwritten pool
     silent no-init unwritten shared
-    compiled handed_on
+    checked handed_on
     pairs handed_on "uninitialized read" ", at " sum
 }
 
 @test "accesses of a block's threads to its shared memory that nothing orders are reported" {
-    compiled races
+    checked races
     pairs races "race in a block" "
   written    thread (" $(./races)
     assert_output --partial ") of block (0,0,0) at "
@@ -56,7 +50,7 @@ silent() {
 }
 
 @test "blocks of a launch that touch the same bytes, with nothing that orders them, are reported" {
-    compiled blocks
+    checked blocks
     pairs blocks "race between blocks" "
   written    thread (" $(./blocks)
     silent no-race blocks counter
@@ -64,7 +58,7 @@ silent() {
 
 @test "a write to an allocation that the launch was not given is reported; linked ones are right" {
     local form
-    compiled strays -std=c++17
+    checked strays
     pairs strays "access outside the allocation" ", to which none of its arguments points. " \
         $(./strays)
     for form in $(./strays forms); do
@@ -75,7 +69,7 @@ silent() {
 }
 
 @test "barriers, shuffles, and votes to which not all threads come are reported" {
-    compiled misused
+    checked misused
     local barriers="condition loop two_branches early_return"
     pairs misused "divergent barrier" "
   elsewhere  thread (" $barriers
@@ -88,7 +82,7 @@ silent() {
 @test "programs of text files, many random: what is wrong in a kernel is reported, and no more" {
     local count=150 units=$ROOT/simulator/tests/unit
     [ -z "${TEST_LONG:-}" ] || count=2000
-    compiled scripted -std=c++17
+    checked scripted
     python3 "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
     run bounded ./scripted programs.txt
     assert_success

@@ -7,18 +7,10 @@ load programs
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
-    NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
-    export NVCC
 }
 
-# compiled FILE.cu [OPTION...]: compiles ./program
-compiled() {
-    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared "${@:2}" "$1" -o program
-}
-
-# The compiled program finds the simulated device only by this variable.
-ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program; }
+# ran [PROGRAM]: a compiled program finds the simulated device only by this variable.
+ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "./${1:-program}"; }
 
 # gave_up WHAT [SETTING]: what ran last ended with 0, but for this
 gave_up() {
@@ -187,12 +179,12 @@ judged() {
 }
 
 @test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
-    compiled "$ROOT/simulator/tests/unit/kernels/shapes.cu" -gencode arch=compute_75,code=compute_75
-    ran
+    kernels shapes
+    ran shapes
     assert_success
     assert_output "504 shapes, 0 failed"
     # Each launch touches one byte too many: the first is reported, and the others are counted.
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./shapes more
     assert_equal "$status" 3
     assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
     assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
@@ -861,8 +853,8 @@ C
 }
 
 @test "a warp's products of matrices (wmma): f16, bf16, tf32, f64, s8, each shape and layout" {
-    compiled "$ROOT/simulator/tests/unit/kernels/matrices.cu" -std=c++17 -arch=compute_90 -lineinfo
-    ran
+    kernels matrices
+    ran matrices
     assert_success
     assert_output "112 products, 0 wrong"
     # Half a warp cannot.
@@ -895,12 +887,12 @@ END
 
 @test "arrays, textures, and surfaces: each line is what a GPU printed" {
     local schedule name
+    kernels textures texture_words
     for name in textures texture_words; do
-        compiled "$ROOT/simulator/tests/unit/kernels/$name.cu" -std=c++17 -arch=compute_90 -lineinfo
         for schedule in "${SCHEDULES[@]}"; do
             # The last case of textures.cu loses the device.
             SIM_SCHEDULE=$schedule SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator \
-                bounded ./program errors 2>/dev/null >printed || true
+                bounded "./$name" errors 2>/dev/null >printed || true
             diff "$ROOT/simulator/tests/facts/kernels-$name.txt" printed ||
                 complain "Under the schedule $schedule these lines of $name.cu differ (< recorded)."
         done
@@ -947,15 +939,15 @@ cudaFreeArray (the host) has freed."
 
 @test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
     local schedule name
-    compiled "$ROOT/simulator/tests/unit/kernels/heap.cu" -arch=compute_90 -lineinfo
+    kernels heap
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran
+        SIM_SCHEDULE=$schedule ran heap
         assert_success
         assert_output "0 wrong"
     done
     # mistaken CASE WORDS
     mistaken() {
-        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program "$1"
+        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./heap "$1"
         assert_equal "$status" 3
         assert_output --partial "$2"
     }
@@ -996,19 +988,18 @@ END
 
 @test "conditional nodes run what kernels choose, and the checker sees into their bodies" {
     local schedule name
-    compiled "$ROOT/simulator/tests/unit/kernels/conditional.cu" -std=c++17 -arch=compute_90 \
-        -lineinfo
+    kernels conditional
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran
+        SIM_SCHEDULE=$schedule ran conditional
         assert_success
         assert_output "$(cat "$ROOT/simulator/tests/facts/kernels-conditional.txt")"
         for name in body beside after; do
             LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
-                run bounded ./program $name
+                run bounded ./conditional $name
             assert_success
             assert_output "0 wrong"
             LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
-                run bounded ./program $name incorrect
+                run bounded ./conditional $name incorrect
             assert_equal "$status" 3
             assert_output --partial "hazard: unordered writes. add ("
         done
@@ -1018,31 +1009,30 @@ END
 
 @test "a WHILE node that never ends, a condition without a value, and a wrong handle are named" {
     local kind
-    compiled "$ROOT/simulator/tests/unit/kernels/conditional.cu" -std=c++17 -arch=compute_90 \
-        -lineinfo
+    kernels conditional
     for kind in "" with-kernel; do
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program endless $kind
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./conditional endless $kind
         assert_equal "$status" 3
         assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
     done
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program no-value
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./conditional no-value
     assert_success
     assert_output --partial "no kernel of this launch has set the condition of a conditional node"
-    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program no-handle
+    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./conditional no-handle
     assert_equal "$status" 3
     assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
 }
 
 @test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
     local schedule
-    compiled "$ROOT/simulator/tests/unit/kernels/barriers.cu" -std=c++17 -arch=compute_90 -lineinfo
+    kernels barriers
     for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule ran
+        SIM_SCHEDULE=$schedule ran barriers
         assert_success
         assert_output "cudaSuccess, 0 wrong"
     done
     # Without one of them, two threads race.
-    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./program left-out
+    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./barriers left-out
     assert_equal "$status" 3
     assert_output --partial "hazard: race in a block. Two threads of rotate"
 }

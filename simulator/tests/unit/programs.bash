@@ -6,8 +6,34 @@ SCHEDULES=(measured instant late random:3)
 
 PROGRAMS=$ROOT/build/simulator/simulator/tests/unit
 FACTS=$ROOT/build/simulator/simulator/tests/facts
+NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
 # shellcheck source=simulator/tests/unit/own_folder.bash
 source "${BASH_SOURCE[0]%/*}/own_folder.bash"
+
+# compiled FILE.cu [OPTION...]: compiles ./program
+compiled() {
+    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
+    "$NVCC" -cudart=shared "${@:2}" "$1" -o program
+}
+
+# kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME. Compiling one takes longer than
+# the test that runs it, so each is kept in build/, by the bytes of its file and of this one.
+kernels() {
+    local name file kept
+    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
+    mkdir -p "$ROOT/build/kernels"
+    for name; do
+        file=$ROOT/simulator/tests/unit/kernels/$name.cu
+        kept=$ROOT/build/kernels/$(cat "$file" "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
+        kept=${kept%% *}
+        if [ ! -e "$kept" ]; then
+            compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl
+            cp program "$kept.$BASHPID"
+            mv "$kept.$BASHPID" "$kept"
+        fi
+        cp "$kept" "$name"
+    done
+}
 
 # as_expected PROGRAM [ARGUMENT...]: under every schedule it prints only "all as expected"
 as_expected() {
