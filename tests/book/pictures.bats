@@ -33,6 +33,7 @@ python() { PYTHONPATH=docs/extensions build/venv/bin/python3 -B "$@"; }
     assert_output ""
 }
 
+# bats test_tags=long
 @test "every picture has a key, a title and a description, in both widths" {
     run python - "$JOURNALS" <<'PYTHON'
 import json, sys

@@ -76,6 +76,7 @@ recorder() {
             solutions/02_default_pool "solutions/02_default_pool 33")"
 }
 
+# bats test_tags=long
 @test "SANITIZER is another compute-sanitizer: tables name its version; a wrong one is an error" {
     run tools/gpu/stand_in.sh "$BATS_TEST_TMPDIR/workbook" bash -c '
         sed "s/Version none/Version 2026.4.0.0 (build 1)/" bin/compute-sanitizer >other

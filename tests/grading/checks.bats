@@ -132,6 +132,7 @@ PYTHON
     assert_output --partial "a function calls itself without end"
 }
 
+# bats test_tags=long
 @test "a run that does not end says where it is: in a loop, or in a call of one of two threads" {
     local file=$BATS_TEST_TMPDIR/mine.c line
     sed 's/^    size_t count = bytes.*/&\n    while (requests > 20) continue;/' \
@@ -350,6 +351,7 @@ PYTHON
     assert_success
 }
 
+# bats test_tags=long
 @test "bats judges a room, a file of one's own too, and names what rules.bats and check.py lack" {
     local room=tests/lessons/06_trim
     grading_copy "$BATS_TEST_TMPDIR/copy"

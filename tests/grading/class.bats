@@ -453,6 +453,7 @@ END
     assert_equal "$(find "$made/dora_14" -type f | wc -l)" 300
 }
 
+# bats test_tags=long
 @test "a ZIP file in a student's folder is unpacked, and graded as its files would be" {
     local lesson
     lesson=$(first)
@@ -481,6 +482,7 @@ END
     assert_not_exists "$OUT/students/ben/handed-in"
 }
 
+# bats test_tags=long
 @test "ZIP files beside folders are students, and so are those of a ZIP file of the class" {
     local lesson full name
     lesson=$(first)

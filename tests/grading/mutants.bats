@@ -35,6 +35,7 @@ judge_lesson() {
     [ "${kept/./}" -ge 080 ] || miss "They keep $kept:" "$(cat "$BATS_FILE_TMPDIR/kept")"
 }
 
+# bats test_tags=long
 @test "every mutant compiles without a warning where make builds it" {
     local lesson mutant goals=()
     for lesson in $(lessons); do

@@ -233,6 +233,7 @@ time.sleep(3600)' >"$WORK/port" &
     nothing_left
 }
 
+# bats test_tags=long
 @test "output and files are bounded, and all that a program starts ends" {
     need_sandbox
     local name
@@ -396,6 +397,7 @@ as_said() {
     finish
 }
 
+# bats test_tags=long
 @test "a check that a signal ends is ungraded, and so is one that ends without a word" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)

@@ -31,6 +31,7 @@ cases() { LD_LIBRARY_PATH=$LIBRARY "./$1"; }
 # threads N PROGRAM ARGUMENT...: how many were started for its launches
 threads() { what "$@" | sed -n 's/^threads: //p'; }
 
+# bats test_tags=long
 @test "a large launch leaves, prints, and has reported the same on 1, 2, and 8 cores" {
     local case check
     kernels cores

@@ -190,6 +190,7 @@ judged() {
     assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
 }
 
+# bats test_tags=long
 @test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
     cp "$ROOT/simulator/tests/unit/kernels/features.cu" .
     compiled features.cu
@@ -319,6 +320,7 @@ C
     done
 }
 
+# bats test_tags=long
 @test "PTX of a later architecture than the device's is refused; an earlier one beside it runs" {
     cat >program.cu <<'C'
 #include <cstdio>
@@ -1023,6 +1025,7 @@ END
     assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
 }
 
+# bats test_tags=long
 @test "barriers in shared memory (mbarrier, cuda::barrier) order what a block does" {
     local schedule
     kernels barriers
