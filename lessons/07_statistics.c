@@ -5,7 +5,7 @@
  * Task (fix): phase_need and reserve, marked YOUR WORK: their comments say what their author
  *   believed. Decide where a watermark is reset, and how a pool gets memory in advance.
  * Calls: cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attr, void *value) and
- *        cudaMemPoolSetAttribute of the same arguments: pool_get and pool_set of workbook.h
+ *        cudaMemPoolSetAttribute with the same arguments: pool_get and pool_set of workbook.h
  *        cudaMallocFromPoolAsync(void **ptr, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
  *        cudaFreeAsync(void *ptr, cudaStream_t stream)
  * Run:   make 07          Check: make check-07          Page: docs/07_statistics

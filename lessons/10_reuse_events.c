@@ -1,6 +1,6 @@
 /* 10 Reuse: events
  *
- * Question: One stream frees memory, another one allocates, and the device has not reached the
+ * Question: One stream frees memory, another allocates, and the device has not reached the
  *   free. After which event may the allocation take the freed memory? The first part of the program
  *   tries nine cases. The second part is a pipeline of three streams.
  * Task (fix): the pool of the pipeline grows with every round. Move calls of `pipeline`, or change

@@ -1,8 +1,8 @@
 /* 18 Pinned transfers
  *
  * Question: Which copies overlap with the host's work and each other, and when does pinning pay?
- * Task (fill): process decides the streams of its work and where the host waits; copies_to_pay
- *   returns when pinning has paid. The check calls it with times of its own.
+ * Task (fill): in process, decide the stream of each piece and where the host waits. copies_to_pay
+ *   returns after how many copies pinning has paid; the check calls it with times of its own.
  * Calls: cudaStreamSynchronize(cudaStream_t stream)
  * Run:   make 18          Check: make check-18          Page: docs/18_pinned_transfers
  */

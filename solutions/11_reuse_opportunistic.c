@@ -1,6 +1,6 @@
 /* 11 Reuse: opportunistic
  *
- * Question: One stream frees memory, another one allocates. When may the allocation take the freed
+ * Question: One stream frees memory, another allocates. When may the allocation take the freed
  *   memory: while the free is pending, when the device has finished, or when the host has
  *   synchronized? And what does the policy change? The first part of the program tries six cases.
  *   Then it runs a batch of four phases, and a server twice.
