@@ -116,7 +116,7 @@ endif
 ifneq ($(and $(FILE),$(filter-out mine,$(MAKECMDGOALS))),)
 ifeq ($(wildcard $(filter %.c %.cu,$(FILE))),)
 $(error FILE=$(FILE): $(if $(wildcard $(FILE)),this is no C file (its name ends in .c),there is no \
-	such C file))
+	such file))
 endif
 ifneq ($(and $(filter %.cu,$(FILE)),$(filter check-%,$(MAKECMDGOALS))),)
 $(error FILE=$(FILE): a check compiles C. `make $(patsubst check-%,%,$(filter \
@@ -180,7 +180,8 @@ build/gpu/kernels.o: lessons/kernels.cu lessons/kernels.h build/gpu/nvcc Makefil
 # FORCE: these scripts run every time, take milliseconds, and touch their target only after a
 # change.
 asks_for = $(filter $(1),$(MAKECMDGOALS))
-build/cuda/found: FORCE | $(if $(call asks_for,handout gradescope release),place)
+build/cuda/found: FORCE | $(if $(call asks_for,handout gradescope release),place) \
+		$(if $(call asks_for,mine),own-files)
 	@bash tools/setup.sh $(firstword $(if $(call asks_for,test%),suite) \
 		$(if $(call asks_for,book docs epub pdf pages handout release),pages) \
 		$(call asks_for,grade-class) $(call asks_for,grade) \
@@ -247,7 +248,9 @@ endef
 $(foreach name,$(CASES),$(foreach goal,$(sort $(call number,$(name)) $(call short,$(name))),\
 	$(eval $(call goals_of_a_case,$(goal),$(name)))))
 
-.PHONY: mine
+.PHONY: mine own-files
+own-files: # before anything is built or fetched for them
+	@bash tools/mine.sh check "$(FILE)"
 mine: $(LIBRARY) $(if $(filter %.cu,$(FILE)),build/nvcc/nvcc)
 	@bash tools/mine.sh $(LIBRARY) "$(FILE)" "$(FLAGS)" "$(ARGS)"
 

@@ -2,6 +2,7 @@
 # Compiles a program of your own, runs it on the simulated device, and ends with its exit status.
 #
 #   mine.sh LIBRARY "FILE..." "FLAG..." "ARGUMENT..."
+#   mine.sh check "FILE..."      only says what is wrong with the names of the files
 #
 # make mine calls it. The files are .cu, .c, .cpp and .cc sources of one program, or a single
 # program that is built already. Flags that begin with -l, -L or -Wl, go to the linker, and so do
@@ -9,12 +10,10 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-takes '[^-;][^;]*;.*;.*;.*' "$@"
+takes 'check;[^;]*|[^-;][^;]*;.*;.*;.*' "$@"
 cd "${0%/*}/.." || exit 1
 library=$1
 read -ra files <<<"$2"
-read -ra flags <<<"$3"
-read -ra arguments <<<"$4"
 
 refuse() {
     printf '%s\n' "$@" >&2
@@ -33,6 +32,9 @@ for file in "${files[@]}"; do
     [ -e "$file" ] || refuse "make mine: there is no file $file. FILE names files from $PWD."
     [ ! -d "$file" ] || refuse "make mine: $file is a folder. FILE names the files of one program."
 done
+[ "$library" != check ] || exit 0
+read -ra flags <<<"$3"
+read -ra arguments <<<"$4"
 
 # A program that is built already must find the simulated device by a name of NVIDIA's libraries.
 check_built() {

@@ -202,6 +202,8 @@ def place_for(what, out):
         wrong(f"OUT={out}: nothing can be written into {out.parent} ({error.strerror}).")
     if what == "gradescope" and out.suffix != ".zip":
         wrong(f"OUT={out}: Gradescope takes a zip file, so give a name that ends with .zip.")
+    if what == "handout" and out.suffix in (".tar", ".tgz", ".gz", ".xz", ".bz2", ".7z", ".rar"):
+        wrong(f"OUT={out}: a students' copy is a folder or a zip file, whose name ends with .zip.")
     if what == "release" and out.exists() and not (out / "SHA256SUMS").exists():
         wrong(f"OUT={out}: this folder is no release, and stays as it is. Name a new one.")
     if what == "handout" and out.is_dir() and any(out.iterdir()):

@@ -170,6 +170,10 @@ PY
     assert_equal "$(ls "$other")" notes
     # That is known before minutes of work, and so is where the result will be.
     local command out
+    run as_typed make handout OUT="$BATS_TEST_TMPDIR/x.tar"
+    assert_failure
+    assert_line --partial "x.tar: a students' copy is a folder or a zip file"
+    refute_output --partial "Building"
     for command in handout gradescope release; do
         for out in "$other" "$other/notes/result.zip"; do
             run as_typed make "$command" OUT="$out"

@@ -176,7 +176,7 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     assert_equal "$(tail -n +2 <<<"$output")" "$(cat "tests/lessons/$lesson/expected/output.txt")"
     run as_typed make "${number#0}" FILE=nowhere.c
     assert_failure
-    assert_output --partial "FILE=nowhere.c: there is no such C file"
+    assert_output --partial "FILE=nowhere.c: there is no such file"
     run as_typed make "${number#0}" FILE=/dev/null
     assert_failure
     assert_output --partial "FILE=/dev/null: this is no C file (its name ends in .c)"
@@ -266,6 +266,9 @@ C
     run as_typed make mine FILE="$folder/none.c"
     assert_failure
     assert_line --partial "there is no file $folder/none.c"
+    # It is said before anything is built or fetched.
+    run as_typed make -n mine FILE=none.cu
+    assert_line --index 0 'bash tools/mine.sh check "none.cu"'
     cp "$folder/main.c" "$folder/two words.c"
     run as_typed make mine FILE="$folder/two words.c"
     assert_failure 2
@@ -489,7 +492,7 @@ END
     assert_output "$list"
     run as_typed make -C lessons check-01 FILE=none.c
     assert_failure
-    assert_output --partial "FILE=$ROOT/lessons/none.c: there is no such C file"
+    assert_output --partial "FILE=$ROOT/lessons/none.c: there is no such file"
     run as_typed make -C lessons no-such
     assert_failure
     assert_line "make no-such: there is no such command or file."

@@ -891,6 +891,8 @@ with() { jq -nc '($ARGS.positional[0] | fromjson)
     done
     run as_typed CLASS="$CLASS/not" tests/grading/grade.sh class
     assert_output "CLASS=$CLASS/not: there is no such folder, and no such ZIP file."
+    run as_typed CLASS=README.md tests/grading/grade.sh class
+    assert_output --partial "CLASS=README.md: this file is no ZIP file, and no folder"
 }
 
 # ---- the queue ----

@@ -61,7 +61,7 @@ class Grading:
             fail(f"SEED={seed}: give a whole number with at most nine digits, or draw.")
         self.seed = seed
         self.jobs = asked_number("JOBS") or len(os.sched_getaffinity(0))
-        self.names = chosen_lessons(asked.get("ONLY") or "")
+        self.names, self.is_empty = chosen_lessons(asked.get("ONLY") or ""), False
         self.source, self.folder = self.home / "lessons", "lessons"
         if self.student:
             self.source = self.found_source()
@@ -113,7 +113,9 @@ class Grading:
             why = self.left_out.get(archive)
             does = f" which cannot be unpacked: {str(why).rstrip('.')}" if why else ": unpack it"
             self.elsewhere = f' There is an archive, "{printable(archive)}"{does}.'
-        self.note(self.elsewhere.strip() or "it has no file with a lesson's name.")
+        self.is_empty = not any(os.path.isfile(x.path) for x in walked(self.student, 6))
+        nothing = "nothing was handed in: " * self.is_empty + "it has no file with a lesson's name."
+        self.note(self.elsewhere.strip() or nothing)
         return self.student
 
     def common(self, allowed=None):
@@ -200,15 +202,17 @@ def printable(text):
 def chosen_lessons(only):
     everything = lessons()
     names = []
+    if not everything:
+        fail("There is no lesson: nothing was graded.")
     for word in only.split():
         found = [x for x in everything if word in (x, x[:2]) or f"0{word}" == x[:2]]
         if not found:
+            first, last = everything[0][:2], everything[-1][:2]
             fail(
-                f'ONLY="{only}": there is no lesson {word}. The lessons are: {" ".join(everything)}'
+                f'ONLY="{only}": there is no lesson {word}. The lessons are {first} to {last}; '
+                "make list prints their names."
             )
         names += found[-1:]
-    if not everything:
-        fail("There is no lesson: nothing was graded.")
     return names or everything
 
 
@@ -327,7 +331,8 @@ def hand_out(work, out, mask):
 def print_grade(grade, grading):
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
     folder = printable(os.path.normpath(f"{grading.named}/{grading.folder}"))
-    print(*table(grade, width, folder if grading.named else "lessons"), sep="\n")
+    rows = [*table(grade, width, folder if grading.named else "lessons")]
+    print(*rows[-grading.is_empty :], sep="\n")  # the points alone of an empty folder
     files = {
         x["lesson"]: grading.source / f"{x['lesson']}.c" for x in grade["lessons"] if x["file"]
     }

@@ -114,7 +114,9 @@ class Class:
             )
         self.folder = Path(caller, self.named)
         if not (self.folder.is_dir() or unpack.is_zip(self.folder)):
-            fail(f"CLASS={self.named}: there is no such folder, and no such ZIP file.")
+            other = "this file is no ZIP file, and no folder."
+            missing = "there is no such folder, and no such ZIP file."
+            fail(f"CLASS={self.named}: {other if self.folder.exists() else missing}")
         self.jobs, self.given_seed = asked_number("JOBS"), asked_number("SEED")
         self.machines = asked.get("SSHLOGIN") or ""
         for tool in ("parallel", "ssh") if self.machines else ("parallel",):

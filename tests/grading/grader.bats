@@ -302,7 +302,7 @@ END
     assert_file_not_exists "$OUT/grade.json"
     grade ONLY="1 99" tests/grading/grade.sh
     assert_equal "$status" 2
-    assert_output --partial "there is no lesson 99"
+    assert_output --partial "there is no lesson 99. The lessons are 01 to 22;"
     grade STUDENT=/not/there tests/grading/grade.sh
     assert_equal "$status" 2
     assert_output --partial "STUDENT=/not/there: there is no such folder, and no such ZIP file."
@@ -350,6 +350,12 @@ END
     cp solutions/08_stream_order.c "$student/08_stream_order.c.txt"
     handed_in '06_trim.c does not exist, but "06-Trim (1).C" does: name it 06_trim.c.' . \
         "it has no file with a lesson's name." 0
+    # In an empty folder no lesson is named.
+    mkdir "$BATS_TEST_TMPDIR/empty"
+    grade STUDENT="$BATS_TEST_TMPDIR/empty" tests/grading/grade.sh
+    assert_line --partial "/empty: nothing was handed in: it has no file with a lesson's name."
+    refute_output --partial "No file"
+    assert_line --partial "points"
     # With files in two folders, none is chosen.
     mkdir "$student"/{one,two}
     cp solutions/08_stream_order.c "$student/one"
