@@ -55,7 +55,7 @@ static const lane_s32 *integers_of(const struct warp *w, const struct instructio
 
 /* `c` is NULL for a channel that the texture does not have. Measured (kernels-textures.txt): it is
  * 0. */
-static INLINE void set_results(const struct fetch *f, unsigned n, const union channel *c)
+static HOT void set_results(const struct fetch *f, unsigned n, const union channel *c)
 {
     lane_u32 *d = (lane_u32 *)(f->w->registers + f->i->r[n]);
     if (c) {
@@ -145,7 +145,7 @@ static union channel border_of(const struct texture *t, unsigned n)
 
 /* Sets the addresses of these threads' texels. Returns the threads whose texels are not of the
  * border. */
-static INLINE uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t lanes,
+static HOT uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t lanes,
                                    uint64_t *address)
 {
     const struct texture *t = f->t;
@@ -178,7 +178,7 @@ static const char *one_texel(const struct fetch *f, const uint64_t *address, siz
 
 /* Reads these threads' texels. Returns false if threads have to fetch one after the other, or after
  * a fault. */
-static INLINE bool read_texels(const struct fetch *f, texel_places at, uint32_t lanes, texels c)
+static HOT bool read_texels(const struct fetch *f, texel_places at, uint32_t lanes, texels c)
 {
     const struct texture *t = f->t;
     const size_t bytes = (size_t)t->channels * t->channel_bytes;
@@ -206,7 +206,7 @@ static INLINE bool read_texels(const struct fetch *f, texel_places at, uint32_t 
  * (kernels-texture_words.txt): what is no number is 0, as is a denormal number; of 3 to 1920
  * texels, a normalized coordinate has 21 bits for its fraction, and of 16384, the 22 that tell
  * their 256ths apart. Assumed: between, the greater of the two. */
-static INLINE void count_texels(struct fetch *f, unsigned n, bool is_normalized)
+static HOT void count_texels(struct fetch *f, unsigned n, bool is_normalized)
 {
     const double most = 1 << 30;
     const int bits = ilogb((double)f->size[n]) + 8;
@@ -230,7 +230,7 @@ static INLINE int64_t integer_of(double x)
 /* Returns the place from the first texel's middle on, in 256ths. */
 static INLINE double in_256ths(double x) { return floor((x - 0.5) * 256 + 0.5); }
 
-static INLINE bool fetch_nearest(const struct fetch *f, texels c)
+static HOT bool fetch_nearest(const struct fetch *f, texels c)
 {
     texel_places at;
     for (unsigned n = 0; n < f->dimensions; n++)
@@ -258,7 +258,7 @@ static INLINE int share(int weight, int part) { return (weight * part + 128) >> 
 /* Documented: weights have 9 bits, 8 of them for the fraction. Measured
  * (kernels-texture_words.txt): each product of two weights is rounded, and the neighbor gets the
  * rest. */
-static INLINE void weigh_corners(const struct fetch *f, int part[3][WARP_SIZE], struct weighed *w)
+static HOT void weigh_corners(const struct fetch *f, int part[3][WARP_SIZE], struct weighed *w)
 {
     for (unsigned z = 0; z < w->count; z += 4)
         EACH_LANE(f->lanes, const int far = f->dimensions > 2 ? part[2][l] : 0;
@@ -283,7 +283,7 @@ static INLINE union channel fraction_of_sum(const struct texture *t, int32_t sum
     return fraction_of(sum, integer_of_one(t, 2));
 }
 
-static INLINE void add_fractions(const struct fetch *f, const struct weighed *w, unsigned n,
+static HOT void add_fractions(const struct fetch *f, const struct weighed *w, unsigned n,
                                  union channel *c)
 {
     int32_t sum[WARP_SIZE] = {0};
@@ -306,7 +306,7 @@ static INLINE int exponent_of(union channel c) { return (int)(c.bits >> 23 & 255
 
 /* Adds a slice's finite values. Measured (kernels-texture_words.txt): each is cut off three bits
  * after the last one of the greatest in its slice, and denormal floats are 0. */
-static INLINE void add_slice(const struct fetch *f, const struct weighed *w, unsigned first,
+static HOT void add_slice(const struct fetch *f, const struct weighed *w, unsigned first,
                              unsigned n, int digits, double *sum)
 {
     const unsigned end = first + 4 < w->count ? first + 4 : w->count;
@@ -341,7 +341,7 @@ static INLINE float float_of_sum(double sum, bool is_half, bool is_negative)
 }
 
 /* Measured (kernels-texture_words.txt): what is no number has these bits. */
-static INLINE void add_floats(const struct fetch *f, const struct weighed *w, unsigned n,
+static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsigned n,
                               union channel *c)
 {
     const bool is_half = f->t->channel_bytes == 2;
@@ -361,7 +361,7 @@ static INLINE void add_floats(const struct fetch *f, const struct weighed *w, un
 }
 
 /* Sets the near corner's place, and the distance from it, in 256ths. */
-static INLINE void find_corner(const struct fetch *f, unsigned n, texel_places from,
+static HOT void find_corner(const struct fetch *f, unsigned n, texel_places from,
                                int part[3][WARP_SIZE])
 {
     /* Beyond the middle of the last texel there is nothing to weigh. */
@@ -374,7 +374,7 @@ static INLINE void find_corner(const struct fetch *f, unsigned n, texel_places f
 }
 
 /* A texel of weight 0 is not read. */
-static INLINE bool read_corner(const struct fetch *f, texel_places from, unsigned corner,
+static HOT bool read_corner(const struct fetch *f, texel_places from, unsigned corner,
                                struct weighed *w)
 {
     texel_places at;
@@ -387,7 +387,7 @@ static INLINE bool read_corner(const struct fetch *f, texel_places from, unsigne
     return !lanes || read_texels(f, at, lanes, w->value[corner]);
 }
 
-static INLINE bool fetch_linear(const struct fetch *f, texels c)
+static HOT bool fetch_linear(const struct fetch *f, texels c)
 {
     struct weighed w;
     texel_places from;
@@ -443,7 +443,7 @@ static unsigned face_of(double x[3])
 
 /* Measured (kernels-textures.txt): the index of a layer that there is not gives the last one, and
  * it has no sign. */
-static INLINE void find_layers(struct fetch *f, uint32_t faces)
+static HOT void find_layers(struct fetch *f, uint32_t faces)
 {
     const lane_s32 *r = integers_of(f->w, f->i, 0);
     const uint32_t count = f->t->depth / faces;
@@ -462,7 +462,7 @@ static void find_faces(struct fetch *f)
     }
 }
 
-static INLINE void load_coordinates(struct fetch *f, unsigned count, unsigned first)
+static HOT void load_coordinates(struct fetch *f, unsigned count, unsigned first)
 {
     for (unsigned n = 0; n < count; n++) {
         const lane_s32 *integers = integers_of(f->w, f->i, first + n);
@@ -476,7 +476,7 @@ static INLINE void load_coordinates(struct fetch *f, unsigned count, unsigned fi
 }
 
 /* Sets the layers, the sizes, and the coordinates in texels. */
-static INLINE void find_places(struct fetch *f)
+static HOT void find_places(struct fetch *f)
 {
     static const uint8_t dimensions[] = {1, 2, 3, 1, 2, 3, 3};
     const enum geometry g = f->i->option;
@@ -508,7 +508,7 @@ static INLINE void find_places(struct fetch *f)
 
 /* Documented (PTX ISA, tld4): the texels that a linear filter would weigh, counterclockwise from
  * the lower left one. Measured (kernels-texture_words.txt): its places, in 256ths, decide. */
-static INLINE bool gather(const struct fetch *f, texels c)
+static HOT bool gather(const struct fetch *f, texels c)
 {
     static const uint8_t corners[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
     for (unsigned n = 0; n < 4; n++) {
@@ -525,7 +525,7 @@ static INLINE bool gather(const struct fetch *f, texels c)
 }
 
 /* Returns false if the threads have to fetch one after the other, or after a fault. */
-static INLINE bool fetch(struct fetch *f)
+static HOT bool fetch(struct fetch *f)
 {
     texels c;
     f->t = object_of(f->w, f->i, (unsigned)__builtin_ctz(f->lanes), false);
