@@ -44,15 +44,15 @@ char *put_number(char *to, uint64_t value)
                                 "464748495051525354555657585960616263646566676869707172737475767778"
                                 "79808182838485868788899091"
                                 "9293949596979899";
-    char digits[20], *first = digits + sizeof digits;
-    for (; value >= 100; value /= 100)
-        memcpy(first -= 2, &pairs[2 * (value % 100)], 2);
+    size_t length = 1;
+    for (uint64_t limit = 10; length < 20 && value >= limit; limit *= 10)
+        length++;
+    for (char *next = to + length; value >= 100; value /= 100)
+        memcpy(next -= 2, &pairs[2 * (value % 100)], 2);
     if (value >= 10)
-        memcpy(first -= 2, &pairs[2 * value], 2);
+        memcpy(to, &pairs[2 * value], 2);
     else
-        *--first = (char)('0' + value);
-    size_t length = (size_t)(digits + sizeof digits - first);
-    memcpy(to, first, length);
+        *to = (char)('0' + value);
     return to + length;
 }
 
