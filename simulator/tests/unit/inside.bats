@@ -46,7 +46,7 @@ silent() {
     silent no-race races two_turns
     # A copy reads and writes; its line is the same one in each run.
     run bounded ./races copy_async incorrect
-    assert_line --regexp "^  written    thread \(64,0,0\) of block \(0,0,0\) at .*races.cu:246$"
+    assert_line --regexp "^  written    thread \(64,0,0\) of block \(0,0,0\) at .*races.cu:237$"
 }
 
 @test "blocks of a launch that touch the same bytes, with nothing that orders them, are reported" {

@@ -1,23 +1,14 @@
 // Blocks of a launch that touch the same bytes of device memory, each case beside its correct form:
 // blocks CASE correct|incorrect. compute-sanitizer has no tool for these.
 #include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "cases.h"
 
 namespace cg = cooperative_groups;
 
 #define BLOCKS 8
 #define T      64
 #define N      (BLOCKS * T)
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 __device__ unsigned tickets;
 __device__ int found_at;
@@ -128,27 +119,13 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    bool wrong = argc > 2 && !strcmp(argv[2], "incorrect");
-    int here[N], *a, *b;
-    if (argc < 2) {
-        for (const auto &c : cases)
-            puts(c.name);
-        return 0;
-    }
-    for (int i = 0; i < N; i++)
-        here[i] = i;
-    for (const auto &c : cases)
-        if (!strcmp(argv[1], c.name)) {
-            CHECK(cudaMalloc(&a, sizeof here));
-            CHECK(cudaMalloc(&b, sizeof here));
-            CHECK(cudaMemcpy(a, here, sizeof here, cudaMemcpyHostToDevice));
-            CHECK(cudaMemset(b, 0, sizeof here));
-            c.kernel<<<BLOCKS, T>>>(a, b, wrong);
-            CHECK(cudaDeviceSynchronize());
-            CHECK(cudaFree(a));
-            CHECK(cudaFree(b));
-            return 0;
-        }
-    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
-    return 2;
+    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
+        int *a = new_numbers(N), *b;
+        CHECK(cudaMalloc(&b, N * sizeof *b));
+        CHECK(cudaMemset(b, 0, N * sizeof *b));
+        c.kernel<<<BLOCKS, T>>>(a, b, wrong);
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(a));
+        CHECK(cudaFree(b));
+    });
 }

@@ -1,18 +1,9 @@
 // Conditional nodes of graphs: what they run, and what the checker says of a body. The argument is
 // a case.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <initializer_list>
 
-#define CHECK(call)                                                                      \
-    do {                                                                                 \
-        cudaError_t e_ = (call);                                                         \
-        if (e_ != cudaSuccess) {                                                         \
-            fprintf(stderr, "line %d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_)); \
-            exit(1);                                                                     \
-        }                                                                                \
-    } while (0)
+#include "cases.h"
+
 #define IS(error, call)                                                         \
     do {                                                                        \
         cudaError_t e_ = (call);                                                \

@@ -3,24 +3,15 @@
 // cores CASE none starts none. Without an argument: the cases.
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <vector>
 
+#include "cases.h"
+
 #define T      256
 #define BLOCKS 2048
 #define N      (T * BLOCKS)
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 __device__ int rank() { return blockIdx.x * T + threadIdx.x; }
 __device__ unsigned mixed(unsigned v)

@@ -1,22 +1,13 @@
 // Barriers, shuffles, and votes to which not all threads come that should, each case beside its
 // correct form: misused CASE correct|incorrect. compute-sanitizer --tool synccheck looks for these.
 #include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "cases.h"
 
 namespace cg = cooperative_groups;
 
 #define N    128
 #define FULL 0xffffffffu
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 __global__ void in_condition(int *x, bool wrong)
 {
@@ -148,24 +139,10 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    bool wrong = argc > 2 && !strcmp(argv[2], "incorrect");
-    int here[N], *a;
-    if (argc < 2) {
-        for (const auto &c : cases)
-            puts(c.name);
-        return 0;
-    }
-    for (int i = 0; i < N; i++)
-        here[i] = i;
-    for (const auto &c : cases)
-        if (!strcmp(argv[1], c.name)) {
-            CHECK(cudaMalloc(&a, sizeof here));
-            CHECK(cudaMemcpy(a, here, sizeof here, cudaMemcpyHostToDevice));
-            c.kernel<<<1, N>>>(a, wrong);
-            CHECK(cudaDeviceSynchronize());
-            CHECK(cudaFree(a));
-            return 0;
-        }
-    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
-    return 2;
+    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
+        int *a = new_numbers(N);
+        c.kernel<<<1, N>>>(a, wrong);
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(a));
+    });
 }

@@ -1,21 +1,12 @@
 // Threads of a launch that touch the same bytes, each case beside its incorrect form:
 // races CASE correct|incorrect. compute-sanitizer --tool racecheck looks for these.
 #include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+
+#include "cases.h"
 
 namespace cg = cooperative_groups;
 
 #define N 128
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 static int *a, *b;
 
@@ -273,26 +264,12 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    bool wrong = argc > 2 && !strcmp(argv[2], "incorrect");
-    int here[N];
-    if (argc < 2) {
-        for (const auto &c : cases)
-            puts(c.name);
-        return 0;
-    }
-    for (int i = 0; i < N; i++)
-        here[i] = i;
-    for (const auto &c : cases)
-        if (!strcmp(argv[1], c.name)) {
-            CHECK(cudaMalloc(&a, sizeof here));
-            CHECK(cudaMalloc(&b, sizeof here));
-            CHECK(cudaMemcpy(a, here, sizeof here, cudaMemcpyHostToDevice));
-            c.kernel<<<1, c.threads>>>(a, wrong);
-            CHECK(cudaDeviceSynchronize());
-            CHECK(cudaFree(a));
-            CHECK(cudaFree(b));
-            return 0;
-        }
-    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
-    return 2;
+    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
+        a = new_numbers(N);
+        CHECK(cudaMalloc(&b, N * sizeof *b));
+        c.kernel<<<1, c.threads>>>(a, wrong);
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(a));
+        CHECK(cudaFree(b));
+    });
 }

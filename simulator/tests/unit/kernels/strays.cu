@@ -2,20 +2,11 @@
 // the kernel leaves its own allocation, or does not. strays FORM: it writes to an allocation whose
 // address it gets in this form, which is right. Without an argument: the cases; forms: the forms.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
+#include "cases.h"
+
 #define N 128 // ints of an allocation, which has 512 bytes, as much as its place
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 static int *a, *b, *c, *d;
 

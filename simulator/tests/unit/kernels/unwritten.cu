@@ -1,19 +1,9 @@
 // Reads of memory that nobody has written, each beside its correct form:
 // unwritten CASE correct|incorrect.
 // compute-sanitizer --tool initcheck looks for the same.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "cases.h"
 
 #define N 96
-#define CHECK(call)                                                   \
-    do {                                                              \
-        cudaError_t e_ = (call);                                      \
-        if (e_ != cudaSuccess) {                                      \
-            fprintf(stderr, "%s: %s\n", #call, cudaGetErrorName(e_)); \
-            exit(1);                                                  \
-        }                                                             \
-    } while (0)
 
 // Their padding is 7 and 8 bytes.
 struct odd {
@@ -336,22 +326,13 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    wrong = argc > 2 && !strcmp(argv[2], "incorrect");
-    if (argc < 2) {
-        for (const auto &c : cases)
-            puts(c.name);
-        return 0;
-    }
-    for (const auto &c : cases)
-        if (!strcmp(argv[1], c.name)) {
-            CHECK(cudaMalloc(&a, 2 * N * sizeof *a));
-            CHECK(cudaMalloc(&b, 4 * N * sizeof *b));
-            c.run();
-            CHECK(cudaDeviceSynchronize());
-            CHECK(cudaFree(a));
-            CHECK(cudaFree(b));
-            return 0;
-        }
-    fprintf(stderr, "usage: %s [CASE correct|incorrect]\n", argv[0]);
-    return 2;
+    return run_case(argc, argv, cases, [](const auto &c, bool is_wrong) {
+        wrong = is_wrong;
+        CHECK(cudaMalloc(&a, 2 * N * sizeof *a));
+        CHECK(cudaMalloc(&b, 4 * N * sizeof *b));
+        c.run();
+        CHECK(cudaDeviceSynchronize());
+        CHECK(cudaFree(a));
+        CHECK(cudaFree(b));
+    });
 }
