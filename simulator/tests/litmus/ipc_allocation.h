@@ -1,12 +1,11 @@
 /* For ipc_correct.c and ipc_incorrect.c: one allocation that an exporter shares with an importer,
- * the end of both processes, and a main for a table of cases. */
+ * and the end of both processes. */
 #ifndef IPC_ALLOCATION_H
 #define IPC_ALLOCATION_H
 
 #include "../unit/ipc_pair.h"
 
 static const size_t count = MiB / sizeof(int);
-static cudaStream_t s;
 static int *data;
 static cudaMemPool_t pool;
 
@@ -49,32 +48,6 @@ static void expect_elements(int value)
     for (size_t i = 0; i < count; i++)
         if (h[i] != value)
             _exit(6);
-}
-
-struct way {
-    const char *name;
-    void (*run)(int importer);
-};
-
-/* Runs the case named by the first argument in both processes. The exit status is that of the
- * exporter unless the importer's is not 0; the checker's is 3. `before` (or NULL) is called first,
- * and may start more processes. */
-static int run_way(int argc, char **argv, const struct way *ways, size_t count_of_ways,
-                   void (*before)(const struct way *way, int importer))
-{
-    for (size_t i = 0; argc > 1 && i < count_of_ways; i++) {
-        if (strcmp(argv[1], ways[i].name))
-            continue;
-        int importer = split();
-        if (before)
-            before(&ways[i], importer);
-        OK(cudaStreamCreate(&s));
-        ways[i].run(importer);
-        OK(cudaStreamDestroy(s));
-        return importer ? 0 : child_status();
-    }
-    fprintf(stderr, "%s: no such case\n", argv[0]);
-    return 2;
 }
 
 #endif

@@ -14,7 +14,7 @@ static void await_go(void *unused)
 }
 
 /* A host function after the write sends the message that the allocation is ready. */
-static void sent_by_host_function(int importer)
+CASE(sent_by_host_function)
 {
     if (importer) {
         import();
@@ -31,7 +31,7 @@ static void sent_by_host_function(int importer)
 
 /* The exporter's free is queued at once, after a host function that waits for the importer's
  * message. */
-static void free_behind_host_function(int importer)
+CASE(free_behind_host_function)
 {
     if (importer) {
         import();
@@ -57,7 +57,7 @@ static void free_behind_host_function(int importer)
 }
 
 /* The same for a write. */
-static void write_behind_host_function(int importer)
+CASE(write_behind_host_function)
 {
     cudaEvent_t ready;
     if (importer) {
@@ -86,7 +86,7 @@ static void write_behind_host_function(int importer)
 
 /* One event in each direction, recorded again in each round; each side adds 1. No one waits before
  * the end, so many records of one event may be pending. */
-static void rounds(int importer)
+CASE(rounds)
 {
     enum { ROUNDS = 300 };
     cudaEvent_t there, back;
@@ -124,7 +124,7 @@ static void rounds(int importer)
 }
 
 /* One event, which either side records. */
-static void one_event(int importer)
+CASE(one_event)
 {
     cudaEvent_t event;
     if (importer) {
@@ -198,12 +198,12 @@ static void free_elsewhere(int importer, char how)
     OK(cudaEventDestroy(done));
 }
 
-static void free_by_own_event(int importer) { free_elsewhere(importer, 's'); }
-static void free_after_host_wait(int importer) { free_elsewhere(importer, 'h'); }
-static void free_after_query(int importer) { free_elsewhere(importer, 'q'); }
+CASE(free_by_own_event) { free_elsewhere(importer, 's'); }
+CASE(free_after_host_wait) { free_elsewhere(importer, 'h'); }
+CASE(free_after_query) { free_elsewhere(importer, 'q'); }
 
 /* The importer frees with cudaFree, and the exporter acquires that through a message. */
-static void import_freed_by_cudafree(int importer)
+CASE(import_freed_by_cudafree)
 {
     if (!importer) {
         share();
@@ -222,7 +222,7 @@ static void import_freed_by_cudafree(int importer)
 }
 
 /* Imported twice, freed once; both imports have one address. */
-static void imported_twice(int importer)
+CASE(imported_twice)
 {
     struct cudaMemPoolPtrExportData pointer;
     if (!importer) {
@@ -248,7 +248,7 @@ static void imported_twice(int importer)
  * it. */
 static int third, second;
 
-static void relay(int importer)
+CASE(relay)
 {
     struct cudaMemPoolPtrExportData pointer;
     cudaEvent_t ready, done;
@@ -315,9 +315,9 @@ static void relay(int importer)
 }
 
 /* The relay's importer splits once more. */
-static void split_relay(const struct way *way, int importer)
+static void split_relay(const char *name)
 {
-    if (!importer || way->run != relay)
+    if (!importer || strcmp(name, "relay"))
         return;
     int first = channel;
     third = split();
@@ -326,20 +326,4 @@ static void split_relay(const struct way *way, int importer)
         channel = first;
 }
 
-int main(int argc, char **argv)
-{
-    static const struct way ways[] = {
-        {"sent_by_host_function", sent_by_host_function},
-        {"free_behind_host_function", free_behind_host_function},
-        {"write_behind_host_function", write_behind_host_function},
-        {"rounds", rounds},
-        {"one_event", one_event},
-        {"free_by_own_event", free_by_own_event},
-        {"free_after_host_wait", free_after_host_wait},
-        {"free_after_query", free_after_query},
-        {"import_freed_by_cudafree", import_freed_by_cudafree},
-        {"imported_twice", imported_twice},
-        {"relay", relay},
-    };
-    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_relay);
-}
+int main(int argc, char **argv) { return run_pair(argc, argv, split_relay); }

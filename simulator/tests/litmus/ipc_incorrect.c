@@ -4,7 +4,7 @@
 
 /* The importer's event is recorded before its free, so the exporter's free is not ordered after
  * that. */
-static void recorded_before_the_free(int importer)
+CASE(recorded_before_the_free)
 {
     cudaEvent_t done;
     if (importer) {
@@ -32,7 +32,7 @@ static void recorded_before_the_free(int importer)
 }
 
 /* The event is recorded before the write. */
-static void recorded_too_early(int importer)
+CASE(recorded_too_early)
 {
     cudaEvent_t ready;
     if (importer) {
@@ -55,7 +55,7 @@ static void recorded_too_early(int importer)
 }
 
 /* The importer waits before the exporter has recorded, when there is nothing to wait for yet. */
-static void waited_too_early(int importer)
+CASE(waited_too_early)
 {
     cudaEvent_t ready;
     if (importer) {
@@ -79,7 +79,7 @@ static void waited_too_early(int importer)
 }
 
 /* The importer sends a message after its write, without waiting for it; the exporter reads. */
-static void read_back_unordered(int importer)
+CASE(read_back_unordered)
 {
     if (importer) {
         import();
@@ -101,7 +101,7 @@ static void read_back_unordered(int importer)
 }
 
 /* The importer ends without freeing. */
-static void never_freed(int importer)
+CASE(never_freed)
 {
     if (importer) {
         import();
@@ -118,14 +118,4 @@ static void never_freed(int importer)
     exit(status);
 }
 
-int main(int argc, char **argv)
-{
-    static const struct way ways[] = {
-        {"recorded_before_the_free", recorded_before_the_free},
-        {"recorded_too_early", recorded_too_early},
-        {"waited_too_early", waited_too_early},
-        {"read_back_unordered", read_back_unordered},
-        {"never_freed", never_freed},
-    };
-    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, NULL);
-}
+int main(int argc, char **argv) { return run_pair(argc, argv, NULL); }

@@ -18,7 +18,7 @@ static cudaStream_t new_stream(void)
 /* The exporter fills again, in another stream, what its first fill wrote. Only the importer's host
  * knows that the first fill is over, and only an event is shared. Without: the importer's host does
  * not wait for the event. */
-static void host_elsewhere(int importer)
+CASE(host_elsewhere)
 {
     cudaEvent_t done;
     if (importer) {
@@ -46,7 +46,7 @@ static void host_elsewhere(int importer)
 /* A pipeline: the importer's stream waits for the exporter's event and adds; the exporter reads the
  * sum in its copy stream. Without: the importer's host does not wait for its stream before the
  * message. */
-static void pipeline(int importer)
+CASE(pipeline)
 {
     cudaEvent_t ready;
     if (importer) {
@@ -87,7 +87,7 @@ static void pipeline(int importer)
  * turn. */
 static int third, exporter;
 
-static void second_to_third(int importer)
+CASE(second_to_third)
 {
     cudaEvent_t ready;
     if (!importer) {
@@ -122,9 +122,9 @@ static void second_to_third(int importer)
 }
 
 /* The importer splits once more. */
-static void split_third(const struct way *way, int importer)
+static void split_third(const char *name)
 {
-    if (!importer || way->run != second_to_third)
+    if (!importer || strcmp(name, "second_to_third"))
         return;
     exporter = channel;
     third = split();
@@ -134,7 +134,7 @@ static void split_third(const struct way *way, int importer)
 
 /* The importer fills, frees, and imports the allocation again before it adds in another stream.
  * Without: that stream does not wait for the first. */
-static void imported_again(int importer)
+CASE(imported_again)
 {
     struct cudaMemPoolPtrExportData pointer;
     if (!importer) {
@@ -160,7 +160,7 @@ static void imported_again(int importer)
 
 /* The importer has destroyed its pool when the exporter reads what it wrote. Without: it has not
  * waited for its stream, whose work is over by chance. */
-static void pool_destroyed(int importer)
+CASE(pool_destroyed)
 {
     if (!importer) {
         share();
@@ -191,7 +191,7 @@ static void pool_destroyed(int importer)
 
 /* The exporter fills 100 parts, each in a stream of its own, and the importer writes the first
  * again. Without: its stream does not wait for the first of them. */
-static void many_parts(int importer)
+CASE(many_parts)
 {
     enum { PARTS = 100 };
     const size_t part = count / PARTS;
@@ -225,7 +225,7 @@ static void many_parts(int importer)
 
 /* The exporter fills, and reads a hundred times; the importer reads too. Without: it does not wait
  * for the fill. */
-static void read_often(int importer)
+CASE(read_often)
 {
     cudaEvent_t ready;
     if (importer) {
@@ -255,7 +255,7 @@ static void read_often(int importer)
 
 /* The exporter records an event in the newest of 1,100 streams with work that no one has waited
  * for. Without: in the one before. */
-static void many_streams(int importer)
+CASE(many_streams)
 {
     enum { STREAMS = 1100 };
     cudaEvent_t ready;
@@ -319,7 +319,7 @@ static void each_sends_and_waits(void (*send)(void))
 
 static void send_data(void) { send_block(pool, data); }
 
-static void many_importers(int importer)
+CASE(many_importers)
 {
     int first = channel;
     if (number >= 0)
@@ -346,10 +346,10 @@ static void many_importers(int importer)
 }
 
 /* Starts the twenty. */
-static void split_more(const struct way *way, int importer)
+static void split_more(const char *name)
 {
-    split_third(way, importer);
-    if (importer || way->run != many_importers)
+    split_third(name);
+    if (importer || strcmp(name, "many_importers"))
         return;
     for (int i = 0; i < MORE; i++) {
         int ends[2];
@@ -370,13 +370,6 @@ static void split_more(const struct way *way, int importer)
 
 int main(int argc, char **argv)
 {
-    static const struct way ways[] = {
-        {"host_elsewhere", host_elsewhere},   {"pipeline", pipeline},
-        {"second_to_third", second_to_third}, {"imported_again", imported_again},
-        {"pool_destroyed", pool_destroyed},   {"many_parts", many_parts},
-        {"read_often", read_often},           {"many_streams", many_streams},
-        {"many_importers", many_importers},
-    };
     without = argc > 2 && !strcmp(argv[2], "without");
-    return run_way(argc, argv, ways, sizeof ways / sizeof *ways, split_more);
+    return run_pair(argc, argv, split_more);
 }

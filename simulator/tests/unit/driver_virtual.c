@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cases.h"
 #include "kernels.h"
 
 #define STEP ((size_t)2 << 20)
@@ -48,7 +49,7 @@ static void fill(CUdeviceptr place, int value)
 }
 
 /* Mapped, used, seen at a second place, taken apart, and mapped anew with the same bytes. */
-static void used(void)
+CASE(used)
 {
     int value = 0;
     make();
@@ -68,13 +69,13 @@ static void used(void)
     OK(cuMemAddressFree(at, 4 * STEP));
 }
 
-static void not_unmapped(void)
+CASE(not_unmapped)
 {
     make();
     map(at, 1);
 }
 
-static void after_unmapping(void)
+CASE(after_unmapping)
 {
     make();
     map(at, 1);
@@ -83,7 +84,7 @@ static void after_unmapping(void)
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
-static void unmapped_in_use(void)
+CASE(unmapped_in_use)
 {
     make();
     map(at, 1);
@@ -92,7 +93,7 @@ static void unmapped_in_use(void)
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
-static void without_access(void)
+CASE(without_access)
 {
     make();
     map(at, 0);
@@ -101,7 +102,7 @@ static void without_access(void)
 }
 
 /* A race at mapped memory. */
-static void unordered(void)
+CASE(unordered)
 {
     cudaStream_t t;
     make();
@@ -112,7 +113,7 @@ static void unordered(void)
     OK(cudaDeviceSynchronize());
 }
 
-static void refused(void)
+CASE(refused)
 {
     CUmemAllocationProp p;
     CUmemAccessDesc d;
@@ -136,24 +137,6 @@ static void refused(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(void);
-    } cases[] = {
-        {"used", used},
-        {"not_unmapped", not_unmapped},
-        {"after_unmapping", after_unmapping},
-        {"unmapped_in_use", unmapped_in_use},
-        {"without_access", without_access},
-        {"unordered", unordered},
-        {"refused", refused},
-    };
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
-        if (!strcmp(argv[1], cases[i].name)) {
-            OK(cudaFree(0));
-            cases[i].run();
-            return 0;
-        }
-    fprintf(stderr, "driver_virtual: no such case\n");
-    return 2;
+    OK(cudaFree(0));
+    return run_case(argc, argv);
 }

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-static cudaStream_t s;
 static int *block;
 static const size_t count = MiB / sizeof(int);
 
@@ -72,12 +71,9 @@ static void import_write(char how)
     OK(cudaMemPoolDestroy(pool));
 }
 
-static void read_by_event(int importer) { importer ? import_write('e') : export_write('e'); }
-static void read_after_synchronise(int importer)
-{
-    importer ? import_write('s') : export_write('s');
-}
-static void read_unordered(int importer) { importer ? import_write('n') : export_write('n'); }
+CASE(read_by_event) { importer ? import_write('e') : export_write('e'); }
+CASE(read_after_synchronise) { importer ? import_write('s') : export_write('s'); }
+CASE(read_unordered) { importer ? import_write('n') : export_write('n'); }
 
 /* ---- the order of the frees ---- */
 
@@ -129,10 +125,10 @@ static void import_free(char how)
     OK(cudaMemPoolDestroy(pool));
 }
 
-static void free_after_event(int importer) { importer ? import_free('r') : export_free('r'); }
-static void free_after_message(int importer) { importer ? import_free('h') : export_free('h'); }
-static void free_first(int importer) { importer ? import_free('e') : export_free('e'); }
-static void free_unordered(int importer) { importer ? import_free('u') : export_free('u'); }
+CASE(free_after_event) { importer ? import_free('r') : export_free('r'); }
+CASE(free_after_message) { importer ? import_free('h') : export_free('h'); }
+CASE(free_first) { importer ? import_free('e') : export_free('e'); }
+CASE(free_unordered) { importer ? import_free('u') : export_free('u'); }
 
 /* ---- imports ---- */
 
@@ -175,8 +171,8 @@ static void import_pointer(int importer, int freed_before)
     OK(cudaStreamSynchronize(s));
 }
 
-static void import_living(int importer) { import_pointer(importer, 0); }
-static void import_freed(int importer) { import_pointer(importer, 1); }
+CASE(import_living) { import_pointer(importer, 0); }
+CASE(import_freed) { import_pointer(importer, 1); }
 
 /* ---- what a pool keeps of its exported allocations ---- */
 
@@ -185,7 +181,7 @@ enum { KEPT = 1024, BYTES = 512 };
 /* As many allocations as the pool has entries for. A freed one makes room for another, but not
  * while a process has it imported, which is reported. What was done to the first does not count for
  * the other. */
-static void entries(int importer)
+CASE(entries)
 {
     cudaMemPool_t pool;
     struct cudaMemPoolPtrExportData data;
@@ -293,12 +289,12 @@ static void accesses(int importer, int late)
     OK(cudaMemPoolDestroy(pool));
 }
 
-static void many_accesses(int importer) { accesses(importer, 0); }
-static void too_many_accesses(int importer) { accesses(importer, 1); }
+CASE(many_accesses) { accesses(importer, 0); }
+CASE(too_many_accesses) { accesses(importer, 1); }
 
 /* The exporter frees what the importer has, and exports another allocation of the same memory,
  * which replaces the first one in the importer, too. */
-static void taken_place(int importer)
+CASE(taken_place)
 {
     cudaMemPool_t pool;
     struct cudaMemPoolPtrExportData data;
@@ -379,12 +375,12 @@ static void exporter_dies(int importer, int synchronize)
     _exit(0);
 }
 
-static void exporter_dies_stream(int importer) { exporter_dies(importer, 0); }
-static void exporter_dies_host(int importer) { exporter_dies(importer, 1); }
+CASE(exporter_dies_stream) { exporter_dies(importer, 0); }
+CASE(exporter_dies_host) { exporter_dies(importer, 1); }
 
 /* The exporter's device fails before its record, and the exporter lives on, waiting for the
  * importer. */
-static void exporter_fails(int importer)
+CASE(exporter_fails)
 {
     if (importer) {
         cudaEvent_t ready = receive_event();
@@ -453,8 +449,8 @@ static void importer_dies(int importer, int recorded)
     kill(getpid(), SIGKILL);
 }
 
-static void importer_dies_holding(int importer) { importer_dies(importer, 0); }
-static void importer_dies_recorded(int importer) { importer_dies(importer, 1); }
+CASE(importer_dies_holding) { importer_dies(importer, 0); }
+CASE(importer_dies_recorded) { importer_dies(importer, 1); }
 
 /* ---- the exporter's first thread ends before the others ---- */
 
@@ -474,7 +470,7 @@ static void *goes_on(void *unused)
     exit(child_status());
 }
 
-static void exporter_goes_on(int importer)
+CASE(exporter_goes_on)
 {
     if (importer) {
         cudaEvent_t ready = receive_event();
@@ -511,7 +507,7 @@ static cudaMemPool_t shared_host_pool(void)
 }
 
 /* Each host reads what the other has written. */
-static void host_pool(int importer)
+CASE(host_pool)
 {
     cudaMemPool_t pool;
     if (importer) {
@@ -536,47 +532,4 @@ static void host_pool(int importer)
         go();
 }
 
-int main(int argc, char **argv)
-{
-    static const struct {
-        const char *name;
-        void (*run)(int importer);
-    } cases[] = {
-        {"read_by_event", read_by_event},
-        {"read_after_synchronise", read_after_synchronise},
-        {"read_unordered", read_unordered},
-        {"free_after_event", free_after_event},
-        {"free_after_message", free_after_message},
-        {"free_first", free_first},
-        {"free_unordered", free_unordered},
-        {"import_living", import_living},
-        {"import_freed", import_freed},
-        {"exporter_dies_stream", exporter_dies_stream},
-        {"exporter_dies_host", exporter_dies_host},
-        {"exporter_fails", exporter_fails},
-        {"exporter_goes_on", exporter_goes_on},
-        {"importer_dies_holding", importer_dies_holding},
-        {"importer_dies_recorded", importer_dies_recorded},
-        {"host_pool", host_pool},
-        {"entries", entries},
-        {"many_accesses", many_accesses},
-        {"too_many_accesses", too_many_accesses},
-        {"taken_place", taken_place},
-    };
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name))
-            continue;
-        int importer = split();
-        OK(cudaStreamCreate(&s));
-        cases[i].run(importer);
-        OK(cudaStreamDestroy(s));
-        if (importer)
-            return 0;
-        int status = child_status();
-        if (status)
-            _exit(status);
-        return 0;
-    }
-    fprintf(stderr, "ipc_cases: no such case\n");
-    return 2;
-}
+int main(int argc, char **argv) { return run_pair(argc, argv, NULL); }

@@ -8,7 +8,6 @@
 #define OPEN(address, handle) \
     cudaIpcOpenMemHandle((void **)(address), handle, cudaIpcMemLazyEnablePeerAccess)
 
-static cudaStream_t s;
 static int *data;
 static const size_t count = MiB / sizeof(int);
 
@@ -98,11 +97,11 @@ static void write_in_turn(int importer, int waits)
     OK(cudaEventDestroy(done));
 }
 
-static void by_event(int importer) { write_in_turn(importer, 1); }
-static void unordered(int importer) { write_in_turn(importer, 0); }
+CASE(by_event) { write_in_turn(importer, 1); }
+CASE(unordered) { write_in_turn(importer, 0); }
 
 /* Each host waits before its message. */
-static void by_message(int importer)
+CASE(by_message)
 {
     if (importer) {
         data = open_memory();
@@ -186,14 +185,14 @@ static void found_late(int importer, char how)
     OK(cudaFreeHost((void *)gate));
 }
 
-static void late_by_event(int importer) { found_late(importer, 'w'); }
-static void late_unordered(int importer) { found_late(importer, 'n'); }
-static void late_unordered_before(int importer) { found_late(importer, 'b'); }
+CASE(late_by_event) { found_late(importer, 'w'); }
+CASE(late_unordered) { found_late(importer, 'n'); }
+CASE(late_unordered_before) { found_late(importer, 'b'); }
 
 /* ---- frees ---- */
 
 /* The exporter frees what the importer has open, and the importer uses it. */
-static void free_first(int importer)
+CASE(free_first)
 {
     if (importer) {
         data = open_memory();
@@ -213,7 +212,7 @@ static void free_first(int importer)
 }
 
 /* The exporter frees, while the importer's copy may still run. */
-static void free_unordered(int importer)
+CASE(free_unordered)
 {
     if (importer) {
         void *h;
@@ -239,7 +238,7 @@ static void free_unordered(int importer)
 /* The memory is the importer's again when the exporter has freed it and made another of it: the old
  * handle is reported, and the new one is another. When the neighbor is freed, too, the old handle
  * is refused, even if the exporter allocates there again. */
-static void open_freed(int importer)
+CASE(open_freed)
 {
     void *second, *neighbor;
     if (importer) {
@@ -278,7 +277,7 @@ static void open_freed(int importer)
 }
 
 /* The importer closes before its work is over, or never. */
-static void close_in_use(int importer)
+CASE(close_in_use)
 {
     if (importer) {
         data = open_memory();
@@ -294,7 +293,7 @@ static void close_in_use(int importer)
     OK(cudaFree(data));
 }
 
-static void never_closed(int importer)
+CASE(never_closed)
 {
     if (importer) {
         data = open_memory();
@@ -312,10 +311,10 @@ static void never_closed(int importer)
 
 /* The child exports and ends. What the parent has open stays, and with it all of that device; then
  * the handles open nothing more. */
-static void exporter_ended(int child_exports)
+CASE(exporter_ended)
 {
     void *memory;
-    if (child_exports) {
+    if (importer) {
         OK(cudaMalloc((void **)&data, MiB));
         OK(cudaMalloc(&memory, 3 * MiB));
         OK(cudaMemset(data, 7, MiB));
@@ -344,7 +343,7 @@ static void exporter_ended(int child_exports)
 
 /* Memory of all sizes keeps its contents when it is exported, and so does what lies beside it. What
  * either process then writes, the other sees. */
-static void contents(int importer)
+CASE(contents)
 {
     enum { SIZES = 4 };
     const size_t sizes[SIZES] = {512, MiB, 9 * MiB, 64 * 1024};
@@ -387,7 +386,7 @@ static void contents(int importer)
 
 /* An exported allocation may be written unseen, so a read of it is not reported; a read of one
  * beside it is. */
-static void unwritten(int importer)
+CASE(unwritten)
 {
     void *other;
     cudaIpcMemHandle_t handle;
@@ -459,10 +458,10 @@ static void on_two_devices(int importer, int is_ordered)
     OK(cudaEventDestroy(ready));
 }
 
-static void two_devices(int importer) { on_two_devices(importer, 1); }
-static void two_devices_unordered(int importer) { on_two_devices(importer, 0); }
+CASE(two_devices) { on_two_devices(importer, 1); }
+CASE(two_devices_unordered) { on_two_devices(importer, 0); }
 
-static void out_of_reach(int importer)
+CASE(out_of_reach)
 {
     if (importer) {
         IS(cudaErrorMapBufferObjectFailed, OPEN(&data, receive_handle()));
@@ -481,7 +480,7 @@ static void out_of_reach(int importer)
 /* ---- arguments, and how much there is room for ---- */
 
 /* The driver's calls, and what is recorded of the runtime's only in one process. */
-static void driver(int importer)
+CASE(driver)
 {
     CUipcMemHandle handle;
     CUdeviceptr p, again;
@@ -512,7 +511,7 @@ static void driver(int importer)
 }
 
 /* Opened once more than the simulated device counts. */
-static void many_opens(int importer)
+CASE(many_opens)
 {
     if (importer) {
         cudaIpcMemHandle_t handle = receive_handle();
@@ -531,7 +530,7 @@ static void many_opens(int importer)
 }
 
 /* No file may grow. */
-static void limited(int importer)
+CASE(limited)
 {
     cudaIpcMemHandle_t handle;
     struct rlimit small = {MiB, MiB};
@@ -545,42 +544,4 @@ static void limited(int importer)
     OK(cudaFree(data));
 }
 
-int main(int argc, char **argv)
-{
-    static const struct {
-        const char *name;
-        void (*run)(int importer);
-    } cases[] = {
-        {"by_event", by_event},
-        {"by_message", by_message},
-        {"unordered", unordered},
-        {"late_by_event", late_by_event},
-        {"late_unordered", late_unordered},
-        {"late_unordered_before", late_unordered_before},
-        {"free_first", free_first},
-        {"free_unordered", free_unordered},
-        {"open_freed", open_freed},
-        {"close_in_use", close_in_use},
-        {"never_closed", never_closed},
-        {"exporter_ended", exporter_ended},
-        {"contents", contents},
-        {"unwritten", unwritten},
-        {"two_devices", two_devices},
-        {"two_devices_unordered", two_devices_unordered},
-        {"out_of_reach", out_of_reach},
-        {"driver", driver},
-        {"many_opens", many_opens},
-        {"limited", limited},
-    };
-    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name))
-            continue;
-        int importer = split();
-        OK(cudaStreamCreate(&s));
-        cases[i].run(importer);
-        OK(cudaStreamDestroy(s));
-        return importer ? 0 : child_status();
-    }
-    fprintf(stderr, "ipc_memory: no such case\n");
-    return 2;
-}
+int main(int argc, char **argv) { return run_pair(argc, argv, NULL); }

@@ -1,5 +1,5 @@
 /* For the programs that test two processes: fork before the first CUDA call, a socket between them,
- * and strictly one side at a time. */
+ * and strictly one side at a time. Both run the CASE that the first argument names. */
 #ifndef IPC_PAIR_H
 #define IPC_PAIR_H
 
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../cases.h"
 #include "../facts/messages.h"
 #include "kernels.h"
 
@@ -21,7 +22,9 @@
 #define OK(call)           ok(__FILE__, __LINE__, #call, (call))
 #define IS(expected, call) is(__FILE__, __LINE__, #call, (call), (expected))
 
-static int child; /* the exporter's: the importer's pid */
+static int child;    /* the exporter's: the importer's pid */
+static int importer; /* true in the importer, which is the child */
+static cudaStream_t s;
 
 static inline void is(const char *file, int line, const char *call, cudaError_t got,
                       cudaError_t expected)
@@ -128,6 +131,19 @@ static inline void *receive_block(cudaMemPool_t *pool)
     receive_bytes(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&block, *pool, &data));
     return block;
+}
+
+/* For a main: `before` (or NULL) gets the case's name first, and may start more processes. Returns
+ * the exit status: the exporter's unless the importer's is not 0; the checker's is 3. */
+static inline int run_pair(int argc, char **argv, void (*before)(const char *name))
+{
+    importer = split();
+    if (before && argc > 1)
+        before(argv[1]);
+    OK(cudaStreamCreate(&s));
+    int status = run_case(argc, argv);
+    OK(cudaStreamDestroy(s));
+    return status || importer ? status : child_status();
 }
 
 #endif

@@ -14,8 +14,7 @@
 
 // For a main: runs the case of argv[1], with whether argv[2] is "incorrect"; or prints the names of
 // all. Each of `cases` has a name; `run` takes one and the answer.
-template <class Cases, class Run>
-int run_case(int argc, char **argv, const Cases &cases, Run run)
+template <class Cases, class Run> int run_case(int argc, char **argv, const Cases &cases, Run run)
 {
     for (const auto &c : cases) {
         if (argc < 2) {
