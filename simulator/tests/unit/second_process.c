@@ -3,12 +3,15 @@
 #define _GNU_SOURCE
 static unsigned silence = 600; /* far: the machine may be busy */
 #define SILENCE silence
+#include "../cases.h"
 #include "kernels.h"
 #include "processes.h"
 #include "workbook.h"
 
+static int is_second;
+
 /* The second process ends in the middle, with an error of its own. */
-static void second_ends(int is_second)
+CASE(second_ends)
 {
     if (is_second) {
         fprintf(stderr, "second process: something went wrong\n");
@@ -18,7 +21,7 @@ static void second_ends(int is_second)
 }
 
 /* The first process ends in the middle, while the second is receiving. */
-static void first_ends(int is_second)
+CASE(first_ends)
 {
     if (!is_second) {
         fprintf(stderr, "first process: something went wrong\n");
@@ -28,14 +31,14 @@ static void first_ends(int is_second)
 }
 
 /* A process is killed, which leaves it no time for anything. */
-static void second_killed(int is_second)
+CASE(second_killed)
 {
     if (is_second)
         kill(getpid(), SIGKILL);
     exit(join());
 }
 
-static void first_killed(int is_second)
+CASE(first_killed)
 {
     if (is_second)
         sleep(600);
@@ -43,15 +46,14 @@ static void first_killed(int is_second)
         kill(getpid(), SIGKILL);
 }
 
-static void both_hear(int is_second)
+CASE(both_hear)
 {
-    (void)is_second;
     silence = 2;
     receive_done();
 }
 
 /* A message to a process that is gone. */
-static void told_too_late(int is_second)
+CASE(told_too_late)
 {
     if (is_second)
         exit(0);
@@ -87,9 +89,9 @@ static void killed_while_waited_for(int dies)
     kill(getpid(), SIGKILL);
 }
 
-static void exporter_killed(int is_second) { killed_while_waited_for(!is_second); }
+CASE(exporter_killed) { killed_while_waited_for(!is_second); }
 
-static void importer_killed(int is_second) { killed_while_waited_for(is_second); }
+CASE(importer_killed) { killed_while_waited_for(is_second); }
 
 /* Sends bytes and, with them, a descriptor, as the solution of lesson 16 does. */
 static void send_with_descriptor(const void *data, size_t bytes, int descriptor)
@@ -108,7 +110,7 @@ static void send_with_descriptor(const void *data, size_t bytes, int descriptor)
 }
 
 /* A descriptor is sent with bytes: what the second process writes into it, the first one reads. */
-static void descriptor_crosses(int is_second)
+CASE(descriptor_crosses)
 {
     int ends[2];
     char text[6] = "hello";
@@ -130,7 +132,7 @@ static void descriptor_crosses(int is_second)
 }
 
 /* Bytes came without a descriptor. */
-static void no_descriptor(int is_second)
+CASE(no_descriptor)
 {
     char byte;
     if (is_second && receive_with_descriptor(&byte, sizeof byte) < 0)
@@ -140,7 +142,7 @@ static void no_descriptor(int is_second)
 }
 
 /* A descriptor arrived, but not with the expected bytes. */
-static void two_messages(int is_second)
+CASE(two_messages)
 {
     char text[6] = "hello";
     if (is_second)
@@ -150,7 +152,7 @@ static void two_messages(int is_second)
     exit(join());
 }
 
-static void not_here(int is_second)
+CASE(not_here)
 {
     if (is_second)
         receive_done();
@@ -159,29 +161,6 @@ static void not_here(int is_second)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run)(int is_second);
-    } cases[] = {
-        {"second_ends", second_ends},
-        {"first_ends", first_ends},
-        {"second_killed", second_killed},
-        {"first_killed", first_killed},
-        {"both_hear", both_hear},
-        {"told_too_late", told_too_late},
-        {"exporter_killed", exporter_killed},
-        {"importer_killed", importer_killed},
-        {"descriptor_crosses", descriptor_crosses},
-        {"no_descriptor", no_descriptor},
-        {"two_messages", two_messages},
-        {"not_here", not_here},
-    };
-    for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(argv[1], cases[i].name) != 0)
-            continue;
-        cases[i].run(split());
-        return 0;
-    }
-    fprintf(stderr, "second_process: no such case\n");
-    return 2;
+    is_second = split();
+    return run_case(argc, argv);
 }
