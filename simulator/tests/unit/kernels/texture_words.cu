@@ -1,26 +1,11 @@
 // What an H200 reads through textures, to the bit: filtered sums of each type, normalized
 // coordinates of widths that are no power of two, borders, gathers and cubes. Prints a line for
 // each case, with the number of its words and their hash, and the errors of wrong calls.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <vector>
+
+#include "textures.h"
 
 enum { MOST = 1 << 16, N = 16 };
-
-static float4 *at;
-static bool failed;
-static std::vector<void *> kept;
-
-static void must(cudaError_t e, const char *what)
-{
-    if (e)
-        printf("%s: %s\n", what, cudaGetErrorName(e)), failed = true;
-}
-#define MUST(call) must(call, #call)
 
 // ---- numbers at random ----
 
@@ -49,23 +34,8 @@ template <typename T, int D>
 __global__ void read(cudaTextureObject_t t, const float4 *at, T *out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n)
-        return;
-    float4 c = at[i];
-    if constexpr (D == 1)
-        out[i] = tex1D<T>(t, c.x);
-    else if constexpr (D == 2)
-        out[i] = tex2D<T>(t, c.x, c.y);
-    else if constexpr (D == 3)
-        out[i] = tex3D<T>(t, c.x, c.y, c.z);
-    else if constexpr (D == 11)
-        out[i] = tex1DLayered<T>(t, c.x, (int)c.w);
-    else if constexpr (D == 12)
-        out[i] = tex2DLayered<T>(t, c.x, c.y, (int)c.w);
-    else if constexpr (D == 6)
-        out[i] = texCubemap<T>(t, c.x, c.y, c.z);
-    else
-        out[i] = tex2Dgather<T>(t, c.x, c.y, 0);
+    if (i < n)
+        out[i] = fetched<T, D>(t, at[i]);
 }
 
 // ---- arrays and textures ----
@@ -81,34 +51,6 @@ static cudaTextureDesc desc(int x, int y, int z, bool linear, bool normalized = 
     d.readMode = fractions ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
     d.normalizedCoords = normalized;
     return d;
-}
-
-static cudaTextureObject_t texture_of(cudaArray_t a, const cudaTextureDesc &d)
-{
-    cudaResourceDesc r = {};
-    cudaTextureObject_t t = 0;
-    r.resType = cudaResourceTypeArray;
-    r.res.array.array = a;
-    MUST(cudaCreateTextureObject(&t, &r, &d, nullptr));
-    return t;
-}
-
-template <typename T> static cudaChannelFormatDesc channel() { return cudaCreateChannelDesc<T>(); }
-template <> cudaChannelFormatDesc channel<__half>() { return cudaCreateChannelDescHalf(); }
-
-template <typename T>
-static cudaArray_t array_of(const T *from, size_t w, size_t h, size_t d, unsigned flags = 0)
-{
-    cudaArray_t a = nullptr;
-    cudaChannelFormatDesc c = channel<T>();
-    MUST(cudaMalloc3DArray(&a, &c, make_cudaExtent(w, h, d), flags));
-    cudaMemcpy3DParms p = {};
-    p.srcPtr = make_cudaPitchedPtr((void *)from, w * sizeof(T), w, h ? h : 1);
-    p.dstArray = a;
-    p.extent = make_cudaExtent(w, h ? h : 1, d ? d : 1);
-    p.kind = cudaMemcpyHostToDevice;
-    MUST(cudaMemcpy3D(&p));
-    return a;
 }
 
 static void say(const char *name, const void *bytes, size_t count)
@@ -651,5 +593,5 @@ int main()
     MUST(cudaFree(at));
     for (void *p : kept)
         MUST(cudaFree(p));
-    return failed;
+    return wrong_cases != 0;
 }

@@ -1,20 +1,14 @@
 // CUDA arrays, textures, and surfaces. The host computes each texel from the formulas of the
 // programming guide (Texture Fetching) and counts what differs. What the documents leave open is
 // printed, so that a GPU can settle it: lines that begin with "open:".
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <functional>
-#include <vector>
+
+#include "textures.h"
 
 enum { N = 8, M = 4, K = 2, READS = 4096 };
 
-static int cases, wrong_cases;
-static float4 *at;
-static std::vector<void *> kept;
+static int cases;
 
 static void done(const char *name, int reads, int wrong, double error = 0)
 {
@@ -25,39 +19,12 @@ static void done(const char *name, int reads, int wrong, double error = 0)
         fprintf(stderr, "%s: the largest error is %g\n", name, error);
 }
 
-static void must(cudaError_t e, const char *what)
-{
-    if (e)
-        printf("%s: %s\n", what, cudaGetErrorName(e)), wrong_cases++;
-}
-#define MUST(call) must(call, #call)
-
 // ---- kernels ----
 
 template <typename T, int D> __global__ void read(cudaTextureObject_t t, const float4 *at, T *out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float4 c = at[i];
-    if constexpr (D == 1)
-        out[i] = tex1D<T>(t, c.x);
-    else if constexpr (D == 2)
-        out[i] = tex2D<T>(t, c.x, c.y);
-    else if constexpr (D == 3)
-        out[i] = tex3D<T>(t, c.x, c.y, c.z);
-    else if constexpr (D == 11)
-        out[i] = tex1DLayered<T>(t, c.x, (int)c.w);
-    else if constexpr (D == 12)
-        out[i] = tex2DLayered<T>(t, c.x, c.y, (int)c.w);
-    else if constexpr (D == 6)
-        out[i] = texCubemap<T>(t, c.x, c.y, c.z);
-    else if constexpr (D == 16)
-        out[i] = texCubemapLayered<T>(t, c.x, c.y, c.z, (int)c.w);
-    else if constexpr (D == 22)
-        out[i] = tex2DLod<T>(t, c.x, c.y, 0);
-    else if constexpr (D == 32)
-        out[i] = tex2DGrad<T>(t, c.x, c.y, make_float2(0.25f, 0), make_float2(0, 0.25f));
-    else
-        out[i] = tex1Dfetch<T>(t, (int)c.x);
+    out[i] = fetched<T, D>(t, at[i]);
 }
 
 template <int C> __global__ void gather(cudaTextureObject_t t, const float4 *at, float4 *out)
@@ -79,31 +46,6 @@ static cudaTextureDesc desc(cudaTextureAddressMode mode, bool linear = false,
     d.readMode = reading;
     d.normalizedCoords = normalized;
     return d;
-}
-
-static cudaTextureObject_t texture_of(cudaArray_t a, const cudaTextureDesc &d)
-{
-    cudaResourceDesc r = {};
-    cudaTextureObject_t t = 0;
-    r.resType = cudaResourceTypeArray;
-    r.res.array.array = a;
-    MUST(cudaCreateTextureObject(&t, &r, &d, nullptr));
-    return t;
-}
-
-template <typename T>
-static cudaArray_t array_of(const T *from, size_t w, size_t h, size_t d, unsigned flags = 0)
-{
-    cudaArray_t a = nullptr;
-    cudaChannelFormatDesc c = cudaCreateChannelDesc<T>();
-    MUST(cudaMalloc3DArray(&a, &c, make_cudaExtent(w, h, d), flags));
-    cudaMemcpy3DParms p = {};
-    p.srcPtr = make_cudaPitchedPtr((void *)from, w * sizeof(T), w, h ? h : 1);
-    p.dstArray = a;
-    p.extent = make_cudaExtent(w, h ? h : 1, d ? d : 1);
-    p.kind = cudaMemcpyHostToDevice;
-    MUST(cudaMemcpy3D(&p));
-    return a;
 }
 
 // Reads at all coordinates. The result is valid until the next call.
