@@ -156,18 +156,15 @@ cudaError_t do_cuMemMap(struct call *call, CUdeviceptr at, size_t bytes, size_t 
                         CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     struct virtual_memory *m = memory_of(call, handle);
-    bool other_device;
     line_number(&call->line, "bytes", bytes);
     if (!m || flags || !bytes)
         return cudaErrorInvalidValue;
     if (offset || bytes != m->bytes)
         return cudaErrorNotSupported;
-    if (virtual_map(call, (char *)at, m, &other_device)) {
-        line_allocation(&call->line, (void *)at);
-        return cudaSuccess;
-    }
-    return other_device ? refuse(call, "memory of two devices in one reservation")
-                        : cudaErrorInvalidValue;
+    if (!virtual_map(call, (char *)at, m))
+        return cudaErrorInvalidValue;
+    line_allocation(&call->line, (void *)at);
+    return cudaSuccess;
 }
 
 cudaError_t do_cuMemUnmap(struct call *call, CUdeviceptr at, size_t bytes)
@@ -182,7 +179,7 @@ cudaError_t do_cuMemUnmap(struct call *call, CUdeviceptr at, size_t bytes)
 
 /* ---- access ---- */
 
-static cudaError_t check_access(const struct call *call, const CUmemAccessDesc *d)
+static cudaError_t check_access(const CUmemAccessDesc *d)
 {
     const int place = (int)d->location.type, flags = (int)d->flags;
     if (flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && flags != CU_MEM_ACCESS_FLAGS_PROT_READ
@@ -190,10 +187,9 @@ static cudaError_t check_access(const struct call *call, const CUmemAccessDesc *
         return cudaErrorInvalidValue;
     if (place == CU_MEM_LOCATION_TYPE_HOST || place == CU_MEM_LOCATION_TYPE_HOST_NUMA)
         return cudaErrorNotSupported;
-    if (place != CU_MEM_LOCATION_TYPE_DEVICE || !device_exists(d->location.id))
-        return cudaErrorInvalidValue;
-    return flags == CU_MEM_ACCESS_FLAGS_PROT_READ ? refuse(call, "access that only reads")
-                                                  : cudaSuccess;
+    return place == CU_MEM_LOCATION_TYPE_DEVICE && device_exists(d->location.id)
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
 }
 
 /* Returns whether mappings cover all the bytes, and end where they do. */
@@ -207,27 +203,40 @@ static bool is_covered(CUdeviceptr at, size_t bytes)
     return true;
 }
 
+/* Assumed: whoever has no link to the memory's device gets no access. */
+static bool reaches(int device, const struct virtual_mapping *v)
+{
+    int home = v->memory->properties.device;
+    return device == home || settings_reaches(device, home);
+}
+
+static void set_access(struct virtual_mapping *v, const CUmemAccessDesc *d)
+{
+    uint32_t bit = 1u << d->location.id;
+    v->access = d->flags ? v->access | bit : v->access & ~bit;
+    v->writable =
+        d->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? v->writable | bit : v->writable & ~bit;
+}
+
 cudaError_t do_cuMemSetAccess(struct call *call, CUdeviceptr at, size_t bytes,
                               const CUmemAccessDesc *list, size_t count)
 {
+    const char *end = (char *)at + bytes;
     line_number(&call->line, "bytes", bytes);
     if (!list || !count || !is_covered(at, bytes))
         return cudaErrorInvalidValue;
+    struct virtual_mapping *first = virtual_find((char *)at);
     for (size_t i = 0; i < count; i++) {
-        cudaError_t e = check_access(call, &list[i]);
+        cudaError_t e = check_access(&list[i]);
         if (e)
             return e;
-        /* Assumed. */
-        int device = virtual_at((void *)at)->memory->properties.device;
-        if (device != list[i].location.id && !settings_reaches(list[i].location.id, device))
-            return cudaErrorInvalidDevice;
+        for (const struct virtual_mapping *v = first; v && v->base < end; v = v->next)
+            if (!reaches(list[i].location.id, v))
+                return cudaErrorInvalidDevice;
     }
-    for (struct virtual_mapping *v = virtual_find((char *)at); v && v->base < (char *)at + bytes;
-         v = v->next)
-        for (size_t i = 0; i < count; i++) {
-            uint32_t bit = 1u << list[i].location.id;
-            v->access = list[i].flags ? v->access | bit : v->access & ~bit;
-        }
+    for (struct virtual_mapping *v = first; v && v->base < end; v = v->next)
+        for (size_t i = 0; i < count; i++)
+            set_access(v, &list[i]);
     return cudaSuccess;
 }
 
@@ -245,8 +254,10 @@ cudaError_t do_cuMemGetAccess(struct call *call, unsigned long long *flags,
         return cudaErrorInvalidDevice;
     const struct address_info a = memory_find((void *)at);
     const struct virtual_mapping *v = virtual_at((void *)at);
-    *flags = v && is_device && v->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (v && is_device && v->access >> location->id & 1)
+        *flags = v->writable >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                                 : CU_MEM_ACCESS_FLAGS_PROT_READ;
     return a.kind == ADDRESS_ALLOCATED ? cudaSuccess : cudaErrorInvalidValue;
 }
 

@@ -8,27 +8,27 @@
 
 /* Returns whether a node may use these bytes. In a graph's memory they must be within what a node
  * allocates. */
-static bool allows(const void *address, size_t bytes, const struct task *t, bool copy)
+static bool allows(const void *address, size_t bytes, const struct task *t, bool copy, bool write)
 {
     size_t bytes_left = graph_allocation_bytes_left(address);
     if (bytes_left)
         return bytes <= bytes_left;
-    return command_allows(address, bytes, t->device, copy, t->peer);
+    return command_allows(address, bytes, t->device, copy, t->peer, write);
 }
 
 /* Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
  * is allocated now as host memory. */
-static bool allows_copy(const void *address, size_t bytes, const struct task *t)
+static bool allows_copy(const void *address, size_t bytes, const struct task *t, bool write)
 {
     struct address_info a = memory_find(address);
     return (a.kind == ADDRESS_UNALLOCATED && !graph_allocation_bytes_left(address))
-        || allows(address, bytes, t, true);
+        || allows(address, bytes, t, true, write);
 }
 
 static cudaError_t check_memset(const struct task *t)
 {
     size_t span = rows_span(&t->rows, t->rows.to_pitch);
-    return allows(t->to, span, t, false) ? cudaSuccess : cudaErrorInvalidValue;
+    return allows(t->to, span, t, false, true) ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t dispatch_check_copy(const struct task *t)
@@ -36,8 +36,8 @@ cudaError_t dispatch_check_copy(const struct task *t)
     NEEDS_LOCK();
     if ((unsigned)t->direction > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (!t->to || !t->from || !allows_copy(t->to, rows_span(&t->rows, t->rows.to_pitch), t)
-        || !allows_copy(t->from, rows_span(&t->rows, t->rows.from_pitch), t))
+    if (!t->to || !t->from || !allows_copy(t->to, rows_span(&t->rows, t->rows.to_pitch), t, true)
+        || !allows_copy(t->from, rows_span(&t->rows, t->rows.from_pitch), t, false))
         return cudaErrorInvalidValue;
     return command_kind_allows(t->direction, t->to, t->from) ? cudaSuccess : cudaErrorInvalidValue;
 }

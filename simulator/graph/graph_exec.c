@@ -89,7 +89,7 @@ bool graph_memset_fits(const struct task *t)
 {
     NEEDS_LOCK();
     size_t span = rows_span(&t->rows, t->rows.to_pitch), room = graph_memory_bytes_left(t->to);
-    return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer);
+    return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer, true);
 }
 
 static bool memsets_fit(struct node *const *nodes, size_t count)

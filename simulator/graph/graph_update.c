@@ -13,7 +13,7 @@
 static int place_of(const void *address)
 {
     struct address_info a = memory_find(address);
-    return a.heap && !a.heap->host_visible ? a.heap->device : NO_DEVICE;
+    return a.heap && !a.heap->host_visible ? memory_home(a.heap, a.offset) : NO_DEVICE;
 }
 
 bool graph_task_may_become(const struct task *old, const struct task *changed)

@@ -106,6 +106,11 @@ struct shadow_ref memory_allocation_before(const struct address_info *a)
                                memory_address(a->heap, found), found->requested};
 }
 
+static const struct virtual_mapping *mapping_of(const struct address_info *a)
+{
+    return virtual_at(a->heap->base + a->offset);
+}
+
 bool memory_peer_accessible(const struct address_info *a, int device)
 {
     NEEDS_LOCK();
@@ -119,11 +124,25 @@ bool memory_peer_accessible(const struct address_info *a, int device)
     if (memory_is_opened(a))
         return device == a->heap->opener;
     if (a->heap->is_virtual) {
-        const struct virtual_mapping *v = virtual_at(a->heap->base + a->offset);
+        const struct virtual_mapping *v = mapping_of(a);
         return v && v->access >> device & 1;
     }
     /* Documented: managed memory is accessible from everywhere. */
     return a->heap->host_visible || device_peer_accessible(device, a->heap->device);
+}
+
+bool memory_peer_writable(const struct address_info *a, int device)
+{
+    NEEDS_LOCK();
+    return memory_peer_accessible(a, device)
+        && !(a->heap && a->heap->is_virtual && !(mapping_of(a)->writable >> device & 1));
+}
+
+int memory_home(const struct heap *h, size_t offset)
+{
+    NEEDS_LOCK();
+    const struct virtual_mapping *v = h->is_virtual ? virtual_at(h->base + offset) : NULL;
+    return v ? v->memory->properties.device : h->device;
 }
 
 const void *memory_owner(const struct address_info *a)
@@ -146,7 +165,8 @@ int memory_device(const struct address_info *a)
     /* Measured: probe-more-peers.txt, "opened_on_gpu_1". */
     if (memory_is_opened(a))
         return a->heap->opener;
-    return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps) : a->heap->device;
+    return a->heap->host_visible ? (int)(a->heap - memory.managed_heaps)
+                                 : memory_home(a->heap, a->offset);
 }
 
 void *memory_address(const struct heap *h, const struct range *r)
@@ -357,7 +377,7 @@ static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
     size_t live = 0;
     for (struct range *r = h->first; r; r = r->next) {
         if (!r->live || memory_is_variable(r)
-            || (!h->pool && r->id <= device_last_reset_id(h->device)))
+            || (!h->pool && r->id <= device_last_reset_id(memory_home(h, r->offset))))
             continue;
         live++;
         visit((struct shadow_ref){&r->shadow, r->id, memory_address(h, r), r->requested});

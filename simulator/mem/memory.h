@@ -55,6 +55,10 @@ const void *memory_owner(const struct address_info *a);
 struct peer_use **memory_peer_uses(int device);
 /* Returns whether kernels, copies, and memsets of `device` may touch the address. */
 bool memory_peer_accessible(const struct address_info *a, int device);
+/* Returns whether they may also write there: a mapping may be for reading alone. */
+bool memory_peer_writable(const struct address_info *a, int device);
+/* Returns the device whose memory is there. In a reservation each mapping has its own. */
+int memory_home(const struct heap *h, size_t offset);
 
 /* Allocates `bytes` (> 0) like cudaMalloc. Returns NULL if there is no memory. */
 struct range *memory_allocate(int device, size_t bytes);

@@ -163,7 +163,7 @@ struct virtual_mapping *virtual_at(const void *address)
     return v && v->base <= (const char *)address ? v : NULL;
 }
 
-bool virtual_map(const struct call *call, char *at, struct virtual_memory *m, bool *other_device)
+bool virtual_map(const struct call *call, char *at, struct virtual_memory *m)
 {
     NEEDS_LOCK();
     struct reservation *r = reservation_at(at);
@@ -171,17 +171,15 @@ bool virtual_map(const struct call *call, char *at, struct virtual_memory *m, bo
     struct range *free = r && offset % MEMORY_GRANULARITY == 0 && m->bytes <= r->heap.limit - offset
                            ? heap_free_at(&r->heap, offset, m->bytes)
                            : NULL;
-    *other_device = free && r->first && r->heap.device != m->properties.device;
-    if (!free || *other_device)
+    if (!free)
         return false;
-    r->heap.device = m->properties.device;
     heap_map(&r->heap, offset, m->bytes);
     if (!os_map_file(heap_storage(&r->heap, offset, m->bytes), m->bytes, m->file))
         return false;
     struct range *range = heap_take(&r->heap, free, offset, m->bytes);
     range->requested = m->bytes;
     struct virtual_mapping *v = os_allocate(sizeof *v), **place = &r->first;
-    *v = (struct virtual_mapping){NULL, at, m->bytes, m, 0};
+    *v = (struct virtual_mapping){NULL, at, m->bytes, m, 0, 0};
     while (*place && (*place)->base < at)
         place = &(*place)->next;
     v->next = *place;

@@ -41,8 +41,8 @@ struct heap *virtual_first(void);
 bool virtual_unreserve(const char *base, size_t bytes);
 
 /* Maps memory there, with access for no device. Returns false if the bytes are not free addresses
- * of one reservation, or if the reservation has memory of another device: *other_device says so. */
-bool virtual_map(const struct call *call, char *at, struct virtual_memory *m, bool *other_device);
+ * of one reservation, which may have memory of several devices. */
+bool virtual_map(const struct call *call, char *at, struct virtual_memory *m);
 /* Returns the first mapping at or behind the address, or NULL. */
 struct virtual_mapping *virtual_find(const char *at);
 /* Ends the mapping, and reports work that may still use it. */
@@ -53,7 +53,7 @@ struct virtual_mapping {
     char *base;
     size_t bytes;
     struct virtual_memory *memory;
-    uint32_t access; /* The devices that may read and write, a bit for each. */
+    uint32_t access, writable; /* The devices that may read, and write: a bit for each. */
 };
 
 /* Returns the mapping that contains the address, or NULL. */

@@ -86,8 +86,31 @@ bool command_lacks_access(const char *why)
     return why == NO_ACCESS_TO_HOST_POOL || why == NO_ACCESS_TO_DEVICE;
 }
 
+static int home_of(const struct address_info *a) { return memory_home(a->heap, a->offset); }
+
+/* Returns what is behind the mapping of a reservation; elsewhere nothing that is allocated. */
+static struct address_info next_mapping(const struct address_info *a)
+{
+    return a->kind == ADDRESS_ALLOCATED && a->heap->is_virtual
+             ? memory_find(a->heap->base + a->offset + a->bytes_left)
+             : (struct address_info){.kind = ADDRESS_UNALLOCATED};
+}
+
+static const char *why_not_mapped(struct address_info a, size_t bytes, int device, bool write)
+{
+    for (;; a = next_mapping(&a)) {
+        if (!memory_peer_accessible(&a, device))
+            return "is mapped memory that this device has no access to (cuMemSetAccess)";
+        if (write && !memory_peer_writable(&a, device))
+            return COMMAND_READ_ONLY;
+        if (bytes <= a.bytes_left)
+            return NULL;
+        bytes -= a.bytes_left;
+    }
+}
+
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
-                            int device)
+                            int device, bool write)
 {
     NEEDS_LOCK();
     static char text[64];
@@ -106,9 +129,7 @@ const char *command_why_not(const struct address_info *a, const void *address, s
     if (a->heap->is_virtual && !heap_is_mapped(a->heap, a->offset, bytes))
         return "is a reserved address where nothing is mapped (cuMemMap)";
     if (a->heap->is_virtual)
-        return memory_peer_accessible(a, device)
-                 ? NULL
-                 : "is mapped memory that this device has no access to (cuMemSetAccess)";
+        return why_not_mapped(*a, bytes, device, write);
     if (!memory_peer_accessible(a, device))
         return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL : NO_ACCESS_TO_DEVICE;
     return heap_is_mapped(a->heap, a->offset, bytes)
@@ -217,23 +238,32 @@ static enum access_rule copy_rule(const struct address_info *other, bool peer)
                                                                             : ACCESS_COPY;
 }
 
+static bool may_use(const struct address_info *a, int device, bool write)
+{
+    return write ? memory_peer_writable(a, device) : memory_peer_accessible(a, device);
+}
+
 /* Returns whether the bytes are in one allocation that a copy or memset of `device` may touch. */
 static bool is_allowed(const struct address_info *a, size_t bytes, int device,
-                       enum access_rule rule)
+                       enum access_rule rule, bool write)
 {
     bool copy = rule != ACCESS_MEMSET, peer = rule == ACCESS_PEER_COPY;
     if (a->kind == ADDRESS_UNALLOCATED || (peer && is_host_pool_range(a)))
         return false;
     if (copy && is_host_pool_range(a))
         return bytes <= a->bytes_left || is_pageable(a, device);
-    if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left)
-        return false;
+    if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left) {
+        /* Measured (probe-virtual.txt, "used_beyond"): mappings side by side are as one. */
+        struct address_info next = next_mapping(a);
+        return next.kind == ADDRESS_ALLOCATED && is_allowed(a, a->bytes_left, device, rule, write)
+            && is_allowed(&next, bytes - a->bytes_left, device, rule, write);
+    }
     /* Documented: copies between cudaMalloc memory of two devices need no rights, because they are
      * staged where the devices cannot reach each other. */
     bool needs_none = peer || (copy && a->heap && !a->pool);
     return (needs_none && !(a->heap && a->heap->is_virtual))
-        || ((rule == ACCESS_HOST_COPY || memory_peer_accessible(a, device))
-            && (!copy || memory_peer_accessible(a, device_current())));
+        || ((rule == ACCESS_HOST_COPY || may_use(a, device, write))
+            && (!copy || may_use(a, device_current(), write)));
 }
 
 /* Returns whether the address was freed or never allocated. An address of freed pinned memory is a
@@ -258,6 +288,14 @@ static void check_use(const struct call *call, struct address_info *a, const voi
     }
     if (a->kind == ADDRESS_PAGEABLE)
         return;
+    struct address_info next = {.kind = ADDRESS_UNALLOCATED};
+    if (bytes > a->bytes_left)
+        next = next_mapping(a);
+    if (next.kind == ADDRESS_ALLOCATED) {
+        check_use(call, &next, (const char *)address + a->bytes_left, bytes - a->bytes_left, op,
+                  write, copy);
+        bytes = a->bytes_left;
+    }
     struct shadow_ref ref = memory_shadow(a);
     size_t offset = a->inner_offset;
     checker_used(call, ref, op->stream, op->seq, offset,
@@ -278,7 +316,7 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
 void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
-    if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending)
+    if (a->kind != ADDRESS_ALLOCATED || a->range->free_pending || a->heap->is_virtual)
         return;
     if (!memory_peer_accessible(a, device))
         checker_peer_use_pending(call, memory_owner(a), memory_shadow(a), op->stream, op->seq);
@@ -389,7 +427,7 @@ static void queue_memset(const struct call *call, struct address_info *a, void *
                                    time_under_schedule(command_duration(
                                        DURATION_MEMSET, DURATION_MEMSET_GIB, r.width * r.height)));
     if (a->heap && !a->heap->host_visible)
-        transfer_new(op, ROUTE_INSIDE, a->heap->device, a->heap->device);
+        transfer_new(op, ROUTE_INSIDE, home_of(a), home_of(a));
     check_guarded_rows(call, a, to, r, op, true, false);
     op->name = "memset";
     command_made_by(op, call);
@@ -409,7 +447,7 @@ cudaError_t command_memset(const struct call *call, void *to, int value, unsigne
         return cudaSuccess;
     struct address_info a = memory_find(to);
     size_t span = rows_span(&r, r.to_pitch);
-    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, ACCESS_MEMSET))
+    if (a.kind == ADDRESS_PAGEABLE || !is_allowed(&a, span, s->device, ACCESS_MEMSET, true))
         return refuse(call, &a, to, span, s, true, false);
     queue_memset(call, &a, to, repeated(value, element), r, effect_memset, s);
     return cudaSuccess;
@@ -476,7 +514,7 @@ static bool is_managed(const struct address_info *a) { return a->heap && a->heap
 /* Returns the device of device memory. Assumed: managed memory is on the stream's device. */
 static int device_of(const struct address_info *a, const struct stream *s)
 {
-    return is_managed(a) ? s->device : a->heap->device;
+    return is_managed(a) ? s->device : home_of(a);
 }
 
 /* Returns whether one of two devices may touch the other's memory. Then a copy between them goes
@@ -555,9 +593,9 @@ static void order_with_device(const struct call *call, struct stream *s,
 {
     bool both = s->kind == STREAM_LEGACY && !call->origin.launch && is_on_device(one)
              && is_on_device(other) && !one->heap->host_visible && !other->heap->host_visible;
-    if (!both || one->heap->device == other->heap->device || one->heap->device == s->device)
+    if (!both || home_of(one) == home_of(other) || home_of(one) == s->device)
         return;
-    struct stream *legacy = stream_legacy(one->heap->device);
+    struct stream *legacy = stream_legacy(home_of(one));
     if (is_before)
         stream_follow(s, legacy);
     else
@@ -592,9 +630,9 @@ static void stop_at_endless_rows(const struct call *call)
 /* Returns whether one end of a copy is rejected. Assumed: freed pinned memory is; a real driver
  * crashes with SIGSEGV (measured: probe-host.txt, "freed pinned memory"). */
 static bool is_end_refused(const struct address_info *a, const void *address, const struct rows *r,
-                           size_t pitch, const struct stream *s, enum access_rule rule)
+                           size_t pitch, const struct stream *s, enum access_rule rule, bool write)
 {
-    return !is_allowed(a, rows_span(r, pitch), s->device, rule)
+    return !is_allowed(a, rows_span(r, pitch), s->device, rule, write)
         || (is_pageable(a, s->device) && is_unallocated(a, address, true));
 }
 
@@ -605,8 +643,8 @@ bool command_refuses_copy(const void *to, const void *from, struct rows r, const
     if (!to || !from)
         return true;
     struct address_info t = memory_find(to), f = memory_find(from);
-    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer))
-        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer));
+    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer), true)
+        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer), false);
 }
 
 /* Rejects a copy if one end is rejected, even if the rows at the other end are endless (measured:
@@ -615,9 +653,9 @@ static cudaError_t check_ends(const struct call *call, void *to, const void *fro
                               const struct rows *r, struct stream *s, bool peer,
                               const struct address_info *t, const struct address_info *f)
 {
-    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, peer)))
+    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, peer), true))
         return refuse(call, t, to, rows_span(r, r->to_pitch), s, true, true);
-    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, peer)))
+    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, peer), false))
         return refuse(call, f, from, rows_span(r, r->from_pitch), s, false, true);
     return cudaSuccess;
 }
@@ -699,12 +737,12 @@ bool command_memset_blocks(const void *to)
     return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible);
 }
 
-bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer)
+bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer, bool write)
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(address);
     enum access_rule rule = peer ? ACCESS_PEER_COPY : copy ? ACCESS_COPY : ACCESS_MEMSET;
-    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, rule);
+    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, rule, write);
 }
 
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)
@@ -717,10 +755,10 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 /* ---- kernels and memset nodes ---- */
 
 /* May running work touch bytes that nobody has checked before? Returns false after a fault. */
-static bool is_there(const struct op *op, const void *address, size_t bytes)
+static bool is_there(const struct op *op, const void *address, size_t bytes, bool write)
 {
     struct address_info a = memory_find(address);
-    const char *why = command_why_not(&a, address, bytes, op->stream->device);
+    const char *why = command_why_not(&a, address, bytes, op->stream->device, write);
     char what[256];
     if (!why)
         return true;
@@ -729,16 +767,16 @@ static bool is_there(const struct op *op, const void *address, size_t bytes)
     return false;
 }
 
-char *command_resolve(const struct op *op, const void *address, size_t bytes)
+char *command_resolve(const struct op *op, const void *address, size_t bytes, bool write)
 {
-    return is_there(op, address, bytes) ? storage_of(address, bytes) : NULL;
+    return is_there(op, address, bytes, write) ? storage_of(address, bytes) : NULL;
 }
 
 /* Returns whether a running kernel may touch its ints. */
 static bool are_ints_there(struct op *op)
 {
     if ((uintptr_t)op->to % sizeof(int) == 0)
-        return is_there(op, op->to, op->bytes);
+        return is_there(op, op->to, op->bytes, true);
     char what[128];
     snprintf(what, sizeof what, "touched %p, which is no multiple of %zu", (void *)op->to,
              sizeof(int));
@@ -748,7 +786,7 @@ static bool are_ints_there(struct op *op)
 
 static void effect_node(struct op *op)
 {
-    if (is_there(op, op->to, op_span(op, true)))
+    if (is_there(op, op->to, op_span(op, true), true))
         fill_rows(op, op->value);
 }
 

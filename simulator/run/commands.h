@@ -29,7 +29,9 @@ struct origin command_origin(const struct op *op);
 /* Why a device may not touch these bytes ("is a null pointer"); NULL: it may. Good until the next
  * call. */
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
-                            int device);
+                            int device, bool write);
+/* Why a device may not write what it may read. */
+#define COMMAND_READ_ONLY "is mapped memory that this device may only read (cuMemSetAccess)"
 /* Is it that the program has not given the device access? */
 bool command_lacks_access(const char *why);
 /* A fault: the op, or a launch of its call, did what no device survives (`what`: "wrote 4 bytes
@@ -93,11 +95,12 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
                        size_t bytes, const struct op *op, bool write);
 void command_check_peer_access(const struct call *call, struct address_info *a,
                                const struct op *op);
-char *command_resolve(const struct op *op, const void *address, size_t bytes);
+char *command_resolve(const struct op *op, const void *address, size_t bytes, bool write);
 
 /* For work that is described now and runs later: whether a memset or copy of a stream of `device`
  * is allowed at this address, and whether a copy of this kind is. */
-bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer);
+bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer,
+                    bool write);
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from);
 
 #endif

@@ -305,8 +305,7 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     struct address_info a = memory_find(p);
     const struct late_launch *l = r->kernel->late;
     struct late_freed *freed = late_freed_find(l, p);
-    (void)write;
-    r->why = command_why_not(&a, p, bytes, r->op->stream->device);
+    r->why = command_why_not(&a, p, bytes, r->op->stream->device, write);
     if (is_freed(r, a.range))
         r->why = "a thread of the kernel has given to free";
     r->is_gone = a.kind == ADDRESS_UNALLOCATED || a.kind == ADDRESS_PAGEABLE;
@@ -771,6 +770,29 @@ static void say_still_runs(void *context, const struct launch_fault *place)
          *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
 }
 
+/* A launch that wrote where it had read before, and may only read, ends as one that wrote at once:
+ * its memory is lost with the device. */
+static void end_by_write(struct running *r)
+{
+    for (const struct touched_memory *m = r->windows; m; m = m->next) {
+        const struct window *win = &m->window;
+        struct launch_fault f = {.kind = FAULT_ADDRESS,
+                                 .address = win->address,
+                                 .bytes = win->bytes,
+                                 .write = true,
+                                 .instruction = win->instruction,
+                                 .code = win->code};
+        if (!(win->written.bits || win->atomic.bits)
+            || memory_peer_writable(&m->info, r->op->stream->device))
+            continue;
+        memcpy(f.thread, win->thread, sizeof f.thread);
+        memcpy(f.block, win->block, sizeof f.block);
+        r->why = COMMAND_READ_ONLY;
+        end_by_fault(r, &f);
+        return;
+    }
+}
+
 /* ---- queuing and running ---- */
 
 static void effect_nvcc_kernel(struct op *op)
@@ -799,6 +821,8 @@ static void effect_nvcc_kernel(struct op *op)
     judge_threads(&r, &found);
     if (!survived)
         end_by_fault(&r, &fault);
+    else
+        end_by_write(&r);
     free_windows(&r);
     free_released(&r);
     checker_launch_ended(k->late);

@@ -303,7 +303,8 @@ static void effect_user_kernel(struct op *op)
     for (size_t i = 0; i < k->count; i++) {
         const struct sim_range *r = &k->ranges[i];
         char *storage = NULL;
-        if (r->bytes && !(storage = command_resolve(op, r->address, r->bytes)))
+        if (r->bytes
+            && !(storage = command_resolve(op, r->address, r->bytes, r->access & SIM_WRITE)))
             return;
         if (r->access & SIM_READ)
             values_used(op, r->address, r->bytes, false);

@@ -57,11 +57,18 @@ virtual() {
     assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill"
 }
 
+@test "driver API: mappings side by side are used as one, of two devices, too, and for reading" {
+    SIM_DEVICES=2 virtual 0 two_devices
+    assert_output "1010101 1010102, devices 0 1
+1"
+    virtual 3 unordered_beyond
+    assert_output --partial "cuMemMap"
+    assert_output --partial "hazard: unordered writes. cudaMemsetAsync"
+}
+
 @test "driver API: what of virtual memory is not simulated is refused in a sentence" {
-    SIM_DEVICES=2 virtual 0 refused
-    assert_equal "$(grep -c '^801$' <<<"$output")" 4
-    assert_line --partial "cuMemMap: memory of two devices in one reservation is not simulated"
-    assert_line --partial "cuMemSetAccess: access that only reads is not simulated: it returns"
+    virtual 0 refused
+    assert_equal "$(grep -c '^801$' <<<"$output")" 2
     assert_line --partial "cuMemCreate: memory of the host is not simulated: it returns"
     assert_line --partial "an alignment of more than 32 MiB is not simulated: it returns"
 }

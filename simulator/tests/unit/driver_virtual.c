@@ -21,12 +21,19 @@ static CUdeviceptr at;                      /* four steps of addresses */
 static CUmemGenericAllocationHandle memory; /* two steps */
 static cudaStream_t s;
 
-static void make(void)
+static CUmemAllocationProp on_device(int device)
 {
     CUmemAllocationProp p;
     memset(&p, 0, sizeof p);
     p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    p.location.id = device;
+    return p;
+}
+
+static void make(void)
+{
+    CUmemAllocationProp p = on_device(0);
     OK(cudaStreamCreate(&s));
     OK(cuMemAddressReserve(&at, 4 * STEP, 0, 0, 0));
     OK(cuMemCreate(&memory, 2 * STEP, &p, 0));
@@ -113,25 +120,55 @@ CASE(unordered)
     OK(cudaDeviceSynchronize());
 }
 
-CASE(refused)
+/* Memory of two devices side by side, as one array. */
+CASE(two_devices)
 {
-    CUmemAllocationProp p;
-    CUmemAccessDesc d;
-    memset(&p, 0, sizeof p);
-    memset(&d, 0, sizeof d);
+    CUmemGenericAllocationHandle other;
+    CUmemAllocationProp p = on_device(1);
+    CUmemAccessDesc d[2] = {{p.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+                            {p.location, CU_MEM_ACCESS_FLAGS_PROT_READ}};
+    int two[2], device[2] = {-1, -1};
+    make();
+    OK(cuMemCreate(&other, 2 * STEP, &p, 0));
+    map(at, 1);
+    OK(cuMemMap(at + 2 * STEP, 2 * STEP, 0, other, 0));
+    d[0].location.id = 0;
+    OK(cuMemSetAccess(at, 4 * STEP, d, 2));
+    OK(cuMemsetD8(at, 1, 4 * STEP));
+    OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cuMemcpyDtoH(two, at + 2 * STEP - 4, sizeof two));
+    OK(cuPointerGetAttribute(&device[0], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at));
+    OK(cuPointerGetAttribute(&device[1], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at + 2 * STEP));
+    printf("%x %x, devices %d %d\n", (unsigned)two[0], (unsigned)two[1], device[0], device[1]);
+    /* Device 1 may only read. */
+    OK(cudaSetDevice(1));
+    OK(cuMemcpyDtoH(two, at, sizeof two));
+    printf("%d\n", (int)cuMemcpyHtoD(at + 2 * STEP - 4, two, sizeof two));
+    OK(cudaSetDevice(0));
+    OK(cuMemUnmap(at, 4 * STEP));
+    OK(cuMemRelease(memory));
+    OK(cuMemRelease(other));
+    OK(cuMemAddressFree(at, 4 * STEP));
+}
+
+/* A race at the second of two mappings, which a memset of both touches. */
+CASE(unordered_beyond)
+{
     make();
     map(at, 1);
-    d.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    d.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
-    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    map(at + 2 * STEP, 1);
+    OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
+    OK(cudaMemsetAsync((void *)at, 0, 4 * STEP, cudaStreamPerThread));
+    OK(cudaDeviceSynchronize());
+}
+
+CASE(refused)
+{
+    CUmemAllocationProp p = on_device(0);
+    make();
     p.location.type = CU_MEM_LOCATION_TYPE_HOST;
-    printf("%d\n", (int)cuMemSetAccess(at, 2 * STEP, &d, 1));
     printf("%d\n", (int)cuMemCreate(&memory, STEP, &p, 0));
-    p.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    p.location.id = 1;
-    OK(cuMemCreate(&memory, STEP, &p, 0));
-    printf("%d\n", (int)cuMemMap(at + 2 * STEP, STEP, 0, memory, 0));
-    OK(cuMemUnmap(at, 2 * STEP));
     printf("%d\n", (int)cuMemAddressReserve(&at, STEP, (size_t)1 << 30, 0, 0));
 }
 

@@ -413,11 +413,13 @@ faulty() {
 #include <cassert>
 #include <cstdio>
 #include <cstring>
+#include <cuda.h>
 __global__ void hold(volatile int *open) { while (!*open) ; }
 __global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
 __global__ void null(int *a) { *a = 1; }
 __global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
 __global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
+__global__ void adds(int *a) { a[threadIdx.x] += 1; }
 __global__ void trap(int *a) { if (a) __trap(); }
 __global__ void asserts(int n) { assert(n == 3 && "three"); }
 __global__ void half(int *a)
@@ -425,6 +427,18 @@ __global__ void half(int *a)
     if (threadIdx.x < 64) __syncthreads();
     else asm volatile("bar.sync 1;");
     a[0] = 1;
+}
+// Memory that kernels may only read.
+static int *read_only()
+{
+    CUmemGenericAllocationHandle m;
+    CUmemAllocationProp p = {CU_MEM_ALLOCATION_TYPE_PINNED};
+    CUmemAccessDesc d = {{CU_MEM_LOCATION_TYPE_DEVICE}, CU_MEM_ACCESS_FLAGS_PROT_READ};
+    CUdeviceptr at;
+    p.location = d.location;
+    return cuMemAddressReserve(&at, 2 << 20, 0, 0, 0) || cuMemCreate(&m, 2 << 20, &p, 0)
+            || cuMemMap(at, 2 << 20, 0, m, 0) || cuMemSetAccess(at, 2 << 20, &d, 1)
+        ? nullptr : (int *)at;
 }
 int main(int argc, char **argv)
 {
@@ -438,6 +452,7 @@ int main(int argc, char **argv)
     if (!strcmp(name, "null")) null<<<1, 1>>>(nullptr);
     if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
     if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
+    if (!strcmp(name, "adds")) adds<<<1, 8>>>(read_only());
     if (!strcmp(name, "trap")) trap<<<1, 1>>>(a);
     if (!strcmp(name, "asserts")) asserts<<<2, 1>>>(4);
     if (!strcmp(name, "half")) half<<<1, 128>>>(a);
@@ -445,7 +460,7 @@ int main(int argc, char **argv)
     fflush(stdout);
 }
 C
-    compiled program.cu -lineinfo
+    compiled program.cu -lineinfo -Xlinker "$ROOT/build/simulator/libcuda.so.1"
 }
 
 # faulted CASE ERROR WORDS...: what ./program prints
@@ -486,6 +501,8 @@ wrong() {
         "which is no multiple of the access's size"
     wrong shared "illegal address" cudaErrorIllegalAddress \
         "which is beyond the shared memory of its block"
+    wrong adds "illegal address" cudaErrorIllegalAddress \
+        "which is mapped memory that this device may only read (cuMemSetAccess)"
     wrong half "launch failure" cudaErrorLaunchTimeout "waits at a barrier"
     stopped trap cudaErrorLaunchFailure "came to a trap"
     stopped asserts cudaErrorAssert "n == 3 && \"three\"" "failed an assertion"

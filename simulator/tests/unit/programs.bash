@@ -24,7 +24,7 @@ kernels() {
     mkdir -p "$ROOT/build/kernels"
     for name; do
         file=$ROOT/simulator/tests/unit/kernels/$name.cu
-        kept=$ROOT/build/kernels/$(cat "$file" "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
+        kept=$ROOT/build/kernels/$(cat "$file" "${file%/*}"/*.h "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
         kept=${kept%% *}
         if [ ! -e "$kept" ]; then
             compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl
