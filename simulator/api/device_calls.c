@@ -82,11 +82,13 @@ static struct bus_id bus_id_of(int device)
     return (struct bus_id){(unsigned)domain, (unsigned)bus, (unsigned)(first + device), 0};
 }
 
+/* Assumed: it makes no context, but asks the driver, as cuInit does. */
 cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
 {
     (void)call;
     if (!count)
         return cudaErrorInvalidValue;
+    context_initialize();
     *count = settings.devices;
     return cudaSuccess;
 }

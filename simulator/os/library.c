@@ -1,4 +1,4 @@
-/* Loads libraries of the system only when they are needed. */
+/* Loads libraries of the system only when they are needed, and finds what others have loaded. */
 #include <dlfcn.h>
 
 #include "os/needs_lock.h"
@@ -19,3 +19,5 @@ bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
     }
     return decompress(to, bytes, from, compressed) == bytes;
 }
+
+void *os_symbol(const char *name) { return dlsym(RTLD_DEFAULT, name); }

@@ -165,6 +165,37 @@ END
     assert_line "0 1"
 }
 
+@test "a program linked with NVRTC gets PTX where it asks for machine code, which cannot run" {
+    # A library of two sizes and two texts stands in for NVRTC.
+    cat >nvrtc.c <<'END'
+#include <stddef.h>
+#include <string.h>
+int nvrtcVersion(void) { return 13; }
+int nvrtcGetPTXSize(void *p, size_t *n) { return *n = 4, p != NULL; }
+int nvrtcGetPTX(void *p, char *text) { return strcpy(text, "PTX"), p != NULL; }
+int nvrtcGetCUBINSize(void *p, size_t *n) { return *n = 100, p != NULL; }
+int nvrtcGetCUBIN(void *p, char *image) { return memset(image, 7, 100), p != NULL; }
+END
+    echo 'libnvrtc.so.13 { *; };' >nvrtc.map
+    gcc -shared -fPIC -Wl,-soname,libnvrtc.so.13,--version-script=nvrtc.map nvrtc.c -o libnvrtc.so.13
+    ln -s libnvrtc.so.13 libnvrtc.so
+    cat >program.c <<'END'
+#include <stdio.h>
+int nvrtcGetCUBINSize(void *, size_t *), nvrtcGetCUBIN(void *, char *), nvrtcVersion(void);
+int main(void)
+{
+    char image[100];
+    size_t n;
+    int first = nvrtcGetCUBINSize(NULL, &n), second = nvrtcGetCUBIN(image, image);
+    printf("%d: %d %zu, %d %s\n", nvrtcVersion(), first, n, second, image);
+}
+END
+    gcc program.c "$ROOT/build/simulator/libcudart.so.13" -L. -lnvrtc -lm -Wl,-rpath,"$PWD" -o program
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program
+    assert_success
+    assert_output "13: 0 4, 1 PTX"
+}
+
 @test "nvcc's default, the static runtime: the sentence says how to build instead" {
     [ -n "$NVCC" ] || skip "nvcc is not installed"
     cat >program.cu <<'END'

@@ -24,8 +24,8 @@ kernels() {
     mkdir -p "$ROOT/build/kernels"
     for name; do
         file=$ROOT/simulator/tests/unit/kernels/$name.cu
-        kept=$ROOT/build/kernels/$(cat "$file" "${file%/*}"/*.h "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
-        kept=${kept%% *}
+        kept=$(cat "$file" "${file%/*}"/*.h "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
+        kept=$ROOT/build/kernels/${kept%% *}
         if [ ! -e "$kept" ]; then
             compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl
             cp program "$kept.$BASHPID"

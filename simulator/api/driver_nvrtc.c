@@ -1,0 +1,29 @@
+/* NVRTC's two functions for machine code, which cannot run here: they give the PTX of the same
+ * program, which cuModuleLoadData takes, too. Seen with NVRTC 13.0: it keeps the PTX also where it
+ * was asked for machine code (--gpu-architecture=sm_90). A program calls these instead of NVRTC's
+ * own if it is linked with NVRTC, and the simulated device comes first, which `make mine` sees to;
+ * not if it opens NVRTC itself. */
+#include <stddef.h>
+
+#include "os/os.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
+
+EXPORT int nvrtcGetCUBINSize(void *program, size_t *bytes);
+EXPORT int nvrtcGetCUBIN(void *program, char *image);
+
+int nvrtcGetCUBINSize(void *program, size_t *bytes)
+{
+    int (*of_ptx)(void *, size_t *);
+    *(void **)&of_ptx = os_symbol("nvrtcGetPTXSize");
+    return of_ptx ? of_ptx(program, bytes) : NVRTC_ERROR_INTERNAL_ERROR;
+}
+
+int nvrtcGetCUBIN(void *program, char *image)
+{
+    int (*ptx)(void *, char *);
+    *(void **)&ptx = os_symbol("nvrtcGetPTX");
+    return ptx ? ptx(program, image) : NVRTC_ERROR_INTERNAL_ERROR;
+}
