@@ -912,6 +912,15 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
     report_racing(second);
     report_advice("__syncthreads() between the two, where all threads of the block come to it; or, "
                   "if both are of one warp, __syncwarp().");
+    /* Documented: CUDA Programming Guide, "Data Races", calls the behavior undefined; PTX ISA,
+     * "Conflict and Data-races". Measured (docs/recorded/inside_kernels.md, "histogram"): racecheck
+     * does not report it. */
+    if (first->is_atomic != second->is_atomic)
+        report_note(
+            "An atomic access and an ordinary one of the same bytes race, too (CUDA "
+            "Programming Guide,\n             Data Races), though compute-sanitizer is silent. "
+            "If any value will do, read it with an atomic\n             operation or as "
+            "volatile.");
     report_note("SIM_CHECK=no-race turns this check off.");
     report_end(0);
 }

@@ -129,6 +129,8 @@ void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, 
 struct racing {
     const char *inside;
     bool write;
+    /* It is an atomic operation, or volatile. */
+    bool is_atomic;
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);

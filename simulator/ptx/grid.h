@@ -70,6 +70,8 @@ struct launch_fault {
     uint64_t address;
     size_t bytes;
     bool write;
+    /* It is atomic or volatile; known of races in a block. */
+    bool is_atomic;
     uint32_t thread[3], block[3];
     const struct instruction *instruction;
     const struct code *code;

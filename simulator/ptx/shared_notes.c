@@ -199,18 +199,24 @@ static bool stores_the_same(const struct warp *w, const struct instruction *i, u
     return true;
 }
 
-static void found_race(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
-                       size_t bytes, uint64_t earlier, bool wrote, enum access_kind kind)
+static bool synchronizes(const struct instruction *i, enum access_kind kind)
+{
+    return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
+}
+
+static void found_race(struct warp *w, const struct instruction *i, unsigned l,
+                       const struct granule *g, uint64_t earlier, bool wrote, enum access_kind kind)
 {
     struct launch_fault *race = w->launch->found->shared_race;
     if (race[1].instruction || !w->launch->shape->checks.race)
         return;
     describe(w, earlier, &race[0]);
     race[0].write = wrote;
+    race[0].is_atomic = earlier & SYNCHRONIZES;
     race[1] = warp_place(w, l, i);
-    race[1].address = at;
-    race[1].bytes = bytes;
+    race[1].address = (uint64_t)(g - w->block->notes->granules) << w->launch->granule_shift;
     race[1].write = kind != ACCESS_READ;
+    race[1].is_atomic = synchronizes(i, kind);
 }
 
 /* An atomic operation computes with what is there. */
@@ -234,11 +240,6 @@ static bool is_load_alone(const struct instruction *i)
     return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
 }
 
-static bool synchronizes(const struct instruction *i, enum access_kind kind)
-{
-    return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
-}
-
 /* Is the earlier access a conflict that nothing orders? */
 static bool is_race(const struct shared_notes *n, uint64_t earlier, uint64_t me)
 {
@@ -259,7 +260,7 @@ static void set_written(struct shared_notes *n, struct granule *g, uint64_t reco
 }
 
 static void note_write(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
-                       size_t bytes, struct granule *g, uint64_t me, enum access_kind kind)
+                       struct granule *g, uint64_t me, enum access_kind kind)
 {
     struct shared_notes *n = w->block->notes;
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
@@ -283,7 +284,7 @@ static void note_write(struct warp *w, const struct instruction *i, unsigned l, 
         return;
     }
     if (earlier)
-        found_race(w, i, l, at, bytes, earlier, earlier == g->written, kind);
+        found_race(w, i, l, g, earlier, earlier == g->written, kind);
     set_written(n, g, me);
 }
 
@@ -295,11 +296,11 @@ static INLINE void note_reader(struct granule *g, uint64_t me, uint64_t limit)
         g->last = me;
 }
 
-static void note_read(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
-                      size_t bytes, struct granule *g, uint64_t me, uint64_t limit)
+static void note_read(struct warp *w, const struct instruction *i, unsigned l, struct granule *g,
+                      uint64_t me, uint64_t limit)
 {
     if (g->written >= limit && !(g->written & AGREED) && is_race(w->block->notes, g->written, me))
-        found_race(w, i, l, at, bytes, g->written, true, ACCESS_READ);
+        found_race(w, i, l, g, g->written, true, ACCESS_READ);
     note_reader(g, me, limit);
 }
 
@@ -383,10 +384,10 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
         for (size_t k = 0; k < bytes >> shift; k++) {
             any |= g[k].written >= begun && !(g[k].written & WITHOUT);
             if (kind != ACCESS_READ)
-                note_write(w, i, l, address, bytes, &g[k],
+                note_write(w, i, l, address, &g[k],
                            me | l | (lane_is_in(stored, l) ? WITHOUT : 0), kind);
             else if (!is_load_alone(i))
-                note_read(w, i, l, address, bytes, &g[k], me | l, limit);
+                note_read(w, i, l, &g[k], me | l, limit);
         }
         without |= (uint32_t)!any << l;
         if (!any && kind == ACCESS_ATOMIC && i->option != ATOMIC_EXCH)
