@@ -115,9 +115,12 @@ static void decode_operation(struct decoder *d)
     uint32_t r[OPERANDS_MAX] = {0};
     read_modifiers(d, &m);
     struct word type = m.types[0];
-    if (!strcmp(m.name, "dp4a")) {
+    if (word_starts(d->statement.parts[0], "dp")) { /* dp4a, dp2a */
         append(d, &m, m.types[0]);
         type = m.types[1];
+    } else if (word_starts(type, "u32") && word_starts(d->statement.parts[0], "vabsdiff")) {
+        append(d, &m, m.types[1]);
+        append(d, &m, m.types[2]);
     } else if ((m.saturate || m.flush) && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
         decode_refuse(d, "a float of 16 bits that is saturated or flushed");
     } else if (m.saturate && *type.at == 's') {

@@ -135,6 +135,44 @@ static INLINE uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y
     return (uint32_t)sum;
 }
 
+static INLINE uint32_t dot2(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
+{
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        int32_t a = signed_x ? (int16_t)(x >> 16 * i) : (uint16_t)(x >> 16 * i);
+        int32_t b = signed_y ? (int8_t)(y >> 8 * i) : (uint8_t)(y >> 8 * i);
+        sum += a * b;
+    }
+    return (uint32_t)sum;
+}
+
+/* The absolute differences of numbers of 8 or 16 bits, or their sum. */
+static INLINE uint32_t distances(uint32_t x, uint32_t y, unsigned bits, bool is_signed, bool added)
+{
+    uint32_t all = 0;
+    for (unsigned i = 0; i < 32; i += bits) {
+        const int64_t flip = is_signed ? (int64_t)1 << (bits - 1) : 0,
+                      mask = ((int64_t)1 << bits) - 1;
+        const int64_t difference = ((x >> i & mask) ^ flip) - ((y >> i & mask) ^ flip);
+        const uint32_t distance = (uint32_t)(difference < 0 ? -difference : difference);
+        all += added ? distance : distance << i;
+    }
+    return all;
+}
+
+/* Of each two numbers of 16 bits the smaller or the larger one, but at least `least`. */
+static INLINE uint32_t pair_of(uint32_t x, uint32_t y, bool is_signed, bool larger, int32_t least)
+{
+    uint32_t both = 0;
+    for (unsigned i = 0; i < 32; i += 16) {
+        const int32_t a = is_signed ? (int16_t)(x >> i) : (uint16_t)(x >> i);
+        const int32_t b = is_signed ? (int16_t)(y >> i) : (uint16_t)(y >> i);
+        const int32_t one = (a > b) == larger ? a : b;
+        both |= (uint32_t)((one > least ? one : least) & 0xFFFF) << i;
+    }
+    return both;
+}
+
 /* A GPU has a single NaN of 32 bits. */
 static INLINE float F(float x)
 {

@@ -70,6 +70,21 @@
     M("dp4a.u32.u32 %r0, 0x01020304, 0x05060708, 10;" R, 80)                                       \
     M("dp4a.s32.s32 %r0, 0xFF, 2, 0;" R, MINUS(2))                                                 \
     M("dp4a.u32.s32 %r0, 0xFF, 0xFE, 0;" R, MINUS(510))                                            \
+    M("dp2a.lo.u32.u32 %r0, 0x00010002, 0x05060708, 10;" R, 33)                                    \
+    M("dp2a.hi.s32.u32 %r0, 0xFFFF0002, 0x05060708, 0;" R, 7)                                      \
+    M("dp2a.hi.u32.s32 %r0, 0x00010002, 0xFFFE0708, 0;" R, MINUS(5))                               \
+    M("vabsdiff4.u32.u32.u32 %r0, 0x01FF8005, 0xFF010305, 9;" R, 0xFEFE7D00)                       \
+    M("vabsdiff4.u32.s32.s32 %r0, 0x01FF8005, 0xFF017F05, 9;" R, 0x0202FF00)                       \
+    M("vabsdiff4.u32.u32.u32.add %r0, 0x01FF8005, 0xFF010305, 9;" R, 642)                          \
+    M("vabsdiff2.u32.u32.u32 %r0, 0x0001FFFF, 0x00030001, 9;" R, 0x0002FFFE)                       \
+    M("vabsdiff2.u32.s32.s32.add %r0, 0x0001FFFF, 0x00030001, 9;" R, 13)                           \
+    M("add.u16x2 %r0, 0x0001FFFF, 0x00010001;" R, 0x00020000)                                      \
+    M("min.u16x2 %r0, 0x0001FFFF, 0x00030001;" R, 0x00010001)                                      \
+    M("max.s16x2 %r0, 0x0001FFFF, 0xFFFE0001;" R, 0x00010001)                                      \
+    M("min.s16x2 %r0, 0x8000FFFF, 0xFFFE0001;" R, 0x8000FFFF)                                      \
+    M("max.relu.s16x2 %r0, 0x8000FFFF, 0xFFFE0001;" R, 0x00000001)                                 \
+    M("min.relu.s32 %r0, -5, 3;" R, 0)                                                             \
+    M("max.relu.s32 %r0, -5, -3;" R, 0)                                                            \
     M("brev.b32 %r0, 0x13;" R, 0xC8000000)                                                         \
     M("brev.b64 %d0, 0x13;", (uint64_t)0xC8 << 56)                                                 \
     M("bfind.u32 %r0, 0x100;" R, 8)                                                                \
