@@ -913,8 +913,8 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
     report_advice("__syncthreads() between the two, where all threads of the block come to it; or, "
                   "if both are of one warp, __syncwarp().");
     /* Documented: CUDA Programming Guide, "Data Races", calls the behavior undefined; PTX ISA,
-     * "Conflict and Data-races". Measured (docs/recorded/inside_kernels.md, "histogram"): racecheck
-     * does not report it. */
+     * "Conflict and Data-races". racecheck does not report it (docs/recorded/inside_kernels.md,
+     * "histogram"). */
     if (first->is_atomic != second->is_atomic)
         report_note(
             "An atomic access and an ordinary one of the same bytes race, too (CUDA "
