@@ -64,5 +64,6 @@ epub_scheme = "name"
 epub_uid = epub_identifier
 epub_show_urls = "no"
 epub_basename = "cuda-memory-pools"
+epub_cover = ("cover.png", "epub-cover.html")
 epub_css_files = ["colors.css", "workbook.css"]
 epub_exclude_files = ["404.xhtml"]

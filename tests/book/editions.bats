@@ -8,7 +8,7 @@ load ../suite
 setup_file() { build_book_and_tools; }
 setup() { need_book_and_tools; }
 
-@test "the EPUB has every page, and epubcheck finds nothing" {
+@test "the EPUB has every page and a cover, and epubcheck finds nothing" {
     local out=$BATS_TEST_TMPDIR/epub
     run as_typed build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees \
         -b epub docs "$out"
@@ -22,6 +22,9 @@ setup() { need_book_and_tools; }
     assert_success
     run unzip -l "$out/cuda-memory-pools.epub"
     assert_output --partial "22_capstone.xhtml"
+    # A shelf shows the picture that is declared as the cover.
+    run unzip -p "$out/cuda-memory-pools.epub" content.opf
+    assert_line --regexp 'href="cover\.png" media-type="image/png" properties="cover-image"'
     # Nothing folds in it: what a fold hides stands behind its chapter, and the fold links there.
     unzip -p "$out/cuda-memory-pools.epub" 04_release_threshold.xhtml >"$BATS_TEST_TMPDIR/04"
     assert_equal "$(grep -c '<h[23]>Hint 1<' "$BATS_TEST_TMPDIR/04")" 1

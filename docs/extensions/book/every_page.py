@@ -16,6 +16,7 @@ A public address is html_baseurl; conf.py takes it from the environment.
 
 import re
 from html import escape
+from shutil import copy
 
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
@@ -223,13 +224,17 @@ def xhtml(body):
 
 
 class Epub(Epub3Builder):
-    """Sphinx's builder, which does not declare the pages that have drawings."""
+    """Sphinx's builder, which declares neither the cover nor the pages that have drawings."""
 
     def build_content(self):
+        cover = self.config.epub_cover[0]
+        copy(self.srcdir / cover, self.outdir / cover)
         super().build_content()
         package = self.outdir / "content.opf"
 
         def declare(item):
+            if item[1] == cover:
+                return item[0] + 'properties="cover-image" '
             page = self.outdir / item[1]
             drawn = page.suffix == ".xhtml" and "<svg" in page.read_text(encoding="utf-8")
             return item[0] + ('properties="svg" ' if drawn else "")
