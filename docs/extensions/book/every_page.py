@@ -187,6 +187,10 @@ def rail_of(tree):
     return "".join(groups)
 
 
+# A word of code, such as make check-06, does not end a line at its hyphen.
+HYPHENATED = re.compile(r'<span class="pre">(?=[^<]{1,24}</)(?=[^<]*-)')
+
+
 def finish_page(app, page, template, context, doctree):
     if app.builder.name == "epub":
         context["body"] = xhtml(context.get("body", ""))
@@ -197,6 +201,7 @@ def finish_page(app, page, template, context, doctree):
         tree = tree.replace('role="heading"', 'role="heading" aria-level="2"')
         context["rail"] = rail_of(tree)
         context["furo_navigation_tree"] = GROUP.sub(fold_lessons, tree)
+    context["body"] = HYPHENATED.sub('<span class="pre whole">', context.get("body", ""))
     kept = re.sub(r'<meta [^>]*name="viewport"[^>]*>', "", context.get("metatags", ""))
     context["metatags"] = kept + head(app, page, context, doctree)
     # What a page has not is not loaded: the style of folds and tabs, and what moves tabs. Code has
