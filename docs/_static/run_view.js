@@ -179,7 +179,9 @@ const runView = (() => {
             .flatMap(({ state }) => [state.threshold, state.limit])
             .filter((edge) => isOnScale(run, pool, edge)).map(raised);
         const top = Math.max(run.tops[pool], ...edges);
-        const unit = Math.min(32, 200 / top);
+        // A stage in a low window has less room.
+        const isLow = innerHeight < 850 && document.querySelector("[data-stage]");
+        const unit = Math.min(32, (isLow ? 160 : 200) / top);
         return { top, unit, height: top * unit + 40 };
     }
 
@@ -370,6 +372,7 @@ const runView = (() => {
             return [box, label];
         }
 
+        const ends = []; // of all arrows
         // From the side of one box to that of another.
         function arrow(key, kind, from, to, words) {
             const [y1, y2] = [places.get(from.at), places.get(to.at)];
@@ -386,22 +389,24 @@ const runView = (() => {
             const d = `M${x1} ${y1}C${x1 + bend} ${y1} ${isSame ? x2 + bend : x2 - bend} ${y2} ` +
                 `${end} ${y2}M${end - back * 7} ${y2 - 4}L${end} ${y2}l${-back * 7} 4`;
             nodes.push([key, "path", 0, 0, { class: kind, d }]);
+            ends.push([x1, y1], [end, y2]);
             if (!words) return;
             const long = words.length * 6.8 + 14;
-            const [x, y] = freePlace(long, (x1 + x2) / 2, (y1 + y2) / 2, [end, y2]);
+            const [x, y] = freePlace(long, (x1 + x2) / 2, (y1 + y2) / 2);
             nodes.push([`${key} ground`, "rect", x - long / 2, y - 9,
                 { class: "missing-ground", width: long, height: 18, rx: 9 }]);
             nodes.push([`${key} words`, "text", x, y + 4,
                 { class: "missing-words", "text-anchor": "middle" }, words]);
         }
 
-        // Where words of this width stand on no box and not on the tip of their arrow, as near as
-        // can be to a place.
-        function freePlace(long, nearX, nearY, [tipX, tipY]) {
+        // Where words of this width stand on no box and on no arrow's end, as near as can be to a
+        // place.
+        function freePlace(long, nearX, nearY) {
             const boxes = nodes.filter(([, tag, , , { class: kind }]) =>
                 tag === "rect" && kind.startsWith("box"));
             const isFree = (x, y) =>
-                (Math.abs(x - tipX) > long / 2 + 9 || Math.abs(y - tipY) > 14) &&
+                ends.every(([endX, endY]) =>
+                    Math.abs(x - endX) > long / 2 + 9 || Math.abs(y - endY) > 14) &&
                 boxes.every(([, , left, top, { width, height }]) =>
                     x + long / 2 < left - 2 || x - long / 2 > left + width + 2 ||
                     y + 9 < top - 1 || y - 9 > top + height + 1);
@@ -476,18 +481,23 @@ const runView = (() => {
         return Number.isInteger(state?.pool) ? `pool ${state.pool}` : "";
     }
 
-    // Each stream with the color of its memory: svg.py, stream_class().
+    // Each stream with the color of its memory (svg.py, stream_class()); those with nothing to do
+    // share a line.
     function streamRows(streams) {
         let number = 0;
-        const rows = streams.map(([name, queue]) => {
+        const rows = [];
+        const idle = [];
+        for (const [name, queue] of streams) {
             const color = name === "legacy stream" ? "s-legacy" : `s-${(number++ % 4) + 1}`;
+            const named = `<b class="${color}">${escaped(name)}</b>`;
             const words = queue.map(
                 ([what, state]) => `<span class="piece ${state}">${escaped(what)}, ${state}</span>`,
             );
-            const text = words.join(" ") || '<span class="idle">nothing queued</span>';
-            return `<li><b class="${color}">${escaped(name)}</b> ${text}</li>`;
-        });
-        return `<ul class="streams">${rows.join("")}</ul>`;
+            if (words.length) rows.push(`${named} ${words.join(" ")}`);
+            else idle.push(named);
+        }
+        if (idle.length) rows.push(`${idle.join(" ")} <span class="idle">nothing queued</span>`);
+        return rows;
     }
 
     // What the shapes mean: [class of a sample, words], for each picture.
@@ -635,6 +645,7 @@ const runView = (() => {
 
         function show(run, at = run.begin || 0) {
             view.run = run;
+            view.rows = Math.max(...run.steps.map(({ streams }) => streamRows(streams).length));
             view.at = Math.min(at, end());
             isRepaired = false;
             effects = effectsOf(run);
@@ -805,9 +816,10 @@ const runView = (() => {
             part(".figures").innerHTML = figures(now, effects[seen]);
             drawState(run, seen);
             const queues = now ? now.streams : idle;
-            part(".queues").innerHTML = streamRows(queues);
+            const rows = streamRows(queues).map((row) => `<li>${row}</li>`).join("");
+            part(".queues").innerHTML = `<ul class="streams">${rows}</ul>`;
             // With room for a third line of one of them, so that none moves what is above.
-            part(".queues").style.minHeight = `${queues.length * 1.66 + 3.2}rem`;
+            part(".queues").style.minHeight = `${view.rows * 1.66 + 3.2}rem`;
             // Now the listing has its height: what is asked may take lines away.
             mark(step, question ? null : effects[at]);
             part(".count").textContent = `${at + 1} of ${run.steps.length}`;

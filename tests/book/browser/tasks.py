@@ -686,6 +686,35 @@ def columns(page):
             yield f"{wide} pixels: {seen:.1f} columns of {size} pixels in a program"
 
 
+# The first step of a run, from where it is, that cuts off a sentence or a stream's line.
+CUT = """(place) => {
+    const state = place.querySelector(".stepper-state");
+    for (;;) {
+        const edge = state.getBoundingClientRect().bottom + 1;
+        const isCut = (one) => {
+            const words = document.createRange();
+            words.selectNodeContents(one);
+            return words.getBoundingClientRect().bottom > edge;
+        };
+        if ([...state.querySelectorAll(".say, .figures, .queues")].some(isCut))
+            return place.querySelector(".count").textContent;
+        const next = place.querySelector(".next");
+        if (next.getAttribute("aria-disabled") === "true") return "";
+        next.click();
+    }
+}"""
+
+
+def low(page):
+    """On a laptop's low window a step has its words and its streams beside or below the picture."""
+    page.page.set_viewport_size({"width": 1280, "height": 800})
+    for name in ("08_stream_order", "11_reuse_opportunistic"):
+        at = page.open(name)
+        at.press("Home")
+        if step := at.place.evaluate(CUT):
+            yield f"{name}: the words are cut off at step {step}"
+
+
 def mistakes(page):
     """A page runs its solution with a mistake: a report has links, and the stepper stands at it; or
     a figure is another one."""
@@ -744,6 +773,6 @@ def looks_of(task):
 TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
-    + (days, days_alone, dial_without_script, weight, bench, bench_without_script, columns)
+    + (days, days_alone, dial_without_script, weight, bench, bench_without_script, columns, low)
     + (mistakes, repair, many_days, stage, held, told)
 }
