@@ -22,7 +22,9 @@ Runs. The report shows the run that a rule asked for last.
 check.run(ARGUMENT...)    runs the student's program on the simulated device, once for all rules
                           that need the same run: a Run. SIM_SCHEDULE="late" as a keyword gives the
                           device more environment; **LATE is a device that does nothing until
-                          somebody waits for it
+                          somebody waits for it. early=True gives a run that died or asked without
+                          end to the rule, which judges the part that is there: run.early is then
+                          its miss, which run.expect_return() raises
 check.run_late(...)       the same with **LATE, or without where the program asks there without end,
                           which a rule about waits must then miss
 check.run_both(...)       the same for a program of two processes: the journal has the lines of
@@ -378,8 +380,17 @@ def read_journal(path, stopped=False):
 # ---- a run ----
 
 DIED = "it is not run again after a run that did not end or died, see the first miss"
+HAZARD_FOUND = "the simulated device found a hazard"
 LEFT = """a program that returns from main or calls exit.
     Happened: it left in another way: its journal has no last line."""
+
+
+def expect_first(told, reason, who):
+    """Waits where another one has missed for this reason. A hazard is one, and so is a signal,
+    whoever called the function."""
+    reason = re.sub(rf"^.*?({HAZARD_FOUND}|died of signal)|\d+", "", reason, flags=re.S)
+    if told.setdefault(reason, who) is not who:
+        raise Waits("first repair what ended the program, see the miss above")
 
 
 class Run:
@@ -468,11 +479,9 @@ class Run:
         return ""
 
     def expect_return(self):
-        """Misses where the program that was called ended too early. One reason is missed once."""
+        """Misses where the program ended too early. One reason is missed once."""
         if self.early:
-            reason = re.sub(r"\d+", "", self.early.lines[0])
-            if self.told.setdefault(reason, self.early) is not self.early:
-                raise Waits("first repair what ended the program, see the miss above")
+            expect_first(self.told, self.early.lines[0], self.early)
             raise self.early
 
     def ends(self):
@@ -627,9 +636,9 @@ def why_ended(run, hazards):
         return f"it died of {signal_words(run)}"
     found = hazard_words(run.errors)
     if run.status and found and not (hazards and run.status == 3):
-        return f"the simulated device found a hazard: {found}"
+        return f"{HAZARD_FOUND}: {found}"
     if run.status == 3:
-        return "" if hazards else "the simulated device found a hazard."
+        return "" if hazards else f"{HAZARD_FOUND}."
     if run.status and failed_call(run.errors):
         return f"{failed_call(run.errors)}."
     said = [line for line in run.errors.splitlines() if not line.startswith(" ")]
@@ -649,6 +658,7 @@ class Check:
         self.seed = os.environ.get("SEED", "1")
         self.met, self.missed, self.died, self.told, self.said = set(), False, False, {}, {}
         self.notes = []  # what a rule that is met has to say
+        self.rule = None  # the one that is judged
         self.runs, self.programs, self.last, self.sleeps = {}, {}, None, ""
         # How often the check has missed in a row, this time included: advice may be held back.
         self.tries = int(os.environ.get("CHECK_TRY", "2"))
@@ -839,7 +849,7 @@ class Check:
             }
         )
 
-    def run(self, *arguments, **environment):
+    def run(self, *arguments, early=False, **environment):
         """The lesson's own program with these arguments. The simulated device does the same again
         when it is given the same, so one run is enough for all rules."""
         arguments = [str(argument) for argument in arguments]
@@ -852,24 +862,23 @@ class Check:
             shown = " ".join([*given, f"make {self.goal}"])
             shown += f' ARGS="{" ".join(arguments)}"' if arguments else ""
             shown += " BACKEND=simulator" if given else ""
-            self.runs[key] = Run(folder, shown, ending)
+            run = self.runs[key] = Run(folder, shown, ending)
+            run.told = self.told
+            if why := why_not_judged(run):
+                run.early = Miss(why, run=run)
         run = self.last = self.runs[key]
-        why = why_not_judged(run)
-        if why:
+        if run.early and not (early and run.ended in ("", "flood")):
             self.died = True
-            raise Miss(why, run=run)
+            run.expect_return()
         return run
 
     def run_late(self, *arguments, **environment):
         """The same on a device that is LATE. There a host that asks until work is done asks without
         end. So that not every rule is lost, the device then works by itself."""
-        try:
-            return self.run(*arguments, **LATE, **environment)
-        except Miss as why:
-            if not why.run or why.run.ended != "flood" or "Query, " not in flood_words(why.run):
-                raise
-        self.died = False
-        return self.run(*arguments, **environment)
+        run = self.run(*arguments, early=True, **LATE, **environment)
+        if run.ended == "flood" and "Query, " in flood_words(run):
+            return self.run(*arguments, **environment)
+        return self.run(*arguments, **LATE, **environment)
 
     def of_both(self, run):
         """The same run with the journals of both processes."""
@@ -1026,13 +1035,14 @@ class Check:
         self.last = run
         found = hazard_words(run.errors)
         hazard = f"""a program whose every access is ordered.
-            Happened: the simulated device found a hazard{f": {found}" if found else "."}"""
+            Happened: {HAZARD_FOUND}{f": {found}" if found else "."}"""
         leaks = re.findall(r"^hazard: leak.*\n  allocated +(\w+).*:(\d+) \(", run.errors, re.M)
         if len(leaks) == len(re.findall("^hazard:", run.errors, re.M)) > 0:
             made = ", ".join(f"{call} in line {line}" for call, line in dict.fromkeys(leaks))
             miss(f"""everything that was allocated is freed at the end.
                 Happened: allocations left: {len(leaks)}, made by {made}.""")
         if re.search("^hazard:", run.errors, re.M):
+            expect_first(self.told, hazard, self.rule)
             miss(hazard)
         self.expect_status(run, 0)
         journal, ends = run.journal, run.ends()
@@ -1059,11 +1069,24 @@ class Check:
                 cudaMemcpy{wrong["given"]}.""")
 
     def expect_destroyed(self, run):
-        if kept := run.kept():
+        kept = run.kept()
+        made = Counter(x.get("line") for x in kept)
+        # What such a line makes in each call is forgotten in the next.
+        once = kept.that(lambda x: "event" in x and made[x.get("line")] == 1)
+        once = once.that(lambda x: self.keeps(x.get("line")))
+        if kept := kept.that(lambda x: x not in once):
             left = Counter(f"{x['call']} in line {x.get('line')}" for x in kept).most_common(5)
             text = ", ".join(f"{count} of {call}" for call, count in left)
             miss(f"""what the program creates it destroys at the end: each event, stream and pool.
                 Happened: not destroyed: {text.replace(" in line None", "")}.""")
+
+    def keeps(self, line):
+        """Does a line of the file name an event that is a static variable of a function? That keeps
+        it for later calls, and nobody else can destroy it."""
+        text = (ROOT / self.file).read_text(errors="replace")
+        kept = " ".join(re.findall(r"^[ \t]+static cudaEvent_t ([^;]*)", text, re.M))
+        lines = " ".join(text.splitlines()[line - 1 : line + 1]) if line else ""
+        return any(re.search(rf"\b{name}\b", lines) for name in re.findall(r"[A-Za-z_]\w*", kept))
 
     def expect_ordered(self, run):
         ends = run.ends() if run.journal else "left"

@@ -102,7 +102,7 @@ def waits(rule, why):
 def judged(rule, check):
     """What one rule says of the file, as data."""
     found = of_rule(rule, "passed")
-    check.notes = []
+    check.notes, check.rule = [], rule
     try:
         rule(check)
         check.met.add(rule)
@@ -176,9 +176,9 @@ def see(check, run):
 def count_points(rules, share=WAITING):
     """The points of a file, of which each rule is judged."""
     count = Counter((rule["result"], rule["given"]) for rule in rules)
-    earned = max(0, count["passed", False] - count["failed", True])
-    points = earned + min(2 * earned, count["skipped", False] * share)
-    points = math.floor(2 * points) / 2
+    earned = count["passed", False]
+    points = earned + min(2 * earned, count["skipped", False] * share) - count["failed", True]
+    points = math.floor(2 * max(0, points)) / 2
     return int(points) if points == int(points) else points
 
 

@@ -5,6 +5,7 @@ from check import MIB, SUCCESS, expect_narrow_wait, met_by_starter, miss, rounde
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
 HIGH = "cudaMemPoolAttrUsedMemHigh"
+MOST_MIB = 1 << 40  # a difference below 0 is larger
 
 
 def refused(journal):
@@ -23,8 +24,11 @@ def ask_need(check):
     return live, before, size, more, check.ask(ASKED, "need", live, before, size, more)
 
 
-def why_wrong(got, live, before, size, more):
-    """What a wrong answer, in MiB, has probably mistaken."""
+def why_wrong(got, live, before, size, more, read):
+    """What a wrong answer, in MiB, has probably mistaken. read: the figures that were read."""
+    if (got == 0 or got > MOST_MIB) and {*read} == {"UsedMemHigh"}:
+        return """phase_need subtracts what is live when the watermark is reset. The watermark from
+            before the reset shows what the pool used earlier."""
     if got == 0:
         return """phase_need returns the most that was used at one time. That is in the watermark,
             UsedMemHigh: the current figure falls at each free, and what is reserved counts whole
@@ -52,9 +56,10 @@ def expect_need(run, live, before, size, more):
     number = int(got[0].split()[0])
     need = (size + more) * MIB + 1024
     if number != need:
-        miss(f"""{why_wrong(number // MIB, live, before, size, more)}
+        read = read_figures(run)
+        miss(f"""{why_wrong(number // MIB, live, before, size, more, read)}
             Happened: {question} returned {number} bytes. It is {need} bytes. The figures that were
-            read: {", ".join(read_figures(run))}.""")
+            read: {", ".join(read)}.""")
 
 
 def read_figures(run):
@@ -145,7 +150,8 @@ def expect_reserved(run, size, there):
     had, again = after_reserve(run, pool)
     if again["from"] == "new":
         made = run.journal.allocations.where(pool=pool)[there:-1]
-        own = ", ".join(f"{x['bytes'] / MIB:.6g}" for x in made)
+        own = ", ".join(f"{x['bytes'] / MIB:.6g}" for x in made[:8])
+        own += f", and so on, {len(made)} allocations" if len(made) > 8 else ""
         miss(f"""after reserve the pool has the memory, in one piece, for the stream that reserve is
             given: the driver gives it to a pool for an allocation of that size, and the pool keeps
             it after the free.

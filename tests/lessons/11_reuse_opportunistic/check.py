@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from check import Journal, met_by_starter, miss
+from check import Journal, line_of, met_by_starter, miss
 
 OPPORTUNISTIC = "cudaMemPoolReuseAllowOpportunistic"
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
@@ -26,10 +26,16 @@ class Case:
         self.pending = self.opened and self.opened["n"] > second["n"]
 
 
+def first_run(check):
+    """The lesson's own run, of a program that asks without end as far as it came."""
+    run = check.run(early=True)
+    return run if run.ended == "flood" else check.run()
+
+
 def parts(check):
     """The journal, the six cases, the pool of the batch with its allocations, and the two cases of
     the server."""
-    journal = check.run().journal
+    journal = first_run(check).journal
     made = [journal.ok("cudaMallocFromPoolAsync").where(pool=pool) for pool in journal.pools]
     table, server = (
         [Case(journal, one[0]["pool"], *one) for one in some if len(one) > 1]
@@ -55,9 +61,16 @@ def policy(journal, pool):
     return "off" if journal.set_to(OPPORTUNISTIC, pool=pool)[-1:] == [0] else "on"
 
 
+def stands_still(run):
+    """Did the run end where the host waits, or asks without end, for what cannot come?"""
+    return run.ended == "flood" or "hazard: waiting forever" in run.errors
+
+
 @met_by_starter
 def test_cases(check):
     journal, table, *_ = parts(check)
+    if len(table) < 6:
+        check.last.expect_return()
     rungs = [case.second["from"] for case in table]
     wanted = ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
     if rungs != wanted and all(case.opened for case in table):
@@ -98,12 +111,14 @@ def expect_reuse(journal, phases):
 
 def after_policies(check, pool):
     """A pool whose policies are never set explains more than the rule about the cases."""
-    if not check.run().journal.set_to(OPPORTUNISTIC, pool=pool):
+    if not first_run(check).journal.set_to(OPPORTUNISTIC, pool=pool):
         check.after(test_cases)
 
 
 def test_batch(check):
     journal, _, phases, _ = parts(check)
+    if len(phases) < 4:
+        check.last.expect_return()
     streams = set(phases.column("stream"))
     if not len(phases) == len(streams) == 4:
         miss(f"""the batch has four phases; each allocates and frees its memory, in a stream of its
@@ -116,8 +131,8 @@ def test_batch(check):
 
 def test_ordered(check):
     check.after(test_batch)
-    run = check.run()
-    if "hazard: waiting forever" not in run.errors:  # the rule about the server says that
+    run = first_run(check)
+    if not stands_still(run):  # the rule about the server says that
         check.expect_ordered(run)
 
 
@@ -136,7 +151,8 @@ def test_certain(check):
                 because it may not grow, has decided by itself.
                 Happened: phase {i + 1} got memory for which the pool made its stream wait.""")
     for schedule in ("instant", "late"):
-        journal = check.run(check.draw("size", 2100, 6000), SIM_SCHEDULE=schedule).journal
+        size = check.draw("size", 2100, 6000)
+        journal = check.run(size, early=True, SIM_SCHEDULE=schedule).journal
         if len(journal.pools) <= 6:
             miss("""a batch with a pool of its own, whatever the size.
                 Happened: the program ended before.""")
@@ -171,6 +187,10 @@ def test_server_waits(check):
         happened = "the gate was open: the starter launches the hold in try_case."
         if len(server) < 2:
             happened = f"the server got {len(server)} of 2 allocations, and then the program ended."
+        if check.last.ended == "flood":
+            last = journal.queries.last
+            asked = journal.after(journal.allocations.last).queries
+            happened = f"{last['call']}{line_of(last)} asked {len(asked)} times, and never ended."
         miss(f"""the server gets memory while the earlier request is pending: the gate is still
             closed, so a host that waits for the earlier stream waits forever.
             Happened: {happened}""")
@@ -200,7 +220,7 @@ def test_server_waits(check):
 
 def finished(check):
     """The case of the server in which the earlier request has finished, and what happened there."""
-    if "hazard: waiting forever" in check.run().errors:
+    if stands_still(first_run(check)):
         check.after(test_server_waits)
     journal, _, _, server = parts(check)
     case = server[1] if len(server) > 1 else None
