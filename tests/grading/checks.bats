@@ -95,6 +95,23 @@ PYTHON
 [1, 2, 3, 4, 5]"
 }
 
+@test "points: a rule that the starter meets costs one when it is broken, and none when it waits" {
+    run python3 -B - <<'PYTHON'
+import sys
+sys.path.insert(0, "tests/grading")
+from judge import count_points
+for results in ("m m w w w w w", "m m w w w w w F", "m w W F", "f w W", "w w F"):
+    names = {"m": "passed", "w": "skipped", "f": "failed"}
+    rules = [{"result": names[x.lower()], "given": x.isupper()} for x in results.split()]
+    print(results, "=", count_points(rules))
+PYTHON
+    assert_output "m m w w w w w = 6
+m m w w w w w F = 5
+m w W F = 1
+f w W = 0
+w w F = 0"
+}
+
 @test "lesson 08 holds its advice back until its check misses a second time" {
     export CHECK_TRIES=$BATS_TEST_TMPDIR/tries
     check lessons/08_stream_order.c 08_stream_order
