@@ -1,8 +1,19 @@
 /* Runs lesson 13's threads as its main does not, twice: with other rounds, another size, and one
  * pair of streams. The arguments: the pair, the rounds, and the size in KiB. In the pair "mixed"
  * the producer has its thread's own stream, and the consumer a created one. What the threads did is
- * in the journal. */
+ * in the journal.
+ *
+ * A record takes its time: who records after the end of the turn comes after the other thread. */
 #define cudaStreamPerThread ((cudaStream_t)0x2)
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+
+cudaError_t asked_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    for (volatile int asked_i = 0; asked_i < 300000; asked_i++)
+        continue;
+    return cudaEventRecord(event, stream);
+}
 
 static void asked_run(cudaStream_t producing, cudaStream_t consuming, int rounds, size_t count)
 {

@@ -15,9 +15,11 @@ OWN_HANDLE = """In the consumer's thread cudaStreamPerThread is the consumer's o
 
 
 class Handover:
-    """What the two threads did with one pool."""
+    """What the two threads did with one pool, in so many rounds."""
 
-    def __init__(self, journal, pool):
+    def __init__(self, journal, pool, rounds):
+        self.rounds = rounds
+        self.created = journal.ok("cudaMemPoolCreate").where(pool=pool).first
         self.made = journal.ok("cudaMallocFromPoolAsync").where(pool=pool)
         own = journal.of(self.made)
         calls = own.that(lambda x: "result" in x)
@@ -45,7 +47,7 @@ def used_after_free(run):
 def own(check):
     """The three of the lesson's main."""
     journal = check.run(**LATE).journal
-    return [Handover(journal, pool) for pool in journal.pools[:3]]
+    return [Handover(journal, pool, 8) for pool in journal.pools[:3]]
 
 
 def asked(check, pair):
@@ -53,7 +55,8 @@ def asked(check, pair):
     drawn, and of three."""
     rounds, size = check.draw(f"rounds {pair}", 34, 60), 4 * check.draw(f"size {pair}", 1, 200)
     answers = check.ask(CALLED, pair, rounds, size, hazards=True, early=True, **LATE)
-    found = [Handover(answers.journal, pool) for pool in answers.journal.pools]
+    pools = zip(answers.journal.pools, (rounds, 3))
+    found = [Handover(answers.journal, *each) for each in pools]
     return answers, rounds, size, found
 
 
@@ -88,7 +91,8 @@ def test_host(check):
                 done is to wait for it.
                 Happened: for {len(handover.made)} buffers the threads called
                 {handover.asks.names} {len(handover.asks)} times.""")
-        if handover.waits:
+        # With other rounds than its own it copies to other memory, where a copy waits.
+        if handover.waits and len(handover.made) == handover.rounds:
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
                 device, in however many rounds: the streams wait for each other.
                 Happened: the threads called {handover.waits.names}, {len(handover.waits)}
@@ -129,41 +133,57 @@ def test_threads(check):
                 follows by {listed(used) or "no thread"}.""")
 
 
-def why_unordered(journal, handover, hazard):
-    """What is missing between the fill of the hazard's buffer and its use by the consumer."""
+def why_not_recorded(journal, handover, hazard):
+    """Why no record covers the fill of the hazard's buffer when the consumer uses it, or ""."""
     fill, use = handover.fills.of(hazard).first, handover.adds.of(hazard).first
     if not fill or not use:
         return ""
-    calls, stream = journal.before(use), f"stream {use['stream']}"
-    waits = calls.ok("cudaStreamWaitEvent").where(stream=use["stream"])
-    if not calls.records and waits:
+    records = journal.between(handover.created, use).records
+    waits = journal.before(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
+    where = f"In round {fill['value'] + 1} "
+    early = records.before(handover.fills.first)
+    turn_over = journal.between(use, handover.made.after(use).first or {"n": 1 << 60}).records
+    if turn_over.where(thread=fill.get("thread")) and not early and not records.after(fill):
+        return f"""{where}the producer recorded the event after the fill, and too late: its turn was
+            over, and the consumer had made its calls. A record comes before turn_end."""
+    if not records and waits:
         return "A stream waited for an event that nobody had recorded: that waits for nothing."
-    if not calls.records:
+    if not records:
         return "No event was recorded before the use, and the mutex orders the calls alone."
-    if calls.records.last.get("thread") != fill.get("thread"):
+    if records.last.get("thread") != fill.get("thread"):
         return """The consumer's thread recorded the event, where the handle of the producer's
             stream names its own."""
-    where = f"In round {fill['value'] + 1} "
-    record = calls.records.after(fill).last
-    if not record:
-        if calls.records.before(handover.fills.first):
-            return f"{where}the event was recorded before the fill, so it does not cover the fill."
+    if early and not records.after(fill):
+        return f"{where}the event was recorded before the fill, so it does not cover the fill."
+    if not records.after(fill):
         return f"""{where}the event was not recorded after the fill until the buffer had been used:
-            when {stream} waited, its newest record was that of a round before."""
-    if not waits.after(record):
-        where += f"the event was recorded after the fill, but {stream}, which uses the buffer, "
-        if waits.after(fill):
-            return f"{where}waited before that record: it waited for the record of a round before."
-        late = journal.after(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
-        late = late.before(journal.after(use).where(call="launch_add").first or {"n": 1 << 60})
-        if other := calls.after(record).ok("cudaStreamWaitEvent").first:
-            return f"{where}did not wait for it: stream {other['stream']} did."
-        return f"{where}did not wait for it{' until after the use' if late else ' at all'}."
-    return f"{where}{stream} waited for another event than the one that was recorded there."
+            when stream {use["stream"]} waited, its newest record was that of a round before."""
+    return ""
 
 
-def expect_filled(check, pair, advice=""):
-    """No hazard but those about a free, and about a call that waits, which another rule misses."""
+def why_not_waited(journal, handover, hazard):
+    """Why the stream that uses the hazard's buffer does not come after the record, or ""."""
+    fill, use = handover.fills.of(hazard).first, handover.adds.of(hazard).first
+    record = fill and use and journal.between(fill, use).records.last
+    if not record:
+        return ""
+    where, stream = f"In round {fill['value'] + 1} ", f"stream {use['stream']}"
+    waits = journal.before(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
+    if waits.after(record):
+        return f"{where}{stream} waited for another event than the one that was recorded there."
+    where += f"the event was recorded after the fill, but {stream}, which uses the buffer, "
+    if waits.after(fill):
+        return f"{where}waited before that record: it waited for the record of a round before."
+    if other := journal.between(record, use).ok("cudaStreamWaitEvent").first:
+        return f"{where}did not wait for it: stream {other['stream']} did."
+    late = journal.after(use).ok("cudaStreamWaitEvent").where(stream=use["stream"])
+    late = late.before(journal.after(use).where(call="launch_add").first or {"n": 1 << 60})
+    return f"{where}did not wait for it{' until after the use' if late else ' at all'}."
+
+
+def expect_filled(check, pair, sentence, *reasons):
+    """No hazard but those about a free, and about a call that waits, which another rule misses. Of
+    functions that say what is missing, the first that knows it; with one alone, it must."""
     answers, _, _, found = asked(check, pair)
     if answers.early and not any(map(asks, found)):
         ended(check, pair)
@@ -173,23 +193,40 @@ def expect_filled(check, pair, advice=""):
     hazard = answers.journal.hazards.that(
         lambda x: x["kind"] not in OF_FREES and not calls.get(x.get("later"), {}).get("acquired")
     ).first
-    if hazard:
+    why = hazard and [reason(answers.journal, x, hazard) for reason in reasons for x in found]
+    if hazard and (any(why) or len(reasons) > 1):
         miss(f"""with {PAIRS[pair]}, what the consumer calls for a buffer comes after the producer's
-            fill on the device, too: the producer records an event after its fill, and the
-            consumer's stream waits for that before it uses the buffer. {advice}
+            fill on the device, too: {sentence}
             Happened: {hazard.get("call")} and {hazard.get("earlier_call", "an earlier call")} have
             an order on the host, and none on the device ({hazard["kind"]}).
-            {" ".join(why_unordered(answers.journal, x, hazard) for x in found)}""")
+            {next(filter(None, why), "")}""")
+
+
+RECORDS = "the producer records an event in its stream, after its fill."
+WAITS = """the producer records an event after its fill, and the consumer's stream waits for that
+    before it uses the buffer."""
+
+
+def test_recorded(check):
+    expect_filled(check, "created", RECORDS, why_not_recorded)
 
 
 def test_created(check):
-    expect_filled(check, "created")
+    if test_recorded not in check.met:
+        # The other half of the order is judged alone.
+        answers, _, _, found = asked(check, "created")
+        waits = answers.journal.ok("cudaStreamWaitEvent")
+        for fill, use in (pair for one in found for pair in zip(one.fills, one.adds)):
+            if not waits.between(fill, use).where(stream=use["stream"]):
+                check.after(test_recorded)
+        return
+    expect_filled(check, "created", WAITS, why_not_recorded, why_not_waited)
 
 
 def test_per_thread(check):
-    check.after(test_created)
+    check.after(test_recorded, test_created)
     for pair in ("per-thread", "mixed"):
-        expect_filled(check, pair, OWN_HANDLE)
+        expect_filled(check, pair, f"{WAITS} {OWN_HANDLE}", why_not_recorded, why_not_waited)
 
 
 def test_free(check):
@@ -244,7 +281,7 @@ def test_rounds(check):
 def test_prints(check):
     if check.run(**LATE).journal.hazards:
         check.after(test_host)
-    check.after(test_threads, test_created, test_per_thread, test_free)
+    check.after(test_threads, test_recorded, test_created, test_per_thread, test_free)
     check.expect_right(check.run())
     check.expect_right(check.run(check.draw("printed", 1, 3), **LATE))
     check.after(test_rounds)

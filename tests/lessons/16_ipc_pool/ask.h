@@ -29,7 +29,7 @@ static int *asked_parcel(struct parcel *parcel, cudaMemPool_t pool, size_t count
     parcel->count = count;
     CHECK(cudaMemPoolExportToShareableHandle(&parcel->descriptor, pool,
                                              cudaMemHandleTypePosixFileDescriptor, 0));
-    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof(int), pool, stream));
     CHECK(launch_fill(data, value, count, stream));
     CHECK(cudaStreamSynchronize(stream));

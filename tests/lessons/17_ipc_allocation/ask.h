@@ -22,7 +22,7 @@ static int asked_importer(int value)
     receive_bytes(&count, sizeof count);
     receive_bytes(&handle, sizeof handle);
     CHECK(cudaIpcOpenEventHandle(&ready, handle));
-    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaEventCreateWithFlags(&finished, cudaEventInterprocess | cudaEventDisableTiming));
     CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
     CHECK(cudaStreamWaitEvent(stream, ready, 0));

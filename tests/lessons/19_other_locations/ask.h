@@ -10,7 +10,7 @@ static void asked_together(enum cudaMemLocationType type, size_t count)
     cudaStream_t stream;
     int *data, *number, correct = 0;
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaMalloc((void **)&number, sizeof *number));
     CHECK(cudaMemsetAsync(number, 0, sizeof *number, stream)); /* what it still has to do */
     CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof *data, pool, stream));

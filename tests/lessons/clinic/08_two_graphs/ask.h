@@ -19,7 +19,7 @@ int main(int argc, char **argv)
     (void)argc, (void)argv;
     if (!known)
         return 0;
-    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
     for (int turn = 0; turn < 2; turn++) {
         struct program three[3];
