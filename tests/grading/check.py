@@ -122,6 +122,10 @@ class Miss(Exception):
         self.run, self.errors = run, errors
 
 
+class Lacks(Miss):
+    """The file has no function of a name that the check calls."""
+
+
 class NoProgram(Exception):
     """The file is none that can be judged: status is "refused", for what no lesson needs, or
     "uncompiled"; lines are what a student reads."""
@@ -749,17 +753,21 @@ class Check:
         else:
             said = self.compile_joined(harness, target, either=False)
             if said:
-                raise Miss(f"Happened: {self.not_joined(said)}")
+                raise self.not_joined(said)
         self.programs[harness] = target
         return target
 
     def not_joined(self, said):
-        """Why the check cannot call the student's functions, from the compiler's first error."""
+        """The miss of a file whose functions the check cannot call, by the compiler's first
+        error."""
         error = next((x for x in said.splitlines() if "error" in x), said)
         missing = re.search(r"(?:implicit declaration of|undeclared) function \W(\w+)", error)
+        missing = missing or re.search(r"error: \W(\w+)\W undeclared", error)
+        missing = missing or re.search(r"use of undeclared identifier \W(\w+)", error)
         if missing:
-            return f"{self.file} has no function {missing[1]}, which the check calls."
-        return re.sub(r"^\w+\.h:[\d:]+ error: ", "where the check calls it: ", error)[:300]
+            return Lacks(f"Happened: {self.file} has no {missing[1]}, which the check uses.")
+        words = re.sub(r"^\w+\.h:[\d:]+ error: ", "where the check calls it: ", error)[:300]
+        return Miss(f"Happened: {words}")
 
     def both_in_one(self, target):
         if not (self.room / "ask.h").exists():
@@ -911,7 +919,7 @@ class Check:
             try:
                 program = self.program(harness)
             except Miss as why:
-                raise Miss(f"Expected: {one_line(sentence)}", *why.lines) from None
+                raise type(why)(f"Expected: {one_line(sentence)}", *why.lines) from None
             folder, ending = self.begin(
                 program, harness[:-2], [*arguments, "asked"], ["SIM_CHECK=no-init", *given]
             )

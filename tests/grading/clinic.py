@@ -9,6 +9,7 @@ from check import (
     RECORD,
     SCHEDULES,
     Check,
+    Lacks,
     expect_streams,
     hazard_words,
     line_of,
@@ -89,9 +90,11 @@ class Case(Check):
     def expect_called(self, *waits):
         """The check calls the case's functions with other streams, twice, and in another order
         (ask.h). Calls named in `waits` may wait."""
-        run = self.ask(
-            "its functions take and return what they did at the start.", hazards=True, **LATE
-        )
+        sentence = "its functions take and return what they did at the start."
+        try:
+            run = self.ask(sentence, hazards=True, **LATE)
+        except Lacks:
+            return  # a repair may do without one: then main is all that is judged
         marks = run.journal.ok("cudaStreamCreateWithPriority") if run.files else []
         if not marks:
             return  # they take other arguments, which the check does not know

@@ -171,8 +171,9 @@ def test_last_resort(check):
 
 
 def test_no_memory(check):
-    check.after(test_spare)
     taken = Taken(check, 4)
+    if len(set(taken.tried.column("pool"))) < 2:
+        check.after(test_spare)  # who tries one pool returns its error as the starter does
     if wrong := taken.run.wrong({"take": "cudaErrorMemoryAllocation"}):
         miss(f"""for more than both pools may hold, take returns cudaErrorMemoryAllocation.
             Happened: {wrong}""")

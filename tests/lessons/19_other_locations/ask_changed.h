@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     size_t count = strtoul(argv[1], NULL, 10);
     asked_place = strtoul(argv[2], NULL, 10);
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof *data, pool, stream));
     printf("\nwork_together with %zu ints, of which one is not 42 = %zu\n", count,
            work_together(pool, data, count, stream));

@@ -190,11 +190,15 @@ def test_others(check):
     if adds != [(2, count), (2, half)]:
         miss(f"""work_together uses the count that it is given: the device adds 2 to so many ints.
             Happened: with {count} and {half} ints the device added {shown}.""")
-    if touched(run.journal, "before allocation"):
+    hazard = run.journal.hazards.that(lambda x: x["kind"].startswith("host access")).first
+    if hazard:
         check.after(test_allocated, test_waited)
-        miss(f"""the host waits for the allocation, also where its stream has something to do before
-            it. {WAITS}
-            Happened: the host touched the memory before the stream had come to the allocation.""")
+        data = run.journal.ok("cudaMallocFromPoolAsync").of(hazard).first
+        miss(f"""the host waits for the stream that it is given, before it writes and before it
+            reads, also where that is no blocking stream. {WAITS}
+            Happened: {hazard["kind"]}. The allocation and launch_add are in stream
+            {data["stream"]}; from the allocation until this access
+            {waited(run.journal, data, hazard)}.""")
     filled = run.journal.ok("launch_fill").where(bytes=4).column("value")
     if filled != [count, half]:
         miss(f"""work_together uses the pool, the stream and the count that it is given: every int
