@@ -77,6 +77,9 @@ expect_narrow_wait(JOURNAL, SENTENCE)
                           SENTENCE says what is waited for
 expect_no_asking(JOURNAL, SENTENCE)
                           the second half of that
+expect_no_legacy(JOURNAL, SENTENCE)
+                          no stream of the program is ordered by the legacy stream, with which each
+                          blocking stream is
 expect_streams(JOURNAL, NUMBER)
                           the work is in so many streams: they are ordered, and do not become one
 
@@ -161,6 +164,16 @@ def expect_no_asking(lines, sentence):
         miss(f"""{sentence} To ask again and again is to wait, too, and keeps a processor busy.
             Happened: {asked[0]["call"]}{line_of(asked[0])} and the like asked {len(asked)}
             times.""")
+
+
+def expect_no_legacy(lines, sentence):
+    """Nothing is ordered by the legacy stream; sentence: what orders it, in the rule's words."""
+    legacy = lines.calls(*ALLOCATE, *FREE, *RECORD, "cudaStreamWaitEvent").where(stream="legacy")
+    if legacy:
+        miss(f"""{sentence}
+            Happened: {legacy[0]["call"]}{line_of(legacy[0])} is in the legacy stream, which waits
+            for all that blocking streams have been given, and they wait for it. That is right, and
+            costs what the streams are for.""")
 
 
 def expect_streams(lines, number):
@@ -1026,8 +1039,9 @@ class Check:
     def expect_status(self, run, status, sentence=""):
         if run.status != status:
             self.last = run
+            failed = failed_call(run.errors)
             miss(f"""{sentence or f"exit status {status}."}
-                Happened: exit status {run.status}.""")
+                Happened: {f"{failed}: " * bool(failed)}exit status {run.status}.""")
 
     def expect_skipped(self):
         """Where a pool for file descriptors is refused, the lesson says so and is skipped."""

@@ -5,7 +5,15 @@ the two processes, so it does not matter by which streams and events a program o
 
 import re
 
-from check import COPY, RECORD, expect_narrow_wait, met_by_starter, miss, visible
+from check import (
+    COPY,
+    RECORD,
+    expect_narrow_wait,
+    expect_no_legacy,
+    met_by_starter,
+    miss,
+    visible,
+)
 
 GOES_ON = """the exporter goes on when the importer's event has arrived, and waits for no other
     message: the messages stay as they are. A message for which the importer's host has waited
@@ -126,6 +134,7 @@ def test_fill(check):
             The message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
             3).
             Happened: {importer.history}""")
+    expect_no_legacy(importer.journal, "the stream that adds waits for the exporter's event itself.")
 
 
 def test_free(check):
@@ -169,6 +178,9 @@ def test_finished(check):
         miss(f"""the stream that copies and frees the data is the one that waits for the importer's
             event, and it waits first.
             Happened: {exporter.history}""")
+    expect_no_legacy(
+        exporter.journal, "the stream that copies and frees waits for the importer's event itself."
+    )
 
 
 def test_message(check):
