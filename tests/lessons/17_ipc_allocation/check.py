@@ -134,7 +134,9 @@ def test_fill(check):
             The message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
             3).
             Happened: {importer.history}""")
-    expect_no_legacy(importer.journal, "the stream that adds waits for the exporter's event itself.")
+    expect_no_legacy(
+        importer.journal, "the stream that adds waits for the exporter's event itself."
+    )
 
 
 def test_free(check):

@@ -1,0 +1,60 @@
+/* Runs lesson 20's main where `build` has a mistake, so that what main does at the end is judged
+ * alone: a graph that allocates and frees nothing gets a free node when it is instantiated, a free
+ * node that comes after that is no node, and where no executable graph was returned the last one
+ * that was made is launched. */
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags);
+cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                    const cudaGraphNode_t *after, size_t count, void *memory);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
+static cudaGraphExec_t asked_made;
+static int asked_freed; /* a graph has its free node from here */
+
+cudaError_t asked_cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                       unsigned long long flags)
+{
+    cudaGraphNode_t nodes[16], freed;
+    size_t count = sizeof nodes / sizeof *nodes;
+    struct cudaMemAllocNodeParams memory = {0};
+    int frees = 0;
+    CHECK(cudaGraphGetNodes(graph, nodes, &count));
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        CHECK(cudaGraphNodeGetType(nodes[i], &type));
+        if (type == cudaGraphNodeTypeMemAlloc)
+            CHECK(cudaGraphMemAllocNodeGetParams(nodes[i], &memory));
+        frees += type == cudaGraphNodeTypeMemFree;
+    }
+    if (memory.dptr != NULL && frees == 0) {
+        CHECK(cudaGraphAddMemFreeNode(&freed, graph, nodes, count, memory.dptr));
+        asked_freed = 1;
+    }
+    cudaError_t result = cudaGraphInstantiate(exec, graph, flags);
+    asked_made = *exec;
+    return result;
+}
+
+cudaError_t asked_cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph,
+                                          const cudaGraphNode_t *after, size_t count, void *memory)
+{
+    return asked_freed ? cudaSuccess : cudaGraphAddMemFreeNode(node, graph, after, count, memory);
+}
+
+cudaError_t asked_cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    return cudaGraphLaunch(exec != NULL ? exec : asked_made, stream);
+}
+
+cudaError_t asked_cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    return cudaGraphExecDestroy(exec != NULL ? exec : asked_made);
+}
+
+int main(int argc, char **argv)
+{
+    ((int (*)(int, char **))lesson_main)(argc, argv);
+    return 0;
+}
