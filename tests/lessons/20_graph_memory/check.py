@@ -7,7 +7,6 @@ import re
 
 from check import LATE, MIB, SUCCESS, Journal, miss
 
-
 BUILT = "main comes to its end when the graph that it builds is repaired."
 
 
