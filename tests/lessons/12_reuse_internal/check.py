@@ -5,6 +5,7 @@ from check import ALLOCATE, MIB, QUERY, SUCCESS, met_by_starter, miss
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
     and fast are as they were at the start, and take returns in every situation."""
+TOO_MUCH = "for more than both pools may hold, take returns cudaErrorMemoryAllocation."
 SHOWN = [(SUCCESS, "internal"), ("cudaErrorMemoryAllocation", None), (SUCCESS, "new")]
 MEMORY = {
     "new": "new memory",
@@ -78,7 +79,10 @@ class Taken:
 
     def __init__(self, check, situation):
         segments = 32 * check.draw("segments", 1, 300)
-        self.run = check.ask(CALLED, situation, segments, hazards=True, early=True)
+        sentence = TOO_MUCH if situation == 4 else CALLED
+        self.run = check.ask(
+            sentence, situation, segments, hazards=True, early=True, special=situation == 4
+        )
         journal, names = self.run.journal, ("the shared pool", "the spare pool")
         self.names = dict(zip(journal.pools[:2], names))
         begin, end = (journal.calls("launch_fill").where(value=x).first for x in (30, 40))
@@ -175,8 +179,7 @@ def test_no_memory(check):
     if len(set(taken.tried.column("pool"))) < 2:
         check.after(test_spare)  # who tries one pool returns its error as the starter does
     if wrong := taken.run.wrong({"take": "cudaErrorMemoryAllocation"}):
-        miss(f"""for more than both pools may hold, take returns cudaErrorMemoryAllocation.
-            Happened: {wrong}""")
+        miss(f"{TOO_MUCH} Happened: {wrong}")
 
 
 def test_last_error(check):

@@ -158,6 +158,10 @@ def why_not_recorded(journal, handover, hazard):
     if not records.after(fill):
         return f"""{where}the event was not recorded after the fill until the buffer had been used:
             when stream {use["stream"]} waited, its newest record was that of a round before."""
+    others = {x.get("stream") for x in records.after(fill)}
+    if fill["stream"] not in others:
+        return f"""{where}the event was recorded in stream {others.pop()}, and the fill is in stream
+            {fill["stream"]}: a record covers what its own stream had before."""
     return ""
 
 

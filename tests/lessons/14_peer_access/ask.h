@@ -32,7 +32,7 @@ static int asked_fetch(int first, int second)
 {
     for (int gpu = 0; gpu < 2; gpu++) {
         CHECK(cudaSetDevice(gpu));
-        CHECK(cudaStreamCreateWithFlags(&stream[gpu], cudaStreamNonBlocking));
+        CHECK(cudaStreamCreate(&stream[gpu]));
         CHECK(cudaMallocAsync((void **)(gpu ? &gpu1_data : &gpu0_data), BYTES, stream[gpu]));
     }
     CHECK(cudaDeviceGetDefaultMemPool(&gpu0_pool, 0));

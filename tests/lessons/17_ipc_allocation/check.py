@@ -7,9 +7,11 @@ import re
 
 from check import (
     COPY,
+    FREE,
     RECORD,
     expect_narrow_wait,
     expect_no_legacy,
+    line_of,
     met_by_starter,
     miss,
     visible,
@@ -129,20 +131,23 @@ def test_fill(check):
     if added < whole:
         miss(f"""the importer adds 1 to the whole allocation, which has {whole} bytes.
             Happened: it added to {added} bytes. {importer.history}""")
-    if importer.hazards:
+    if importer.hazards.that(lambda x: x.get("call") not in FREE):
         miss(f"""the stream that adds waits for the exporter's event first (cudaStreamWaitEvent).
             The message only means that the fill is in a stream: it may still run (YOUR WORK, 1 of
             3).
             Happened: {importer.history}""")
-    expect_no_legacy(
-        importer.journal, "the stream that adds waits for the exporter's event itself."
-    )
+    before = importer.journal.before(importer.journal.ok("launch_add").first)
+    expect_no_legacy(before, "the stream that adds waits for the exporter's event itself.")
 
 
 def test_free(check):
     check.after(test_shared)
     exporter, importer = processes(check)
     free, handle = importer.frees.first, importer.sent.first
+    if now := importer.journal.ok("cudaFree").first:
+        miss(f"""the importer's free is in its stream, behind its add: cudaFreeAsync.
+            Happened: cudaFree{line_of(now)} is a call of the host, and in no stream. On a recorded
+            device it waited for nothing.""")
     if len(importer.frees) != 1:
         miss(f"""each process that imports an allocation frees its import: cudaFreeAsync in the
             importer.
@@ -158,6 +163,8 @@ def test_free(check):
         miss(f"""the importer's event covers its free, too: the record comes after the free, in the
             same stream. The exporter may free only after that (YOUR WORK, 2 of 3).
             Happened: {importer.history}""")
+    behind = importer.journal.after(importer.journal.ok("launch_add").first)
+    expect_no_legacy(behind, "the importer records its event in the stream that adds and frees.")
 
 
 def test_finished(check):

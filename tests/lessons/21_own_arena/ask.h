@@ -62,7 +62,7 @@ static void asked_fit(size_t alignment, size_t limit, size_t size)
     asked_want(alignment, limit, size, 3, 0, SIZE_MAX);
     asked_want(alignment, limit, size, REQUESTS, 0, 1);
     asked_want(alignment, limit, size, 3, 1, 1);
-    asked_want(alignment, SIZE_MAX, SIZE_MAX, 1, 0, 1);
+    asked_want(alignment, SIZE_MAX, SIZE_MAX - 3, 3, 0, 1); /* to round up begins again at 0 */
 }
 
 /* ---- frames ---- */
