@@ -774,11 +774,11 @@ class Check:
         """The miss of a file whose functions the check cannot call, by the compiler's first
         error."""
         error = next((x for x in said.splitlines() if "error" in x), said)
-        missing = re.search(r"(?:implicit declaration of|undeclared) function \W(\w+)", error)
-        missing = missing or re.search(r"error: \W(\w+)\W undeclared", error)
-        missing = missing or re.search(r"use of undeclared identifier \W(\w+)", error)
-        if missing:
-            return Lacks(f"Happened: {self.file} has no {missing[1]}, which the check uses.")
+        called = r"(?:implicit declaration of|undeclared) (function) \W(\w+)"
+        used = r"error: ()(?:use of undeclared identifier )?\W(\w+)\W(?: undeclared|$)"
+        if missing := re.search(called, error) or re.search(used, error):
+            name = " ".join(filter(None, missing.groups()))
+            return Lacks(f"Happened: {self.file} has no {name}, which the check calls.")
         words = re.sub(r"^\w+\.h:[\d:]+ error: ", "where the check calls it: ", error)[:300]
         return Miss(f"Happened: {words}")
 
