@@ -71,6 +71,11 @@ def test_pieces(check):
     for which, (host, _) in enumerate(memory(run)):
         calls = work(run, which)
         for add in calls.where(kind="add"):
+            near = calls.where(stream=add["stream"], piece=add["piece"])
+            if short := near.that(lambda x, part=add["part"]: x["part"] != part).first:
+                miss(f"""each copy has the bytes of its piece: count / PIECES * sizeof(int).
+                    Happened: a copy {short["kind"]} of piece {int(add["piece"]) + 1} has
+                    {short["bytes"]} bytes, and its kernel adds to {add["bytes"]}.""")
             piece = calls.where(**{field: add[field] for field in ("stream", "piece", "part")})
             if piece.column("kind") != ["up", "add", "down"]:
                 miss(f"""each piece is copied up, added to and copied down in one stream: the order

@@ -153,7 +153,7 @@ def test_neighbors(check):
 
 @section(4)
 def test_newer(check):
-    check.after(test_turns)
+    check.after(test_turns, test_third)
     figures = walk(check, "newer")
     if figures.bad is not None:
         miss(f"""{EVERY_LAST_USE}. When a part that returned early is joined with a neighbor that
