@@ -146,7 +146,7 @@ static union channel border_of(const struct texture *t, unsigned n)
 /* Sets the addresses of these threads' texels. Returns the threads whose texels are not of the
  * border. */
 static HOT uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t lanes,
-                                   uint64_t *address)
+                                uint64_t *address)
 {
     const struct texture *t = f->t;
     const uint64_t bytes = (uint64_t)t->channels * t->channel_bytes;
@@ -284,7 +284,7 @@ static INLINE union channel fraction_of_sum(const struct texture *t, int32_t sum
 }
 
 static HOT void add_fractions(const struct fetch *f, const struct weighed *w, unsigned n,
-                                 union channel *c)
+                              union channel *c)
 {
     int32_t sum[WARP_SIZE] = {0};
     for (unsigned corner = 0; corner < w->count; corner++)
@@ -307,7 +307,7 @@ static INLINE int exponent_of(union channel c) { return (int)(c.bits >> 23 & 255
 /* Adds a slice's finite values. Measured (kernels-texture_words.txt): each is cut off three bits
  * after the last one of the greatest in its slice, and denormal floats are 0. */
 static HOT void add_slice(const struct fetch *f, const struct weighed *w, unsigned first,
-                             unsigned n, int digits, double *sum)
+                          unsigned n, int digits, double *sum)
 {
     const unsigned end = first + 4 < w->count ? first + 4 : w->count;
     int greatest[WARP_SIZE];
@@ -342,7 +342,7 @@ static INLINE float float_of_sum(double sum, bool is_half, bool is_negative)
 
 /* Measured (kernels-texture_words.txt): what is no number has these bits. */
 static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsigned n,
-                              union channel *c)
+                           union channel *c)
 {
     const bool is_half = f->t->channel_bytes == 2;
     double sum[WARP_SIZE] = {0};
@@ -362,7 +362,7 @@ static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsig
 
 /* Sets the near corner's place, and the distance from it, in 256ths. */
 static HOT void find_corner(const struct fetch *f, unsigned n, texel_places from,
-                               int part[3][WARP_SIZE])
+                            int part[3][WARP_SIZE])
 {
     /* Beyond the middle of the last texel there is nothing to weigh. */
     const bool is_clamped = f->t->mode[n] == ADDRESS_CLAMP;
@@ -375,7 +375,7 @@ static HOT void find_corner(const struct fetch *f, unsigned n, texel_places from
 
 /* A texel of weight 0 is not read. */
 static HOT bool read_corner(const struct fetch *f, texel_places from, unsigned corner,
-                               struct weighed *w)
+                            struct weighed *w)
 {
     texel_places at;
     uint32_t lanes = 0;
