@@ -17,7 +17,7 @@ compiled() {
 }
 
 # kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME. Compiling one takes longer than
-# the test that runs it, so each is kept in build/, by the bytes of its file and of this one.
+# the test that runs it, so each is kept in build/, by the bytes of its file, the headers, and this.
 kernels() {
     local name file kept
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
