@@ -7,7 +7,7 @@ load ../suite
 # Data that a machine wrote, or that was recorded, keeps its form.
 RECORDED='^(tests/lessons/.*/expected|simulator/tests/facts)/|^docs/(programs/expected|recorded)/'
 RECORDED+='|\.(svg|csv)$'
-RECORDED+='|\.(patch|wasm|woff2)$|requirements\.txt$|^tools/[a-z0-9-]*\.txt$'
+RECORDED+='|\.(patch|png|wasm|woff2)$|requirements\.txt$|^tools/[a-z0-9-]*\.txt$'
 text_files() { git ls-files | grep -vE "$RECORDED"; }
 
 setup() { need_git_clone; }
