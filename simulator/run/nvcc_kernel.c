@@ -776,17 +776,18 @@ static void end_by_write(struct running *r)
 {
     for (const struct touched_memory *m = r->windows; m; m = m->next) {
         const struct window *win = &m->window;
-        struct launch_fault f = {.kind = FAULT_ADDRESS,
-                                 .address = win->address,
-                                 .bytes = win->bytes,
+        const uint32_t *t = win->thread, *b = win->block;
+        struct launch_fault f = {FAULT_ADDRESS,
+                                 win->address,
+                                 win->bytes,
                                  .write = true,
+                                 .thread = {t[0], t[1], t[2]},
+                                 .block = {b[0], b[1], b[2]},
                                  .instruction = win->instruction,
                                  .code = win->code};
         if (!(win->written.bits || win->atomic.bits)
             || memory_peer_writable(&m->info, r->op->stream->device))
             continue;
-        memcpy(f.thread, win->thread, sizeof f.thread);
-        memcpy(f.block, win->block, sizeof f.block);
         r->why = COMMAND_READ_ONLY;
         end_by_fault(r, &f);
         return;
