@@ -121,14 +121,14 @@ noticed() {
     for line in "On the GPU alone $failed of the $programs returned an error, died or hung." \
         "noticed $count." \
         "$uses uses after a free" "$writes unordered writes" "about $reported of the $all correct" \
-        "In $same pairs the program" \
-        "That leaves $told of the $programs, and $few unordered writes."; do
+        "In $same of the $count pairs, it complained" \
+        "That leaves $told of the $programs incorrect programs, and $few unordered writes."; do
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
     IFS='|' read -r failed programs count uses writes newer all late purpose same told few \
         < <(noticed 5 6)
-    for line in "It noticed $count, and complained about $newer of the $all correct programs." \
-        "It told $told of the $programs from"; do
+    for line in "It noticed $count of the $programs and complained about $newer of the $all" \
+        "In $told of the $programs, its complaint set"; do
         [[ $page == *"$line"* ]] || complain "docs/real_devices.rst lacks: $line"
     done
     page=$(tr -s ' \n' ' ' <docs/when_something_is_wrong.rst)
