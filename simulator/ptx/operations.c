@@ -214,45 +214,74 @@ static INLINE double greatest_f64(double x, double y)
 /* The head of such a function. */
 #define RUN(name) static HOT void name(struct warp *w, const struct instruction *i, uint32_t lanes)
 
-#define RESULT(type)          lane_##type *d = (lane_##type *)(w->registers + i->r[0])
 #define OPERAND(p, n, type)   const lane_##type *p = (const lane_##type *)(w->registers + i->r[n])
 #define VALUE(v, p, type)     const lane_##type v = p[AT(lane_##type, l)]
 #define SET(type, expression) d[AT(lane_##type, l)] = (lane_##type)(expression)
 
-#define UNARY(name, t, R, A, expression)                      \
-    RUN(name##_##t)                                           \
-    {                                                         \
-        RESULT(R);                                            \
-        OPERAND(a, 1, A);                                     \
-        EACH_LANE(lanes, VALUE(x, a, A); SET(R, expression);) \
+/* Of the results for all threads, takes those of these. */
+static HOT void take_u32(lane_u32 *d, const lane_u32 *all, uint32_t lanes)
+{
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+        d[l] ^= (d[l] ^ all[l]) & (0 - (lanes >> l & 1));
+}
+static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
+{
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
+        d[l] ^= (d[l] ^ all[l]) & (0 - (uint64_t)(lanes >> l & 1));
+}
+/* For so many threads, or fewer, one result after the other takes less time than all at once. */
+#define FEW(result) (2 * sizeof(result))
+
+/* Runs the body, which sets the result of thread `l`. It has no other effect, so it may run for
+ * threads that take no part. */
+#define EACH_RESULT(type, ...)                                            \
+    lane_##type *d = (lane_##type *)(w->registers + i->r[0]);             \
+    lane_##type all[WARP_SIZE], *const result = d;                        \
+    const bool is_part = lanes != ALL_LANES;                              \
+    if (is_part && (sizeof *d < 4 || (size_t)__builtin_popcount(lanes) <= FEW(*d))) { \
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {             \
+            const unsigned l = (unsigned)__builtin_ctz(rest);             \
+            __VA_ARGS__                                                   \
+        }                                                                 \
+        return;                                                           \
+    }                                                                     \
+    d = is_part ? all : d;                                                \
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ }      \
+    if (is_part && sizeof *d == 4)                                        \
+        take_u32((lane_u32 *)result, (const lane_u32 *)all, lanes);       \
+    else if (is_part)                                                     \
+        take_u64((lane_u64 *)result, (const lane_u64 *)all, lanes);
+
+#define UNARY(name, t, R, A, expression)                    \
+    RUN(name##_##t)                                         \
+    {                                                       \
+        OPERAND(a, 1, A);                                   \
+        EACH_RESULT(R, VALUE(x, a, A); SET(R, expression);) \
     }
-#define BINARY(name, t, R, A, B, expression)                                  \
-    RUN(name##_##t)                                                           \
-    {                                                                         \
-        RESULT(R);                                                            \
-        OPERAND(a, 1, A);                                                     \
-        OPERAND(b, 2, B);                                                     \
-        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); SET(R, expression);) \
+#define BINARY(name, t, R, A, B, expression)                                \
+    RUN(name##_##t)                                                         \
+    {                                                                       \
+        OPERAND(a, 1, A);                                                   \
+        OPERAND(b, 2, B);                                                   \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); SET(R, expression);) \
     }
-#define TERNARY(name, t, R, A, B, C, expression)                                              \
-    RUN(name##_##t)                                                                           \
-    {                                                                                         \
-        RESULT(R);                                                                            \
-        OPERAND(a, 1, A);                                                                     \
-        OPERAND(b, 2, B);                                                                     \
-        OPERAND(c, 3, C);                                                                     \
-        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); SET(R, expression);) \
+#define TERNARY(name, t, R, A, B, C, expression)                                            \
+    RUN(name##_##t)                                                                         \
+    {                                                                                       \
+        OPERAND(a, 1, A);                                                                   \
+        OPERAND(b, 2, B);                                                                   \
+        OPERAND(c, 3, C);                                                                   \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); SET(R, expression);) \
     }
-#define QUATERNARY(name, ty, R, A, B, C, D, expression)                                  \
-    RUN(name##_##ty)                                                                     \
-    {                                                                                    \
-        RESULT(R);                                                                       \
-        OPERAND(a, 1, A);                                                                \
-        OPERAND(b, 2, B);                                                                \
-        OPERAND(c, 3, C);                                                                \
-        OPERAND(e, 4, D);                                                                \
-        EACH_LANE(lanes, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); VALUE(t, e, D); \
-                  SET(R, expression);)                                                   \
+#define QUATERNARY(name, ty, R, A, B, C, D, expression)                                \
+    RUN(name##_##ty)                                                                   \
+    {                                                                                  \
+        OPERAND(a, 1, A);                                                              \
+        OPERAND(b, 2, B);                                                              \
+        OPERAND(c, 3, C);                                                              \
+        OPERAND(e, 4, D);                                                              \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); VALUE(t, e, D); \
+                    SET(R, expression);)                                               \
     }
 /* Lanes that do not take part keep their bits. */
 #define COMPARE(name, t, A, expression)            \
@@ -282,20 +311,19 @@ static INLINE double greatest_f64(double x, double y)
         *p = (*p & ~lanes) | (bits & lanes);       \
     }
 /* Written without a choice, because a processor cannot predict what threads choose. */
-#define SELECT(name, t, R)                                               \
-    RUN(name##_##t)                                                      \
-    {                                                                    \
-        RESULT(R);                                                       \
-        OPERAND(a, 1, R);                                                \
-        OPERAND(b, 2, R);                                                \
-        const uint32_t p = w->predicates[i->r[3]];                       \
-        EACH_LANE(lanes, VALUE(x, a, R); VALUE(y, b, R);                 \
-                  SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
+#define SELECT(name, t, R)                                                 \
+    RUN(name##_##t)                                                        \
+    {                                                                      \
+        OPERAND(a, 1, R);                                                  \
+        OPERAND(b, 2, R);                                                  \
+        const uint32_t p = w->predicates[i->r[3]];                         \
+        EACH_RESULT(R, VALUE(x, a, R); VALUE(y, b, R);                     \
+                    SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
     }
 /* A sum in twice the bits; the bit above is the carry, or of a difference the borrow, which is kept
  * where the instruction says .cc. */
 #define CARRY_BODY(R, keeps, more, expression)                    \
-    RESULT(R);                                                    \
+    lane_##R *d = (lane_##R *)(w->registers + i->r[0]);           \
     OPERAND(a, 1, R);                                             \
     OPERAND(b, 2, R);                                             \
     OPERAND(c, more ? 3 : 2, R);                                  \
