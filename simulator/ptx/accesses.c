@@ -20,23 +20,26 @@ static uint64_t *bits_of(const struct window *win, struct touched *t)
     return t->bits;
 }
 
+/* The bits in this word of the bytes from `from` to before `end`, some of which are in it. */
+static INLINE uint64_t bits_in(size_t word, size_t from, size_t end)
+{
+    uint64_t bits = ~(uint64_t)0;
+    if (word == from / 64)
+        bits <<= from % 64;
+    return word == (end - 1) / 64 ? bits & ~(uint64_t)0 >> (63 - (end - 1) % 64) : bits;
+}
+
 static INLINE void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
 {
     uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
-    size_t from = address - win->base, first = from / 64, last = (from + bytes - 1) / 64;
+    const size_t from = address - win->base, end = from + bytes, first = from / 64,
+                 last = (end - 1) / 64;
     if (first < t->first)
         t->first = first;
     if (last > t->last)
         t->last = last;
-    if (first == last) {
-        uint64_t mask = bytes == 64 ? ~(uint64_t)0 : ((uint64_t)1 << bytes) - 1;
-        bits[first] |= mask << from % 64;
-        return;
-    }
-    bits[first] |= ~(uint64_t)0 << from % 64;
-    for (size_t i = first + 1; i < last; i++)
-        bits[i] = ~(uint64_t)0;
-    bits[last] |= ~(uint64_t)0 >> (63 - (from + bytes - 1) % 64);
+    for (size_t n = first; n <= last; n++)
+        bits[n] |= bits_in(n, from, end);
 }
 
 static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
@@ -253,106 +256,132 @@ char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64
 
 /* The addresses that the threads use. */
 struct addresses {
-    /* If affine: the threads that take part are `count` neighbors, from `first` on. The first
-     * address is `begin`, and each is `stride` after the previous one. */
-    bool is_affine;
-    unsigned first, count;
-    uint64_t begin, stride;
-    /* One for each thread, set if not affine, or by each_address. Threads that take no part have
-     * the address of the first. */
+    /* The threads are in rows of `count` neighbors each, from `first` on. In each row the first
+     * address is `begin`, and each is `stride` after the previous one. Mostly there is one row, and
+     * for a block of 8 or 16 columns one for each line of threads; 0: there are none. */
+    unsigned rows, first, count;
+    uint64_t begin[4], stride;
+    /* One for each thread, set if there are no rows, or by each_address. Threads that take no part
+     * have the address of the first. */
     uint64_t at[WARP_SIZE];
 };
 /* The limit keeps the addresses from wrapping around, so that the last is not below the first. */
 #define STRIDE_MAX ((uint64_t)1 << 32)
 
-/* Returns whether these neighboring threads' values are `stride` apart. Mostly all take part. */
-#define IS_ROW(type, r, a)                                                \
-    type expected = (r)[(a)->first], difference = 0;                      \
-    const type by = (type)(a)->stride;                                    \
-    if ((a)->count == WARP_SIZE)                                          \
-        for (unsigned l = 0; l < WARP_SIZE; l++, expected += by)          \
-            difference |= (r)[l] ^ expected;                              \
-    else                                                                  \
-        for (unsigned l = (a)->first; l < (a)->first + (a)->count; l++) { \
-            difference |= (r)[l] ^ expected;                              \
-            expected += by;                                               \
-        }                                                                 \
+/* Returns whether in each row of `columns` threads the values are `stride` apart. */
+#define ARE_ROWS(type, r, columns, stride)                               \
+    type difference = 0;                                                 \
+    for (unsigned k = 0; k < WARP_SIZE; k += (columns)) {                \
+        type expected = (r)[k];                                          \
+        for (unsigned l = k; l < k + (columns); l++, expected += stride) \
+            difference |= (r)[l] ^ expected;                             \
+    }                                                                    \
     return !difference;
-
-static INLINE bool is_row_u64(const lane_u64 *r, const struct addresses *a)
+static INLINE bool are_rows_u64(const lane_u64 *r, unsigned columns, uint64_t stride)
 {
-    IS_ROW(uint64_t, r, a)
+    ARE_ROWS(uint64_t, r, columns, stride)
 }
-static INLINE bool is_row_u32(const lane_u32 *r, const struct addresses *a)
+static INLINE bool are_rows_u32(const lane_u32 *r, unsigned columns, uint32_t stride)
 {
-    IS_ROW(uint32_t, r, a)
+    ARE_ROWS(uint32_t, r, columns, stride)
 }
 
-static INLINE void set_threads(struct addresses *a, uint32_t lanes)
+/* A register with addresses. */
+struct address_register {
+    const char *at;
+    bool is_narrow;
+    uint64_t offset;
+};
+
+static INLINE uint64_t address_in(const struct address_register *r, unsigned l)
 {
-    const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
-    const uint32_t row = lanes >> first;
-    a->first = first;
+    return r->is_narrow ? ((const lane_u32 *)r->at)[l] + (uint32_t)r->offset
+                        : ((const lane_u64 *)r->at)[l] + r->offset;
+}
+
+static INLINE bool are_rows(const struct address_register *r, unsigned columns, uint64_t stride)
+{
+    return r->is_narrow ? are_rows_u32((const lane_u32 *)r->at, columns, (uint32_t)stride)
+                        : are_rows_u64((const lane_u64 *)r->at, columns, stride);
+}
+
+/* Finds the rows of these threads, if there are any, in a block with so many columns. */
+static INLINE void find_rows(struct addresses *a, const struct address_register *r, uint32_t lanes,
+                             unsigned columns)
+{
+    const uint64_t limit = r->is_narrow ? UINT32_MAX : UINT64_MAX;
+    bool is_row = true;
+    a->first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
     a->count = lanes == ALL_LANES ? WARP_SIZE : (unsigned)__builtin_popcount(lanes);
-    a->stride = 0;
-    a->is_affine = !(row & (row + 1));
-}
-
-static INLINE void find_row(struct addresses *a, const lane_u64 *r, uint64_t offset)
-{
-    a->begin = r[a->first] + offset;
-    if (a->is_affine && a->count > 1)
-        a->stride = r[a->first + 1] - r[a->first];
-    a->is_affine = a->is_affine && a->stride <= STRIDE_MAX && is_row_u64(r, a);
-}
-
-/* Sets the addresses of threads that form no row. */
-static INLINE void set_each(struct addresses *a, const struct warp *w, const struct instruction *i,
-                            unsigned n, uint32_t lanes)
-{
-    const uint64_t offset = (uint64_t)i->immediate;
-    if (i->wide & 128) {
-        const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
-        for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = (uint32_t)(r[l] + (uint32_t)offset);
+    a->rows = 0;
+    a->begin[0] = address_in(r, a->first);
+    a->stride = a->count > 1 ? address_in(r, a->first + 1) - a->begin[0] : 0;
+    if (r->is_narrow)
+        a->stride = (uint32_t)a->stride;
+    if (a->stride > STRIDE_MAX)
+        return;
+    if (lanes != ALL_LANES) {
+        const uint32_t row = lanes >> a->first;
+        is_row = !(row & (row + 1));
+        for (unsigned l = 1; l < a->count && is_row; l++)
+            is_row = address_in(r, a->first + l) == a->begin[0] + l * a->stride;
+    } else if (columns == WARP_SIZE / 2) {
+        is_row = are_rows(r, a->count = WARP_SIZE / 2, a->stride);
+    } else if (columns == WARP_SIZE / 4) {
+        is_row = are_rows(r, a->count = WARP_SIZE / 4, a->stride);
     } else {
-        const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
-        for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = r[l] + offset;
+        is_row = are_rows(r, WARP_SIZE, a->stride);
     }
-    const uint64_t begin = a->begin;
+    if (!is_row)
+        return;
+    a->rows = lanes == ALL_LANES ? WARP_SIZE / a->count : 1;
+    const uint64_t length = a->stride * (a->count - 1);
+    bool is_one = true;
+    for (unsigned k = 0; k < a->rows; k++) {
+        a->begin[k] = address_in(r, a->first + k * a->count);
+        is_row &= a->begin[k] <= limit - length;
+        is_one &= a->begin[k] == a->begin[0] + k * (length + a->stride);
+    }
+    if (is_one) {
+        a->count *= a->rows;
+        a->rows = 1;
+    }
+    if (!is_row)
+        a->rows = 0;
+}
+
+static INLINE void read_addresses(struct addresses *a, const struct address_register *r,
+                                  uint32_t lanes, unsigned columns)
+{
+    find_rows(a, r, lanes, columns);
+    if (a->rows)
+        return;
+    const uint64_t begin = a->begin[0];
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) a->at[l] = address_in(r, l);
     if (lanes != ALL_LANES)
         for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = lane_is_in(lanes, l) ? a->at[l] : begin;
+            a->at[l] = begin ^ ((begin ^ a->at[l]) & (0 - (uint64_t)(lanes >> l & 1)));
 }
 
 /* Reads the addresses from operand `n`. */
 static INLINE void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
                                 uint32_t lanes, struct addresses *a)
 {
-    const uint64_t offset = (uint64_t)i->immediate;
-    const unsigned first = lanes == ALL_LANES ? 0 : (unsigned)__builtin_ctz(lanes);
-    set_threads(a, lanes);
-    if (i->wide & 128) {
-        const lane_u32 *r = (const lane_u32 *)(w->registers + i->r[n]);
-        a->begin = (uint32_t)(r[first] + (uint32_t)offset);
-        if (a->is_affine && a->count > 1)
-            a->stride = (uint32_t)(r[first + 1] - r[first]);
-        a->is_affine =
-            a->is_affine && is_row_u32(r, a) && a->begin + a->stride * (a->count - 1) <= UINT32_MAX;
-    } else {
-        find_row(a, (const lane_u64 *)(w->registers + i->r[n]), offset);
-    }
-    if (!a->is_affine)
-        set_each(a, w, i, n, lanes);
+    const struct address_register r = {w->registers + i->r[n], i->wide & 128,
+                                       (uint64_t)i->immediate};
+    read_addresses(a, &r, lanes, w->launch->shape->block.x);
 }
 
 /* Returns the address of each thread. */
-static INLINE const uint64_t *each_address(struct addresses *a)
+static HOT const uint64_t *each_address(struct addresses *a)
 {
-    if (a->is_affine)
+    if (a->rows == 1)
         for (unsigned l = 0; l < WARP_SIZE; l++)
-            a->at[l] = a->begin + (uint64_t)((int64_t)l - (int64_t)a->first) * a->stride;
+            a->at[l] = a->begin[0] + (uint64_t)((int64_t)l - (int64_t)a->first) * a->stride;
+    else if (a->rows)
+        for (unsigned l = 0; l < WARP_SIZE; l += WARP_SIZE / 4)
+            for (unsigned k = 0; k < WARP_SIZE / 4; k++)
+                a->at[l + k] = a->begin[l / a->count] + (l % a->count + k) * a->stride;
     return a->at;
 }
 
@@ -377,51 +406,59 @@ struct region {
     uint64_t least, end;
 };
 
-/* Finds the lowest and highest address, and the bits of all addresses together. Returns false if
- * there are no addresses of this form. Addresses of memory have no sign. */
-static INLINE bool find_span(const struct addresses *a, uint64_t *least, uint64_t *most,
+/* Are each row's bytes all those from its first to its last? */
+static INLINE bool is_dense(const struct addresses *a, size_t bytes)
+{
+    return a->rows && (a->stride == bytes || !a->stride);
+}
+
+static INLINE size_t row_bytes(const struct addresses *a, size_t bytes)
+{
+    return a->stride * (a->count - 1) + bytes;
+}
+
+/* Finds the lowest address, the end of the bytes, and the bits of all addresses together. Returns
+ * false if there are no addresses of this form. Addresses of memory have no sign. */
+static INLINE bool find_span(const struct addresses *a, size_t bytes, struct region *r,
                              uint64_t *together)
 {
-    if (a->is_affine) {
-        *least = a->begin;
-        *most = a->begin + a->stride * (a->count - 1);
-        *together = a->begin | a->stride;
-        return *least <= *most;
+    int64_t least = (int64_t)a->begin[0], most = least;
+    uint64_t bits = a->rows ? a->begin[0] | a->stride : 0;
+    for (unsigned k = 1; k < a->rows; k++) {
+        const int64_t at = (int64_t)a->begin[k];
+        least = at < least ? at : least;
+        most = at > most ? at : most;
+        bits |= a->begin[k];
     }
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    uint64_t bits = 0;
-    for (unsigned l = 0; l < WARP_SIZE; l++) {
-        const int64_t at = (int64_t)a->at[l];
-        first = at < first ? at : first;
-        last = at > last ? at : last;
-        bits |= a->at[l];
-    }
-    *least = (uint64_t)first;
-    *most = (uint64_t)last;
+    if (!a->rows)
+        for (unsigned l = 0; l < WARP_SIZE; l++) {
+            const int64_t at = (int64_t)a->at[l];
+            least = at < least ? at : least;
+            most = at > most ? at : most;
+            bits |= a->at[l];
+        }
+    r->least = (uint64_t)least;
+    r->end = (uint64_t)most + (a->rows ? row_bytes(a, bytes) : bytes);
     *together = bits;
-    return first >= 0;
+    return least >= 0;
 }
 
 static INLINE bool find_region(struct warp *w, const struct instruction *i,
                                const struct addresses *a, size_t bytes, struct region *r)
 {
-    uint64_t least, most, together;
+    uint64_t together;
     if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1))
-        || !find_span(a, &least, &most, &together))
+        || !find_span(a, bytes, r, &together))
         return false;
-    if (together & (bytes - 1) || (least ^ most) & WINDOW_MASK)
+    if (together & (bytes - 1) || (r->least ^ (r->end - 1)) & WINDOW_MASK)
         return false;
-    bool shared = i->space == SPACE_SHARED
-               || (i->space == SPACE_GENERIC && (least & WINDOW_MASK) == SHARED_WINDOW);
-    r->least = least;
-    r->end = most + bytes;
-    if (shared) {
-        uint64_t window = least & WINDOW_MASK;
+    const uint64_t window = r->least & WINDOW_MASK;
+    if (i->space == SPACE_SHARED || (i->space == SPACE_GENERIC && window == SHARED_WINDOW)) {
         r->window = NULL;
         r->base = w->block->shared - window;
         return r->end - window <= w->launch->shared_bytes;
     }
-    r->window = known_window(w->launch, least, r->end - least);
+    r->window = known_window(w->launch, r->least, r->end - r->least);
     if (!r->window || w->launch->watch)
         return false;
     r->base = r->window->storage - r->window->base;
@@ -432,25 +469,33 @@ static INLINE bool find_region(struct warp *w, const struct instruction *i,
 static INLINE void touch_each(struct window *win, struct touched *t, uint32_t lanes,
                               const struct region *r, const uint64_t *at, size_t bytes)
 {
-    uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
+    uint64_t *bits = t->bits ? t->bits : bits_of(win, t), set = 0;
     const uint64_t base = win->base, mask = ((uint64_t)1 << bytes) - 1;
     const size_t first = (r->least - base) / 64, last = (r->end - 1 - base) / 64;
+    size_t word = first;
     t->first = first < t->first ? first : t->first;
     t->last = last > t->last ? last : t->last;
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const uint64_t from = at[__builtin_ctz(rest)] - base;
-        bits[from / 64] |= mask << from % 64;
+        if (from / 64 != word) {
+            bits[word] |= set;
+            set = 0;
+            word = from / 64;
+        }
+        set |= mask << from % 64;
     }
+    bits[word] |= set;
 }
 
-/* Keeps what is there: mostly all is in a piece or two. */
+/* Keeps what is there. */
 static INLINE void save_region(struct warp *w, const struct region *r, uint32_t lanes,
                                struct addresses *a, size_t bytes)
 {
     if (!r->window || !r->window->saved)
         return;
-    if (r->end - r->least <= WARP_SIZE * 16) {
-        cores_save(w->launch, r->window, r->least, r->end - r->least);
+    if (is_dense(a, bytes)) {
+        for (unsigned k = 0; k < a->rows; k++)
+            cores_save(w->launch, r->window, a->begin[k], row_bytes(a, bytes));
         return;
     }
     const uint64_t *at = each_address(a);
@@ -458,15 +503,16 @@ static INLINE void save_region(struct warp *w, const struct region *r, uint32_t 
         cores_save(w->launch, r->window, at[__builtin_ctz(rest)], bytes);
 }
 
-/* Notes what was touched, at once if that is all bytes from the first to the last. */
+/* Notes what was touched. */
 static INLINE void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
                                 struct addresses *a, size_t bytes)
 {
     if (!r->window)
         return;
     struct touched *t = touched_of(r->window, kind);
-    if (r->end - r->least <= bytes || (a->is_affine && a->stride == bytes)) {
-        touch(r->window, t, r->least, r->end - r->least);
+    if (is_dense(a, bytes)) {
+        for (unsigned k = 0; k < a->rows; k++)
+            touch(r->window, t, a->begin[k], row_bytes(a, bytes));
         return;
     }
     const uint64_t *at = each_address(a);
@@ -478,35 +524,30 @@ static INLINE void touch_region(const struct region *r, enum access_kind kind, u
         touch(r->window, t, at[__builtin_ctz(rest)], bytes);
 }
 
-/* Have all bytes from the first to the last a value? Only a short way is looked at. */
-static INLINE bool region_has_values(const struct region *r)
+/* Have all bytes from `address` on a value? */
+static INLINE bool have_values(const struct window *win, uint64_t address, size_t bytes)
 {
-    const struct window *win = r->window;
-    const size_t from = r->least - win->base, last = (r->end - 1 - win->base) / 64;
-    uint64_t without = ~window_values(win, from / 64) & ~(uint64_t)0 << from % 64;
-    if (last - from / 64 > WARP_SIZE)
-        return false;
-    for (size_t n = from / 64; n < last; n++) {
-        if (without)
-            return false;
-        without = ~window_values(win, n + 1);
-    }
-    return !(without & ~(uint64_t)0 >> (63 - (r->end - 1 - win->base) % 64));
+    const size_t from = address - win->base, end = from + bytes;
+    uint64_t without = 0;
+    for (size_t n = from / 64; n <= (end - 1) / 64; n++)
+        without |= ~window_values(win, n) & bits_in(n, from, end);
+    return !without;
 }
 
-/* Has every thread's bytes a value? */
-static INLINE bool each_has_values(const struct window *win, uint32_t lanes, const uint64_t *at,
-                                   size_t bytes)
+/* Have all bytes that the threads touch a value? */
+static INLINE bool region_has_values(const struct region *r, uint32_t lanes, struct addresses *a,
+                                     size_t bytes)
 {
-    uint64_t without = 0, values = 0;
-    size_t word = SIZE_MAX;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const size_t from = at[__builtin_ctz(rest)] - win->base;
-        if (from / 64 != word)
-            values = window_values(win, word = from / 64);
-        without |= ~(values >> from % 64) & (((uint64_t)1 << bytes) - 1);
+    bool all = true;
+    if (is_dense(a, bytes)) {
+        for (unsigned k = 0; k < a->rows; k++)
+            all &= have_values(r->window, a->begin[k], row_bytes(a, bytes));
+        return all;
     }
-    return !without;
+    const uint64_t *at = each_address(a);
+    for (uint32_t rest = lanes; all && rest; rest &= rest - 1)
+        all = have_values(r->window, at[__builtin_ctz(rest)], bytes);
+    return all;
 }
 
 HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, uint32_t lanes,
@@ -514,14 +555,11 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
 {
     struct addresses a;
     struct region region;
-    set_threads(&a, lanes);
-    find_row(&a, (const lane_u64 *)at, 0);
-    for (unsigned l = 0; l < WARP_SIZE && !a.is_affine; l++)
-        a.at[l] = lane_is_in(lanes, l) ? at[l] : a.begin;
+    read_addresses(&a, &(struct address_register){(const char *)at, false, 0}, lanes,
+                   w->launch->shape->block.x);
     if (!find_region(w, i, &a, bytes, &region) || region.window->base % 64)
         return NULL;
-    if (has_values(w, region.window) && !region_has_values(&region)
-        && !each_has_values(region.window, lanes, at, bytes))
+    if (has_values(w, region.window) && !region_has_values(&region, lanes, &a, bytes))
         return NULL;
     touch_region(&region, ACCESS_READ, lanes, &a, bytes);
     return region.base;
@@ -584,14 +622,46 @@ static INLINE void load_elements(char *d, const struct instruction *i, uint32_t 
     LOAD_ELEMENTS(SCATTERED)
 }
 
+/* Copies elements of 4 or 8 bytes. For the usual numbers the compiler has a few instructions. */
+#define COPY(most)                                                         \
+    AT_ONCE for (unsigned n = 0; n < (most) / 8; n++)((lane_u64 *)to)[n] = \
+        ((const lane_u64 *)from)[n];
+static INLINE void copy_elements(char *to, const char *from, size_t bytes)
+{
+    if (bytes == 128) {
+        COPY(128)
+    } else if (bytes == 256) {
+        COPY(256)
+    } else if (bytes == 64) {
+        COPY(64)
+    } else if (bytes == 32) {
+        COPY(32)
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
 /* `base` is the element of thread 0, whether or not it takes part. */
 static INLINE void load_row(char *d, const struct instruction *i, uint32_t lanes, const char *base)
 {
-    if (lanes == ALL_LANES && is_plain(i)) {
-        memcpy(d, base, WARP_SIZE * (size_t)i->bytes);
-        return;
-    }
     LOAD_ELEMENTS(IN_A_ROW)
+}
+
+/* Loads rows of plain elements, one for each thread, that are next to each other or the same. */
+static INLINE void load_rows(char *d, const struct addresses *a, size_t bytes, const char *base)
+{
+    for (unsigned k = 0; k < a->rows; k++) {
+        const char *from = base + a->begin[k];
+        char *to = d + (a->first + k * a->count) * bytes;
+        if (a->stride)
+            copy_elements(to, from, a->count * bytes);
+        else if (bytes == 4)
+            for (unsigned l = 0; l < a->count; l++)
+                ((lane_u32 *)to)[l] = *(const lane_u32 *)from;
+        else
+            for (unsigned l = 0; l < a->count; l++)
+                ((lane_u64 *)to)[l] = *(const lane_u64 *)from;
+    }
 }
 
 /* All threads load `count` elements of 4 bytes each, one thread's after the other's. */
@@ -622,17 +692,19 @@ static INLINE bool is_row_of_vectors(const struct instruction *i, uint32_t lanes
                                      const struct addresses *a)
 {
     return (i->count == 2 || i->count == 4) && i->bytes == 4 && is_plain(i) && lanes == ALL_LANES
-        && a->is_affine && a->stride == 4u * i->count;
+        && a->rows == 1 && a->stride == 4u * i->count;
 }
 
 static INLINE void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
                                struct addresses *a, const char *base)
 {
-    const char *from = base + a->begin;
-    if (a->is_affine && !a->stride) {
+    const char *from = base + a->begin[0];
+    if (a->rows == 1 && !a->stride) {
         for (unsigned n = 0; n < i->count; n++)
             set_lanes(w->registers + i->r[n], i, lanes, element(i, from + n * i->bytes));
-    } else if (a->is_affine && a->stride == i->bytes && i->count == 1) {
+    } else if (i->count == 1 && is_plain(i) && is_dense(a, i->bytes)) {
+        load_rows(w->registers + i->r[0], a, i->bytes, base);
+    } else if (i->count == 1 && a->rows == 1 && a->stride == i->bytes) {
         load_row(w->registers + i->r[0], i, lanes, from - (size_t)a->first * i->bytes);
     } else if (is_row_of_vectors(i, lanes, a)) {
         load_vectors(w, i, (const lane_u32 *)from);
@@ -651,7 +723,8 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     addresses_of(w, i, i->count, lanes, &address);
     if (find_region(w, i, &address, all, &region)) {
         if (region.window && has_values(w, region.window)
-            && (!region_has_values(&region) || (i->option == LOAD_IS_STORED && w->frame->carried)))
+            && (!region_has_values(&region, lanes, &address, all)
+                || (i->option == LOAD_IS_STORED && w->frame->carried)))
             values_loaded(w, i, lanes, region.window, each_address(&address));
         if (!region.window && w->block->notes)
             shared_note(w, i, lanes, each_address(&address), all, ACCESS_READ);
@@ -767,17 +840,13 @@ static INLINE void store_vectors(struct warp *w, const struct instruction *i, la
 static INLINE void store_region(struct warp *w, const struct instruction *i, uint32_t lanes,
                                 struct addresses *address, char *base)
 {
-    const bool row = address->is_affine && address->stride == i->bytes && i->count == 1;
-    char *to = base + address->begin;
-    if (row && is_plain(i)) {
-        const size_t bytes = i->bytes;
-        const char *a = w->registers + i->r[1] + address->first * bytes;
-        if (lanes == ALL_LANES)
-            memcpy(to, a, WARP_SIZE * bytes);
-        else
-            memcpy(to, a, address->count * bytes);
+    if (i->count == 1 && is_plain(i) && address->rows && address->stride == i->bytes) {
+        const char *a = w->registers + i->r[1] + address->first * (size_t)i->bytes;
+        const size_t bytes = (size_t)address->count * i->bytes;
+        for (unsigned k = 0; k < address->rows; k++)
+            copy_elements(base + address->begin[k], a + k * bytes, bytes);
     } else if (is_row_of_vectors(i, lanes, address)) {
-        store_vectors(w, i, (lane_u32 *)to);
+        store_vectors(w, i, (lane_u32 *)(base + address->begin[0]));
     } else {
         const uint64_t *at = each_address(address);
         for (unsigned n = 0; n < i->count; n++)
@@ -785,27 +854,38 @@ static INLINE void store_region(struct warp *w, const struct instruction *i, uin
     }
 }
 
+/* Has another block written any of these bytes? */
+static INLINE bool was_written(const struct window *win, uint64_t address, size_t bytes)
+{
+    const size_t from = address - win->base, end = from + bytes;
+    uint64_t both = 0;
+    for (size_t n = from / 64; n <= (end - 1) / 64; n++)
+        both |= win->written.bits[n] & bits_in(n, from, end);
+    return both;
+}
+
 /* Notes what a store touches. What another block has written, and it leaves so, is no race. */
 static INLINE void touch_stored(struct warp *w, const struct instruction *i, uint32_t lanes,
                                 struct addresses *address, struct region *region, size_t all)
 {
     struct window *win = region->window;
-    bool was_written = false;
-    if (win && win->by_block && win->written.bits) {
-        size_t first = (region->least - win->base) / 64, last = (region->end - 1 - win->base) / 64;
-        first = first > win->written.first ? first : win->written.first;
-        last = last < win->written.last ? last : win->written.last;
-        for (size_t n = first; !was_written && n <= last; n++)
-            was_written = win->written.bits[n];
-    }
-    if (!was_written) {
+    bool any = false;
+    if (!win || !win->by_block || !win->written.bits) {
         touch_region(region, ACCESS_WRITE, lanes, address, all);
         return;
+    }
+    if (is_dense(address, all)) {
+        for (unsigned k = 0; k < address->rows; k++)
+            any |= was_written(win, address->begin[k], row_bytes(address, all));
+        if (!any) {
+            touch_region(region, ACCESS_WRITE, lanes, address, all);
+            return;
+        }
     }
     const uint64_t *at = each_address(address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = (unsigned)__builtin_ctz(rest);
-        if (!leaves_as_is(w, i, l, win, at[l], all))
+        if (!was_written(win, at[l], all) || !leaves_as_is(w, i, l, win, at[l], all))
             touch(win, touched_of(win, ACCESS_WRITE), at[l], all);
     }
 }
@@ -962,7 +1042,8 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
     addresses_of(w, i, 1, lanes, &address);
     const uint64_t *at = each_address(&address);
     if (find_region(w, i, &address, i->bytes, &region)) {
-        if (region.window && has_values(w, region.window) && !region_has_values(&region))
+        if (region.window && has_values(w, region.window)
+            && !region_has_values(&region, lanes, &address, i->bytes))
             values_changed(w, i, lanes, region.window, at);
         if (!region.window && w->block->notes)
             shared_note(w, i, lanes, at, i->bytes, ACCESS_ATOMIC);
