@@ -20,24 +20,12 @@ static uint64_t *bits_of(const struct window *win, struct touched *t)
     return t->bits;
 }
 
-/* The bits in this word of the bytes from `from` to before `end`, some of which are in it. */
-static INLINE uint64_t bits_in(size_t word, size_t from, size_t end)
-{
-    uint64_t bits = ~(uint64_t)0;
-    if (word == from / 64)
-        bits <<= from % 64;
-    return word == (end - 1) / 64 ? bits & ~(uint64_t)0 >> (63 - (end - 1) % 64) : bits;
-}
-
 static INLINE void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
 {
     uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
     const size_t from = address - win->base, end = from + bytes, first = from / 64,
                  last = (end - 1) / 64;
-    if (first < t->first)
-        t->first = first;
-    if (last > t->last)
-        t->last = last;
+    touched_add(t, first, last);
     for (size_t n = first; n <= last; n++)
         bits[n] |= bits_in(n, from, end);
 }
@@ -339,7 +327,7 @@ static INLINE void find_rows(struct addresses *a, const struct address_register 
     bool is_one = true;
     for (unsigned k = 0; k < a->rows; k++) {
         a->begin[k] = address_in(r, a->first + k * a->count);
-        is_row &= a->begin[k] <= limit - length;
+        is_row &= length <= limit - a->begin[k];
         is_one &= a->begin[k] == a->begin[0] + k * (length + a->stride);
     }
     if (is_one) {
@@ -473,14 +461,15 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
     const uint64_t base = win->base, mask = ((uint64_t)1 << bytes) - 1;
     const size_t first = (r->least - base) / 64, last = (r->end - 1 - base) / 64;
     size_t word = first;
-    t->first = first < t->first ? first : t->first;
-    t->last = last > t->last ? last : t->last;
+    touched_add(t, first, first);
+    touched_add(t, last, last);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const uint64_t from = at[__builtin_ctz(rest)] - base;
         if (from / 64 != word) {
             bits[word] |= set;
             set = 0;
             word = from / 64;
+            t->units[word / UNIT / 64] |= (uint64_t)1 << word / UNIT % 64;
         }
         set |= mask << from % 64;
     }

@@ -50,11 +50,6 @@ void between_end(struct launch *launch)
     launch->by_block = false;
 }
 
-static uint64_t word_of(const struct touched *t, size_t n)
-{
-    return t->bits && n >= t->first && n <= t->last ? t->bits[n] : 0;
-}
-
 /* Finds a byte that the block and another one race for, and how they touch it. */
 static bool find_race(const struct window *win, size_t *byte, enum access_kind kinds[2])
 {
@@ -66,11 +61,14 @@ static bool find_race(const struct window *win, size_t *byte, enum access_kind k
     const struct touched *all[] = {&win->read, &win->written, &win->atomic};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
         const struct touched *before = all[pairs[p][0]], *now = &win->of_block[pairs[p][1]];
-        for (size_t n = now->first; before->bits && now->bits && n <= now->last; n++) {
-            const uint64_t both = now->bits[n] & word_of(before, n);
+        if (!before->bits)
+            continue;
+        EACH_UNIT(n, now)
+        for (size_t k = n; k < n + UNIT; k++) {
+            const uint64_t both = now->bits[k] & before->bits[k];
             if (!both)
                 continue;
-            *byte = n * 64 + (size_t)__builtin_ctzll(both);
+            *byte = k * 64 + (size_t)__builtin_ctzll(both);
             kinds[0] = pairs[p][0];
             kinds[1] = pairs[p][1];
             return true;

@@ -6,6 +6,7 @@
 #include "ptx/code.h"
 
 #define PIECE_SHIFT 10
+#define UNIT        8
 
 /* The input of a launch. */
 struct launch_shape {
@@ -83,10 +84,12 @@ struct window {
     /* The bytes as the CPU sees them. */
     char *storage;
     /* The bytes that were read, written, or changed atomically: a bit for each, by distance from
-     * `base`, or NULL if there are none. The first and last word that may have bits. */
+     * `base`, or NULL if there are none; the first and last word that may have bits; and a bit for
+     * each UNIT of words that may. */
     struct touched {
         uint64_t *bits;
         size_t first, last;
+        uint64_t *units;
     } read, written, atomic;
     /* If `by_block`: what the running block has touched, in the same order; when it ends, it is
      * compared with the above, which are what others touched, and added to it. */

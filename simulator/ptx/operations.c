@@ -221,35 +221,35 @@ static INLINE double greatest_f64(double x, double y)
 /* Of the results for all threads, takes those of these. */
 static HOT void take_u32(lane_u32 *d, const lane_u32 *all, uint32_t lanes)
 {
-    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
-        d[l] ^= (d[l] ^ all[l]) & (0 - (lanes >> l & 1));
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
+        (d[l] ^ all[l]) & (0 - (lanes >> l & 1));
 }
 static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
 {
-    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++)
-        d[l] ^= (d[l] ^ all[l]) & (0 - (uint64_t)(lanes >> l & 1));
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
+        (d[l] ^ all[l]) & (0 - (uint64_t)(lanes >> l & 1));
 }
 /* For so many threads, or fewer, one result after the other takes less time than all at once. */
 #define FEW(result) (2 * sizeof(result))
 
 /* Runs the body, which sets the result of thread `l`. It has no other effect, so it may run for
  * threads that take no part. */
-#define EACH_RESULT(type, ...)                                            \
-    lane_##type *d = (lane_##type *)(w->registers + i->r[0]);             \
-    lane_##type all[WARP_SIZE], *const result = d;                        \
-    const bool is_part = lanes != ALL_LANES;                              \
+#define EACH_RESULT(type, ...)                                                        \
+    lane_##type *d = (lane_##type *)(w->registers + i->r[0]);                         \
+    lane_##type all[WARP_SIZE], *const result = d;                                    \
+    const bool is_part = lanes != ALL_LANES;                                          \
     if (is_part && (sizeof *d < 4 || (size_t)__builtin_popcount(lanes) <= FEW(*d))) { \
-        for (uint32_t rest = lanes; rest; rest &= rest - 1) {             \
-            const unsigned l = (unsigned)__builtin_ctz(rest);             \
-            __VA_ARGS__                                                   \
-        }                                                                 \
-        return;                                                           \
-    }                                                                     \
-    d = is_part ? all : d;                                                \
-    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ }      \
-    if (is_part && sizeof *d == 4)                                        \
-        take_u32((lane_u32 *)result, (const lane_u32 *)all, lanes);       \
-    else if (is_part)                                                     \
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {                         \
+            const unsigned l = (unsigned)__builtin_ctz(rest);                         \
+            __VA_ARGS__                                                               \
+        }                                                                             \
+        return;                                                                       \
+    }                                                                                 \
+    d = is_part ? all : d;                                                            \
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ }                  \
+    if (is_part && sizeof *d == 4)                                                    \
+        take_u32((lane_u32 *)result, (const lane_u32 *)all, lanes);                   \
+    else if (is_part)                                                                 \
         take_u64((lane_u64 *)result, (const lane_u64 *)all, lanes);
 
 #define UNARY(name, t, R, A, expression)                    \

@@ -21,7 +21,16 @@ static struct {
     size_t count, bytes;
 } kept;
 
-static size_t bits_bytes(const struct window *win) { return (win->end - win->base + 63) / 64 * 8; }
+static size_t unit_count(const struct window *win)
+{
+    return (win->end - win->base + UNIT * 64 - 1) / (UNIT * 64);
+}
+
+/* Those of `bits` and, after them, of `units`. */
+static size_t bits_bytes(const struct window *win)
+{
+    return (unit_count(win) * UNIT + (unit_count(win) + 63) / 64) * sizeof(uint64_t);
+}
 
 static uint64_t *take_kept(size_t bytes)
 {
@@ -56,6 +65,17 @@ void touched_begin(const struct window *win, struct touched *t)
     t->bits = bytes < KEPT_LEAST ? NULL : take_kept(bytes);
     if (!t->bits)
         t->bits = os_allocate_table(bytes);
+    t->units = t->bits + unit_count(win) * UNIT;
+    t->first = SIZE_MAX;
+    t->last = 0;
+}
+
+static void clear(struct touched *t)
+{
+    EACH_UNIT(n, t)
+    memset(t->bits + n, 0, UNIT * sizeof *t->bits);
+    for (size_t k = t->first / UNIT / 64; k <= t->last / UNIT / 64; k++)
+        t->units[k] = 0;
     t->first = SIZE_MAX;
     t->last = 0;
 }
@@ -65,8 +85,7 @@ void touched_end(const struct window *win, struct touched *t)
     NEEDS_LOCK();
     const size_t bytes = bits_bytes(win);
     if (t->bits && bytes >= KEPT_LEAST) {
-        if (t->first <= t->last)
-            memset(t->bits + t->first, 0, (t->last - t->first + 1) * sizeof *t->bits);
+        clear(t);
         if (keep(t->bits, bytes))
             t->bits = NULL;
     }
@@ -82,20 +101,21 @@ void touched_move(const struct window *win, struct touched *to, struct touched *
         touched_begin(win, to);
     to->first = from->first < to->first ? from->first : to->first;
     to->last = from->last > to->last ? from->last : to->last;
-    for (size_t n = from->first; n <= from->last; n++) {
-        to->bits[n] |= from->bits[n];
-        from->bits[n] = 0;
-    }
-    from->first = SIZE_MAX;
-    from->last = 0;
+    EACH_UNIT(n, from)
+    for (size_t k = n; k < n + UNIT; k++)
+        to->bits[k] |= from->bits[k];
+    for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++)
+        to->units[k] |= from->units[k];
+    clear(from);
 }
 
 bool touched_meet(const struct touched *x, const struct touched *y)
 {
-    const size_t first = x->first > y->first ? x->first : y->first,
-                 last = x->last < y->last ? x->last : y->last;
-    for (size_t n = first; x->bits && y->bits && n <= last; n++)
-        if (x->bits[n] & y->bits[n])
+    if (!y->bits)
+        return false;
+    EACH_UNIT(n, x)
+    for (size_t k = n; k < n + UNIT; k++)
+        if (x->bits[k] & y->bits[k])
             return true;
     return false;
 }
