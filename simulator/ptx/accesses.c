@@ -242,17 +242,6 @@ char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64
 
 /* ---- addresses ---- */
 
-/* The addresses that the threads use. */
-struct addresses {
-    /* The threads are in rows of `count` neighbors each, from `first` on. In each row the first
-     * address is `begin`, and each is `stride` after the previous one. Mostly there is one row, and
-     * for a block of 8 or 16 columns one for each line of threads; 0: there are none. */
-    unsigned rows, first, count;
-    uint64_t begin[4], stride;
-    /* One for each thread, set if there are no rows, or by each_address. Threads that take no part
-     * have the address of the first. */
-    uint64_t at[WARP_SIZE];
-};
 /* The limit keeps the addresses from wrapping around, so that the last is not below the first. */
 #define STRIDE_MAX ((uint64_t)1 << 32)
 
@@ -554,6 +543,13 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
     return region.base;
 }
 
+static INLINE void note_shared(struct warp *w, const struct instruction *i, uint32_t lanes,
+                               struct addresses *a, size_t bytes, enum access_kind kind)
+{
+    if (!is_dense(a, bytes) || !shared_note_rows(w, i, a, bytes, kind))
+        shared_note(w, i, lanes, each_address(a), bytes, kind);
+}
+
 /* ---- loads ---- */
 
 /* Extends the element at `from` to the width of the register. */
@@ -716,7 +712,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
                 || (i->option == LOAD_IS_STORED && w->frame->carried)))
             values_loaded(w, i, lanes, region.window, each_address(&address));
         if (!region.window && w->block->notes)
-            shared_note(w, i, lanes, each_address(&address), all, ACCESS_READ);
+            note_shared(w, i, lanes, &address, all, ACCESS_READ);
         touch_region(&region, ACCESS_READ, lanes, &address, all);
         load_region(w, i, lanes, &address, region.base);
         return;
@@ -896,7 +892,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
         if (!region.window && w->frame->carried)
             values_staged(w, i, lanes);
         if (!region.window && w->block->notes)
-            shared_note(w, i, lanes, each_address(&address), all, ACCESS_WRITE);
+            note_shared(w, i, lanes, &address, all, ACCESS_WRITE);
         store_region(w, i, lanes, &address, region.base);
         return;
     }

@@ -21,22 +21,17 @@
 #define SYNCHRONIZES      (1u << 11)
 #define AGREED            (1u << 10)
 #define WITHOUT           (1u << 12)
-#define THREAD            1023u
+#define THREAD            (uint64_t)1023
 /* Enough for what the warps of a block read between two barriers, mostly. */
 #define LOG_MAX 512
 /* Long before it wraps around. */
-#define TIME_MAX 0xf0000000u
-
-struct granule {
-    uint64_t written, first, last;
-    /* So that finding one takes no multiplication. */
-    uint64_t unused;
-};
+#define TIME_MAX 0x70000000u
 
 struct shared_notes {
     uint32_t time, begun, barrier;
+    /* The number of granules, and the records of each, in the order of the granules. */
     size_t count;
-    struct granule *granules;
+    uint64_t *written, *first, *last;
     /* How many granules have no value, or one that comes from what nobody wrote; and when the block
      * last wrote one. */
     size_t blank;
@@ -45,11 +40,15 @@ struct shared_notes {
     unsigned logged;
     struct logged {
         uint64_t me;
+        /* Of so many threads, from the record's on. */
+        unsigned count;
         uint32_t granules[WARP_SIZE];
     } log[LOG_MAX];
     struct thread_notes {
-        uint32_t released, acquired, synced;
+        uint32_t acquired, synced;
     } threads[1024];
+    /* Of each warp. */
+    uint32_t released[32];
 };
 
 void shared_begin(struct block *b)
@@ -63,13 +62,16 @@ void shared_begin(struct block *b)
     if (!n) {
         n = b->notes = os_allocate(sizeof *n);
         n->count = (launch->shared_bytes >> launch->granule_shift) + 2;
-        n->granules = os_allocate_table(n->count * sizeof *n->granules);
+        n->written = os_allocate_table(3 * n->count * sizeof *n->written);
+        n->first = n->written + n->count;
+        n->last = n->first + n->count;
     }
     if (n->time > TIME_MAX) {
-        memset(n->granules, 0, n->count * sizeof *n->granules);
+        memset(n->written, 0, 3 * n->count * sizeof *n->written);
         n->time = 0;
     }
     memset(n->threads, 0, launch->threads_of_block * sizeof *n->threads);
+    memset(n->released, 0, sizeof n->released);
     n->begun = n->barrier = ++n->time;
     n->blank = launch->shared_bytes >> launch->granule_shift;
     n->logged = 0;
@@ -79,7 +81,7 @@ void shared_end(struct block *b)
 {
     if (!b->notes)
         return;
-    os_free(b->notes->granules);
+    os_free(b->notes->written);
     os_free(b->notes);
     b->notes = NULL;
 }
@@ -91,9 +93,7 @@ void shared_release(struct warp *w, uint32_t lanes)
     struct shared_notes *n = w->block->notes;
     if (!n || !lanes)
         return;
-    n->time++;
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        n->threads[(w->index * WARP_SIZE + l) & THREAD].released = n->time;
+    n->released[w->index] = ++n->time;
 }
 
 void shared_acquire(struct warp *w, uint32_t lanes)
@@ -140,7 +140,7 @@ static bool is_ordered(const struct shared_notes *n, uint64_t earlier, unsigned 
         return true;
     if (other / WARP_SIZE == thread / WARP_SIZE && a->synced > time && b->synced > time)
         return true;
-    return a->released > time && b->acquired > time;
+    return n->released[other / WARP_SIZE] > time && b->acquired > time;
 }
 
 /* ---- what is found ---- */
@@ -204,8 +204,8 @@ static bool synchronizes(const struct instruction *i, enum access_kind kind)
     return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
 }
 
-static void found_race(struct warp *w, const struct instruction *i, unsigned l,
-                       const struct granule *g, uint64_t earlier, bool wrote, enum access_kind kind)
+static void found_race(struct warp *w, const struct instruction *i, unsigned l, size_t g,
+                       uint64_t earlier, bool wrote, enum access_kind kind)
 {
     struct launch_fault *race = w->launch->found->shared_race;
     if (race[1].instruction || !w->launch->shape->checks.race)
@@ -214,7 +214,7 @@ static void found_race(struct warp *w, const struct instruction *i, unsigned l,
     race[0].write = wrote;
     race[0].is_atomic = earlier & SYNCHRONIZES;
     race[1] = warp_place(w, l, i);
-    race[1].address = (uint64_t)(g - w->block->notes->granules) << w->launch->granule_shift;
+    race[1].address = (uint64_t)g << w->launch->granule_shift;
     race[1].write = kind != ACCESS_READ;
     race[1].is_atomic = synchronizes(i, kind);
 }
@@ -251,57 +251,60 @@ static bool is_blank(const struct shared_notes *n, uint64_t written)
     return written >> TIME_SHIFT < n->begun || written & WITHOUT;
 }
 
-static void set_written(struct shared_notes *n, struct granule *g, uint64_t record)
+static void set_written(struct shared_notes *n, size_t g, uint64_t record)
 {
     n->blank += is_blank(n, record);
-    n->blank -= is_blank(n, g->written);
+    n->blank -= is_blank(n, n->written[g]);
     n->changed = n->time;
-    g->written = record;
+    n->written[g] = record;
 }
 
 static void note_write(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
-                       struct granule *g, uint64_t me, enum access_kind kind)
+                       size_t g, uint64_t me, enum access_kind kind)
 {
     struct shared_notes *n = w->block->notes;
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
+    const uint64_t written = n->written[g], first = n->first[g], last = n->last[g];
     /* All but the thread in the warp. */
     const uint64_t same = ~(uint64_t)(WARP_SIZE - 1 + AGREED + WITHOUT);
     uint64_t earlier = 0;
-    if (g->written >= limit && (g->written & same) == (me & same)) {
-        const unsigned other = g->written & (WARP_SIZE - 1);
+    if (written >= limit && (written & same) == (me & same)) {
+        const unsigned other = written & (WARP_SIZE - 1);
         if (kind == ACCESS_WRITE && other != l && stores_the_same(w, i, l, other))
             me |= AGREED;
-    } else if (g->written >= limit && is_race(n, g->written, me)) {
-        earlier = g->written;
+    } else if (written >= limit && is_race(n, written, me)) {
+        earlier = written;
     }
-    if (!earlier && g->first >= limit && is_race(n, g->first, me))
-        earlier = g->first;
-    if (!earlier && g->last >= limit && is_race(n, g->last, me))
-        earlier = g->last;
+    if (!earlier && first >= limit && is_race(n, first, me))
+        earlier = first;
+    if (!earlier && last >= limit && is_race(n, last, me))
+        earlier = last;
     if (earlier && changes_nothing(w, i, l, at)) {
-        if (earlier == g->written)
-            g->written |= AGREED;
+        if (earlier == written)
+            n->written[g] |= AGREED;
         return;
     }
     if (earlier)
-        found_race(w, i, l, g, earlier, earlier == g->written, kind);
+        found_race(w, i, l, g, earlier, earlier == written, kind);
     set_written(n, g, me);
 }
 
-static INLINE void note_reader(struct granule *g, uint64_t me, uint64_t limit)
+static INLINE void note_reader(struct shared_notes *n, size_t g, uint64_t me, uint64_t limit)
 {
-    if (g->first < limit)
-        g->first = me;
-    else if ((g->first ^ me) & THREAD && (g->last ^ me) >> TIME_SHIFT)
-        g->last = me;
+    if (n->first[g] < limit)
+        n->first[g] = me;
+    else if ((n->first[g] ^ me) & THREAD && (n->last[g] ^ me) >> TIME_SHIFT)
+        n->last[g] = me;
 }
 
-static void note_read(struct warp *w, const struct instruction *i, unsigned l, struct granule *g,
+static void note_read(struct warp *w, const struct instruction *i, unsigned l, size_t g,
                       uint64_t me, uint64_t limit)
 {
-    if (g->written >= limit && !(g->written & AGREED) && is_race(w->block->notes, g->written, me))
-        found_race(w, i, l, g, g->written, true, ACCESS_READ);
-    note_reader(g, me, limit);
+    struct shared_notes *n = w->block->notes;
+    const uint64_t written = n->written[g];
+    if (written >= limit && !(written & AGREED) && is_race(n, written, me))
+        found_race(w, i, l, g, written, true, ACCESS_READ);
+    note_reader(n, g, me, limit);
 }
 
 /* Enters the logged reads into the granules' records. Of neighbors that read the same, two are
@@ -313,39 +316,103 @@ static HOT void enter_reads(struct shared_notes *n)
         const struct logged *r = &n->log[k];
         uint32_t previous = UINT32_MAX;
         bool again = false;
-        for (unsigned l = 0; l < WARP_SIZE; l++) {
+        for (unsigned l = 0; l < r->count; l++) {
             const bool same = r->granules[l] == previous;
             if (same && again)
                 continue;
             again = same;
             previous = r->granules[l];
-            note_reader(&n->granules[previous], r->me | l, limit);
+            note_reader(n, previous, r->me + l, limit);
         }
     }
     n->logged = 0;
 }
 
-/* Logs reads of one granule each by all threads of the warp, if all of it was written before the
- * last barrier: most is. Returns false, and nothing is logged, if not. */
-static HOT bool log_reads(struct shared_notes *n, unsigned shift, const uint64_t *at, uint64_t me)
+/* Logs reads of one granule each by neighbors in a warp, if all of it was written before the last
+ * barrier: most is. Returns false, and nothing is logged, if not. */
+static HOT bool log_reads(struct shared_notes *n, const struct logged *r)
 {
-    struct logged *r = &n->log[n->logged];
     const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
                    span = ((uint64_t)n->barrier << TIME_SHIFT) - begun;
     const bool all = !n->blank && n->changed < n->barrier;
     uint64_t flags = 0, late = 0;
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        r->granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);
-    for (unsigned l = 0; l < WARP_SIZE && !all; l++) {
-        const uint64_t written = n->granules[r->granules[l]].written;
+    for (unsigned l = 0; l < r->count && !all; l++) {
+        const uint64_t written = n->written[r->granules[l]];
         late |= written - begun >= span;
         flags |= written;
     }
     if (late || flags & WITHOUT)
         return false;
-    r->me = me;
-    n->logged++;
+    if (++n->logged == LOG_MAX)
+        enter_reads(n);
     return true;
+}
+
+/* The threads of a row write a granule each, one next to the other's. Since the last barrier nobody
+ * but they themselves has touched them. Returns false, and nothing is noted, if it is not so. */
+static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count)
+{
+    const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
+                   begun = (uint64_t)n->begun << TIME_SHIFT;
+    uint64_t *written = n->written + g, before = UINT64_MAX, blank = 0;
+    const uint64_t *first = n->first + g, *last = n->last + g;
+    /* The highest bit is set of what was below the limit, and of 0 when 1 is subtracted. */
+    for (unsigned l = 0; l < count; l++)
+        before &= ((written[l] - limit) | (((written[l] ^ (me + l)) & THREAD) - 1))
+                & ((first[l] - limit) | (((first[l] ^ (me + l)) & THREAD) - 1)) & (last[l] - limit);
+    if (!(before >> 63))
+        return false;
+    for (unsigned l = 0; l < count; l++)
+        blank += (written[l] - begun) >> 63 | (written[l] / WITHOUT & 1);
+    for (unsigned l = 0; l < count; l++)
+        written[l] = me + l;
+    n->blank -= (size_t)blank;
+    n->changed = n->time;
+    return true;
+}
+
+/* The beginning of a record of this access. */
+static uint64_t record_of(const struct warp *w, const struct instruction *i, enum access_kind kind)
+{
+    const struct instruction *whole = w->whole ? w->whole : i;
+    const uint32_t number = w->frame->code->first_number + (uint32_t)(whole - w->frame->code->all);
+    return (uint64_t)w->block->notes->time << TIME_SHIFT | w->index * WARP_SIZE
+         | (uint64_t)(number % INSTRUCTIONS_MAX) << INSTRUCTION_SHIFT
+         | (synchronizes(i, kind) ? SYNCHRONIZES : 0);
+}
+
+HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
+                          size_t bytes, enum access_kind kind)
+{
+    struct shared_notes *n = w->block->notes;
+    const unsigned shift = w->launch->granule_shift, rows = a->rows, count = a->count;
+    const uint64_t me = record_of(w, i, kind) + a->first;
+    const uint32_t by = a->stride != 0;
+    bool all = true;
+    if (bytes >> shift != 1 || w->frame->tainted || i->option == LOAD_IS_SELECTED)
+        return false;
+    if (kind == ACCESS_READ) {
+        struct logged *r = &n->log[n->logged];
+        r->me = me;
+        r->count = rows * count;
+        for (unsigned l = 0; l < WARP_SIZE; l += WARP_SIZE / 4) {
+            const uint64_t row = a->begin[l * rows / WARP_SIZE] & ~WINDOW_MASK;
+            const uint32_t g = (uint32_t)(row >> shift) + by * (l & (WARP_SIZE / rows - 1));
+            AT_ONCE for (unsigned k = 0; k < WARP_SIZE / 4; k++) r->granules[l + k] = g + by * k;
+        }
+        return log_reads(n, r);
+    }
+    if (!by)
+        return false;
+    if (n->logged)
+        enter_reads(n);
+    for (unsigned k = 0; k < rows && all; k++) {
+        const size_t g = (a->begin[k] & ~WINDOW_MASK) >> shift;
+        all = count == WARP_SIZE     ? note_row(n, g, me, WARP_SIZE)
+            : count == WARP_SIZE / 2 ? note_row(n, g, me + k * count, WARP_SIZE / 2)
+                                     : note_row(n, g, me + k * count, count);
+    }
+    return all;
 }
 
 void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, const uint64_t *at,
@@ -353,41 +420,41 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
 {
     struct shared_notes *n = w->block->notes;
     const unsigned shift = w->launch->granule_shift;
-    const struct instruction *whole = w->whole ? w->whole : i;
-    const uint32_t number = w->frame->code->first_number + (uint32_t)(whole - w->frame->code->all);
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
                    begun = (uint64_t)n->begun << TIME_SHIFT;
-    uint64_t me = (uint64_t)n->time << TIME_SHIFT | w->index * WARP_SIZE
-                | (uint64_t)(number % INSTRUCTIONS_MAX) << INSTRUCTION_SHIFT;
+    const uint64_t me = record_of(w, i, kind);
     uint32_t without = 0;
     const uint32_t stored = kind == ACCESS_WRITE && is_store(i) ? values_tainted(w, i, lanes) : 0;
-    me |= synchronizes(i, kind) ? SYNCHRONIZES : 0;
     if (kind == ACCESS_READ && bytes >> shift == 1 && lanes == ALL_LANES && !w->frame->tainted
-        && i->option != LOAD_IS_SELECTED && log_reads(n, shift, at, me)) {
-        if (n->logged == LOG_MAX)
-            enter_reads(n);
-        return;
+        && i->option != LOAD_IS_SELECTED) {
+        struct logged *r = &n->log[n->logged];
+        r->me = me;
+        r->count = WARP_SIZE;
+        for (unsigned l = 0; l < WARP_SIZE; l++)
+            r->granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);
+        if (log_reads(n, r))
+            return;
     }
     if (kind != ACCESS_READ && n->logged)
         enter_reads(n);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = (unsigned)__builtin_ctz(rest);
         const uint64_t address = at[l] & ~WINDOW_MASK;
-        struct granule *g = &n->granules[address >> shift];
+        const size_t g = address >> shift;
         bool any = false;
         /* Only in a function that is called by its address, and so was not known before. */
         if (bytes >> shift == 0) {
-            if (kind != ACCESS_READ && g->written < begun)
+            if (kind != ACCESS_READ && n->written[g] < begun)
                 set_written(n, g, begun | SYNCHRONIZES | AGREED);
             continue;
         }
         for (size_t k = 0; k < bytes >> shift; k++) {
-            any |= g[k].written >= begun && !(g[k].written & WITHOUT);
+            any |= n->written[g + k] >= begun && !(n->written[g + k] & WITHOUT);
             if (kind != ACCESS_READ)
-                note_write(w, i, l, address, &g[k],
-                           me | l | (lane_is_in(stored, l) ? WITHOUT : 0), kind);
+                note_write(w, i, l, address, g + k, me | l | (lane_is_in(stored, l) ? WITHOUT : 0),
+                           kind);
             else if (!is_load_alone(i))
-                note_read(w, i, l, &g[k], me | l, limit);
+                note_read(w, i, l, g + k, me | l, limit);
         }
         without |= (uint32_t)!any << l;
         if (!any && kind == ACCESS_ATOMIC && i->option != ATOMIC_EXCH)

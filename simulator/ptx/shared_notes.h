@@ -32,5 +32,9 @@ void shared_sync_block(struct block *b);
  * `bytes` bytes at each one's address. */
 void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, const uint64_t *at,
                  size_t bytes, enum access_kind kind);
+/* The same for rows of threads: those of a row touch the same bytes, or one thread's are after the
+ * other's. Returns false, and may have noted a part, if shared_note has to be called. */
+bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
+                      size_t bytes, enum access_kind kind);
 
 #endif

@@ -45,14 +45,21 @@ void misuse_at_barrier(struct block *b, unsigned barrier)
 {
     if (is_off(b->launch))
         return;
+    const struct warp *last_warp = NULL;
+    const struct group *last = NULL;
     b->passed++;
     for (unsigned n = 0; n < b->warp_count; n++) {
         struct warp *w = &b->warps[n];
-        check_warp(w, barrier);
+        if (w->group_count > 1)
+            check_warp(w, barrier);
         for (unsigned k = 0; k < w->group_count; k++)
-            if (w->groups[k].state == GROUP_AT_BARRIER && w->groups[k].barrier == barrier)
-                b->last_passed = place_of(w, &w->groups[k]);
+            if (w->groups[k].state == GROUP_AT_BARRIER && w->groups[k].barrier == barrier) {
+                last_warp = w;
+                last = &w->groups[k];
+            }
     }
+    if (last)
+        b->last_passed = place_of(last_warp, last);
 }
 
 /* Does any instruction from `from` to `to` do something? */

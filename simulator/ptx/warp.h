@@ -205,6 +205,18 @@ enum mbarrier {
 
 enum access_kind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC };
 
+/* The addresses that the threads of a warp use. */
+struct addresses {
+    /* The threads are in rows of `count` neighbors each, from `first` on. In each row the first
+     * address is `begin`, and each is `stride` after the previous one. Mostly there is one row, and
+     * for a block of 8 or 16 columns one for each line of threads; 0: there are none. */
+    unsigned rows, first, count;
+    uint64_t begin[4], stride;
+    /* One for each thread, set if there are no rows, or by each_address. Threads that take no part
+     * have the address of the first. */
+    uint64_t at[WARP_SIZE];
+};
+
 /* Returns the bytes that thread l touches at an address in the space of the instruction, or NULL
  * after a fault. */
 char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
