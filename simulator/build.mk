@@ -61,8 +61,9 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 ifeq ($(RELEASE)$(SANITIZE)$(DEBUG)$(COVERAGE),)
 $(addprefix $(SIMULATOR)/objects/,$(addsuffix /%.o,api graph ipc run)): LIBRARY_FLAGS += -O1
 endif
-# No program asks which floating-point exceptions a loop over all threads has raised.
-$(SIMULATOR)/objects/ptx/texture.o: LIBRARY_FLAGS += -fno-trapping-math
+# No program asks for errno, nor which floating-point exceptions a loop over all threads has raised.
+$(addprefix $(SIMULATOR)/objects/ptx/,operations.o texture.o): \
+	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d))
 
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's

@@ -184,29 +184,34 @@ static INLINE float F(float x)
 }
 
 /* Documented: of a number and a NaN the number, and -0 is less than 0. */
-static INLINE float least_f32(float x, float y)
+#define LEAST_AND_GREATEST(type, bits, NAN_OF)                                \
+    static INLINE type least_##type(type x, type y)                           \
+    {                                                                         \
+        union {                                                               \
+            type f;                                                           \
+            bits b;                                                           \
+        } p = {x}, q = {y}, both = {.b = 0};                                  \
+        both.b = p.b | q.b;                                                   \
+        return NAN_OF(x == y ? both.f : x < y || (y != y && x == x) ? x : y); \
+    }                                                                         \
+    static INLINE type greatest_##type(type x, type y)                        \
+    {                                                                         \
+        union {                                                               \
+            type f;                                                           \
+            bits b;                                                           \
+        } p = {x}, q = {y}, both = {.b = 0};                                  \
+        both.b = p.b & q.b;                                                   \
+        return NAN_OF(x == y ? both.f : x > y || (y != y && x == x) ? x : y); \
+    }
+LEAST_AND_GREATEST(float, uint32_t, F)
+LEAST_AND_GREATEST(double, uint64_t, )
+
+/* A processor divides several doubles at once. Their digits are so many that the quotient of two
+ * integers of 32 bits is never rounded up to the next integer. */
+static INLINE uint32_t quotient_u32(uint32_t x, uint32_t y) { return (uint32_t)((double)x / y); }
+static INLINE uint32_t quotient_s32(int32_t x, int32_t y)
 {
-    if (x != x || y != y)
-        return F(x == x ? x : y);
-    return x < y || (x == y && signbit(x)) ? x : y;
-}
-static INLINE float greatest_f32(float x, float y)
-{
-    if (x != x || y != y)
-        return F(x == x ? x : y);
-    return x > y || (x == y && !signbit(x)) ? x : y;
-}
-static INLINE double least_f64(double x, double y)
-{
-    if (x != x || y != y)
-        return x == x ? x : y;
-    return x < y || (x == y && signbit(x)) ? x : y;
-}
-static INLINE double greatest_f64(double x, double y)
-{
-    if (x != x || y != y)
-        return x == x ? x : y;
-    return x > y || (x == y && !signbit(x)) ? x : y;
+    return y == -1 ? 0 - (uint32_t)x : (uint32_t)(int32_t)((double)x / y);
 }
 
 /* ---- the functions ---- */

@@ -389,7 +389,20 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
     const uint64_t me = record_of(w, i, kind) + a->first;
     const uint32_t by = a->stride != 0;
     bool all = true;
-    if (bytes >> shift != 1 || w->frame->tainted || i->option == LOAD_IS_SELECTED)
+    if (bytes >> shift < 1 || w->frame->tainted || i->option == LOAD_IS_SELECTED)
+        return false;
+    if (kind == ACCESS_READ && rows == 1 && !by) {
+        const uint32_t g = (uint32_t)((a->begin[0] & ~WINDOW_MASK) >> shift);
+        bool is_logged = true;
+        for (uint32_t k = 0; k < bytes >> shift && is_logged; k++) {
+            struct logged *r = &n->log[n->logged];
+            /* Of those that read the same, two are enough. */
+            *r = (struct logged){me, count < 2 ? count : 2, {g + k, g + k}};
+            is_logged = log_reads(n, r);
+        }
+        return is_logged;
+    }
+    if (bytes >> shift != 1)
         return false;
     if (kind == ACCESS_READ) {
         struct logged *r = &n->log[n->logged];
