@@ -371,6 +371,27 @@ static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsig
     return true;
 }
 
+/* Notes atomic operations on granules that have a value, and that since the last barrier nobody has
+ * touched but by atomic operations, which are in no race. Returns the threads whose are not. */
+static HOT uint32_t note_atomics(struct shared_notes *n, unsigned shift, uint32_t lanes,
+                                 const uint64_t *at, uint64_t me, uint64_t limit)
+{
+    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT;
+    uint32_t others = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        const size_t g = (at[l] & ~WINDOW_MASK) >> shift;
+        const uint64_t written = n->written[g];
+        if (written < begun || written & WITHOUT || (written >= limit && !(written & SYNCHRONIZES))
+            || n->first[g] >= limit)
+            others |= 1u << l;
+        else
+            n->written[g] = me + l;
+    }
+    n->changed = n->time;
+    return others;
+}
+
 /* The beginning of a record of this access. */
 static uint64_t record_of(const struct warp *w, const struct instruction *i, enum access_kind kind)
 {
@@ -450,6 +471,8 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
     }
     if (kind != ACCESS_READ && n->logged)
         enter_reads(n);
+    if (kind == ACCESS_ATOMIC && bytes >> shift == 1)
+        lanes = note_atomics(n, shift, lanes, at, me, limit);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = (unsigned)__builtin_ctz(rest);
         const uint64_t address = at[l] & ~WINDOW_MASK;
