@@ -58,6 +58,9 @@ struct instruction {
     uint32_t target;
     /* In the source; file 0 if unknown. */
     uint32_t file, line;
+    /* All threads, if it may also compute for those that take no part: nothing looks at the result
+     * there (ptx/decode_uses.c). */
+    uint32_t spreads;
     /* Which of its code's flows it is the last instruction of, plus 1; 0: of none. */
     uint32_t flow;
     /* The statement, as a part of the module's text. */

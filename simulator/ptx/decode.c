@@ -473,6 +473,7 @@ static void read_statement(struct decoder *d)
         && !decode_texture(d) && !decode_arithmetic(d))
         decode_refuse(d, "an instruction that is not simulated");
     decode_note_flow(d, before);
+    decode_note_runs(d, before);
     while (d->s.word.length && !word_is(d->s.word, ";"))
         scan(&d->s);
     scan(&d->s);
@@ -485,6 +486,7 @@ static void add_label(struct decoder *d, struct word name)
     d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
     d->labels[d->label_count++] =
         (struct label){.name = name, .index = (uint32_t)d->code->count, .scope = d->scope};
+    d->run++;
 }
 
 /* When a scope ends, its labels are known only to the instructions in it. */

@@ -88,9 +88,14 @@ struct decoder {
     /* A hash table by name (ptx/decode_filled.c). */
     struct written *written;
     size_t written_count, written_capacity;
-    /* For each 4 bytes that a register has: how statements use it. */
-    uint8_t *uses;
+    /* For each 4 bytes that a register has: how statements use it; and the last run in which it was
+     * written, always: the number of those that have begun. */
+    struct use {
+        uint8_t how;
+        uint32_t run;
+    } * uses;
     size_t use_count;
+    uint32_t run;
     /* For each open scope: where the frame ended when the scope began. */
     size_t frame_at[64];
     /* And how many registers and variables were declared: what a scope declares ends with it. */
@@ -136,6 +141,9 @@ void code_fill_given(struct code *c, const struct given *g);
 /* Notes how the statement uses each register; and, when all statements are read, what becomes of
  * the values of each load (ptx/decode_uses.c). */
 void decode_note_uses(struct decoder *d);
+/* Notes in which runs the statement, whose instructions begin at `before`, reads and writes
+ * registers. */
+void decode_note_runs(struct decoder *d, size_t before);
 /* Notes which registers the statement, whose instructions begin at `before`, computes from
  * which. */
 void decode_note_flow(struct decoder *d, size_t before);

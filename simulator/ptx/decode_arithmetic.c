@@ -105,6 +105,13 @@ static bool set_operands(struct decoder *d, const struct operation *o, uint32_t 
     return !d->failed;
 }
 
+/* Each thread has a carry, which stays when it takes no part. */
+static bool has_carry(const struct statement *st)
+{
+    return has_part(st, "cc") || word_is(st->parts[0], "addc") || word_is(st->parts[0], "subc")
+        || word_is(st->parts[0], "madc");
+}
+
 /* A move's result is as wide as its source. */
 static bool is_move(const struct operation *o) { return !strncmp(o->name, "mov.", 4); }
 static uint32_t r_bytes(const struct operation *o) { return (uint32_t)(o->operands[0] - '0'); }
@@ -135,6 +142,8 @@ static void decode_operation(struct decoder *d)
     struct instruction *i = decode_add(d, o->run, INSTRUCTION_PLAIN);
     memcpy(i->r, r, sizeof r);
     modify(i, &m, strlen(o->operands) - 1, o->operands[0] != '1');
+    if (o->operands[0] != '1' && !has_carry(&d->statement))
+        i->spreads = ALL_LANES;
 }
 
 /* ---- comparisons ---- */
@@ -359,6 +368,7 @@ static void decode_convert(struct decoder *d)
     if (simple && o && !wide_result) {
         i->run = o->run;
         i->rounding = 0;
+        i->spreads = ALL_LANES;
         struct modifiers of_float = m;
         of_float.flush = false;
         modify(i, &of_float, 1, true);

@@ -7,7 +7,19 @@
 #include "os/os.h"
 #include "ptx/decode.h"
 
-enum { USE_STORED = 1, USE_SELECTED = 2, USE_OTHER = 4 };
+enum { USE_STORED = 1, USE_SELECTED = 2, USE_OTHER = 4, USE_ANY = 7, USE_ELSEWHERE = 8 };
+
+static struct use *use_of(struct decoder *d, const struct operand *o)
+{
+    const size_t slot = REGISTER_SLOT(o->at);
+    if (slot >= d->use_count) {
+        const size_t count = 2 * slot + 64;
+        d->uses = os_grow(d->uses, count * sizeof *d->uses);
+        memset(d->uses + d->use_count, 0, (count - d->use_count) * sizeof *d->uses);
+        d->use_count = count;
+    }
+    return &d->uses[slot];
+}
 
 static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
 {
@@ -18,16 +30,8 @@ static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
             note_use(d, o->second, USE_OTHER);
         return;
     }
-    if (o->kind != OPERAND_REGISTER || o->bytes == 1 || !use)
-        return;
-    const size_t slot = REGISTER_SLOT(o->at);
-    if (slot >= d->use_count) {
-        const size_t count = 2 * slot + 64;
-        d->uses = os_grow(d->uses, count);
-        memset(d->uses + d->use_count, 0, count - d->use_count);
-        d->use_count = count;
-    }
-    d->uses[slot] |= use;
+    if (o->kind == OPERAND_REGISTER && o->bytes != 1 && use)
+        use_of(d, o)->how |= use;
 }
 
 void decode_note_uses(struct decoder *d)
@@ -48,6 +52,66 @@ void decode_note_uses(struct decoder *d)
                  : copies && data              ? USE_STORED
                  : (spills || selects) && data ? USE_SELECTED
                                                : USE_OTHER);
+    }
+}
+
+/* ---- registers of one run ----
+ *
+ * A run is what a group of threads runs without another group in between: instructions without a
+ * label or one that is not plain (ptx/threads.c). If a register is only read in runs that have
+ * written it before, then no thread ever looks at what it has there when a run begins. So
+ * instructions may also change it for threads that take no part, which takes less time than to
+ * keep what they have. */
+
+static void note_run(struct decoder *d, const struct operand *o, bool writes, bool is_elsewhere)
+{
+    for (size_t n = 0; n < o->part_count && o->kind == OPERAND_VECTOR; n++)
+        note_run(d, &o->parts[n], writes, is_elsewhere);
+    if (o->kind == OPERAND_ADDRESS) {
+        note_run(d, o->parts, false, is_elsewhere);
+        if (o->second)
+            note_run(d, o->second, false, is_elsewhere);
+    }
+    if (o->kind != OPERAND_REGISTER || o->bytes == 1)
+        return;
+    struct use *use = use_of(d, o);
+    if (is_elsewhere || (!writes && use->run != d->run + 1))
+        use->how |= USE_ELSEWHERE;
+    else if (writes && !d->statement.guard)
+        use->run = d->run + 1;
+}
+
+void decode_note_runs(struct decoder *d, size_t before)
+{
+    const struct statement *st = &d->statement;
+    const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "red")
+                     || word_is(st->parts[0], "sust");
+    /* Notes of shared memory compare what several threads store. */
+    bool is_elsewhere = stores && !has_part(st, "global");
+    bool is_plain = true;
+    for (size_t n = before; n < d->code->count; n++)
+        is_plain &= d->code->all[n].kind == INSTRUCTION_PLAIN;
+    is_elsewhere |= !is_plain;
+    for (size_t n = stores ? 0 : 1; n < st->operand_count; n++)
+        note_run(d, &st->operands[n], false, is_elsewhere);
+    if (st->operand_count && !stores)
+        note_run(d, &st->operands[0], true, is_elsewhere);
+    d->run += !is_plain;
+}
+
+/* Only results of simple operations: others look at the threads that take part. */
+static void set_spreads(struct decoder *d)
+{
+    struct code *c = d->code;
+    for (size_t n = 0; n < c->call_count; n++)
+        if (REGISTER_SLOT(c->calls[n].target) < d->use_count)
+            d->uses[REGISTER_SLOT(c->calls[n].target)].how |= USE_ELSEWHERE;
+    for (size_t n = 0; n < c->count; n++) {
+        struct instruction *i = &c->all[n];
+        const size_t slot = REGISTER_SLOT(i->r[0]);
+        if (i->guard || i->inner || slot >= d->use_count || !d->uses[slot].run
+            || d->uses[slot].how & USE_ELSEWHERE)
+            i->spreads = 0;
     }
 }
 
@@ -116,15 +180,19 @@ void decode_note_flow(struct decoder *d, size_t before)
 
 void decode_set_loads(struct decoder *d)
 {
+    set_spreads(d);
     for (size_t n = 0; n < d->code->count; n++) {
         struct instruction *i = &d->code->all[n];
         uint8_t use = 0;
         if (i->run == run_atomic)
-            i->rounding = REGISTER_SLOT(i->r[0]) < d->use_count && d->uses[REGISTER_SLOT(i->r[0])];
+            i->rounding = REGISTER_SLOT(i->r[0]) < d->use_count
+                       && d->uses[REGISTER_SLOT(i->r[0])].how & USE_ANY;
         if (i->run != run_load && i->run != run_load_volatile)
             continue;
         for (unsigned k = 0; k < i->count; k++)
-            use |= REGISTER_SLOT(i->r[k]) < d->use_count ? d->uses[REGISTER_SLOT(i->r[k])] : 0;
+            use |= REGISTER_SLOT(i->r[k]) < d->use_count
+                     ? d->uses[REGISTER_SLOT(i->r[k])].how & USE_ANY
+                     : 0;
         i->option = use == USE_STORED         ? LOAD_IS_STORED
                   : use && !(use & USE_OTHER) ? LOAD_IS_SELECTED
                                               : LOAD_IS_USED;

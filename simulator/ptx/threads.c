@@ -17,8 +17,9 @@
  * each turn. */
 #define SPINS_MAX 1000
 /* Instructions for a group that another one may wait for. */
-#define PATIENCE  10000
-#define DEPTH_MAX 500
+#define PATIENCE     10000
+#define DEPTH_MAX    500
+#define SPREAD_LEAST 6
 
 /* ---- groups ---- */
 
@@ -527,13 +528,16 @@ static uint64_t run_plain(struct warp *w)
     const uint32_t lanes = g->lanes;
     const enum fault_kind *fault = &w->launch->fault->kind;
     uint32_t *const *tainted = &w->frame->tainted;
+    /* Fewer threads take less time one after the other. */
+    const bool is_part = lanes != ALL_LANES && __builtin_popcount(lanes) > SPREAD_LEAST;
+    const uint32_t spread = is_part ? ALL_LANES : 0;
     w->began_at = g->pc;
     while (i->kind == INSTRUCTION_PLAIN && i != meeting) {
         uint32_t active = lanes;
         if (i->guard)
             active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
         if (active)
-            i->run(w, i, active);
+            i->run(w, i, active | (i->spreads & spread));
         if (active && *tainted)
             values_flow(w, i, active);
         i++;
