@@ -26,8 +26,14 @@ static INLINE void touch(struct window *win, struct touched *t, uint64_t address
     const size_t from = address - win->base, end = from + bytes, first = from / 64,
                  last = (end - 1) / 64;
     touched_add(t, first, last);
-    for (size_t n = first; n <= last; n++)
-        bits[n] |= bits_in(n, from, end);
+    if (first == last) {
+        bits[first] |= bits_in(first, from, end);
+        return;
+    }
+    bits[first] |= ~(uint64_t)0 << from % 64;
+    for (size_t n = first + 1; n < last; n++)
+        bits[n] = ~(uint64_t)0;
+    bits[last] |= ~(uint64_t)0 >> (63 - (end - 1) % 64);
 }
 
 static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
@@ -313,6 +319,10 @@ static INLINE void find_rows(struct addresses *a, const struct address_register 
         return;
     a->rows = lanes == ALL_LANES ? WARP_SIZE / a->count : 1;
     const uint64_t length = a->stride * (a->count - 1);
+    if (a->rows == 1) {
+        a->rows = length <= limit - a->begin[0];
+        return;
+    }
     bool is_one = true;
     for (unsigned k = 0; k < a->rows; k++) {
         a->begin[k] = address_in(r, a->first + k * a->count);
@@ -458,7 +468,9 @@ static INLINE void touch_each(struct window *win, struct touched *t, uint32_t la
             bits[word] |= set;
             set = 0;
             word = from / 64;
-            t->units[word / UNIT / 64] |= (uint64_t)1 << word / UNIT % 64;
+            uint64_t *units = &t->units[word / UNIT / 64], unit = (uint64_t)1 << word / UNIT % 64;
+            if (!(*units & unit))
+                *units |= unit;
         }
         set |= mask << from % 64;
     }

@@ -18,6 +18,10 @@ static inline void touched_add(struct touched *t, size_t first, size_t last)
 {
     t->first = first < t->first ? first : t->first;
     t->last = last > t->last ? last : t->last;
+    if (first / UNIT == last / UNIT) {
+        t->units[first / UNIT / 64] |= (uint64_t)1 << first / UNIT % 64;
+        return;
+    }
     for (size_t k = first / UNIT / 64; k <= last / UNIT / 64; k++)
         t->units[k] |= bits_in(k, first / UNIT, last / UNIT + 1);
 }
