@@ -177,7 +177,8 @@ int nvrtcGetCUBINSize(void *p, size_t *n) { return *n = 100, p != NULL; }
 int nvrtcGetCUBIN(void *p, char *image) { return memset(image, 7, 100), p != NULL; }
 END
     echo 'libnvrtc.so.13 { *; };' >nvrtc.map
-    gcc -shared -fPIC -Wl,-soname,libnvrtc.so.13,--version-script=nvrtc.map nvrtc.c -o libnvrtc.so.13
+    gcc -shared -fPIC -Wl,-soname,libnvrtc.so.13,--version-script=nvrtc.map nvrtc.c \
+        -o libnvrtc.so.13
     ln -s libnvrtc.so.13 libnvrtc.so
     cat >program.c <<'END'
 #include <stdio.h>
@@ -190,7 +191,8 @@ int main(void)
     printf("%d: %d %zu, %d %s\n", nvrtcVersion(), first, n, second, image);
 }
 END
-    gcc program.c "$ROOT/build/simulator/libcudart.so.13" -L. -lnvrtc -lm -Wl,-rpath,"$PWD" -o program
+    gcc program.c "$ROOT/build/simulator/libcudart.so.13" -L. -lnvrtc -lm -Wl,-rpath,"$PWD" \
+        -o program
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program
     assert_success
     assert_output "13: 0 4, 1 PTX"

@@ -47,7 +47,8 @@ silent() {
     # The rule that few know is said with the report that rests on it.
     refute_output --partial "An atomic access"
     run bounded ./races histogram incorrect
-    assert_line --partial "Note:      An atomic access and an ordinary one of the same bytes race, too"
+    assert_line --partial \
+        "Note:      An atomic access and an ordinary one of the same bytes race, too"
     # A copy reads and writes; its line is the same one in each run.
     run bounded ./races copy_async incorrect
     assert_line --regexp "^  written    thread \(64,0,0\) of block \(0,0,0\) at .*races.cu:237$"

@@ -112,8 +112,8 @@ END
 }
 
 # Not modeled are large alignments and reservations, memory of the host and of sparse arrays, and
-# DMA-BUF. Left out, too, are a driver's deaths at cuMemcpy, and two cases where a memset that nobody
-# waited for was over on the GPU.
+# DMA-BUF. Left out, too, are a driver's deaths at cuMemcpy, and two cases where a memset that no
+# call waited for was over on the GPU.
 @test "probe: virtual memory: addresses, memory, mappings, access, uses, and two processes" {
     ask virtual 's/^rc 3$/rc 139/
         /cuMemGetHandleForAddressRange/d

@@ -1,7 +1,7 @@
 /* Runs lesson 20's main where `build` has a mistake, so that what main does at the end is judged
- * alone: a graph that allocates and frees nothing gets a free node when it is instantiated, a free
- * node that is refused is no error, and where no executable graph was returned the last one that was
- * made is launched. */
+ * alone: a graph that allocates and frees nothing gets a free node when it is instantiated, a
+ * refused free node is no error, and where no executable graph was returned, the last one made is
+ * launched. */
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
                                  unsigned long long flags);
