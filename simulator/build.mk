@@ -19,11 +19,14 @@ OBJECTS := $(SOURCES:simulator/%.c=$(SIMULATOR)/objects/%.o)
 # kind of processor (HOT in ptx/warp.h), so that a change of one file costs at most 5 seconds of
 # processor time.
 # RELEASE=1 builds into a folder of its own, with -O3, link-time optimization, and kernels for all
-# processors; an allocation and a free then take four fifths of the time (make bench). With clang
-# there is no link-time optimization, because its linker plugin may be missing.
+# processors; an allocation and a free then take four fifths of the time (make bench). There is no
+# link-time optimization with clang, nor where gcc cannot link so because a plugin is missing: the
+# linker alone would make a library without functions.
 AVX2 := $(if $(filter-out $(shell grep -sm 1 ^flags /proc/cpuinfo),\
 	avx2 bmi1 bmi2 f16c fma abm movbe),0,1)
-LTO := $(if $(RELEASE),$(if $(findstring clang,$(CC)),,-flto=auto))
+LTO := $(if $(RELEASE),$(if $(findstring clang,$(CC)),,$(shell \
+	echo 'int main(void) { return 0; }' | $(CC) -flto=auto -x c - -o /dev/null 2>/dev/null && \
+	echo -flto=auto)))
 SANITIZED := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all)
 SANITIZED += $(if $(SANITIZE)$(DEBUG),-fno-omit-frame-pointer -DASSERT_LOCK)
 OPTIMIZED := $(if $(DEBUG),-O0 -g3,-g1 $(if $(COVERAGE),-O1,$(if $(RELEASE),-O3,-O2))) -fno-plt
@@ -44,11 +47,9 @@ SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
 SAY_HOW_MANY = [ -z "$$($(SAID))" ] || { touch $(SIMULATOR)/objects/said && \
 	echo "  $$(find $(SIMULATOR)/objects -name '*.o' | wc -l) of $(words $(OBJECTS)) files"; }
 
-# If the link with LTO fails, for example because the plugin is missing, link without it.
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
-	@link() { $(CC) $(OPTIMIZED) "$$@" $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl \
-		-o $@.$$$$; }; \
-	{ link $(LTO) 2>/dev/null || link -fno-lto; } && mv $@.$$$$ $@ && \
+	@$(CC) $(OPTIMIZED) $(LTO) $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl -o $@.$$$$ && \
+		mv $@.$$$$ $@ && \
 	ln -sf $(@F) $(@D)/libcuda.so.1 && rm -f $(SIMULATOR)/objects/said
 
 $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk

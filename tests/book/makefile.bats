@@ -620,6 +620,17 @@ END
     assert_line --regexp '^\* events: .* 1000 +[0-9.]+ +- +- .* cudaErrorMemoryAllocation in line'
 }
 
+@test "the optimized build asks for link-time optimization only where the compiler can link so" {
+    run as_typed make -n RELEASE=1 simulator
+    assert_output --partial " -flto=auto "
+    printf '%s\n' '#!/bin/bash' '[[ $* == *-flto* && $* != *" -c "* ]] || exec gcc "$@"' 'exit 1' \
+        >"$BATS_TEST_TMPDIR/without-plugin"
+    chmod +x "$BATS_TEST_TMPDIR/without-plugin"
+    run as_typed CC="$BATS_TEST_TMPDIR/without-plugin" make -n RELEASE=1 simulator
+    assert_success
+    refute_output --partial "-flto"
+}
+
 @test "a CUDA_HOME without headers is an error of make" {
     run as_typed CUDA_HOME=/not/there make run
     assert_failure
