@@ -340,7 +340,9 @@ static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct ru
         kind = cudaMemcpyDefault;
     if (!leads(kind, to.array, from.array))
         return cudaErrorInvalidMemcpyDirection;
-    if (count && (!has_bytes(&to, count) || !has_bytes(&from, count)))
+    if (!count)
+        return cudaSuccess;
+    if (!has_bytes(&to, count) || !has_bytes(&from, count))
         return cudaErrorInvalidValue;
     if (call_is_drivers(call) && next_rows(&to, &from, count).width < count)
         return cudaErrorInvalidValue;
