@@ -440,7 +440,7 @@ class Run:
 
     def lines_of(self, path):
         if path not in self.read:
-            self.read[path] = read_journal(path, bool(self.ended))
+            self.read[path] = read_journal(path, bool(self.ended or self.early))
         return self.read[path]
 
     @cached_property
@@ -457,6 +457,7 @@ class Run:
                 of = "exporter" if path == self.exporter else "importer"
                 found += (dict(line, of=of) for line in self.lines_of(path))
         if not found:
+            self.expect_return()
             miss(LEFT)
         return found
 
