@@ -194,18 +194,22 @@ EXPORT CUresult cuGetProcAddress(const char *name, void **function, int version,
 
 /* ---- NVIDIA's own libraries ---- */
 
-/* NVIDIA's runtime and its libraries ask for these tables, which no document describes. Without the
- * one that is the runtime's, each of its calls fails; NVRTC asks for another one, and does without.
- * A program that nvcc has linked with its default, the static runtime, comes here at its first
- * call. */
+/* NVIDIA's runtime and its libraries ask for these tables, which no document describes. Seen with
+ * CUDA 13.0: without the runtime's, each of its calls fails; without the other one here, cuFFT's
+ * plans do; NVRTC asks for a third, and does without. A program that nvcc has linked with its
+ * default, the static runtime, comes here at its first call. */
 EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {
-    static const unsigned char of_runtime[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
-                                               0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+    static const unsigned char needed[][16] = {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+                                                0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9},
+                                               {0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48,
+                                                0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2}};
     static bool reported;
     if (table)
         *table = NULL;
-    if (!id || memcmp(id->bytes, of_runtime, sizeof of_runtime))
+    if (!id
+        || (memcmp(id->bytes, needed[0], sizeof *needed)
+            && memcmp(id->bytes, needed[1], sizeof *needed)))
         return CUDA_ERROR_NOT_SUPPORTED;
     lock_acquire();
     if (!process.started)
@@ -214,8 +218,8 @@ EXPORT CUresult cuGetExportTable(const void **table, const CUuuid *id)
         diag(
             "NVIDIA's CUDA runtime asks for the driver's inner tables, which are not simulated, so "
             "its calls fail. If it is linked into your program, which is nvcc's default, build "
-            "with nvcc -cudart shared. If it is inside a library of NVIDIA (cuBLAS, cuFFT, ...), "
-            "that library cannot run here: it has code for GPUs alone.");
+            "with nvcc -cudart shared. If a library of NVIDIA asks (cuBLAS, cuFFT, ...), that "
+            "library cannot run here: it has code for GPUs alone.");
         hazards_gave_up("NVIDIA's own CUDA runtime could not run");
     }
     reported = true;

@@ -137,12 +137,14 @@ CUDA_ERROR_NOT_SUPPORTED."
     as_expected driver race "$SUMS" ordered
 }
 
-@test "driver API: machine code alone, and NVIDIA's static runtime, have a sentence and status 4" {
+@test "driver API: machine code, NVIDIA's static runtime, and cuFFT: a sentence and status 4" {
     ended 4 machine_code
     assert_line --partial "it is machine code for a GPU (a cubin), and only PTX runs here"
     ended 4 static_runtime
     assert_line --partial "which is nvcc's default, build with nvcc -cudart shared."
     assert_equal "$(grep -c 'nvcc -cudart shared' <<<"$output")" 1
+    ended 4 fft_library
+    assert_line --partial "If a library of NVIDIA asks (cuBLAS, cuFFT, ...), that"
 }
 
 @test "a program linked with the driver's library alone finds the simulated device by that name" {

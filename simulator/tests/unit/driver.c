@@ -511,16 +511,25 @@ CASE(machine_code)
     GIVES(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, elf));
 }
 
+static void ask_for_table(const char *bytes)
+{
+    CUuuid id;
+    const void *table = &id;
+    memcpy(&id, bytes, sizeof id);
+    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
+    SAME(0, (uintptr_t)table);
+}
+
 /* What NVIDIA's static runtime does at the program's first call. */
 CASE(static_runtime)
 {
-    static const unsigned char asked[] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
-                                          0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
-    CUuuid id;
-    const void *table = &id;
-    memcpy(&id, asked, sizeof asked);
-    GIVES(CUDA_ERROR_NOT_SUPPORTED, cuGetExportTable(&table, &id));
-    SAME(0, (uintptr_t)table);
+    ask_for_table("\x6b\xd5\xfb\x6c\x5b\xf4\xe7\x4a\x89\x87\xd9\x39\x12\xfd\x9d\xf9");
+}
+
+/* What cuFFT does before it makes a plan. */
+CASE(fft_library)
+{
+    ask_for_table("\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2");
 }
 
 /* SIM_FAIL=cuMemAlloc:2. */
