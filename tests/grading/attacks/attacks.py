@@ -164,8 +164,9 @@ def journal(name):
 
 
 def distance(symbols, begin, end):
-    """How far one of the symbols that nm prints is from another, as an expression in C."""
-    at = {name: value for value, _, name in re.findall(r"^(\w+) (.) (\S+)", symbols, re.M)}
+    """How far one of the symbols that nm prints is from another, as an expression in C. A file's
+    own functions (t) may have the name of another file's variable."""
+    at = dict((name, at) for at, name in re.findall(r"^(\w+) [^t] (\S+)", symbols, re.M))
 
     def value(pattern):
         return next(value for name, value in at.items() if re.match(pattern, name))
