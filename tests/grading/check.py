@@ -161,7 +161,7 @@ def expect_narrow_wait(lines, sentence):
 def expect_no_asking(lines, sentence):
     """The same, where a wait for the whole device is right."""
     if len(asked := lines.queries) > 2:
-        miss(f"""{sentence} To ask again and again is to wait, too, and keeps a processor busy.
+        miss(f"""{sentence} Asking again and again is a wait, too, and keeps a processor busy.
             Happened: {asked[0]["call"]}{line_of(asked[0])} and the like asked {len(asked)}
             times.""")
 

@@ -168,8 +168,8 @@ def test_freed(check):
         miss(f"""memory is freed once, with cudaFreeAsync in the stream that used it.
             Happened: {happened(run)}""")
     if len(frees) != 1:
-        miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree is not ordered in
-            a stream: for memory of cudaMallocAsync it waits for nothing.
+        miss(f"""cudaFreeAsync of data, once, in the stream that used it. cudaFree has no place in a
+            stream's order, and for memory of cudaMallocAsync it waits for nothing.
             Happened: {happened(run)}""")
     # A copy from memory that is freed is refused, and names no allocation: a hazard does.
     if own.after(frees[0]).where(call=USES):
@@ -205,7 +205,7 @@ def test_numbers(check):
             return  # the numbers are right; what became of the copy another rule says
         run.expect_return()
         if wrong := run.wrong({f"result[{i}]": first + more for i in (0, count // 2, count - 1)}):
-            miss(f"""with first = {first} and more = {more} each element of result is their sum.
+            miss(f"""with first = {first} and more = {more}, each element of result is their sum.
                 Happened: {wrong}""")
 
 
@@ -242,14 +242,14 @@ def test_no_wait(check):
             Happened: {waits.names} waited there for the work of the stream.""")
     asked = len(run.journal.between(data, again).queries)
     if asked > 2:  # use_stream prints the answers of two
-        miss(f"""no wait between the two allocations: the stream itself keeps its work in order. To
-            sleep and to ask whether the stream is done is to wait, too.
+        miss(f"""no wait between the two allocations: the stream itself keeps its work in order. A
+            sleep is a wait, too, and so is a loop that asks whether the stream is done.
             Happened: use_stream asked {asked} times (cudaStreamQuery), and the starter asks twice,
             to print the answers.""")
     before = run.answers.get("result[0] when use_stream returns", [])
     if before != ["0"]:
-        miss(f"""the device writes result. When use_stream returns it has not copied anything yet,
-            so result is as it was before. The host writes nothing into it.
+        miss(f"""the device writes result. When use_stream returns, the device has not copied
+            anything yet, so result is as it was before. The host writes nothing into it.
             Happened: result[0] was {", ".join(before) or "not to be read"} then, and 0 before.""")
 
 
@@ -287,10 +287,10 @@ def why_no_wait(check, journal):
         and x.get("allocation") != copy.get("host_allocation")
     )
     if other:
-        return f" {other[0]['call']} of other memory may wait, and NVIDIA does not promise it."
+        return f" {other[0]['call']} of other memory may wait, but NVIDIA does not promise that."
     asked = journal.queries.after(copy) if copy else []
     if len(asked) > 3:
-        return f""" Behind the copy it queried {len(asked)} times, and the last answer was
+        return f""" After the copy it queried {len(asked)} times, and the last answer was
             {asked[-1]["result"]}: a query waits for nothing, and neither does a sleep."""
     if check.sleeps:
         return f" It calls {check.sleeps}: a sleep waits for nothing, however long it is."

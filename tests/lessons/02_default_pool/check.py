@@ -84,7 +84,7 @@ def test_measured(check):
     answers.expect_return()
     if wrong := answers.wrong({"measure_segment(pool, stream)": other}):
         miss(f"""measure_segment returns what it has measured: what the pool reserves for 1 byte. On
-            a device with segments of {other} MiB (SIM_SEGMENT={other}) that is {other}, also in a
+            a device with segments of {other} MiB (SIM_SEGMENT={other}) that is {other}, even in a
             pool that reserved more before.
             Happened: {wrong}""")
 

@@ -32,8 +32,9 @@ def test_own(check):
     run = check.run()
     journal = run.journal
     if not journal.pools and failure(run).startswith("cudaMemPoolCreate"):
-        miss(f"""cudaMemPoolCreate gets properties of which every field is set or zero. What nobody
-            sets of a local variable holds what the stack held before: = {{0}} clears it.
+        miss(f"""each field of the properties for cudaMemPoolCreate is set or zero. A field of a
+            local variable that the program does not set holds what was on the stack before: = {{0}}
+            clears it.
             Happened: {failure(run)}.""")
     made = journal.ok("cudaMemPoolCreate")
     if len(made) != 2 and not failure(run):
@@ -44,7 +45,7 @@ def test_own(check):
         miss(f"""every allocation comes from a pool that the program created. cudaMallocAsync
             allocates from the current pool, which is the default pool until the program makes
             another one current.
-            Happened: of {len(allocations)} allocations {len(allocations.where(pool=0))} came from
+            Happened: {len(allocations.where(pool=0))} of {len(allocations)} allocations came from
             the default pool.""")
     named = journal.calls("cudaMallocFromPoolAsync")
     if named:
@@ -83,8 +84,8 @@ def test_limit(check):
         run = check.run(**environment)
         if len(run.journal.pools) < 2:
             check.after(test_freed)
-    sentence = """only maxSize limits a pool, a field of the properties with which it is created. No
-        attribute does, and a pool that is destroyed has none."""
+    sentence = """only maxSize limits a pool. It is a field of the properties with which the pool is
+        created. No attribute limits a pool, and a destroyed pool has no attributes."""
     if not environment:
         ended(run, sentence)
     limited(run, 40)
@@ -106,7 +107,7 @@ def test_freed(check):
     elif not run.journal.pools:
         check.after(test_own)  # nothing is freed that came from a pool of the program's
     journal = run.journal
-    sentence = """every call of the program succeeds, but for the allocation that the limit refuses.
+    sentence = """every call of the program succeeds, except the allocation that the limit refuses.
         An allocation is freed once, after its last use: no later call may touch it."""
     allocations, frees = journal.allocations, journal.frees
     if "cudaMemPool" not in failure(run):
@@ -114,9 +115,9 @@ def test_freed(check):
     elif allocations.of(frees) != allocations:
         check.after(test_limit)
     if not allocations or allocations.of(frees) != allocations:
-        miss(f"""every allocation is freed, also after its pool was destroyed: a pool that is
-            destroyed does not free its live allocations.
-            Happened: of {len(allocations)} allocations {len(frees)} were freed.""")
+        miss(f"""every allocation is freed, even if its pool has been destroyed, because destroying
+            a pool does not free its live allocations.
+            Happened: {len(frees)} of {len(allocations)} allocations were freed.""")
     expect_narrow_wait(
         journal.before(journal.copies.last),
         """the host waits for the stream that copies (cudaStreamSynchronize), as at the start.""",
@@ -163,6 +164,6 @@ def test_output(check):
     journal = check.run().journal
     current = journal.ok("cudaDeviceGetMemPool", "cudaMemGetMemPool")
     if not current.after(journal.ok("cudaMemPoolDestroy")[1]):
-        miss("""the last line but one says which pool is current when the second is destroyed, as
-            the program has asked (cudaDeviceGetMemPool), as at the start.
-            Happened: the program printed it and did not ask.""")
+        miss("""the line before the last says which pool is current after the second pool is
+            destroyed. As at the start, the program asks that with cudaDeviceGetMemPool.
+            Happened: the program printed the line without asking.""")

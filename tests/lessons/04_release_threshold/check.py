@@ -57,9 +57,9 @@ def test_synchronized(check):
     nothing = """predict_synchronized(segment, reserved, 0, threshold), with nothing live, is as
         many whole segments as fit under the threshold, for segments of any size. It is never more
         than the pool reserved: a threshold takes no memory from the device."""
-    some = """predict_synchronized(segment, reserved, live, threshold): the threshold is for all
-        that the pool reserves, also under live allocations. It adds nothing to them, and a live
-        allocation keeps its segments."""
+    some = """predict_synchronized(segment, reserved, live, threshold): the threshold counts all
+        that the pool reserves, including what the live allocations need. But a live allocation
+        always keeps its segments."""
     for segment, reserved, _, edges, answers in drawn(check):
         for used, limits in edges.items():
             for limit in limits:

@@ -22,7 +22,7 @@ def test_keeps(check):
         if sets:
             pool = "the default pool" if sets.last["pool"] == 0 else "another pool"
             threshold = f"it set the threshold of {pool} to {sets.last['value']} bytes"
-        miss(f"""after keep_memory the pool that it is given keeps all its memory at each
+        miss(f"""after keep_memory, the pool that it was given keeps all its memory at each
             synchronization, whatever the size of its allocations (YOUR WORK, 1 of 2). The threshold
             is in bytes.
             Happened: on a device with {gib} GiB, nearly all of them in one allocation, a
@@ -30,8 +30,8 @@ def test_keeps(check):
     other = check.last.answer("threshold of another pool")
     if other != str(2**64 - 1):
         miss(f"""keep_memory sets the threshold of the pool that it is given.
-            Happened: the check gave it a pool of its own, whose threshold is {other} bytes
-            then.""")
+            Happened: the check gave it a pool of its own, and after the call the threshold of that
+            pool is {other} bytes.""")
 
 
 @met_by_starter
@@ -49,8 +49,8 @@ def test_loops(check):
             Happened: its loops made another number of allocations or frees.""")
     returned = len(journal.where(did="release", why="synchronization"))
     if returned < 3 * 501:
-        miss(f"""in the way "pool, default, synchronized each time" the host synchronizes after each
-            free, as in the starter, and the pool returns its memory.
+        miss(f"""in the way "pool, default, synchronized each time", the host synchronizes after
+            each free, as in the starter, and the pool returns its memory.
             Happened: memory was returned at {returned} synchronizations, and the way has 1503
             frees.""")
 
@@ -98,8 +98,8 @@ def test_from_the_pool(check):
     fills = [made.get(x["allocation"]) for x in calls.where(call="launch_fill")]
     other = [call for call in fills if call not in ALLOCATE]
     if other:
-        miss(f"""serve takes the memory of its requests from the pool, which has it
-            (cudaMallocAsync). cudaMalloc has to get it from the device each time.
+        miss(f"""serve takes the memory for its requests from the pool (cudaMallocAsync), which
+            already has it. cudaMalloc has to get memory from the device each time.
             Happened: the memory of {len(other)} of {len(fills)} requests came from {other[0]}.""")
 
 
@@ -119,8 +119,8 @@ def test_once(check):
                 Happened: serve waited {len(waits)} times for {number} requests, in
                 {waits.names}.""")
         if len(calls.queries) > 1:
-            miss(f"""the host waits once, after the last request, in a call that synchronizes. To
-                ask again and again is to wait, too, and keeps a processor busy.
+            miss(f"""the host waits once, after the last request, in a call that synchronizes.
+                Asking again and again is a wait, too, and keeps a processor busy.
                 Happened: serve asked {len(calls.queries)} times ({calls.queries[0]["call"]}) for
                 {number} requests.""")
 

@@ -89,7 +89,7 @@ def test_pending(check):
             Happened: they allocate {sizes[0]} and {sizes[1]} MiB.""")
     first = done.calls("cudaMemPoolTrimTo").where(pool=taken["pool"]).first or {}
     if (first.get("keep"), first.get("reserved")) != (0, 96 * MIB):
-        miss(f"""the first trim, to 0 while the free is pending, is there as at the start: it shows
+        miss(f"""the first trim, to 0, comes while the free is pending, as at the start: it shows
             that a trim returns nothing for a pending free.
             Happened: {happened}""")
 
@@ -118,9 +118,9 @@ def keeps_what_is_needed(check, journal, segment):
     trims = done.calls("cudaMemPoolTrimTo").where(pool=pool)
     waited = trims and done.before(trims.last).where(call=set(SYNCHRONIZE)).waits
     if trims and not waited and not releases:
-        miss(f"""after phase 1, a trim returns memory. It does nothing for a free that is still
-            pending for the host. A synchronization of the stream, of the device, or of an event
-            after the free ends that; a query does not.
+        miss(f"""after phase 1, a trim returns memory. It returns nothing for a free that the host
+            has not waited for. So before the trim the host synchronizes the stream, the device, or
+            an event after the free; a query is not enough.
             Happened: {happened}""")
     needs = f"phase 2 needs {mib(size)}"
     if taken["from"] == "new":
@@ -132,14 +132,15 @@ def keeps_what_is_needed(check, journal, segment):
             the program is.
             Happened: {needs}, and the pool held {mib(taken["reserved"])}. B{happened[1:]}""")
     if len(trims) > 3 or len(releases) != 1:
-        miss(f"""one trim returns all but what phase 2 needs. It is given that number of bytes: the
-            pool itself rounds it up to whole segments, so there is nothing to try out.
+        miss(f"""one trim returns all but what phase 2 needs. It is given the number of bytes that
+            phase 2 needs, which the pool rounds up to whole segments, so there is nothing to try
+            out.
             Happened: {len(trims) - 1} trims after that of the pending free. B{happened[1:]}""")
     large = done.that(lambda x: x.get("bytes", 0) > segment)
     others = [x for x in large if "Malloc" in x.get("call", "")]
     if others:
-        miss(f"""what the trim keeps is a number of bytes that the program knows: nothing is tried
-            out in other memory.
+        miss(f"""the program knows how many bytes the trim must keep, so it tries nothing out in
+            other memory.
             Happened: between the phases the program allocated {mib(others[0]["bytes"])}
             elsewhere.""")
 
@@ -151,8 +152,9 @@ def test_end(check):
     if not done.where(pool=pool, did="release", why="trim", reserved=0):
         if done.where(pool=pool, did="release", why="synchronization"):
             check.after(test_threshold)
-        miss(f"""after phase 2 a trim of the same pool returns everything. The last free must not be
-            pending then: the copy came before it, so nothing has waited for it yet.
+        miss(f"""after phase 2, a trim of the same pool returns everything. The last free must not
+            be pending then. The wait for the copy does not include the free, which comes after the
+            copy.
             Happened: after the free of phase 2: {history(done, pool)}.""")
 
 
@@ -169,7 +171,7 @@ def test_phase_3(check):
     larger = allocations(journal).where(pool=pool).last
     if larger["from"] == "new":
         miss("""after the scratch memory is freed, one allocation finds room that is 1 MiB larger
-            than each piece: free memory that has live allocations between is not contiguous.
+            than each piece: free memory with live allocations in between is not contiguous.
             Happened: the pool grew for it, although half of its memory was free.""")
     trim = journal.ok("cudaMemPoolTrimTo").where(pool=pool).last
     if not trim or trim["reserved"] != 64 * MIB:

@@ -43,7 +43,8 @@ def why_wrong(got, live, before, size, more, read):
         return """phase_need returns the need to the byte. used_mib of workbook.h counts whole
             MiB: pool_get has the figure in bytes."""
     return """phase_need returns the most that the allocations of the phase used at one time,
-        whichever phase it runs: the watermark of what is used, from a reset on."""
+        whichever phase it runs: reset the watermark UsedMemHigh before the phase, and read it after
+        the phase."""
 
 
 def expect_need(run, live, before, size, more):
@@ -78,13 +79,12 @@ def expect_measured(run, size, more):
     pools = [x["pool"] for x in journal.allocations if x["bytes"] % MIB == 512]
     own = [pools[0], pools[1], pools[0]] if len(pools) == 4 else []
     if calls.column("pool") != [pool for pool in own for _ in sizes]:
-        miss("""the phase runs in the pool that phase_need is given: what a pool needs for it
-            depends on that pool, and its watermark is to show it.
+        miss("""the phase runs in the pool that phase_need is given, because the need depends on the
+            pool, and only that pool's watermark shows it.
             Happened: phase_need ran it in another pool.""")
     expect_narrow_wait(
         journal,
-        """phase_need reads a watermark, which counts at the calls
-        themselves: it needs no wait at all.""",
+        """phase_need needs no wait at all, because a watermark changes when a call is made.""",
     )
     for i, pool in enumerate(own):
         figures, phase = journal.where(pool=pool, attribute=HIGH), calls[3 * i : 3 * i + 3]
@@ -110,8 +110,8 @@ def test_figures(check):
 def test_before(check):
     again = refused(check.run().journal).count("UsedMemHigh") - 1
     if again >= 1:
-        miss(f"""a watermark is reset by writing 0, as a uint64_t. Any other value is refused, also
-            that of the current figure.
+        miss(f"""a watermark is reset by writing 0, as a uint64_t. Any other value is refused, even
+            the current figure.
             Happened: writing UsedMemHigh was refused {again} times in phase_need.""")
     _, before, size, more, run = ask_need(check)
     expect_need(run, 0, before, size, more)
@@ -152,12 +152,12 @@ def expect_reserved(run, size, there):
         made = run.journal.allocations.where(pool=pool)[there:-1]
         own = ", ".join(f"{x['bytes'] / MIB:.6g}" for x in made[:8])
         own += f", and so on, {len(made)} allocations" if len(made) > 8 else ""
-        miss(f"""after reserve the pool has the memory, in one piece, for the stream that reserve is
-            given: the driver gives it to a pool for an allocation of that size, and the pool keeps
-            it after the free.
+        miss(f"""after reserve, the pool has the memory in one piece, for the stream that reserve is
+            given. A pool gets that memory by an allocation of that size, and keeps it after the
+            free.
             Happened: after a reserve of {size} MiB, an allocation of {size} MiB made the pool grow
-            by {(again["reserved"] - had[-1]) // MIB} MiB. There reserve had allocated,
-            in MiB: {own or "nothing"}.""")
+            by {(again["reserved"] - had[-1]) // MIB} MiB. There reserve had allocated, in MiB:
+            {own or "nothing"}.""")
 
 
 def test_reserve(check):

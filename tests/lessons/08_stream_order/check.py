@@ -123,7 +123,7 @@ def test_parts(check):
     ):
         miss(f"""data is filled in the legacy stream, added to in the worker, copied in the reader,
             freed in the worker. Worker and reader stay two non-blocking streams, as at the start.
-            (Freed in the reader it would be correct, too, but would not need the last of the three
+            (A free in the reader would be correct, too, but would not need the last of the three
             events.)
             Happened: {history(journal)}""")
     names = ("launch_fill", "cudaMemcpyAsync")  # another rule looks for cudaFree
@@ -164,7 +164,7 @@ def test_plain_free(check):
     copied, free = [use(journal, x, scratch_of(journal)) for x in ("cudaMemcpyAsync", "cudaFree")]
     between = journal.between(copied, free)
     if between.waits and not between.certain:
-        miss(f"""{sentence} A free of other memory may wait, and NVIDIA does not promise it.
+        miss(f"""{sentence} A free of other memory may wait, but NVIDIA does not promise that.
             Happened: before cudaFree the host waited in {between.waits.names}, and in no other
             call.""")
 
@@ -191,18 +191,18 @@ def test_events(check):
     if query:
         asked = len(journal.calls(query["call"]))
         miss(f"""no loop of queries after the fill of data: a host that asks until the work is done
-            waits for it. The streams wait for each other, the host goes on.
+            waits for it. Use events: then the streams wait for each other while the host goes on.
             Happened: {query["call"]} was called {asked} times, until it returned cudaSuccess.""")
     if len(waits) > 2:
         miss(f"""after the fill of data the host waits twice, as at the start: before it reads what
-            came from data, and before it reads what came from scratch. Between the streams events
-            do it: the streams wait for each other, the host goes on.
+            came from data, and before it reads what came from scratch. Between the streams, use
+            events: then the streams wait for each other while the host goes on.
             Happened: the host waited {len(waits)} times, in {", ".join(waits.column("call"))}.""")
     copied = use(journal, "cudaMemcpyAsync", data_of(journal))
     early = waits.before(copied) if copied else Journal()
     if early:
-        miss(f"""an event orders the add after the fill, and another the copy after the add. The
-            host does not wait before it has queued the copy.
+        miss(f"""one event orders the add after the fill, and another event orders the copy after
+            the add. The host does not wait before it has queued the copy.
             Happened: before the copy the host waited in {", ".join(early.column("call"))}.""")
 
 

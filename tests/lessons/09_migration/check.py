@@ -156,7 +156,7 @@ def test_streams(check):
             elif len(used) != 2:
                 why = f"both copies are in one stream, {load['stream']}."
             else:
-                why = "one of the copies is in a stream that is not non-blocking."
+                why = "one of the copies is in a blocking stream or in the legacy stream."
             miss(f"""load copies from the staging buffer into the input, and work copies the input
                 into the result. They stay two non-blocking streams.
                 Happened: in frame {number} {why}""")
@@ -179,15 +179,15 @@ def why_unordered(check):
         return "work waits for an event before load records it: that is the frame before's record."
     if records.last["n"] < load["n"]:
         return "the event that work waits for is recorded before the copy into the input."
-    return "the event that work waits for is recorded in another stream than load."
+    return "the event that work waits for is recorded in a stream other than load."
 
 
 def test_work(check):
     check.after(test_streams)
     if hazards(check, {"read not ordered after a write"}):
         miss(f"""an event that is recorded in load after its copy, and for which work waits before
-            it copies the input. cudaFree(staging) had stopped the host until load was done, and
-            only then did the host call for the work. cudaFreeAsync stops nobody.
+            it copies the input. cudaFree(staging) used to stop the host until load was done, and
+            the host queued the work only after that. cudaFreeAsync does not stop the host.
             Happened: {why_unordered(check)}""")
 
 
@@ -205,10 +205,10 @@ def test_answer(check):
     if found:
         lines = list(frames(*drawn(check)))[1][2]
         kinds = '" and "'.join(sorted(set(found.column("kind"))))
-        miss(f"""before a frame returns its answer the host waits until the stream that makes it is
-            done. cudaFree(result) had waited, for this and for the next frame's load, which writes
-            to the same input.
-            Happened: the host waited so, from one digest to the next: {host_waits(lines)}. The
+        miss(f"""before a frame returns its answer, the host waits for the stream that makes the
+            answer. cudaFree(result) used to wait for it. That wait also kept the next frame's load,
+            which writes to the same input, from coming too early.
+            Happened: from one digest to the next the host waited so: {host_waits(lines)}. The
             simulated device reports "{kinds}".""")
     more = check.draw("more", 1, 100000)
     answer = "run_frame returns the number that the library has written to *answer."
@@ -228,22 +228,22 @@ def test_waits(check):
     for _, _, lines in later_frames(check):
         waits = lines.waits
         if len(lines.queries) > 2:
-            miss(f"""the host waits once in a frame, in a call that synchronizes. To ask again and
-                again is to wait, too, and keeps a processor busy.
+            miss(f"""the host waits once in a frame, in a call that synchronizes. Asking again and
+                again is a wait, too, and keeps a processor busy.
                 Happened: from one digest to the next it asked {len(lines.queries)} times
                 ({lines.queries[0]["call"]}).""")
         if len(waits) != 1:
-            miss(f"""the host waits once in a frame, for its answer. Between load and work an event
-                does it: the host goes on.
+            miss(f"""the host waits once in a frame, for its answer. Between load and work, use an
+                event, so that the host goes on.
                 Happened: from one digest to the next the host waited so: {host_waits(lines)}.""")
         if not lines.certain:
             miss(f"""the host waits for the stream that makes the answer. A free of other memory may
-                wait, and NVIDIA does not promise it.
+                wait, but NVIDIA does not promise that.
                 Happened: from one digest to the next the host waited so: {host_waits(lines)}.""")
         if waits[0]["call"] == "cudaDeviceSynchronize":
             miss("""the host waits for the stream that makes the answer.
-                Happened: it calls cudaDeviceSynchronize, which waits for every stream of the device
-                as cudaFree did, also for those of others.""")
+                Happened: it calls cudaDeviceSynchronize, which waits for every stream of the
+                device, as cudaFree did, including the streams of others.""")
 
 
 def test_threshold(check):
@@ -257,9 +257,9 @@ def test_threshold(check):
         threshold = [0, *journal.set_to(THRESHOLD, pool=pool)][-1]
         for number, _, lines in frames(mib, journal):
             if number != 1 and lines.where(pool=pool, did={"grow", "release"}):
-                miss(f"""from the second frame of a phase on the pool takes nothing from the device
-                    and returns nothing to it. The host waits in each frame, and a pool then returns
-                    each whole segment above its release threshold.
+                miss(f"""after the first frame of a phase, the pool takes nothing from the device
+                    and returns nothing to it. Because the host waits in each frame, the pool would
+                    otherwise return each whole segment above its release threshold.
                     Happened: between frames {number - 1} and {number}, of {mib} MiB, the pool
                     released segments or grew. {why_not_kept(journal, pool, threshold, lines)}""")
 
@@ -280,8 +280,8 @@ def why_not_kept(journal, pool, threshold, lines):
             )
             if not covered:
                 return f"""It grew, because the memory of the frame before was not free yet: it is
-                    freed in stream {free["stream"]} after the record of the event, and who waits
-                    for that event does not wait for the free."""
+                    freed in stream {free["stream"]} after the record of the event, so a wait for
+                    that event does not include the free."""
     other = "" if threshold else other_threshold(journal)
     return f"Its threshold is {threshold} bytes.{other}"
 
@@ -320,10 +320,10 @@ def test_numbers(check):
         if not held or None in held:
             first = uses.first or {"call": "no call"}
             of = f" of {first['bytes']} of {size} bytes" if "bytes" in first else ""
-            miss(f"""a launch that writes every number of the staging buffer comes before anything
-                is added to it. NVIDIA's reference says of cudaMalloc "The memory is not cleared":
-                that it was zero was luck. A pool that keeps its memory ends the luck, because the
-                next frame gets this one's numbers.
+            miss(f"""before anything is added to the staging buffer, a launch writes every number of
+                it. NVIDIA's reference says of cudaMalloc: "The memory is not cleared." So it was
+                luck that the memory was zero. A pool that keeps its memory ends that luck, because
+                the next frame gets this frame's numbers.
                 Happened: the first use of frame {number}'s staging buffer is
                 {first["call"]}{of}.""")
         if set(held) != {number}:
@@ -353,7 +353,7 @@ def test_limit(check):
     if not larger or larger.get("pool") != pool:
         called = larger and f"called {larger['call']}, which returned {larger['result']}"
         miss(f"""try_larger asks the program's own pool, too, which refuses it.
-            Happened: it {called or "asked nobody"}.""")
+            Happened: it {called or "asked no pool"}.""")
     large = check.draw("large", 2100, 9000)
     limit = 2 * large * MIB  # more than 32 bits can count
     ended = check.run(large, SIM_FAIL="cudaMallocFromPoolAsync:1")  # no byte is used
@@ -371,8 +371,8 @@ def test_library(check):
     pools = set(journal.allocations.where(bytes=LIBRARY).column("pool"))
     if pools != {0}:
         miss(f"""the library goes on allocating from the default pool. It takes the current pool of
-            the device, so making the program's pool current sends the library there, and under the
-            program's limit.
+            the device. So if you make the program's pool current, the library allocates there,
+            under the program's limit.
             Happened: its scratch memory came from pool {", ".join(map(str, sorted(pools)))}.""")
     values = journal.set_to(THRESHOLD, pool=0)
     if frames_pool(mib, journal) == 0:
@@ -386,7 +386,8 @@ def test_library(check):
             bytes.""")
     trims = journal.ok("cudaMemPoolTrimTo").where(pool=0)
     if trims:
-        miss(f"""nobody trims the default pool: what it keeps is the library's.
+        miss(f"""the program does not trim the default pool, because what that pool keeps is the
+            library's.
             Happened: it was trimmed {len(trims)} times.""")
 
 
@@ -455,4 +456,4 @@ def test_output(check):
         right = [x.endswith(f"{FRAMES} of {FRAMES} correct") for x in run.lines]
         if sum(right) != 2:
             miss(f"""both phases with {FRAMES} of {FRAMES} frames correct.
-                Happened: under the schedule {schedule} that is not so.""")
+                Happened: under the schedule {schedule} they were not.""")

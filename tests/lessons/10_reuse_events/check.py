@@ -105,8 +105,8 @@ def test_policies(check):
     for policy, values in set_values(own_pipeline(check)).items():
         words, value = POLICIES[policy]
         if set(values) != {value}:
-            miss(f"""the policies of the pool stay, from its creation to its end: follow event
-                dependencies on, the two others off.
+            miss(f"""the pool keeps its policies from its creation to its end: follow event
+                dependencies on, and the other two off.
                 Happened: {words} was set to {", then ".join(map(str, values)) or "nothing"}.""")
 
 
@@ -131,8 +131,8 @@ def test_cases(check):
     rungs = [second["from"] for _, second in found]
     new, event = "new", "event"
     if rungs != [new, event, new, event, new, new, new, event, new]:
-        miss(f"""nine cases, each with a pool of its own, whose policies it has, and two allocations
-            from it: the starter makes them in pool_following and try_case.
+        miss(f"""nine cases, each with a pool of its own and two allocations from it, as the starter
+            makes them in pool_following and try_case.
             Happened: {len(found)} pools gave two allocations each, {rungs.count("event")} of them
             by an event or the legacy stream.""")
     holds = [len(journal.ok("launch_hold").between(*pair)) for pair in found]
@@ -197,7 +197,7 @@ def test_host(check):
             waits = waits[:-1]
         if waits:
             miss(f"""the host waits nowhere in the pipeline, not even at its end: events order the
-                streams, and who called it waits.
+                streams, and the caller of pipeline waits.
                 Happened: in a pipeline of {len(line.inputs)} rounds the host called {waits.names},
                 {len(waits)} times.""")
 
@@ -266,7 +266,7 @@ def why_new(line, new):
     if not record or not freed.between(record, new):
         return ""
     return f""" After the record {line.named(free["stream"])} also freed the neighbor of this
-        memory, and neighbors that one stream frees become one range: it counts as freed with the
+        memory, and neighbors that one stream frees become one range, which counts as freed with the
         last of them, after the record."""
 
 
@@ -276,7 +276,7 @@ def expect_reuse(check, kind):
         made = line.inputs if kind == "input" else line.results
         new = made[1:].where(from_="new").first
         if new:
-            miss(f"""from round 2 on each {kind} is allocated in memory that was freed.
+            miss(f"""from round 2 on, each {kind} is allocated in memory that was freed.
                 Happened: the {kind} of round {made.index(new) + 1} took new memory, in
                 {line.named(new["stream"])}.{why_new(line, new)}""")
 
@@ -345,8 +345,8 @@ def test_shared(check):
         waits = lines.waits or lines.that(lambda x: x.get("call") in SYNCHRONIZE)
         forever = lines.hazards.where(kind="waiting forever")
         if waits or forever:
-            miss(f"""free_shared makes a stream wait, and not the host, which goes on and may have
-                other work (YOUR WORK, 2 of 2).
+            miss(f"""free_shared makes a stream wait, and not the host, which may have other work
+                (YOUR WORK, 2 of 2).
                 Happened: {(waits or forever)[0]["call"]} waited in the host.""")
         held, one = (lines.ok("launch_add") + [None, None])[:2]
         frees = lines.ok("cudaFreeAsync").of(held)
@@ -357,8 +357,8 @@ def test_shared(check):
         other = one if frees[0]["stream"] == held["stream"] else held
         if other["n"] not in come_after(lines)[frees[0]["n"]]:
             miss(f"""the free comes after the uses in both streams: an event is recorded in the
-                stream that does not free, and the stream that frees waits for it before the free.
-                A free is ordered in its own stream alone.
+                stream that does not free, and the stream that frees waits for it before the free. A
+                free is ordered in its own stream only.
                 Happened: {why_early(lines, other, frees[0])}""")
         records = lines.records.where(stream=frees[0]["stream"]).after(frees[0])
         waits = lines.ok("cudaStreamWaitEvent").where(stream=one["stream"])
@@ -369,7 +369,7 @@ def test_shared(check):
                 Happened: it freed in `other`.""")
     if len(calls) != 2:
         check.after(test_ordered)  # a second free ends both runs
-        miss("""free_shared returns to who called it.
+        miss("""free_shared returns to its caller.
             Happened: called by the check, it did not return.""")
     check.expect_destroyed(check.last)
 

@@ -74,8 +74,8 @@ def test_cases(check):
     rungs = [case.second["from"] for case in table]
     wanted = ["new", "opportunistic", "synchronized", "new", "new", "synchronized"]
     if rungs != wanted and all(case.opened for case in table):
-        miss(f"""six cases, each with a pool of its own, whose policies it has, and two allocations
-            from it: the starter makes them in pool_for and try_case.
+        miss(f"""six cases, each with a pool of its own and two allocations from it, as the starter
+            makes them in pool_for and try_case.
             Happened: {len(table)} pools gave two allocations each; the second had its memory from:
             {", ".join(rungs)}.""")
     if not all(case.pending for case in table[0::3]):
@@ -141,14 +141,14 @@ def test_certain(check):
     journal, _, phases, _ = parts(check)
     for i, phase in enumerate(phases[1:], 1):
         if phase["from"] == "opportunistic":
-            miss(f"""the batch reuses by a rule that is certain. With the policy on, a phase gets
-                the memory if the device happens to be far enough when it allocates; after a
-                synchronization it gets it in any case.
+            miss(f"""the batch reuses memory by a rule that is certain. With the policy on, a phase
+                gets the memory only if the device happens to have reached the free; after a
+                synchronization, a phase always gets the memory.
                 Happened: phase {i + 1} got its memory by opportunistic reuse.
                 {before_phase(journal, phases, i)}""")
         if phase["from"] not in CERTAIN:
-            miss(f"""the batch decides between a call and the policy. A pool that inserts a wait,
-                because it may not grow, has decided by itself.
+            miss(f"""the batch chooses between a synchronization and the policy. A pool that may not
+                grow chooses by itself: it inserts a wait.
                 Happened: phase {i + 1} got memory for which the pool made its stream wait.""")
     for schedule in ("instant", "late"):
         size = check.draw("size", 2100, 6000)
@@ -201,7 +201,7 @@ def test_server_waits(check):
             allocation: {history(pending.between)}.""")
     queries = pending.between.queries
     if len(queries) > 1:
-        miss(f"""serve does not wait: to ask again and again whether a request has finished is a
+        miss(f"""serve does not wait: asking again and again whether a request has finished is a
             wait, too.
             Happened: while the earlier request was pending serve asked {len(queries)} times.""")
     for case in server:

@@ -35,8 +35,8 @@ def test_pools(check):
     second = [one[1] for one in made if len(one) > 1]
     if [(x["result"], x.get("from")) for x in second] != SHOWN:
         miss(f"""the first three lines try three pools, as in the starter: with a limit and the
-            policy on the allocation gets the memory of the slow stream, with the policy off
-            cudaErrorMemoryAllocation, without a limit new memory.
+            policy on, the allocation gets the slow stream's memory; with a limit and the policy
+            off, it returns cudaErrorMemoryAllocation; without a limit, it gets new memory.
             Happened: the three pools returned {"; ".join(map(words, second))}.""")
 
 
@@ -68,9 +68,9 @@ def test_no_wait(check):
             happened = "not set: they are on at first"
             if values:
                 happened = f"set to {', then '.join(map(str, values))}"
-            miss(f"""the shared pool inserts no wait: with internal dependencies on it gives the
-                fast stream the memory of the slow one, and the fast stream waits without a call of
-                the program.
+            miss(f"""the shared pool inserts no wait. While internal dependencies are on, the pool
+                gives the slow stream's memory to the fast stream and makes the fast stream wait,
+                although no call of the program asks for that.
                 Happened: internal dependencies were {happened}.""")
 
 
@@ -113,16 +113,16 @@ class Taken:
         waits = f" Waits of the host: {len(self.waits)}." if self.waits else ""
         if self.calls.queries and not self.waits:
             waits += f""" take called {self.calls.queries.names} {len(self.calls.queries)} times: a
-                query is no synchronization, so the pool does not give the memory of another stream
-                after it."""
+                query is no synchronization, so the pool still does not give away the memory of
+                another stream."""
         if self.run.early and not self.forever and "take" not in self.run.answers:
             waits += " Then the program ended in take, at a CHECK: take returns the error instead."
         elif self.nothing:
-            waits += " Then take returned cudaSuccess, and no memory."
+            waits += " Then take returned cudaSuccess, but no memory."
         elif self.returned not in (SUCCESS, "nothing") and self.tried.where(result=SUCCESS):
-            waits += f""" Then take returned {self.returned}, although it had memory. An error stays
-                the last one until cudaGetLastError reads it: what take returns is what its last
-                allocation returned."""
+            waits += f""" Then take returned {self.returned}, although it had memory. take must
+                return what its last allocation returned, and not what cudaGetLastError returns: an
+                earlier error stays there until it is read."""
         if self.forever and "take" not in self.run.answers:
             waits += f""" Then the host waited in {self.forever["call"]} for a stream that is held:
                 that never returns."""
@@ -134,7 +134,7 @@ def test_room(check):
     taken = Taken(check, 1)
     if taken.of != "the shared pool" or taken.made["from"] != "new":
         miss(f"""while the shared pool can grow, take allocates from it, and tries it first. The
-            spare pool is for the case that the shared one has no memory.
+            spare pool is for when the shared pool has no memory.
             Happened: {taken.history()}""")
 
 
@@ -190,7 +190,8 @@ def test_last_error(check):
         if wrong and taken.run.answers.get("take") == [SUCCESS]:
             miss(f"""when take has succeeded, cudaGetLastError returns cudaSuccess. A failed
                 allocation stays the last error until someone reads it: a later check after a
-                correct launch would report it. Who handles an error calls cudaGetLastError once.
+                correct launch would report it. Code that has handled an error calls
+                cudaGetLastError once.
                 Happened: {wrong}""")
 
 

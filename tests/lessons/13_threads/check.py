@@ -87,10 +87,10 @@ def test_host(check):
     for handover in own(check) + [x for pair in PAIRS for x in asked(check, pair)[3]]:
         if asks(handover):
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
-                device: the streams wait for each other. To ask again and again whether the work is
-                done is to wait for it.
-                Happened: for {len(handover.made)} buffers the threads called
-                {handover.asks.names} {len(handover.asks)} times.""")
+                device: the streams wait for each other. Asking again and again whether the work is
+                done is a wait, too.
+                Happened: for {len(handover.made)} buffers the threads called {handover.asks.names}
+                {len(handover.asks)} times.""")
         # With other rounds than its own it copies to other memory, where a copy waits.
         if handover.waits and len(handover.made) == handover.rounds:
             miss(f"""between the first fill of a buffer and the last copy no thread waits for the
@@ -106,7 +106,7 @@ def test_host(check):
         own_calls = journal.where(thread=thread)
         if own_calls.waits and not own_calls.certain:
             miss(f"""in its last turn each thread waits for its stream. A free of other memory may
-                wait, and NVIDIA does not promise it.
+                wait, but NVIDIA does not promise that.
                 Happened: a thread waited in {own_calls.waits.names}, and in no other call.""")
         expect_narrow_wait(
             own_calls.after(own_calls.ok("launch_fill", "launch_add").last),

@@ -53,17 +53,17 @@ def test_place(check):
     if 1 not in on or 0 not in on:
         miss(f"""gpu1_data is on GPU 1. cudaMallocAsync takes the GPU of the stream, whichever GPU
             is current (YOUR WORK, 3 of 3).
-            Happened: the allocations are on GPUs {", ".join(map(str, on)) or "none"}, in their
-            order.""")
+            Happened: the allocations are on GPUs {", ".join(map(str, on)) or "none"}, in the order
+            of the calls.""")
 
 
 @met_by_starter
 def test_processes(check):
     run = run_lesson(check)
     if "cudaErrorInitializationError" in run.errors:
-        miss("""a program that is started again for each of the two kernels.
-            Happened: cudaErrorInitializationError. In a child of fork no CUDA call works once its
-            parent has made one.""")
+        miss("""the program is started again for each of the two kernels. Happened:
+            cudaErrorInitializationError. After a process has made a CUDA call, no CUDA call works
+            in a child that it forks.""")
     kernels = []
     for path in run.files[1:]:
         lines = read_journal(path)
@@ -114,8 +114,9 @@ def test_gives(check):
     run = ask_access(check, 0, 1, early=True)
     journal, made = run.journal, changes(run.journal)
     if journal.calls("cudaDeviceEnablePeerAccess"):
-        miss(f"""set_access changes the access of the pool. cudaDeviceEnablePeerAccess is for memory
-            of cudaMalloc, and for no pool: see the row "kernel, peers enabled" (YOUR WORK, 1 of 3).
+        miss(f"""set_access changes the access of the pool. cudaDeviceEnablePeerAccess is for
+            cudaMalloc memory and opens no pool: see the row "kernel, peers enabled" (YOUR WORK, 1
+            of 3).
             Happened: cudaDeviceEnablePeerAccess was called. {listed(journal)}""")
     if made.where(result="cudaErrorNotSupported"):
         miss(f"""GPU 1 may read and write: cudaMemAccessFlagsProtReadWrite. A pool has no access for
@@ -132,8 +133,8 @@ def test_gives(check):
             Happened: {listed(journal)}""")
     run.expect_return()
     if wrong := run.wrong({set_access(0, 1): 1}):
-        miss(f"""set_access returns 1 where the GPU can reach the memory of the owner.
-            Happened: {wrong}""")
+        miss(f"""set_access returns 1 if the GPU can reach the memory of the owner. Happened:
+            {wrong}""")
 
 
 def test_takes(check):
@@ -141,11 +142,11 @@ def test_takes(check):
     run = ask_access(check, 0, 1)
     last = changes(run.journal).where(pool=0, device=1).last
     if last["value"] != 0:
-        miss(f"""with allowed 0 set_access takes the access away: cudaMemPoolSetAccess for GPU 1
+        miss(f"""with allowed 0, set_access takes the access away: cudaMemPoolSetAccess for GPU 1
             with cudaMemAccessFlagsProtNone.
             Happened: {listed(run.journal)}""")
     if wrong := run.wrong({set_access(0, 1, 0): 1}):
-        miss(f"""set_access returns 1 where the GPU can reach the memory of the owner, also when it
+        miss(f"""set_access returns 1 if the GPU can reach the memory of the owner, even when it
             takes the access away.
             Happened: {wrong}""")
 
@@ -158,9 +159,9 @@ def test_others(check):
     wanted = [(owner, gpu, READ_WRITE), (4, gpu, READ_WRITE), (owner, gpu, 0)]
     made = [(x["pool"], x.get("device"), x.get("value")) for x in changes(run.journal)]
     if made != wanted:
-        miss(f"""of two pools of GPU {owner}, {owner} (its default pool) and 4, first one and then
-            the other is opened to GPU {gpu}, and then the first is closed: set_access changes the
-            pool that it is given, for the GPU that it is given.
+        miss(f"""set_access changes the pool that it is given, for the GPU that it is given. Here
+            GPU {owner} has two pools, {owner} (its default pool) and 4. Both are opened to GPU
+            {gpu}, first {owner} and then 4, and then {owner} is closed.
             Happened: {listed(run.journal)}""")
     if set(changes(run.journal).column("result")) != {SUCCESS}:
         miss(f"each change of access succeeds. Happened: {listed(run.journal)}")
@@ -181,15 +182,15 @@ def test_reach(check):
     made = changes(run.journal)
     if made:
         before = "had reported 0 before that" if asked.before(made[0]) else "was called after that"
-        miss(f"""set_access calls cudaDeviceCanAccessPeer first, and gives no access where it
-            reports 0.
+        miss(f"""set_access calls cudaDeviceCanAccessPeer first, and gives no access if that reports
+            0.
             Happened: {listed(run.journal)} cudaDeviceCanAccessPeer {before}.""")
     run.expect_return()
     for owner, gpu in ((0, 1), (1, 0)):  # SIM_PEERS=lower: GPU 1 reaches GPU 0 alone
         run = ask_access(check, owner, gpu, SIM_PEERS="lower")
         if wrong := run.wrong({set_access(owner, gpu): int(gpu > owner)}):
-            miss(f"""where only one of two GPUs reaches the other (SIM_PEERS=lower), set_access goes
-                by the direction that it is asked about.
+            miss(f"""if only one of two GPUs can reach the other (SIM_PEERS=lower), set_access asks
+                about the right direction.
                 Happened: {wrong}""")
     run = run_lesson(check, SIM_PEERS="off")
     if run.status in (1, 3):  # it found itself incorrect before it came to that

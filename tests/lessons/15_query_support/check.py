@@ -102,8 +102,8 @@ def test_no_pools(check):
 
 def test_versions(check):
     for version in (11020, 11030, check.choose("later", WITH_HANDLE_TYPES)):
-        sentence = """this driver has pools. It is cudaDevAttrMemoryPoolsSupported that came with
-            11.2, and cudaDevAttrMemoryPoolSupportedHandleTypes that came with 11.3."""
+        sentence = """this driver has pools. cudaDevAttrMemoryPoolsSupported came with 11.2, and
+            cudaDevAttrMemoryPoolSupportedHandleTypes came with 11.3."""
         run = support(check, sentence, pools=1, SIM_DRIVER_VERSION=version)
         left = "no error is left behind by a query that this driver does not know."
         if run.answer("error left") != SUCCESS:
@@ -117,7 +117,7 @@ def test_versions(check):
 def test_exports(check):
     run = support(check, "this device has pools, and they can be shared.", pools=1, sharing=1)
     if not run.journal.ok("cudaMemPoolExportToShareableHandle"):
-        miss(f"""that a pool can be shared is found out by creating one and exporting it
+        miss(f"""to find out whether a pool can be shared, the program creates a pool and exports it
             (cudaMemPoolExportToShareableHandle), as a file descriptor.
             Happened: {history(run)}""")
     check.after(test_versions)
@@ -131,8 +131,8 @@ def test_exports(check):
 
 
 def test_promise(check):
-    sentence = """the attribute promises file descriptors, and no pool can be created for them:
-        there are pools, and sharing does not work."""
+    sentence = """the attribute promises file descriptors, but no pool can be created for them:
+        there are pools, but sharing does not work."""
     types = check.choose("types", (0, 2))
     run = support(check, sentence, pools=1, sharing=0, SIM_HANDLE_TYPES=types)
     if not run.journal.calls("cudaMemPoolCreate"):
@@ -143,7 +143,7 @@ def test_promise(check):
 def test_refused(check):
     check.after(test_exports, test_promise)
     sentence = """a pool was created for file descriptors and its export failed, so sharing does not
-        work. The pools are there all the same."""
+        work. But there are pools."""
     run = support(check, sentence, pools=1, sharing=0, SIM_FAIL=EXPORT_FAILS)
     if not run.journal.calls("cudaMemPoolExportToShareableHandle"):
         miss(f"the pool is exported. Happened: {history(run)}")
@@ -170,18 +170,18 @@ def test_clean(check):
                 Happened: stdin was closed, which is descriptor 0.""")
         left = run.answer("error left")
         if left != SUCCESS:
-            miss(f"""a refusal that was expected is cleared (cudaGetLastError), or whoever asks next
-                takes it for an error of their own{where}.
+            miss(f"""an expected error is cleared (cudaGetLastError), because otherwise the next
+                check of the last error finds it{where}.
                 Happened: cudaGetLastError returned {left}.""")
 
 
 def test_fallback(check):
-    sentence = """where there are no pools take and give_back use cudaMalloc and cudaFree."""
+    sentence = """without pools, take and give_back use cudaMalloc and cudaFree."""
     run, sizes = memory(check, 0, sentence, SIM_POOLS="off")
     journal = run.journal
     if for_pools(run):
-        miss(f"""with pools = 0 take and give_back make no call that needs pools: it returns
-            cudaErrorNotSupported on such a device.
+        miss(f"""with pools = 0, take and give_back make no call that needs pools, because such a
+            call returns cudaErrorNotSupported on that device.
             Happened: {history(run)}""")
     if journal.ok("cudaMalloc").column("bytes") != sizes:
         miss(f"""{sentence} Here {sizes[0]} and then {sizes[1]} bytes are wanted.
@@ -192,7 +192,7 @@ def test_fallback(check):
         miss(f"each allocation of cudaMalloc is freed with cudaFree. Happened: {history(run)}")
     if early := journal.where(call=MAY_WAIT).waits:
         miss(f"""the host waits for the stream before it calls cudaFree, with cudaStreamSynchronize.
-            That cudaFree waits itself is not promised, and a sleep is no wait.
+            NVIDIA does not promise that cudaFree waits, and a sleep is no wait.
             Happened: the host waited in {early.names}, while the stream still used the memory;
             {history(run)}""")
     expect_narrow_wait(
@@ -202,16 +202,17 @@ def test_fallback(check):
     )
     run, _ = memory(check, 0, sentence)
     if for_pools(run):
-        miss(f"pools = 0 is what counts, also on a device that has them. Happened: {history(run)}")
+        miss(f"""with pools = 0, take and give_back use no pools, even on a device that has them.
+            Happened: {history(run)}""")
 
 
 @met_by_starter
 def test_pools(check):
-    run, sizes = memory(check, 1, "where there are pools take and give_back use them.")
+    run, sizes = memory(check, 1, "with pools, take and give_back use them.")
     made, freed = run.journal.allocations, run.journal.ok("cudaFreeAsync")
     if made.column("bytes") != sizes:
-        miss(f"""where there are pools the memory comes from cudaMallocAsync. Here {sizes[0]} and
-            then {sizes[1]} bytes are wanted.
+        miss(f"""with pools, the memory comes from cudaMallocAsync. Here {sizes[0]} and then
+            {sizes[1]} bytes are wanted.
             Happened: {history(run)}""")
     if freed.column("stream") != made.column("stream")[::-1]:
         miss(f"""the memory is allocated and freed in the stream that take and give_back are given.
@@ -220,7 +221,7 @@ def test_pools(check):
     calls = run.journal.before(freed[-1])
     waits = calls.waits or calls.certain
     if waits:
-        miss(f"""with pools nobody waits before the free: its stream orders it.
+        miss(f"""with pools, the host does not wait before the free, because the stream orders it.
             Happened: the host waited in {waits[0]["call"]}; {history(run)}""")
 
 

@@ -53,13 +53,13 @@ def test_created(check):
     run.expect_return()
     got = run.answer("export")
     if got == "cudaErrorNotPermitted":
-        miss(f"""handleTypes names one handle type. A pool for file descriptors and fabric handles
-            is created, and on a machine that is part of no fabric it can be exported as neither:
-            its creation proves nothing (lesson 15).
+        miss(f"""handleTypes names one handle type. A pool for both file descriptors and fabric
+            handles can be created, but on a machine without a fabric it cannot be exported as
+            either of them (lesson 15).
             Happened: cudaMemPoolExportToShareableHandle returned {got}.""")
     if got != "cudaSuccess":
         miss(f"""the pool can be exported: the field handleTypes of cudaMemPoolProps names the
-            handle type at creation. Later it cannot be added (YOUR WORK, 1 of 4).
+            handle type at creation. It cannot be added later (YOUR WORK, 1 of 4).
             Happened: cudaMemPoolExportToShareableHandle returned {got}.""")
 
 
@@ -124,8 +124,8 @@ def test_sent(check):
     if wrong := run.wrong({"count": count}):
         miss(f"the parcel arrives whole. Happened: {wrong}")
     if (left := run.answer("left open")) != "0":
-        miss(f"""the exporter closes its descriptor when it is sent: a process may have only so many
-            open files, and has no use for this one any more.
+        miss(f"""the exporter closes its descriptor after sending it: the exporter has no use for it
+            any more, and a process may have only so many open files.
             Happened: descriptors that send_parcel left open: {left}.""")
     if (again := run.answer("closed in vain")) != "0":
         miss(f"""a descriptor is closed once. A second close fails, or closes what another thread
@@ -223,7 +223,7 @@ def test_refused(check):
     if refused.column("call") != REFUSED:
         miss(f"""the importer tries six calls on its pool, and each is refused: the starter has them
             after the copy.
-            Happened: refused were: {", ".join(refused.column("call")) or "none"}.""")
+            Happened: these were refused: {", ".join(refused.column("call")) or "none"}.""")
     data = journal.ok("cudaMemPoolImportPointer")[0]["allocation"]
     frees = journal.frees.where(allocation=data)
     if len(frees) != 1:

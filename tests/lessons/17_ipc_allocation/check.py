@@ -145,9 +145,9 @@ def test_free(check):
     exporter, importer = processes(check)
     free, handle = importer.frees.first, importer.sent.first
     if now := importer.journal.ok("cudaFree").first:
-        miss(f"""the importer's free is in its stream, behind its add: cudaFreeAsync.
-            Happened: cudaFree{line_of(now)} is a call of the host, and in no stream. On a recorded
-            device it waited for nothing.""")
+        miss(f"""the importer's free is in its stream, after its add: cudaFreeAsync.
+            Happened: cudaFree{line_of(now)} is a call of the host, and in no stream. On an H200 it
+            waited for nothing.""")
     if len(importer.frees) != 1:
         miss(f"""each process that imports an allocation frees its import: cudaFreeAsync in the
             importer.

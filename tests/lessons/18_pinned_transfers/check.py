@@ -91,7 +91,8 @@ def test_pieces(check):
     question = "process of {} ints of {} memory, increased by 2".format
     wanted = {question(count, kind): count for count, kind in zip(ints, ("pinned", "managed"))}
     if wrong := run.wrong(wanted):
-        miss(f"after process and a synchronization 2 was added to every element. Happened: {wrong}")
+        miss(f"""after process and a synchronization, 2 has been added to every element.
+            Happened: {wrong}""")
 
 
 def test_turns(check):
@@ -161,7 +162,7 @@ def test_end(check):
     end = end.part(None, returned)
     if end.waits and not end.certain:
         miss(f"""when process returns, the host has waited for the last copy of each of the two
-            streams. A free of other memory may wait, and NVIDIA does not promise it.
+            streams. A free of other memory may wait, but NVIDIA does not promise that.
             Happened: the host waited in {end.waits.names}, and in no other call.""")
     expect_narrow_wait(
         run.journal.between(work(run, 0).first, returned),
@@ -179,9 +180,9 @@ def pays(check):
         saved += 2 * pinned  # so that no other quotient is right by luck
     least = """copies_to_pay returns the least number of copies that together save as much time as
         pinning takes."""
-    more = f"{least} Also a fraction of a microsecond that is missing takes another copy."
+    more = f"{least} If only a fraction of a microsecond is missing, it takes another copy."
     part = "copies_to_pay computes with fractions of a microsecond: a copy saves 1.5 here."
-    exact = "copies_to_pay counts no copy more if the copies save exactly what pinning takes."
+    exact = "copies_to_pay counts no further copy if the copies save exactly what pinning takes."
     same = """copies_to_pay returns 0 if a pinned copy takes as long as a pageable one. A division
         by what it saves is then a division by 0."""
     slower = "copies_to_pay returns 0 if a pinned copy takes longer than a pageable one."

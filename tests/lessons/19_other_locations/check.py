@@ -91,8 +91,8 @@ def test_access(check):
             cudaMemAccessFlagsProtReadWrite. The host has access to its pool already.
             Happened: access was set for {", ".join(names)}.""")
     if not given.before(kernel):
-        miss("""access comes before the kernel that needs it. Given later, it may come in time or
-            not.
+        miss("""access comes before the kernel that needs it. If it is given later, it may come too
+            late.
             Happened: cudaMemPoolSetAccess was called after launch_add.""")
 
 
@@ -117,8 +117,8 @@ def test_kernel(check):
             Happened: {happened}""")
     if kernel["value"] != 2:
         miss(f"""the host writes 40, and the device adds 2 to it: both work on the same memory.
-            Happened: launch_add added {kernel["value"]}: the host had written what was to come
-            out.""")
+            Happened: launch_add added {kernel["value"]}: the host had written the result
+            already.""")
     check.after(test_access)  # without access it added nothing
 
 
@@ -141,7 +141,7 @@ def test_allocated(check):
     journal, data, kernel = found(check)
     if touched(journal, "before allocation"):
         miss(f"""the host waits for the allocation before it writes: the pointer is known at once,
-            the memory may be touched when the stream has reached the allocation. {WAITS}
+            but the memory may be touched only after the stream has reached the allocation. {WAITS}
             Happened: the allocation is in stream {data["stream"]}; between it and launch_add
             {waited(journal, data, kernel)}.""")
 
@@ -151,8 +151,8 @@ def test_waited(check):
     if not kernel:
         check.after(test_kernel)
     if touched(journal, "not ordered after a write"):
-        miss(f"""the host waits for the device before it reads. A load is no call: no stream orders
-            it, only the host can. {WAITS}
+        miss(f"""the host waits for the device before it reads. A load is not a call, so no stream
+            orders it: the host itself has to wait. {WAITS}
             Happened: launch_add is in stream {kernel["stream"]}; between it and the end of
             work_together {waited(journal, kernel, journal.ok("cudaMemSetMemPool").first)}.""")
     expect_narrow_wait(
@@ -176,7 +176,7 @@ def test_host(check):
     run = check.ask(f"{TAKES}.", count, place, harness="ask_changed.h", **LATE)
     if wrong := run.wrong({f"work_together with {count} ints, of which one is not 42": count - 1}):
         miss(f"""work_together returns how many of the ints that it is given are 42: the host looks
-            at each. The check's own launch_add had made one of them another number.
+            at each. The check's own launch_add had changed one of them.
             Happened: {wrong}""")
 
 
@@ -188,14 +188,14 @@ def test_others(check):
     adds = [(x["value"], x["bytes"] // 4) for x in run.journal.ok("launch_add")]
     shown = " and ".join(f"{value} to {ints}" for value, ints in adds) or "nothing"
     if adds != [(2, count), (2, half)]:
-        miss(f"""work_together uses the count that it is given: the device adds 2 to so many ints.
+        miss(f"""work_together uses the count that it is given: the device adds 2 to that many ints.
             Happened: with {count} and {half} ints the device added {shown}.""")
     hazard = run.journal.hazards.that(lambda x: x["kind"].startswith("host access")).first
     if hazard:
         check.after(test_allocated, test_waited)
         data = run.journal.ok("cudaMallocFromPoolAsync").of(hazard).first
         miss(f"""the host waits for the stream that it is given, before it writes and before it
-            reads, also where that is no blocking stream. {WAITS}
+            reads, even if it is a non-blocking stream. {WAITS}
             Happened: {hazard["kind"]}. The allocation and launch_add are in stream
             {data["stream"]}; from the allocation until this access
             {waited(run.journal, data, hazard)}.""")

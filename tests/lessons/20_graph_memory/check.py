@@ -56,8 +56,8 @@ def test_launches(check):
             Happened: the graphs launched were, in order: {", ".join(map(str, of)) or "none"}.""")
     refused = launches(journal).that(lambda x: x["result"] != SUCCESS)
     if refused:
-        miss(f"""the built graph can be launched twice. A graph cannot be launched while what its
-            last launch allocated is not freed.
+        miss(f"""the built graph can be launched twice. A graph cannot be launched again before the
+            memory of its last launch is freed.
             Happened: a launch of graph {refused[0]["graph"]} returned {refused[0]["result"]}.""")
 
 
@@ -114,13 +114,13 @@ def test_pool(check):
     journal = at_the_end(check)
     trims = ending(journal).ok("cudaMemPoolTrimTo").where(pool=0, keep=0)
     if not trims:
-        miss(f"""at the end cudaMemPoolTrimTo for the default pool, to 0: its threshold keeps the
-            memory at every synchronization.
+        miss(f"""at the end, cudaMemPoolTrimTo of the default pool to 0: the pool's threshold keeps
+            the memory at every synchronization.
             Happened: {in_order(journal)}""")
     if not ending(journal).before(trims.first).waits:
-        miss(f"""after the last launch first a synchronization, then the trims: a trim of a pool
-            leaves what was freed and not synchronized. A query is a wait if it is asked until it
-            succeeds, a sleep is none.
+        miss(f"""after the last launch, first a synchronization, then the trims: a trim of a pool
+            leaves what was freed but not synchronized. Neither a query nor a sleep is a
+            synchronization.
             Happened: {in_order(journal)}""")
     if trims[0]["reserved"] != 0:
         miss(f"""the trim of the pool returns all that the pool reserves: what was freed before a
@@ -132,8 +132,8 @@ def test_trim(check):
     journal = at_the_end(check)
     trims = ending(journal).ok("cudaDeviceGraphMemTrim").where(device=0)
     if not trims:
-        miss(f"""at the end cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of a
-            pool returns it, and destroying a graph returns nothing.
+        miss(f"""at the end, cudaDeviceGraphMemTrim, which returns the memory of graphs. No trim of
+            a pool returns it, and destroying a graph returns nothing.
             Happened: {in_order(journal)}""")
     reports = ending(journal).calls("cudaDeviceGetGraphMemAttribute").before(trims[0])
     pool = ending(journal).ok("cudaMemPoolTrimTo").first
@@ -145,8 +145,8 @@ def test_trim(check):
     if any(x["freed"] is None for x in allocations(journal)):
         check.after(test_frees)
     if trims[0]["reserved"] != 0:
-        miss(f"""the trim for graphs returns all that was reserved for them: it leaves what a launch
-            is using.
+        miss(f"""the trim for graphs returns all that was reserved for them: it leaves only what a
+            launch is still using.
             Happened: {trims[0]["reserved"] // MIB} MiB stayed reserved for graphs.""")
 
 
@@ -190,4 +190,4 @@ def test_sizes(check):
         if printed != reserved:
             miss(f"""for graphs, with {mib} MiB: {" ".join(reserved)} MiB, one figure for each
                 report.
-                Happened: printed were {" ".join(printed)}.""")
+                Happened: it printed {" ".join(printed)}.""")

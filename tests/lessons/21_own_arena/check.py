@@ -54,24 +54,25 @@ def test_places(check):
         if wrong := run.wrong(answers):
             ends = {asked: run.answer(asked).split(",")[0] for asked in answers}
             if all(ends[asked] == answer.split(",")[0] for asked, answer in answers.items()):
-                miss(f"""what is needed after a request is the end of that request, offset + bytes,
-                    as it stands: only where the next one begins is rounded up. Each offset is
+                miss(f"""after a request, needed is the end of that request, offset + bytes, without
+                    rounding: only the offset of the next request is rounded up. Each offset is
                     right.
                     Happened: {wrong}""")
             miss(f"""a request begins at the next multiple of arena->alignment: the offset is
                 rounded up before the request is placed, and needed is its end. 256 is the alignment
-                of the lesson's own arenas; another arena, at the same time, may have any other.
+                of the lesson's own arenas, but another arena may have another alignment at the same
+                time.
                 Happened: {wrong}""")
 
 
 def unpadded(limit, size):
     """(does it fit, why, the request) of each request that needs no padding."""
     past = """a request that would begin past the limit does not fit. Compare the offset with the
-        limit first: else limit - offset begins again at SIZE_MAX."""
+        limit first, because otherwise limit - offset wraps around to a huge number."""
     ends = """a request that would end past the limit does not fit. What is needed already counts
         toward the limit, too."""
-    largest = """a request of SIZE_MAX bytes does not fit. Compare without a sum: offset + bytes
-        begins again at 0 past SIZE_MAX."""
+    largest = """a request of SIZE_MAX bytes does not fit. Compare without a sum: past SIZE_MAX,
+        offset + bytes wraps around to a small number."""
     many = "an arena takes REQUESTS requests. One more is refused, however few bytes it is for."
     committed = """after the commit there is no room to place anything: a request is refused until
         the reset."""
@@ -106,8 +107,8 @@ def test_limit(check):
                     miss(f"{why} Happened: {wrong}")
             check.after(test_places)  # who aligns in another way has another padding
         if wrong := run.wrong({question(SIZE_MAX, alignment, 1, SIZE_MAX - 3): 0}):
-            miss(f"""a request whose offset would be rounded up past SIZE_MAX does not fit: there
-                the sum begins again at 0. An offset below needed tells it.
+            miss(f"""a request whose offset would be rounded up past SIZE_MAX does not fit: the sum
+                wraps around there, so the rounded offset is below needed.
                 Happened: {wrong}""")
 
 
@@ -193,7 +194,8 @@ def crossed(check, early):
     if run.journal.hazards:
         miss(f"""what stream[{early}] did in a frame comes before what stream[{1 - early}] does in
             the next: the arena hands out the same bytes. An event that arena_reset records in a
-            stream says what that stream had to do until then; another stream can wait for it.
+            stream says what that stream had to do until then, and another stream can wait for the
+            event.
             Happened: {hazard_words(run)}""")
 
 
@@ -249,8 +251,8 @@ def test_waits(check):
     commit = marked(reset, 2)
     found = reset.before(commit[0]).waits
     if found:
-        miss(f"""arena_reset does not make the host wait: it waits at the commit, if the work is not
-            over.
+        miss(f"""arena_reset does not make the host wait. If the work is not over, the host waits at
+            the commit.
             Happened: in arena_reset the host waited in {", ".join(found.column("call"))}.""")
     found = commit.before(marked(commit, 3)[0]).waits
     if found:
@@ -265,9 +267,9 @@ def test_waits(check):
     for last, new in zip(fills, fills[1:]):
         at_reset = last["bytes"] == 8 != new["bytes"]
         if at_reset and ran[new["number"]]["start"] >= ran[last["number"]]["finish"]:
-            miss(f"""a stream gets work after the reset that is not about the arena: the other
-                stream does not wait for it. Record the events in arena_reset.
-                Happened: the frame in {stream_of(new)} began when that work had ended.""")
+            miss(f"""after the reset, a stream gets work that does not use the arena. The other
+                stream does not wait for that work. Record the events in arena_reset.
+                Happened: the frame in {stream_of(new)} began only when that work had ended.""")
 
 
 def test_prints(check):

@@ -15,11 +15,11 @@ OTHERS = """cache_take, cache_give and cache_trim can be called for other traces
     lessons/traces."""
 GOES_ON = """the host waits for no stream in cache_take and cache_give, except where a piece is
     returned: cache_take records an event in the stream that returned the memory, and makes the
-    other stream wait for it. To ask again and again (cudaStreamQuery in a loop) is to wait."""
+    other stream wait for it. Asking again and again (cudaStreamQuery in a loop) is a wait, too."""
 GOES_ON_LONG = """a cache that goes on: 70,000 parts are taken and returned, at most 12 of them at a
     time. What it keeps about a part is used again when the part is joined or has returned."""
-HUGE = """a part may have 4 GiB and more, which no int and no unsigned int holds: its piece is
-    returned as any other is."""
+HUGE = """a part may have 4 GiB and more, more than an int or an unsigned int can count: its piece
+    is returned as any other is."""
 NO_WAIT = "lies where another stream's part lay, and the stream does not wait for that use."
 EVERY_LAST_USE = """a stream waits for the last use of each part that lay where its new part lies"""
 
@@ -81,7 +81,7 @@ def test_places(check):
         if figures.wrong:
             miss(f"""a part lies in a piece of the pool, has the bytes that are asked for, and
                 shares none with another part that is in use; cache_take, cache_give and cache_trim
-                return to who called them.
+                return to their caller.
                 Happened: {figures.wrong}.""")
 
 
@@ -104,7 +104,7 @@ def test_turns(check):
         return
     if not figures.waits:
         miss("""memory that one stream returned goes to another only after the other waits for an
-            event: the last use may be running.
+            event, because the last use may still be running.
             Happened: memory went from stream to stream, and no event was waited for.""")
     taking = figures.walk.stream[figures.bad]
     if figures.waiting and not figures.waiting & {taking}:
@@ -144,8 +144,8 @@ def test_neighbors(check):
         miss(f"""{EVERY_LAST_USE}.
             Happened: {place_of(figures)} {NO_WAIT}""")
     miss(f"""two idle neighbors are joined when they belong to one stream; those of two streams only
-        when one stream has waited for the other. A joined part has one stream: who takes it waits
-        for that stream alone, or for none.
+        when one stream has waited for the other. A joined part has one stream: a stream that takes
+        it waits for that stream alone, or for none.
         Happened: {place_of(figures)} was joined of parts of
         {" and ".join(f"streams[{one}]" for one in before)}, and its stream does not wait for all of
         them. Look at where parts are joined: in cache_give?""")
@@ -190,7 +190,7 @@ def test_hand_over(check):
     if len(asked) > STREAMS:
         miss(f"""{GOES_ON}
             Happened: before streams[{other}] had a part the cache called {asked[0]["call"]}
-            {len(asked)} times: to ask for a while is to wait for a while.""")
+            {len(asked)} times: asking for a while is a wait for a while.""")
     for mode in ("random", "small"):
         expect_no_host_wait(walk(check, mode))
     expect_no_host_wait(replay(check, "resnet50-train")[0])
@@ -409,7 +409,8 @@ def expect_each_wait_once(check):
             pair of streams the last number that was waited for, and wait only for a later one.
             Happened: streams[{one}] had returned 6 parts, and streams[{other}] took 6 and waited
             for it {len(waits)} times. Each further wait is a record and a wait of the driver for
-            nothing, and holds the stream until all is done that was put into the other since.""")
+            nothing, and holds the stream until everything is done that was put into the other
+            stream since then.""")
 
 
 @section(5)
