@@ -192,7 +192,7 @@ apt_failed() {
     grep -E '^[EW]:' build/apt.log | head -n 3
     if grep -q 'No space left' build/apt.log; then say "The disk is full."
     elif grep -qE 'Could not get lock|is held by process' build/apt.log; then
-        say "Another program is installing packages. Wait for its end."
+        say "Another program is installing packages. Wait until it has finished."
     elif grep -q 'dpkg --configure -a' build/apt.log; then
         say "An installation before this one was interrupted: do what the line above says."
     elif grep -qE 'Unable to locate package|no installation candidate' build/apt.log; then
@@ -201,7 +201,7 @@ apt_failed() {
         say "The mirror's lists are too old, or the clock of this machine is wrong."
     elif grep -qE 'Temporary|Could not (resolve|connect)|timed out|Unable to connect|Failed' \
         build/apt.log; then
-        say "The network, or the proxy (http_proxy), does not lead to the packages."
+        say "The packages cannot be reached: check the network, or the proxy (http_proxy)."
     fi
 }
 
@@ -264,8 +264,8 @@ check_addresses() { # check_addresses PURPOSE
     [ "$limit" != unlimited ] && [ "$limit" -lt 1000000000 ] || return 0
     [ "$1" != build ] || [ -z "${SIM_MEMORY:-}" ] || return 0
     fail "This shell limits the addresses of a program (ulimit -v is $limit KB), and the simulated \
-device reserves 1000 GB of them, of which it uses little. Type ulimit -v unlimited, or begin a \
-shell without the limit; for make NN a smaller device may do, such as SIM_MEMORY=256M."
+device reserves 1000 GB of them, of which it uses few. Type ulimit -v unlimited, or begin a \
+shell without the limit; for make NN, a smaller device may be enough, such as SIM_MEMORY=256M."
 }
 
 # ---- places that can be written, with room ----
@@ -376,8 +376,8 @@ fetch() {
 another index (PIP_INDEX_URL), that changes files?"
     elif grep -qE 'Connection|Timeout|timed out|ProxyError|SSLError|unreachable|Retrying' \
         "$log"; then
-        why="The network does not lead to $index${https_proxy:+ (https_proxy is $https_proxy)}. \
-When it does, run make again. Behind a proxy, set https_proxy."
+        why="$index cannot be reached${https_proxy:+ (https_proxy is $https_proxy)}. Check the \
+network, then run make again. Behind a proxy, set https_proxy."
     elif grep -qE 'No matching distribution|from versions' "$log"; then
         why="$index has no such version for this machine and $("$python" --version 2>&1): Python \
 3.9 to 3.14 are served."
@@ -474,8 +474,8 @@ try_machine() {
     printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"
     "build/runs.$$" 2>/dev/null || {
         rm -f "build/runs.$$"
-        fail "Programs in $PWD/build may not be run: the disk is mounted so (noexec), or has no \
-run bits. Copy the workbook to another folder."
+        fail "Programs in $PWD/build cannot be run: the disk is mounted with noexec, or keeps no \
+executable bits. Copy the workbook to another folder."
     }
     rm -f "build/runs.$$"
     # shellcheck disable=SC2046  # the words of one line
@@ -488,7 +488,8 @@ run bits. Copy the workbook to another folder."
         fail "${compiler[*]} (CC) cannot compile: its message is above."
     fi
     rm -f "build/runs.$$"
-    [ "$sizes" = 8 ] || fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 has 64."
+    [ "$sizes" = 8 ] ||
+        fail "${compiler[*]} (CC) compiles for $((8 * sizes)) bits; CUDA 13 needs 64."
     echo 'int unit;' | "${compiler[@]}" -x c -std=c11 -fPIC -fvisibility=hidden -MMD -MP -MT it \
         -MF "build/runs.$$.d" -S - -o "build/runs.$$" >/dev/null 2>&1 || sizes=0
     rm -f "build/runs.$$"{,.d}
@@ -530,7 +531,7 @@ build() { # build PURPOSE...: the compiler, the headers, and packages for more
     remove_left_overs
     if [[ " $* " == *" check "* ]] && ! python_serves; then
         fail "python3 is $(python3 --version 2>&1), and the checks need Python 3.9 or later. \
-Install one, and see that python3 is its name."
+Install one under the name python3."
     fi
 }
 

@@ -89,13 +89,13 @@ try() {
     read -r alone sanitizer all < <(sed -nE "s/ of [0-9]+ / /g
         s/^[|] incorrect programs noticed [|] $n $n $n $n $n.*/\3 \4 \5/p" \
         docs/recorded/litmus.md)
-    grep -qF "Of our $all incorrect programs a GPU alone showed $alone, compute-sanitizer \
+    grep -qF "Of our $all incorrect programs, a GPU alone showed $alone, compute-sanitizer \
 $sanitizer, and the checker all." "$words"
     read -r sanitizer all < <(sed -nE \
         's/^\| correct programs reported .*\| 0 of .*\| ([0-9]+) of .*\| 0 of ([0-9]+) .*/\1 \2/p' \
         docs/recorded/litmus.md)
-    grep -qF "Of our $all correct ones compute-sanitizer reported $sanitizer, a GPU and the \
-checker none" "$words"
+    grep -qF "Of our $all correct programs, compute-sanitizer reported $sanitizer, and a GPU and \
+the checker none" "$words"
 }
 
 @test "what a file at the top leads to is there" {

@@ -441,7 +441,7 @@ esac'
     stub little 'case $1 in -E) echo "4 2 36" ;; *) echo 12 ;; esac'
     set_up CC=little build
     assert_failure
-    assert_output "little (CC) compiles for 32 bits; CUDA 13 has 64."
+    assert_output "little (CC) compiles for 32 bits; CUDA 13 needs 64."
     stub old 'case $1 in -E) echo "8 2 17" ;; *) echo 12 ;; esac'
     set_up CC=old build
     assert_failure
@@ -473,7 +473,7 @@ needs one of these two."
 @test "what cannot be fetched: network, index, disk or hash, and pip's own lines are in a log" {
     local words
     declare -A says=(
-        ["NewConnectionError: Name or service not known"]="The network does not lead to "
+        ["NewConnectionError: Name or service not known"]=" cannot be reached. Check the network"
         ["No matching distribution found for sphinx==9.0.4"]="has no such version for this machine"
         ["OSError: [Errno 28] No space left on device"]="The disk is full: make room in "
         ["THESE PACKAGES DO NOT MATCH THE HASHES"]="a hash differs.")
@@ -532,7 +532,7 @@ solutions/01_first_allocation.$$"
         noexec "$machine" env -i PATH="$bin" HOME="$machine" SETUP_ROOT="$machine/root" \
         "$machine/copy/tools/setup.sh" build 3>&- 4>&-
     assert_failure
-    assert_output --partial "may not be run: the disk is mounted so (noexec)"
+    assert_output --partial "cannot be run: the disk is mounted with noexec"
 }
 
 @test "a machine without /proc, or without /dev/fd: a sentence, with what to type" {
