@@ -154,7 +154,7 @@ def expect_narrow_wait(lines, sentence):
     if wide := lines.calls("cudaDeviceSynchronize").first:
         miss(f"""{sentence}
             Happened: cudaDeviceSynchronize{line_of(wide)} waits for every stream of the device,
-            also for those of others.""")
+            including the streams of others.""")
     expect_no_asking(lines, sentence)
 
 
@@ -172,8 +172,8 @@ def expect_no_legacy(lines, sentence):
     if legacy:
         miss(f"""{sentence}
             Happened: {legacy[0]["call"]}{line_of(legacy[0])} is in the legacy stream, which waits
-            for all that blocking streams have been given, and they wait for it. That is right, and
-            costs what the streams are for.""")
+            for all earlier work of the blocking streams, and they wait for it. The result is right,
+            but the streams cannot overlap there.""")
 
 
 def expect_streams(lines, number):
@@ -182,8 +182,8 @@ def expect_streams(lines, number):
     used = {(x["stream"], x["stream"] == "per-thread" and x.get("thread")) for x in work}
     if len(used) < number:
         miss(f"""the work of {number} streams gets an order, and stays in {number} streams.
-            Happened: the work is in {len(used)}. That is right, and gives up what several streams
-            are for: nothing overlaps any more, also where nothing needs an order.""")
+            Happened: the work is in {len(used)}. The result is right, but nothing overlaps any
+            more, not even work that needs no order.""")
 
 
 def line_of(call):
@@ -833,8 +833,7 @@ class Check:
                 cudaMemPoolSetAttribute is given the address of a uint64_t. Only the reuse policies
                 are ints.
                 Happened: {where} is given the address of a variable of {size} bytes. The driver
-                reads 8, so a part of the number is whatever stands behind the variable in
-                memory.""")
+                reads 8, so a part of the number is whatever comes after the variable in memory.""")
 
     def compile_joined(self, harness, target, either):
         source = self.folder / f"{target.name}.c"
@@ -971,8 +970,8 @@ class Check:
             line = before.count(b"\n") + 1
             raise Miss(
                 "Expected: text on stdout.",
-                f"Happened: a NUL byte in line {line}. Is a character or a string printed that "
-                "nobody set?",
+                f"Happened: a NUL byte in line {line}. Does the program print a character or a "
+                "string that it has not set?",
                 run=run,
             )
         extra = extra_lines(wanted, got)
@@ -996,8 +995,8 @@ class Check:
 
     def expect_awake(self):
         if self.sleeps:
-            miss(f"""the host does not sleep. What needs an order has one by its streams, its events
-                and its waits; a sleep orders nothing, and makes each run slower.
+            miss(f"""the host does not sleep. Streams, events, and waits order work. A sleep orders
+                nothing, and makes each run slower.
                 Happened: {self.file} calls {self.sleeps}.""")
 
     def expect_right(self, run, name=""):
@@ -1031,11 +1030,11 @@ class Check:
                 parts = [re.findall(pattern, x) if "#" in text else [x] for x in (line, again)]
                 if same := [a for a, b in zip(*parts) if a == b]:
                     part = f" ({' '.join(same[0].split())})" if "#" in text else ""
-                    miss(f"""a line that says what the device computed, or what a call returned, is
-                        made of what was copied from there, or returned.
+                    miss(f"""a line about what the device computed or what a call returned prints
+                        the value that was copied from the device or returned.
                         Happened: on a device whose kernels write and add other numbers, and whose
-                        figures of memory are others (SIM_ADD), the program prints the
-                        same{part}: {visible(line)}""")
+                        figures of memory are larger (SIM_ADD), the program prints the same{part}:
+                        {visible(line)}""")
 
     def expect_status(self, run, status, sentence=""):
         if run.status != status:
@@ -1047,7 +1046,7 @@ class Check:
     def expect_skipped(self):
         """Where a pool for file descriptors is refused, the lesson says so and is skipped."""
         run = self.run(SIM_HANDLE_TYPES=0)
-        refused = """where cudaMemPoolCreate refuses a pool for file descriptors the lesson is
+        refused = """if cudaMemPoolCreate refuses a pool for file descriptors, the lesson is
             skipped: exit status 77."""
         self.expect_status(run, 77, refused)
         if not re.match("skipped:.*cudaMemPoolCreate", run.output):
@@ -1087,9 +1086,8 @@ class Check:
     def expect_directions(self, journal):
         if wrong := journal.that(lambda x: "given" in x).first:
             miss(f"""a copy is given its own direction, here cudaMemcpy{wrong["kind"]}, or
-                cudaMemcpyDefault. What another direction does is undefined.
-                Happened: {wrong["call"]}{line_of(wrong)} was given
-                cudaMemcpy{wrong["given"]}.""")
+                cudaMemcpyDefault. The effect of another direction is undefined.
+                Happened: {wrong["call"]}{line_of(wrong)} was given cudaMemcpy{wrong["given"]}.""")
 
     def expect_destroyed(self, run):
         kept = run.kept()
@@ -1100,7 +1098,8 @@ class Check:
         if kept := kept.that(lambda x: x not in once):
             left = Counter(f"{x['call']} in line {x.get('line')}" for x in kept).most_common(5)
             text = ", ".join(f"{count} of {call}" for call, count in left)
-            miss(f"""what the program creates it destroys at the end: each event, stream and pool.
+            miss(f"""at the end the program destroys what it has created: each event, stream, and
+                pool.
                 Happened: not destroyed: {text.replace(" in line None", "")}.""")
 
     def keeps(self, line):

@@ -72,12 +72,12 @@ class Case(Check):
         asked = journal.part(begin, end).queries if end else []
         self.undone = wait
         if wait:
-            wide = "for every stream of the device, also for those of others"
+            wide = "for every stream of the device, including the streams of others"
             one = "until the work of a stream is done"
             what = wide if wait["call"] == "cudaDeviceSynchronize" else one
             miss(f"""a repair makes a stream wait for an event, and the host goes on.
-                Happened: in {wait["call"]}{line_of(wait)} the host waits {what}. That is right, and
-                costs what the streams are for: meanwhile the host queues work for none of them.""")
+                Happened: in {wait["call"]}{line_of(wait)} the host waits {what}. The result is
+                right, but meanwhile the host queues work for no stream.""")
         expect_no_legacy(
             journal.part(begin, end) if end else Journal(),
             "a repair makes a stream wait for what it needs, and for nothing else.",
