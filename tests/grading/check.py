@@ -493,7 +493,7 @@ class Run:
             if len(got) > 1:
                 return f"{question} was answered several times: {visible(', '.join(got))}."
             if got != [str(answer)]:
-                return f"{question} returned {visible(got[0])}. It is {answer}."
+                return f"{question} returned {visible(got[0])} instead of {answer}."
         return ""
 
     def expect_return(self):

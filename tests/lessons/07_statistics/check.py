@@ -59,8 +59,8 @@ def expect_need(run, live, before, size, more):
     if number != need:
         read = read_figures(run)
         miss(f"""{why_wrong(number // MIB, live, before, size, more, read)}
-            Happened: {question} returned {number} bytes. It is {need} bytes. The figures that were
-            read: {", ".join(read)}.""")
+            Happened: {question} returned {number} bytes instead of {need} bytes. The figures that
+            were read: {", ".join(read)}.""")
 
 
 def read_figures(run):

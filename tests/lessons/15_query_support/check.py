@@ -51,7 +51,7 @@ def support(check, sentence, how="support", pools=None, sharing=None, **environm
         got = run.answers.get(question, [])
         if right is not None and got != [str(right)]:
             miss(f"""{shown}
-                Happened: support_find found {question} = {", ".join(got)}. It is {right}:
+                Happened: support_find found {question} = {", ".join(got)} instead of {right}:
                 {history(run)}""")
     return run
 
