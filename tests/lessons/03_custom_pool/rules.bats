@@ -11,7 +11,7 @@ load ../../grading/rules
     rule own
 }
 @test "maxSize limits the second pool, to any size" { rule limit; }
-@test "every allocation is freed after its last use, also after its pool was destroyed" {
+@test "every allocation is freed after its last use, even after its pool was destroyed" {
     rule freed
 }
 @test "the second pool is destroyed with live allocations, which are used afterwards" { rule live; }

@@ -7,7 +7,7 @@
 
 load ../../grading/rules
 
-@test "after keep_memory no synchronization takes memory from the pool" { rule keeps; }
+@test "after keep_memory, no synchronization takes memory from the pool" { rule keeps; }
 @test "the loops do what their names say" { rule loops; }
 @test "serve waits for no other stream" { rule no_other_stream; }
 @test "serve takes its memory from the pool" { rule from_the_pool; }

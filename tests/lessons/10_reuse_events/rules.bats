@@ -15,8 +15,8 @@ load ../../grading/rules
 @test "the host waits nowhere in the pipeline" { rule host; }
 @test "the memory of an input is handed on to the next input: free, record, wait" { rule input; }
 @test "the memory of a result is handed on to the next result: free, record, wait" { rule result; }
-@test "from the second round on no input takes new memory" { rule load; }
-@test "from the second round on no result takes new memory" { rule work; }
+@test "from the second round on, no input takes new memory" { rule load; }
+@test "from the second round on, no result takes new memory" { rule work; }
 @test "the load of a round does not wait for the store of the round before" { rule ahead; }
 @test "memory that two streams use is freed after the uses in both" { rule shared; }
 @test "it prints what a real device prints, and the same with another size" { rule prints; }

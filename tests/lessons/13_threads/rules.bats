@@ -9,9 +9,9 @@ load ../../grading/rules
 
 @test "no thread waits for the device before its last turn, and each does then" { rule host; }
 @test "each thread works in its own stream" { rule threads; }
-@test "with created streams an event is recorded after each fill" { rule recorded; }
-@test "with created streams the consumer's work comes after the producer's" { rule created; }
-@test "it does with per-thread streams, too, where one handle names two streams" {
+@test "with created streams, an event is recorded after each fill" { rule recorded; }
+@test "with created streams, the consumer's work comes after the producer's" { rule created; }
+@test "the same with per-thread streams, where one handle names two streams" {
     rule per_thread
 }
 @test "each buffer is freed once, after its last use" { rule free; }

@@ -13,6 +13,6 @@ load ../../grading/rules
 @test "set_access gives GPU 1 access to the pool of GPU 0" { rule gives; }
 @test "set_access(..., 0) takes the access away" { rule takes; }
 @test "set_access serves other GPUs and other pools, too" { rule others; }
-@test "where GPU 1 cannot reach GPU 0 (SIM_PEERS=off) set_access returns 0" { rule reach; }
+@test "if GPU 1 cannot reach GPU 0 (SIM_PEERS=off), set_access returns 0" { rule reach; }
 @test "it prints what two real GPUs print" { rule output; }
-@test "with one GPU it says why it is skipped, and ends with status 77" { rule one_gpu; }
+@test "with one GPU, it says why it is skipped, and ends with status 77" { rule one_gpu; }

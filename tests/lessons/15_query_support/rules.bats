@@ -14,7 +14,7 @@ load ../../grading/rules
 @test "driver 11.2 has pools, and no attribute for handle types; a later one has both" {
     rule versions
 }
-@test "where an export succeeds a pool can be shared, and that is tried" { rule exports; }
+@test "if an export succeeds, a pool can be shared, and the program tries it" { rule exports; }
 @test "the attribute promises too much (SIM_HANDLE_TYPES=0): pools, and no sharing" {
     rule promise
 }
@@ -22,8 +22,8 @@ load ../../grading/rules
     rule refused
 }
 @test "finding out leaves nothing behind: no pool, no descriptor, no error" { rule clean; }
-@test "without pools the memory is cudaMalloc's, and the host waits before cudaFree" {
+@test "without pools, the memory is cudaMalloc's, and the host waits before cudaFree" {
     rule fallback
 }
-@test "with pools the memory is the pool's, and no host waits" { rule pools; }
+@test "with pools, the memory is the pool's, and the host does not wait" { rule pools; }
 @test "it prints what a real device prints, and ends well without pools, too" { rule output; }

@@ -15,6 +15,6 @@ load ../../grading/rules
 @test "the importer tries what an imported pool cannot do, and frees its import" { rule refused; }
 @test "the exporter waits for the importer's message, then frees and trims" { rule owner; }
 @test "it prints what a real device prints, also for a size that takes one segment" { rule output; }
-@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
+@test "if no pool can be shared (SIM_HANDLE_TYPES=0), it prints why and ends with status 77" {
     rule skipped
 }

@@ -21,6 +21,6 @@ load ../../grading/rules
 @test "it prints what a real device prints, also under other schedules and with another size" {
     rule output
 }
-@test "where no pool can be shared (SIM_HANDLE_TYPES=0) it prints why, and ends with status 77" {
+@test "if no pool can be shared (SIM_HANDLE_TYPES=0), it prints why and ends with status 77" {
     rule skipped
 }
