@@ -78,8 +78,8 @@ def test_waits(case):
     first = whole(journal).first or case.after(test_gets_all)
     early = Journal(x for x in journal.before(first) if x.get("acquired"))
     if early:
-        miss(f"""the host waits only where the program would have ended: for the second try. Where
-            the first one succeeds the repair then costs nothing.
+        miss(f"""the host waits only where the program would have ended: before the second try. If
+            the first try succeeds, the repair costs nothing.
             Happened: the host waited in {early[0]["call"]} before the first try, whether or not
             there was memory.""")
 
@@ -88,7 +88,7 @@ def test_last_error(case):
     case.after(test_gets_all)
     left = case.ask("its main is as it was.", hazards=True).answer("the last error")
     if left != "cudaSuccess":
-        miss(f"""an error that was handled is no longer the last error: who handles it calls
-            cudaGetLastError once. Else the next check after a launch finds it, and takes it for an
-            error of that launch.
+        miss(f"""an error that was handled is no longer the last error: the code that handles it
+            calls cudaGetLastError once. Otherwise the next check after a launch finds it, and takes
+            it for an error of that launch.
             Happened: when the pool is destroyed, cudaGetLastError returns {left}.""")
