@@ -61,18 +61,15 @@ static bool find_race(const struct window *win, size_t *byte, enum access_kind k
     const struct touched *all[] = {&win->read, &win->written, &win->atomic};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
         const struct touched *before = all[pairs[p][0]], *now = &win->of_block[pairs[p][1]];
-        if (!before->bits)
+        if (!touched_meet(now, before))
             continue;
-        EACH_UNIT(n, now)
-        for (size_t k = n; k < n + UNIT; k++) {
-            const uint64_t both = now->bits[k] & before->bits[k];
-            if (!both)
-                continue;
-            *byte = k * 64 + (size_t)__builtin_ctzll(both);
-            kinds[0] = pairs[p][0];
-            kinds[1] = pairs[p][1];
-            return true;
-        }
+        kinds[0] = pairs[p][0];
+        kinds[1] = pairs[p][1];
+        for (size_t n = now->first; n <= now->last; n++)
+            if (now->bits[n] & before->bits[n]) {
+                *byte = n * 64 + (size_t)__builtin_ctzll(now->bits[n] & before->bits[n]);
+                return true;
+            }
     }
     return false;
 }

@@ -5,6 +5,7 @@
 
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "ptx/warp.h"
 
 /* Bits of large windows are kept for the next launch, all of them 0: the system takes longer to
  * give new memory than many a launch takes to use it. */
@@ -70,10 +71,17 @@ void touched_begin(const struct window *win, struct touched *t)
     t->last = 0;
 }
 
+void touched_add_units(struct touched *t, size_t first, size_t last)
+{
+    t->first = first * UNIT < t->first ? first * UNIT : t->first;
+    t->last = (last + 1) * UNIT - 1 > t->last ? (last + 1) * UNIT - 1 : t->last;
+    for (size_t k = first / 64; k <= last / 64; k++)
+        t->units[k] |= bits_in(k, first, last + 1);
+}
+
 static void clear(struct touched *t)
 {
-    EACH_UNIT(n, t)
-    memset(t->bits + n, 0, UNIT * sizeof *t->bits);
+    EACH_UNIT(n, t, memset(t->bits + n, 0, UNIT * sizeof *t->bits);)
     for (size_t k = t->first / UNIT / 64; k <= t->last / UNIT / 64; k++)
         t->units[k] = 0;
     t->first = SIZE_MAX;
@@ -93,7 +101,7 @@ void touched_end(const struct window *win, struct touched *t)
     t->bits = NULL;
 }
 
-void touched_move(const struct window *win, struct touched *to, struct touched *from)
+HOT void touched_move(const struct window *win, struct touched *to, struct touched *from)
 {
     if (!from->bits || from->first > from->last)
         return;
@@ -101,21 +109,23 @@ void touched_move(const struct window *win, struct touched *to, struct touched *
         touched_begin(win, to);
     to->first = from->first < to->first ? from->first : to->first;
     to->last = from->last > to->last ? from->last : to->last;
-    EACH_UNIT(n, from)
-    for (size_t k = n; k < n + UNIT; k++)
-        to->bits[k] |= from->bits[k];
-    for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++)
+    EACH_UNIT(n, from, for (size_t m = n; m < n + UNIT; m++) {
+        to->bits[m] |= from->bits[m];
+        from->bits[m] = 0;
+    })
+    for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++) {
         to->units[k] |= from->units[k];
-    clear(from);
+        from->units[k] = 0;
+    }
+    from->first = SIZE_MAX;
+    from->last = 0;
 }
 
-bool touched_meet(const struct touched *x, const struct touched *y)
+HOT bool touched_meet(const struct touched *x, const struct touched *y)
 {
-    if (!y->bits)
+    uint64_t both = 0;
+    if (!y->bits || x->first > y->last || y->first > x->last)
         return false;
-    EACH_UNIT(n, x)
-    for (size_t k = n; k < n + UNIT; k++)
-        if (x->bits[k] & y->bits[k])
-            return true;
-    return false;
+    EACH_UNIT(n, x, for (size_t m = n; m < n + UNIT; m++) both |= x->bits[m] & y->bits[m];)
+    return both;
 }

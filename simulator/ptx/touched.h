@@ -13,34 +13,24 @@ static inline uint64_t bits_in(size_t word, size_t from, size_t end)
     return word == (end - 1) / 64 ? bits & ~(uint64_t)0 >> (63 - (end - 1) % 64) : bits;
 }
 
-/* Words from `first` to `last` now have bits. */
+/* The units from `first` to `last` now have bits. */
+void touched_add_units(struct touched *t, size_t first, size_t last);
+
+/* The words from `first` to `last` now have bits. */
 static inline void touched_add(struct touched *t, size_t first, size_t last)
 {
-    t->first = first < t->first ? first : t->first;
-    t->last = last > t->last ? last : t->last;
-    if (first / UNIT == last / UNIT) {
-        t->units[first / UNIT / 64] |= (uint64_t)1 << first / UNIT % 64;
-        return;
-    }
-    for (size_t k = first / UNIT / 64; k <= last / UNIT / 64; k++)
-        t->units[k] |= bits_in(k, first / UNIT, last / UNIT + 1);
+    const size_t unit = first / UNIT;
+    if (last / UNIT != unit || !(t->units[unit / 64] >> unit % 64 & 1))
+        touched_add_units(t, unit, last / UNIT);
 }
 
-/* Returns the first word of the next unit that may have bits, from word n on, which is the first of
- * one; SIZE_MAX: there is none. */
-static inline size_t touched_next(const struct touched *t, size_t n)
-{
-    for (size_t k = n / UNIT / 64; t->bits && k <= t->last / UNIT / 64; k++) {
-        const uint64_t units = t->units[k] & bits_in(k, n / UNIT, SIZE_MAX);
-        if (units)
-            return (k * 64 + (size_t)__builtin_ctzll(units)) * UNIT;
-        n = 0;
-    }
-    return SIZE_MAX;
-}
-#define EACH_UNIT(n, t)                                                       \
-    for (size_t n = touched_next(t, (t)->first / UNIT * UNIT); n != SIZE_MAX; \
-         n = touched_next(t, n + UNIT))
+/* Runs the body for each unit that may have bits; `n` is its first word. */
+#define EACH_UNIT(n, t, ...)                                                              \
+    for (size_t k = (t)->first / UNIT / 64; (t)->bits && k <= (t)->last / UNIT / 64; k++) \
+        for (uint64_t rest = (t)->units[k]; rest; rest &= rest - 1) {                     \
+            const size_t n = (k * 64 + (size_t)__builtin_ctzll(rest)) * UNIT;             \
+            __VA_ARGS__                                                                   \
+        }
 
 /* Gives the set its bits, none of which is set. */
 void touched_begin(const struct window *win, struct touched *t);

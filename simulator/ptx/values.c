@@ -85,7 +85,7 @@ static void set_carried(struct window *win, uint64_t address, size_t bytes, bool
 {
     struct touched *t = &win->carried;
     if (!t->bits && is_carried)
-        t->bits = os_allocate_table((win->end - win->base + 63) / 64 * 8);
+        t->bits = os_allocate_table((win->end - win->base + UNIT * 64 - 1) / 64 * 8);
     for (size_t at = address - win->base, end = at + bytes; t->bits && at < end; at++)
         if (is_carried)
             t->bits[at / 64] |= (uint64_t)1 << at % 64;
@@ -133,7 +133,7 @@ void values_taint(struct warp *w, const struct instruction *i, uint32_t lanes, u
                   const uint64_t *at)
 {
     struct frame *f = w->frame;
-    w->noted_load = true;
+    w->noted_load = w->is_watched = true;
     if (!f->tainted && !without)
         return;
     if (!f->tainted) {
