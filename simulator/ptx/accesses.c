@@ -23,17 +23,18 @@ static uint64_t *bits_of(const struct window *win, struct touched *t)
 static INLINE void touch(struct window *win, struct touched *t, uint64_t address, size_t bytes)
 {
     uint64_t *bits = t->bits ? t->bits : bits_of(win, t);
-    const size_t from = address - win->base, end = from + bytes, first = from / 64,
-                 last = (end - 1) / 64;
+    const size_t from = address - win->base, to = from + bytes - 1;
+    const size_t first = from / 64, last = to / 64;
+    const uint64_t head = ~(uint64_t)0 << from % 64, tail = ~(uint64_t)0 >> (63 - to % 64);
     touched_add(t, first, last);
     if (first == last) {
-        bits[first] |= bits_in(first, from, end);
+        bits[first] |= head & tail;
         return;
     }
-    bits[first] |= ~(uint64_t)0 << from % 64;
+    bits[first] |= head;
     for (size_t n = first + 1; n < last; n++)
         bits[n] = ~(uint64_t)0;
-    bits[last] |= ~(uint64_t)0 >> (63 - (end - 1) % 64);
+    bits[last] |= tail;
 }
 
 static INLINE struct touched *touched_of(struct window *win, enum access_kind kind)
@@ -42,6 +43,17 @@ static INLINE struct touched *touched_of(struct window *win, enum access_kind ki
          : kind == ACCESS_READ  ? &win->read
          : kind == ACCESS_WRITE ? &win->written
                                 : &win->atomic;
+}
+
+/* Has another block written any of these bytes? */
+static INLINE bool was_written(const struct window *win, uint64_t address, size_t bytes)
+{
+    const size_t from = address - win->base, end = from + bytes;
+    const uint64_t *bits = win->by_block ? win->written.bits : NULL;
+    uint64_t both = 0;
+    for (size_t n = from / 64; bits && n <= (end - 1) / 64; n++)
+        both |= bits[n] & bits_in(n, from, end);
+    return both;
 }
 
 /* ---- finding bytes ---- */
@@ -555,6 +567,46 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
     return region.base;
 }
 
+/* ---- the usual case: all threads side by side in device memory ---- */
+
+/* Are the addresses of all threads `stride` apart? */
+static INLINE bool are_apart(const char *r, uint64_t stride)
+{
+    const uint64_t begin = *(const lane_u64 *)r;
+    four expected = {begin, begin + stride, begin + 2 * stride, begin + 3 * stride};
+    four difference = {0};
+#pragma GCC unroll 8
+    for (unsigned k = 0; k < WARP_SIZE / 4; k++) {
+        difference |= ((const four *)r)[k] ^ expected;
+        expected += 4 * stride;
+    }
+    return !(difference[0] | difference[1] | difference[2] | difference[3]);
+}
+
+/* Returns the bytes of a row that all threads touch, one after the other, and notes that. NULL: it
+ * is no such row, or more has to be noted, and nothing has been done. Operand `n` is the address. */
+static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsigned n,
+                              uint32_t lanes, enum access_kind kind)
+{
+    const size_t each = (size_t)i->bytes * i->count, bytes = each * WARP_SIZE;
+    const char *r = w->registers + i->r[n];
+    if (lanes != ALL_LANES || !i->is_of_row || !are_apart(r, each))
+        return NULL;
+    const uint64_t begin = *(const lane_u64 *)r + (uint64_t)i->immediate;
+    struct window *win = known_window(w->launch, begin, bytes);
+    if (!win || begin & (each - 1) || w->launch->watch || win->carried.bits || w->frame->carried)
+        return NULL;
+    if (kind == ACCESS_READ && win->pieces)
+        return NULL;
+    if (kind == ACCESS_WRITE) {
+        if (w->frame->tainted || was_written(win, begin, bytes))
+            return NULL;
+        save(w, win, begin, bytes);
+    }
+    touch(win, touched_of(win, kind), begin, bytes);
+    return win->storage + (begin - win->base);
+}
+
 static INLINE void note_shared(struct warp *w, const struct instruction *i, uint32_t lanes,
                                struct addresses *a, size_t bytes, enum access_kind kind)
 {
@@ -619,23 +671,15 @@ static INLINE void load_elements(char *d, const struct instruction *i, uint32_t 
     LOAD_ELEMENTS(SCATTERED)
 }
 
-/* Copies elements of 4 or 8 bytes. For the usual numbers the compiler has a few instructions. */
-#define COPY(most)                                                         \
-    AT_ONCE for (unsigned n = 0; n < (most) / 8; n++)((lane_u64 *)to)[n] = \
-        ((const lane_u64 *)from)[n];
+/* Copies elements of 4 or 8 bytes, mostly 8, 16, or 32 of them. */
 static INLINE void copy_elements(char *to, const char *from, size_t bytes)
 {
-    if (bytes == 128) {
-        COPY(128)
-    } else if (bytes == 256) {
-        COPY(256)
-    } else if (bytes == 64) {
-        COPY(64)
-    } else if (bytes == 32) {
-        COPY(32)
-    } else {
+    if (bytes % sizeof(four)) {
         memcpy(to, from, bytes);
+        return;
     }
+    for (size_t at = 0; at < bytes; at += sizeof(four))
+        *(four *)(to + at) = *(const four *)(from + at);
 }
 
 /* `base` is the element of thread 0, whether or not it takes part. */
@@ -685,13 +729,6 @@ static INLINE void load_vectors(struct warp *w, const struct instruction *i, con
     }
 }
 
-static INLINE bool is_row_of_vectors(const struct instruction *i, uint32_t lanes,
-                                     const struct addresses *a)
-{
-    return (i->count == 2 || i->count == 4) && i->bytes == 4 && is_plain(i) && lanes == ALL_LANES
-        && a->rows == 1 && a->stride == 4u * i->count;
-}
-
 static INLINE void load_region(struct warp *w, const struct instruction *i, uint32_t lanes,
                                struct addresses *a, const char *base)
 {
@@ -703,8 +740,6 @@ static INLINE void load_region(struct warp *w, const struct instruction *i, uint
         load_rows(w->registers + i->r[0], a, i->bytes, base);
     } else if (i->count == 1 && a->rows == 1 && a->stride == i->bytes) {
         load_row(w->registers + i->r[0], i, lanes, from - (size_t)a->first * i->bytes);
-    } else if (is_row_of_vectors(i, lanes, a)) {
-        load_vectors(w, i, (const lane_u32 *)from);
     } else {
         const uint64_t *at = each_address(a);
         for (unsigned n = 0; n < i->count; n++)
@@ -717,6 +752,14 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     struct addresses address;
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
+    const char *row = touch_row(w, i, i->count, lanes, ACCESS_READ);
+    if (row) {
+        if (i->count == 1)
+            copy_elements(w->registers + i->r[0], row, all * WARP_SIZE);
+        else
+            load_vectors(w, i, (const lane_u32 *)row);
+        return;
+    }
     addresses_of(w, i, i->count, lanes, &address);
     if (find_region(w, i, &address, all, &region)) {
         if (region.window && has_values(w, region.window)
@@ -842,23 +885,11 @@ static INLINE void store_region(struct warp *w, const struct instruction *i, uin
         const size_t bytes = (size_t)address->count * i->bytes;
         for (unsigned k = 0; k < address->rows; k++)
             copy_elements(base + address->begin[k], a + k * bytes, bytes);
-    } else if (is_row_of_vectors(i, lanes, address)) {
-        store_vectors(w, i, (lane_u32 *)(base + address->begin[0]));
     } else {
         const uint64_t *at = each_address(address);
         for (unsigned n = 0; n < i->count; n++)
             store_elements(base + n * i->bytes, i, lanes, at, w->registers + i->r[n + 1]);
     }
-}
-
-/* Has another block written any of these bytes? */
-static INLINE bool was_written(const struct window *win, uint64_t address, size_t bytes)
-{
-    const size_t from = address - win->base, end = from + bytes;
-    uint64_t both = 0;
-    for (size_t n = from / 64; n <= (end - 1) / 64; n++)
-        both |= win->written.bits[n] & bits_in(n, from, end);
-    return both;
 }
 
 /* Notes what a store touches. What another block has written, and it leaves so, is no race. */
@@ -893,6 +924,14 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     struct region region;
     size_t all = (size_t)i->bytes * i->count;
     w->launch->changes++;
+    char *row = touch_row(w, i, 0, lanes, ACCESS_WRITE);
+    if (row) {
+        if (i->count == 1)
+            copy_elements(row, w->registers + i->r[1], all * WARP_SIZE);
+        else
+            store_vectors(w, i, (lane_u32 *)row);
+        return;
+    }
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, all, &region)) {
         save_region(w, &region, lanes, &address, all);

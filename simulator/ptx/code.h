@@ -54,6 +54,8 @@ struct instruction {
     /* For loads and stores: the bytes of an element, the number of elements, the space, and whether
      * the operand is wider than the element. For others: parameters of the operation. */
     uint8_t bytes, count, space, is_signed, wide, modified, rounding, option;
+    /* Of loads and stores: those of all threads may be one row in device memory. */
+    bool is_of_row;
     /* The index of the target instruction of a branch, or of a call or a table. */
     uint32_t target;
     /* In the source; file 0 if unknown. */
@@ -61,6 +63,8 @@ struct instruction {
     /* All threads, if it may also compute for those that take no part: nothing looks at the result
      * there (ptx/decode_uses.c). */
     uint32_t spreads;
+    /* The index of the next instruction that is not plain, or its own. */
+    uint32_t next_other;
     /* Which of its code's flows it is the last instruction of, plus 1; 0: of none. */
     uint32_t flow;
     /* The statement, as a part of the module's text. */
@@ -159,8 +163,8 @@ struct kernel_code {
     size_t static_shared_bytes, dynamic_alignment;
     /* The bytes of its smallest access that may be one of shared memory; 0: it has none. */
     unsigned least_shared;
-    /* It calls functions. */
-    bool has_calls;
+    /* It calls functions; one of its instructions is a barrier. */
+    bool has_calls, has_barriers;
     /* The device, and how to find a variable's address there, for addresses in instructions. */
     int device;
     uint64_t (*address)(struct variable *v, int device);

@@ -123,6 +123,9 @@ static void finish(struct decoder *d, instruction_run *run, const struct instruc
     made.line = i->line;
     made.text = i->text;
     *i = made;
+    i->is_of_row = (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC)
+                && i->wide == (i->bytes == 8) && i->bytes >= 4
+                && (i->count == 1 || (i->bytes == 4 && !(i->count & 1)));
     unsigned *least = &d->kernel->least_shared;
     if (i->bytes && (i->space == SPACE_SHARED || i->space == SPACE_GENERIC)
         && (!*least || i->bytes < *least))

@@ -65,6 +65,8 @@ struct warp {
     uint32_t began_at;
     /* The instruction has loaded from shared memory, and that is noted for its results. */
     bool noted_load;
+    /* The launch has ended by a fault, or the running frame has `tainted`. */
+    bool is_watched;
     /* Those that have not ended. */
     uint32_t alive;
     /* Every live thread is in one group. The first group runs. */
@@ -341,6 +343,9 @@ typedef LANE_TYPE(uint64_t) lane_u64;
 typedef LANE_TYPE(int64_t) lane_s64;
 typedef LANE_TYPE(float) lane_f32;
 typedef LANE_TYPE(double) lane_f64;
+
+/* Several at once. */
+typedef uint64_t four __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* For products and sums of 64 bits. */
 __extension__ typedef unsigned __int128 wide_u128;
