@@ -664,6 +664,10 @@ static void end_function(struct decoder *d)
         d->statement.text = d->references[0].name;
         decode_refuse(d, "a label that is nowhere");
     }
+    for (uint32_t n = (uint32_t)d->code->count, next = n; n-- > 0;) {
+        next = d->code->all[n].kind == INSTRUCTION_PLAIN ? next : n;
+        d->code->all[n].next_other = next;
+    }
     decode_set_loads(d);
     os_free(d->uses);
     os_free(d->registers);

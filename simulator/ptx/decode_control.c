@@ -174,6 +174,7 @@ static void decode_barrier(struct decoder *d)
     if (i.count)
         i.r[1] = decode_value(d, &o[1], 4);
     struct instruction *made = decode_add(d, NULL, INSTRUCTION_BARRIER);
+    d->kernel->has_barriers = true;
     i.kind = made->kind;
     i.guard = made->guard;
     i.file = made->file;

@@ -51,6 +51,7 @@ void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t ad
                 bool write)
 {
     struct launch_fault *f = w->launch->fault;
+    w->is_watched = true;
     if (f->kind)
         return;
     *f = warp_place(w, lane, NULL);

@@ -79,8 +79,10 @@ void misuse_at_end(struct warp *w, uint32_t lanes)
     struct block *b = w->block;
     struct launch_found *found = w->launch->found;
     const uint32_t from = w->began_at, to = w->groups[0].pc;
+    const struct kernel_code *code = w->launch->code;
     bool is_new = true;
-    if (is_off(w->launch) || w->frame->caller || from >= to)
+    if (!(code->has_barriers || code->has_calls) || is_off(w->launch) || w->frame->caller
+        || from >= to)
         return;
     for (unsigned n = 0; n < b->ending_count; n++) {
         const struct ending *e = &b->endings[n];

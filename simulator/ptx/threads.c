@@ -23,7 +23,11 @@
 
 /* ---- groups ---- */
 
-static void remove_group(struct warp *w, unsigned n) { w->groups[n] = w->groups[--w->group_count]; }
+static void remove_group(struct warp *w, unsigned n)
+{
+    if (n != --w->group_count)
+        w->groups[n] = w->groups[w->group_count];
+}
 
 /* Merges groups that are at the same instruction. */
 static void merge(struct warp *w)
@@ -101,6 +105,7 @@ static void prefer_another(struct warp *w)
 static void enter(struct warp *w)
 {
     w->frame = w->groups[0].frame;
+    w->is_watched = w->frame->tainted;
     w->registers = w->frame->registers;
     w->predicates = w->frame->predicates;
 }
@@ -130,15 +135,13 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
 
 /* Returns whether the value depends on the block's position in the grid, and not only on its shape.
  * A warp that continues with another block keeps all other values. */
-static bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
+static INLINE bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
 
-static void fill_register(char *r, bool wide, uint64_t value)
+static INLINE void fill_register(char *r, bool wide, uint64_t value)
 {
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        if (wide)
-            ((lane_u64 *)r)[l] = value;
-        else
-            ((lane_u32 *)r)[l] = (uint32_t)value;
+    const uint64_t both = wide ? value : (uint32_t)value * (((uint64_t)1 << 32) + 1);
+    for (unsigned n = 0; n < (wide ? 8 : 4); n++)
+        ((four *)r)[n] = (four){both, both, both, both};
 }
 
 static void fill_given(const struct warp *w, const struct given *g, char *registers)
@@ -151,21 +154,17 @@ static void fill_given(const struct warp *w, const struct given *g, char *regist
     fill_register(registers + g->offset, g->wide, value);
 }
 
-static void fill_frame(const struct warp *w, struct frame *f, bool again)
+static void fill_frame(const struct warp *w, struct frame *f)
 {
     const struct code *code = f->code;
-    os_free(f->carried);
-    os_free(f->tainted);
-    f->carried = f->tainted = NULL;
-    for (size_t n = 0; !again && n < code->constant_count; n++) {
+    for (size_t n = 0; n < code->constant_count; n++) {
         const struct constant *c = &code->constants[n];
         fill_register(f->registers + c->offset, c->bytes == 8, c->value);
     }
-    for (size_t n = 0; !again && n < code->given_count; n++)
+    for (size_t n = 0; n < code->given_count; n++)
         fill_given(w, &code->given[n], f->registers);
     for (size_t n = 0; n < code->special_count; n++)
-        if (!again || is_of_block(code->specials[n].id))
-            fill_special(w, &code->specials[n], f->registers);
+        fill_special(w, &code->specials[n], f->registers);
 }
 
 static struct frame *frame_new(struct warp *w, const struct code *code)
@@ -174,7 +173,7 @@ static struct frame *frame_new(struct warp *w, const struct code *code)
     f->code = code;
     f->registers = os_allocate(code->register_bytes + 8);
     f->predicates = os_allocate((code->predicate_count + 1) * sizeof *f->predicates);
-    fill_frame(w, f, false);
+    fill_frame(w, f);
     return f;
 }
 
@@ -520,29 +519,32 @@ static void run_control(struct warp *w, const struct instruction *i, uint32_t la
 }
 
 /* Runs the first group up to an instruction that is not plain, or where it meets another group. */
-static uint64_t run_plain(struct warp *w)
+static INLINE uint64_t run_plain(struct warp *w)
 {
     struct group *g = &w->groups[0];
-    const struct instruction *all = w->frame->code->all, *i = &all[g->pc];
-    const struct instruction *meeting = all + next_meeting(w), *begin = i;
-    const uint32_t lanes = g->lanes;
-    const enum fault_kind *fault = &w->launch->fault->kind;
-    uint32_t *const *tainted = &w->frame->tainted;
+    const struct instruction *all = w->frame->code->all, *begin = &all[g->pc], *i = begin;
+    const uint32_t meeting = next_meeting(w), lanes = g->lanes;
+    const struct instruction *end = all + (meeting < i->next_other ? meeting : i->next_other);
     /* Fewer threads take less time one after the other. */
     const bool is_part = lanes != ALL_LANES && __builtin_popcount(lanes) > SPREAD_LEAST;
     const uint32_t spread = is_part ? ALL_LANES : 0;
     w->began_at = g->pc;
-    while (i->kind == INSTRUCTION_PLAIN && i != meeting) {
+    for (; i != end; i++) {
         uint32_t active = lanes;
-        if (i->guard)
+        if (i->guard) {
             active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
-        if (active)
-            i->run(w, i, active | (i->spreads & spread));
-        if (active && *tainted)
+            if (!active)
+                continue;
+        }
+        i->run(w, i, active | (i->spreads & spread));
+        if (!w->is_watched)
+            continue;
+        if (w->frame->tainted)
             values_flow(w, i, active);
-        i++;
-        if (*fault)
+        if (w->launch->fault->kind) {
+            i++;
             break;
+        }
     }
     g->pc = (uint32_t)(i - all);
     return (uint64_t)(i - begin);
@@ -573,7 +575,7 @@ static bool go_on(struct warp *w)
     return choose(w);
 }
 
-bool warp_run(struct warp *w, uint64_t budget)
+HOT bool warp_run(struct warp *w, uint64_t budget)
 {
     uint64_t ran = 0;
     bool can = go_on(w);
@@ -610,5 +612,19 @@ struct frame *warp_frame(struct warp *w, const struct code *code)
     return f;
 }
 
-void warp_refill(struct warp *w) { fill_frame(w, w->entry, true); }
+HOT void warp_refill(struct warp *w)
+{
+    struct frame *f = w->entry;
+    if (f->carried || f->tainted) {
+        os_free(f->carried);
+        os_free(f->tainted);
+        f->carried = f->tainted = NULL;
+    }
+    for (size_t n = 0; n < f->code->special_count; n++) {
+        const struct special *s = &f->code->specials[n];
+        if (is_of_block(s->id))
+            fill_register(f->registers + s->offset, false, special_value(w, s->id, 0));
+    }
+}
+
 void warp_free_frame(struct frame *f) { frame_free(f); }
