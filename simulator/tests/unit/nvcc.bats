@@ -688,9 +688,9 @@ program.cu:22 (allocation 1"
     assert_line --partial "  written    cub::sort::Kernel, stream 3 (third), at program.cu:14"
     # A source elsewhere has its path, also within the kernel.
     cd /
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "$BATS_TEST_TMPDIR/program"
-    assert_line --partial ", stream 1 (first), at $BATS_TEST_TMPDIR/program.cu:24"
-    assert_line --partial "thread (0,0,0) of block (0,0,0) at $BATS_TEST_TMPDIR/program.cu:12"
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "$OLDPWD/program"
+    assert_line --partial ", stream 1 (first), at $OLDPWD/program.cu:24"
+    assert_line --partial "thread (0,0,0) of block (0,0,0) at $OLDPWD/program.cu:12"
 }
 
 # Lines that were broken at 100 columns are one again.

@@ -10,28 +10,42 @@ NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc")
 # shellcheck source=simulator/tests/unit/own_folder.bash
 source "${BASH_SOURCE[0]%/*}/own_folder.bash"
 
-# compiled FILE.cu [OPTION...]: compiles ./program
+# compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder. To compile one
+# takes longer than the test that runs it, so it is kept in build/, with its sources, by their bytes
+# and names, the options, the headers that it may include, and this. The test goes on there, because
+# its lines have the paths of that folder.
 compiled() {
+    local kept sources
+    need_nvcc
+    mapfile -t sources < <(find . -name '*.cu' -o -name '*.h' | LC_ALL=C sort)
+    kept=$({
+        printf '%s\n' "${sources[@]}" "$@" && "$NVCC" --version
+        cat "${sources[@]}" "$1" "$ROOT"/{lessons,simulator/tests/unit/kernels}/*.h \
+            "${BASH_SOURCE[0]}"
+    } | sha1sum)
+    kept=$ROOT/build/kernels/${kept%% *}
+    [ -e "$kept/program" ] || (
+        mkdir -p "$kept"
+        [ "${#sources[@]}" = 0 ] || cp --parents "${sources[@]}" "$kept"
+        cd "$kept" || return
+        "$NVCC" -cudart=shared "${@:2}" "$1" -o "program.$BASHPID"
+        mv "program.$BASHPID" program
+    ) || return
+    cd "$kept" || return
+}
+need_nvcc() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    "$NVCC" -cudart=shared "${@:2}" "$1" -o program
 }
 
-# kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME. Compiling one takes longer than
-# the test that runs it, so each is kept in build/, by the bytes of its file, the headers, and this.
+# kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME
 kernels() {
-    local name file kept
-    [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
-    mkdir -p "$ROOT/build/kernels"
+    local name here=$PWD
+    need_nvcc
     for name; do
-        file=$ROOT/simulator/tests/unit/kernels/$name.cu
-        kept=$(cat "$file" "${file%/*}"/*.h "${BASH_SOURCE[0]}" <("$NVCC" --version) | sha1sum)
-        kept=$ROOT/build/kernels/${kept%% *}
-        if [ ! -e "$kept" ]; then
-            compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl
-            cp program "$kept.$BASHPID"
-            mv "$kept.$BASHPID" "$kept"
-        fi
-        cp "$kept" "$name"
+        compiled "$ROOT/simulator/tests/unit/kernels/$name.cu" -std=c++17 -arch=compute_90 \
+            -lineinfo -Xcompiler -rdynamic -ldl
+        cp program "$here/$name"
+        cd "$here" || return
     done
 }
 
