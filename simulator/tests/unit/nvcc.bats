@@ -4,6 +4,7 @@
 
 load ../../../tests/suite
 load programs
+[ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured late)
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
