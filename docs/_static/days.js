@@ -55,7 +55,9 @@
         return loading;
     }
 
-    // Runs all days on a few threads. Returns null if the reader wants others meanwhile.
+    // Runs all days on a few threads. Returns null if the reader wants others meanwhile: these begin
+    // when the threads have ended the days that they run (`last`), because a thread answers in turn.
+    let last = Promise.resolve();
     async function runDays(mine) {
         const threads = await load();
         const found = { days: Array(DAYS).fill(null), pairs: [] };
@@ -77,7 +79,9 @@
                         .map((line) => JSON.parse(line)).filter(({ did }) => did === "hazard")
                         .map((one) => `${CALLS[one.earlier_call]}-${CALLS[one.call]}`);
                 }
-                if (mine === run) showDay(day, found.days[day]);
+                if (mine !== run) break;
+                showDay(day, found.days[day]);
+                count(found.days);
             }
         }));
         return mine === run ? found : null;
@@ -106,29 +110,41 @@
     const listed = (all) => all.flatMap((pair, i) => [i ? ", " : "",
         element("code", {}, shown(pair))]);
 
-    function say(...content) {
-        part(".days-say").replaceChildren(...content);
+    // kind: "wrong" and "right" are results, "next" is what to do.
+    function say(kind, ...content) {
+        const box = part(".days-say");
+        box.dataset.kind = kind;
+        box.replaceChildren(...content);
+    }
+
+    // While days run, how many of them were right so far.
+    function count(days) {
+        const over = days.filter((number) => number !== null);
+        const right = over.filter((number) => number === RIGHT).length;
+        part(".days-result strong").textContent = `${right} of ${over.length}`;
+        part(".days-result span").textContent = `days print ${RIGHT}${others(over)}`;
+        return right;
     }
 
     function showResult({ days, pairs: open }) {
-        const right = days.filter((number) => number === RIGHT).length;
+        const right = count(days);
         days.forEach((number, day) => showDay(day, number));
+        part(".days-result").ariaBusy = "false";
         part(".days-squares").ariaLabel = `${right} of ${DAYS} days print ${RIGHT}`;
-        part(".days-result strong").textContent = `${right} of ${DAYS}`;
-        part(".days-result span").textContent = `days print ${RIGHT}${others(days)}`;
-        place.classList.toggle("is-right", !open.length);
-        const count = arrows.length;
         if (open.length) {
             const lead = right === DAYS
                 ? [element("b", {}, `All ${DAYS} days are right, and the program is wrong.`), " "]
                 : [];
             const many = `${open.length} ${open.length > 1 ? "pairs" : "pair"}`;
-            say(...lead, `The checker finds ${many} of steps without an order: `, ...listed(open),
+            say("wrong", ...lead, `The checker finds ${many} of steps without an order: `, ...listed(open),
                 right === DAYS ? "." : ". Luck is not order.");
         } else {
-            say(element("b", {}, "No schedule can break it."), ` You used ${count} arrows. ` +
-                "Each is one ", element("code", {}, "cudaEventRecord"), " and one ",
-                element("code", {}, "cudaStreamWaitEvent"), ".");
+            say("right", element("b", {}, "No schedule can break it."),
+                ` You used ${arrows.length} arrows. Each is one `,
+                element("code", {}, "cudaEventRecord"), " and one ",
+                element("code", {}, "cudaStreamWaitEvent"), ": ",
+                element("a", { href: "08_stream_order.html" }, "where they stand in a program"),
+                ".");
         }
         draw(open);
     }
@@ -188,13 +204,17 @@
         list();
         draw(known.get(name)?.pairs || open);
         part(".days-text").hidden = true;
+        part(".days-share").textContent = "Share";
         if (!known.has(name)) {
             squares.forEach((_, day) => showDay(day, null));
+            part(".days-result").ariaBusy = "true"; // it is said at the end
             try {
-                const found = await runDays(mine);
+                last = last.catch(() => {}).then(() => runDays(mine));
+                const found = await last;
                 if (found) known.set(name, found);
             } catch (reason) {
-                if (mine === run) say(`The days did not run: ${reason.message || reason}.`);
+                if (mine === run)
+                    say("wrong", `The days did not run: ${reason.message || reason}.`);
                 return;
             }
         }
@@ -221,7 +241,7 @@
         }
         draw();
         if (from === to) return;
-        say(streamOf(from) === streamOf(to)
+        say("next", streamOf(from) === streamOf(to)
             ? `${one} and ${other} are in one stream, which runs them in this order anyway.`
             : `The program calls ${other} before ${one}. It could only wait for an event that ` +
                 "no call has recorded yet, and such a wait waits for nothing.");
@@ -235,7 +255,7 @@
             }
             chosen = step;
             draw();
-            say(`Now choose the step that must wait for ${step.dataset.step}.`);
+            say("next", `Now choose the step that must wait for ${step.dataset.step}.`);
         });
         step.addEventListener("keydown", (event) => {
             if (event.key !== "Escape" || !chosen) return;
