@@ -262,6 +262,21 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
     return decode_constant(d, d->kernel->address(v, d->kernel->device) + added, bytes, NULL);
 }
 
+/* Returns a predicate that has this value in all threads. */
+static uint32_t constant_predicate(struct decoder *d, bool value)
+{
+    uint32_t at = decode_new_register(d, 1);
+    uint32_t guard = d->statement.guard;
+    d->statement.guard = 0;
+    struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
+    d->statement.guard = guard;
+    i->bytes = 1;
+    i->option = 5;
+    i->immediate = value;
+    i->r[0] = at;
+    return at;
+}
+
 uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes)
 {
     uint32_t at = 0;
@@ -281,7 +296,9 @@ uint32_t decode_value(struct decoder *d, const struct operand *o, uint32_t bytes
             return wide;
         }
         return at;
-    case OPERAND_NUMBER: return decode_constant(d, (uint64_t)o->number, bytes, NULL);
+    case OPERAND_NUMBER:
+        return bytes == 1 ? constant_predicate(d, o->number != 0)
+                          : decode_constant(d, (uint64_t)o->number, bytes, NULL);
     case OPERAND_SYMBOL: return symbol_value(d, o, bytes);
     case OPERAND_SINK: return bytes == 1 ? decode_new_register(d, 1) : SCRATCH_RESULT;
     default: decode_refuse(d, "an operand of a form that is not simulated"); return 0;

@@ -204,18 +204,16 @@ static void decode_predicate(struct decoder *d)
     if (st->operands[1].kind == OPERAND_SPECIAL
         && word_is(st->operands[1].word, "%is_explicit_cluster"))
         st->operands[1] = (struct operand){.kind = OPERAND_NUMBER};
-    bool constant = st->operands[1].kind == OPERAND_NUMBER;
     uint32_t result = decode_value(d, &st->operands[0], 1);
-    uint32_t a = constant ? result : decode_value(d, &st->operands[1], 1);
+    uint32_t a = decode_value(d, &st->operands[1], 1);
     uint32_t b = option > 1 ? decode_value(d, &st->operands[2], 1) : a;
-    if ((!option && !word_is(name, "mov")) || (option && constant)) {
+    if (!option && !word_is(name, "mov")) {
         decode_refuse(d, "an instruction that is not simulated");
         return;
     }
     struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
     i->bytes = 1;
-    i->option = constant ? 5 : option;
-    i->immediate = st->operands[1].number;
+    i->option = option;
     i->r[0] = result;
     i->r[1] = a;
     i->r[2] = b;

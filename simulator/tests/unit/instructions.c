@@ -49,6 +49,9 @@
     M(ODD "not.pred %p0, %p2;" P, !(l % 2))                                                        \
     M(ODD "mov.pred %p0, %p2;" P, l % 2)                                                           \
     M("mov.pred %p0, 1;" P, 1)                                                                     \
+    M(ODD "xor.pred %p0, %p2, -1;" P, !(l % 2))                                                    \
+    M(ODD "and.pred %p0, 1, %p2; or.pred %p0, %p0, 0;" P, l % 2)                                   \
+    M(ODD "@%p2 and.pred %p2, %p2, 0; mov.pred %p0, %p2;" P, 0)                                    \
     /* parts of a register */                                                                      \
     M("mov.b64 %d0, {%r7, 5};", l | (uint64_t)5 << 32)                                             \
     M("mov.b64 {%r0, %r1}, 0x500000007; sub.u32 %r0, %r0, %r1;" R, 2)                              \
