@@ -55,8 +55,8 @@
         return loading;
     }
 
-    // Runs all days on a few threads. Returns null if the reader wants others meanwhile: these begin
-    // when the threads have ended the days that they run (`last`), because a thread answers in turn.
+    // Runs all days on a few threads. Returns null if the reader wants others meanwhile. They begin
+    // when the threads have ended the days that they run (`last`), because threads answer in turn.
     let last = Promise.resolve();
     async function runDays(mine) {
         const threads = await load();
@@ -136,8 +136,8 @@
                 ? [element("b", {}, `All ${DAYS} days are right, and the program is wrong.`), " "]
                 : [];
             const many = `${open.length} ${open.length > 1 ? "pairs" : "pair"}`;
-            say("wrong", ...lead, `The checker finds ${many} of steps without an order: `, ...listed(open),
-                right === DAYS ? "." : ". Luck is not order.");
+            say("wrong", ...lead, `The checker finds ${many} of steps without an order: `,
+                ...listed(open), right === DAYS ? "." : ". Luck is not order.");
         } else {
             say("right", element("b", {}, "No schedule can break it."),
                 ` You used ${arrows.length} arrows. Each is one `,

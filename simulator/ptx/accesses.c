@@ -583,8 +583,9 @@ static INLINE bool are_apart(const char *r, uint64_t stride)
     return !(difference[0] | difference[1] | difference[2] | difference[3]);
 }
 
-/* Returns the bytes of a row that all threads touch, one after the other, and notes that. NULL: it
- * is no such row, or more has to be noted, and nothing has been done. Operand `n` is the address. */
+/* Returns the bytes of a row that all threads touch, one after the other, and notes that. Returns
+ * NULL, and has done nothing, if it is no such row or if more has to be noted. Operand `n` is the
+ * address. */
 static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsigned n,
                               uint32_t lanes, enum access_kind kind)
 {

@@ -86,9 +86,9 @@ PYTHON
 }
 
 # Compiles many files in one process, because starting it takes longer than most of them. Its
-# standard input has tuples (code, sentence) of Python: the file with this code and a main is refused
-# with the sentence, or compiles when the sentence is empty, or either when it is None. MINE stands
-# for the file's own path and SECRET for another file's, of which no word may come back.
+# standard input has tuples (code, sentence) of Python: the file with this code and a main is
+# refused with the sentence, or compiles when the sentence is empty, or either when it is None. MINE
+# stands for the file's own path and SECRET for another file's, of which no word may come back.
 refused() {
     local secret=$BATS_TEST_TMPDIR/other.c
     echo 'int their_own_answer = their_other_answer;' >"$secret"
