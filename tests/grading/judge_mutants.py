@@ -1,4 +1,7 @@
-"""Judges the mutants and the styles of a lesson: judge_mutants.py NAME [MUTANT...]
+"""Judges the mutants and the styles of a lesson.
+
+    judge_mutants.py NAME [MUTANT...]     those that are named, or all of them
+    judge_mutants.py --first NAME...      the first mutant of each of these lessons
 
 Both stand in variants.txt in the lesson's room, whose form tools/variants.py describes. A mutant
 must miss the rule that it names, in the words that it names; a style must meet every rule. NAME may
@@ -10,6 +13,7 @@ the end how much of a lesson's points a mutant keeps: the mean. Exit status: 0 a
 one is not.
 """
 
+import gc
 import os
 import re
 import sys
@@ -59,7 +63,8 @@ def complaint_of_mutant(mutant, found, seen):
     return ""
 
 
-def main(name, *chosen):
+def judge_lesson(name, chosen=(), first=False):
+    """Returns whether there are complaints. first: only the first mutant is judged."""
     kept, seen, complaints = [], {}, []
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
         for variant in variants.variants(name):
@@ -75,10 +80,19 @@ def main(name, *chosen):
                 report.first(found)
             if said:
                 complaints.append(f"{variant.where()}: {said}")
+            if first and kept:
+                break
     print("\n".join(complaints), end="\n" * bool(complaints))
     if kept:
         print(f"{name}: {len(kept)} mutants keep {sum(kept) / len(kept):.2f} of the points.")
     return bool(complaints)
+
+
+def main(name, *others):
+    gc.disable()  # as in judge.py
+    if name == "--first":
+        return any([judge_lesson(lesson, first=True) for lesson in others])
+    return judge_lesson(name, others)
 
 
 if __name__ == "__main__":
