@@ -182,7 +182,7 @@ folder_for() {
 judge() {
     local folder
     folder_for "$1" -
-    run as_typed CHECK_FOLDER="$folder" python3 -B tests/grading/judge.py "$2" "$1" "${@:3}"
+    run as_typed CHECK_FOLDER="$folder" python3 -SB tests/grading/judge.py "$2" "$1" "${@:3}"
 }
 
 # check FILE LESSON: sets $output and $status to what a student sees who checks FILE
@@ -232,7 +232,7 @@ run_program() {
                 | capture("^(?<key>[^=]*)=(?<value>.*)$")) | from_entries)} + $more' \
         --args -- "$@" >"$folder.json"
     # shellcheck disable=SC2086  # words
-    said=$(${RUN_BY:-} python3 -B "$ROOT/tests/grading/run.py" "$folder.json" 2>&1) || {
+    said=$(${RUN_BY:-} python3 -SB "$ROOT/tests/grading/run.py" "$folder.json" 2>&1) || {
         status=75 ended=$said
         return 0
     }

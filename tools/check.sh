@@ -24,8 +24,9 @@ export CHECK_TRY=$((10#$CHECK_TRY + 1))
 # The book's table of lessons shows the progress in lessons/, not in another file.
 progress() { [ "$LESSON" != "lessons/$name.c" ] || bash tools/progress.sh "$name" "$1"; }
 mkdir -p build/check   # make watch may be checking the same lesson
-flock -o "build/check/${name/\//-}.lock" python3 -B tests/grading/judge.py "$name" "$LESSON" \
-    --form=report --step="${STEP:-0}" </dev/null || {
+# What Python has compiled is kept for the next check, as for a grading.
+flock -o "build/check/${name/\//-}.lock" python3 -SX pycache_prefix="$PWD/build/python" \
+    tests/grading/judge.py "$name" "$LESSON" --form=report --step="${STEP:-0}" </dev/null || {
     status=$?
     progress begun
     mkdir -p "${tries%/*}"

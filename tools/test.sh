@@ -42,6 +42,10 @@ SUITE_TMPDIR=$(mktemp -d) || exit
 trap 'rm -rf "$SUITE_TMPDIR"' EXIT
 export SUITE_TMPDIR
 
+# Python compiles once what the tests start many times.
+export PYTHONPYCACHEPREFIX=$PWD/build/python
+python3 -m compileall -q tests tools docs/extensions simulator/tests
+
 # A number for all sources, tracked or new, or nothing where git does not know them.
 sources() {
     git rev-parse --is-inside-work-tree >/dev/null 2>&1 || return 0

@@ -21,7 +21,7 @@ setup_file() {
         flock 9
         env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u LESSON make -s BACKEND=simulator "${goals[@]}"
     } 9>build/rules.lock 2>&1 3>&- || return
-    SEED=${SEED:-1} python3 -B tests/grading/judge.py "$room" "$file" --form=files \
+    SEED=${SEED:-1} python3 -SB tests/grading/judge.py "$room" "$file" --form=files \
         --into="$BATS_FILE_TMPDIR" >"$BATS_FILE_TMPDIR/said" 2>&1 3>&- || status=$?
     [ "$status" -le 1 ] || { cat "$BATS_FILE_TMPDIR/said" && return 1; }
 }
