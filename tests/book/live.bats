@@ -147,6 +147,7 @@ refuses() {
         "$("$BENCH" c "$(<docs/live/scripts/01_same_stream.txt)")"
 }
 
+# bats test_tags=long
 @test "the module for pages is compiled from these sources, or make test-all says what it does" {
     [ "$(<docs/live/sources.txt)" = "$(tools/live_sources.sh)" ] ||
         skip "$(echo "docs/live/live.wasm is older than its sources. make test-all judges it by" \
