@@ -127,13 +127,14 @@ w w F = 0"
 }
 
 @test "a function that the check calls, and the file lacks or has otherwise, is named" {
-    sed 's/\bserve(/serve_all(/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
-    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    local mine=$BATS_TEST_TMPDIR/mine.c
+    sed 's/\bpredict_freed(/predict_all(/' solutions/04_release_threshold.c >"$mine"
+    check "$mine" 04_release_threshold
     assert_failure
-    assert_output --partial "/mine.c has no function serve,"
-    sed 's/requests, size_t bytes)/requests, size_t bytes, int more)/
-        s/REQUESTS, bytes)/REQUESTS, bytes, 0)/' solutions/05_cost.c >"$BATS_TEST_TMPDIR/mine.c"
-    check "$BATS_TEST_TMPDIR/mine.c" 05_cost
+    assert_output --partial "/mine.c has no function predict_freed,"
+    sed 's/ predict_freed(.*freed/&, int more/; s/{predict_freed(reserved, mib/&, 0/' \
+        solutions/04_release_threshold.c >"$mine"
+    check "$mine" 04_release_threshold
     assert_failure
     assert_output --partial "Happened: where the check calls it: too few arguments to function"
 }

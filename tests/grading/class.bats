@@ -431,7 +431,7 @@ END
 import io, sys, zipfile
 bomb = io.BytesIO()
 with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
-    archive.writestr("06_trim.c", bytes(300 << 20))
+    archive.writestr("06_trim.c", bytes(30 << 20))
 many = io.BytesIO()
 with zipfile.ZipFile(many, "w") as archive:
     for number in range(1000):
@@ -565,7 +565,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
     for number in range(1000):
         archive.writestr(f"book/{number}.html", "x")
     archive.write(f"solutions/{sys.argv[2]}.c", f"book/lessons/{sys.argv[2]}.c")
-    archive.writestr("book/lessons/06_trim.c", bytes(300 << 20))
+    archive.writestr("book/lessons/06_trim.c", bytes(30 << 20))
 END
     run as_typed ONLY="$lesson 6" STUDENT="$zip" tests/grading/grade.sh
     assert_success
@@ -610,7 +610,7 @@ END
     # A bomb of zeros is cut off, and a file that is no archive has a sentence.
     python3 -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
-    z.writestr("ada_1_2_06_trim.c", bytes(300 << 20))' "$BATS_TEST_TMPDIR/bomb.zip"
+    z.writestr("ada_1_2_06_trim.c", bytes(30 << 20))' "$BATS_TEST_TMPDIR/bomb.zip"
     run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/bomb.zip" "$made"
     assert_success
     run stat -c %s "$made/ada_1/06_trim.c"
