@@ -8,16 +8,11 @@
  * Kind: unordered writes */
 LITMUS(write_write, a, b)
 {
-    int *data;
-    cudaEvent_t written = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count / 2 + 1, a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_fill(data + count / 2, 2, count / 2, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A copy in stream b reads an allocation after an event after a's write.
@@ -26,18 +21,11 @@ LITMUS(write_write, a, b)
  * Kind: read not ordered after a write */
 LITMUS(write_read, a, b)
 {
-    int *data, *result;
-    cudaEvent_t written = event_new();
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *result = pinned_memory(MiB), *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(result));
 }
 
 /* Stream b waits for the copy in stream a that reads, before it writes.
@@ -46,36 +34,22 @@ LITMUS(write_read, a, b)
  * Kind: write not ordered after a read */
 LITMUS(read_write, a, b)
 {
-    int *data, *result;
-    cudaEvent_t copied = event_new();
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *result = pinned_memory(MiB), *data = device_memory(MiB);
 
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
-    CHECK(cudaEventRecord(copied, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, copied, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_fill(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(result));
 }
 
 /* Two streams read one allocation at the same time, each into its own memory. No edge is needed. */
 LITMUS(two_readers, a, b)
 {
-    int *data, *one, *other;
-    CHECK(cudaMallocHost((void **)&one, MiB));
-    CHECK(cudaMallocHost((void **)&other, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *one = pinned_memory(MiB), *other = pinned_memory(MiB), *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaStreamSynchronize(a));
 
     CHECK(cudaMemcpyAsync(one, data, MiB, cudaMemcpyDeviceToHost, a));
     CHECK(cudaMemcpyAsync(other, data, MiB, cudaMemcpyDeviceToHost, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(one));
-    CHECK(cudaFreeHost(other));
 }
 
 /* Stream a writes an allocation and copies it to the host. Stream b copies it, too, after an event
@@ -85,21 +59,14 @@ LITMUS(two_readers, a, b)
  * Kind: read not ordered after a write */
 LITMUS(read_behind_a_read, a, b)
 {
-    int *data, *one, *other;
     cudaEvent_t written = event_new();
-    CHECK(cudaMallocHost((void **)&one, MiB));
-    CHECK(cudaMallocHost((void **)&other, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *one = pinned_memory(MiB), *other = pinned_memory(MiB), *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
     CHECK(cudaMemcpyAsync(one, data, MiB, cudaMemcpyDeviceToHost, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyAsync(other, data, MiB, cudaMemcpyDeviceToHost, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(one));
-    CHECK(cudaFreeHost(other));
 }
 
 /* Two streams write one allocation; their ranges touch.
@@ -108,28 +75,22 @@ LITMUS(read_behind_a_read, a, b)
  * Kind: unordered writes */
 LITMUS(one_byte, a, b)
 {
-    char *data;
-    CHECK(cudaMalloc((void **)&data, 1000));
+    char *data = device_memory(1000);
 
     CHECK(cudaMemsetAsync(data, 1, 500, a));                 /* previous access */
     IF_WRONG(CHECK(cudaMemsetAsync(data + 499, 2, 501, b))); /* access */
     IF_RIGHT(CHECK(cudaMemsetAsync(data + 500, 2, 500, b)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Two streams write one allocation at the same time, each its own half. No edge is needed. */
 LITMUS(disjoint_ranges, a, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count / 2, a));
     CHECK(launch_fill(data + count / 2, 2, count / 2, b));
     CHECK(launch_add(data, 1, count / 2, a));
     CHECK(launch_add(data + count / 2, 1, count / 2, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Two copies read one allocation in stream a. The host waits for both before stream b writes.
@@ -138,18 +99,13 @@ LITMUS(disjoint_ranges, a, b)
  * Kind: write not ordered after a read */
 LITMUS(two_words, a, b)
 {
-    int *data, *host;
-    CHECK(cudaMallocHost((void **)&host, 2 * MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *host = pinned_memory(2 * MiB), *data = device_memory(MiB);
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a));
     IF_WRONG(CHECK(cudaStreamSynchronize(a)));
     /* previous access */
     CHECK(cudaMemcpyAsync((char *)host + MiB, data, MiB, cudaMemcpyDeviceToHost, a));
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaMemsetAsync(data, 0, 4, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(host));
 }
 
 /* Work on zero bytes, and allocations of zero bytes, are no access. */
@@ -174,16 +130,13 @@ LITMUS(zero_bytes, a, b)
 LITMUS(many_pieces, a, b)
 {
     size_t count = 1024;
-    int *data;
-    CHECK(cudaMalloc((void **)&data, 64 * count * sizeof(int)));
+    int *data = device_memory(64 * count * sizeof(int));
 
     for (size_t i = 0; i < 64; i++)
         CHECK(launch_fill(data + i * count, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaStreamSynchronize(b));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Stream a writes an allocation, then its first half again. Stream b waits, and writes the second
@@ -193,17 +146,12 @@ LITMUS(many_pieces, a, b)
  * Kind: unordered writes */
 LITMUS(partly_written_again, a, b)
 {
-    int *data;
-    cudaEvent_t written = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(launch_add(data, 1, count / 2, a));
-    CHECK(cudaEventRecord(written, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_add(data + count / 2, 1, count / 2, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A copy moves the first half of an allocation to the second; the two ranges do not overlap.
@@ -255,19 +203,12 @@ LITMUS(overlapping_copy_behind_gate, a)
 NONBLOCKING_LITMUS(rows_copied, a, b)
 {
     const size_t width = 100, height = 10, pitch = 128;
-    char *data, *pinned;
-    cudaEvent_t written = event_new();
-    CHECK(cudaMallocHost((void **)&pinned, width * height));
-    CHECK(cudaMalloc((void **)&data, pitch * height));
+    char *pinned = pinned_memory(width * height), *data = device_memory(pitch * height);
 
     CHECK(cudaMemset2DAsync(data, pitch, 1, width, height, a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
+    IF_RIGHT(order(a, b));
     /* access */
     CHECK(cudaMemcpy2DAsync(pinned, width, data, pitch, width, height, cudaMemcpyDeviceToHost, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(pinned));
 }
 
 /* Two streams write the same rows of one allocation at the same time, one the left half of each,
@@ -322,25 +263,15 @@ LITMUS(rows_overlapping, a)
 LITMUS(rows_in_graph, a, b)
 {
     const size_t half = 512, height = 100, pitch = 1024;
-    char *data;
-    cudaEvent_t fork = event_new(), join = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, pitch * height));
+    char *data = device_memory(pitch * height);
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaEventRecord(fork, a));
-    CHECK(cudaStreamWaitEvent(b, fork, 0));
+    order(a, b);
     IF_WRONG(CHECK(cudaMemset2DAsync(data, pitch, 1, 2 * half, height, a))); /* previous access */
     IF_RIGHT(CHECK(cudaMemset2DAsync(data, pitch, 1, half, height, a)));
     CHECK(cudaMemset2DAsync(data + half, pitch, 2, half, height, b)); /* access */
-    CHECK(cudaEventRecord(join, b));
-    CHECK(cudaStreamWaitEvent(a, join, 0));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    order(b, a);
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }

@@ -8,11 +8,9 @@
 LITMUS(use_before_allocation, a, b)
 {
     int *data;
-    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
-    CHECK(cudaEventRecord(allocated, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_fill(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, a));
@@ -26,11 +24,9 @@ LITMUS(use_before_allocation, a, b)
 LITMUS(free_before_allocation, a, b)
 {
     int *data;
-    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
-    CHECK(cudaEventRecord(allocated, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -73,15 +69,14 @@ LITMUS(beyond_allocation, a)
  * Kind: access outside the allocation */
 LITMUS(past_into_neighbor, a, b)
 {
-    int *first, *second;
+    int *first;
     CHECK(cudaMalloc((void **)&first, 512)); /* allocation */
-    CHECK(cudaMalloc((void **)&second, 512));
+    int *second = device_memory(512);
     CHECK(launch_fill(second, 1, 128, b));
     IF_WRONG(CHECK(launch_fill(first, 1, 256, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(first, 1, 128, a)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(first));
-    CHECK(cudaFree(second));
 }
 
 /* An allocation in the legacy stream that fails queues nothing there: blocking stream b does not
@@ -92,14 +87,10 @@ LITMUS(past_into_neighbor, a, b)
 LITMUS(failed_allocation)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
-    int *data, *other;
     void *refused;
-    cudaStream_t a, b;
-    volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
+    volatile int *gate = gate_new();
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
+    int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -110,10 +101,6 @@ LITMUS(failed_allocation)
     IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
-    gate_destroy(gate);
 }
 
 /* Memory of cudaMalloc is freed before the program ends.
@@ -186,7 +173,7 @@ LITMUS(pool_destroyed_pending, a, b)
 {
     void *data;
     cudaMemPool_t pool = pool_create();
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMallocFromPoolAsync(&data, 64 * MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
@@ -197,5 +184,4 @@ LITMUS(pool_destroyed_pending, a, b)
     CHECK(cudaMemPoolDestroy(pool));
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
-    gate_destroy(gate);
 }

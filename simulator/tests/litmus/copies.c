@@ -7,9 +7,7 @@
  * Kind: write not ordered after a read */
 NONBLOCKING_LITMUS(memcpy_waits, b)
 {
-    int *data, *result;
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *result = pinned_memory(MiB), *data = device_memory(MiB);
 
 #ifdef WRONG
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, 0)); /* previous access */
@@ -17,23 +15,16 @@ NONBLOCKING_LITMUS(memcpy_waits, b)
     CHECK(cudaMemcpy(result, data, MiB, cudaMemcpyDeviceToHost));
 #endif
     CHECK(launch_fill(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(result));
 }
 
 /* cudaMemcpy from pinned memory returns when the copy is over. */
 NONBLOCKING_LITMUS(memcpy_from_pinned, a)
 {
-    int *data, *source;
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMallocHost((void **)&source, MiB));
+    int *data = device_memory(MiB), *source = pinned_memory(MiB);
 
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice));
     CHECK(launch_add(data, 1, count, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(source));
 }
 
 /* The host waits for the legacy stream after a cudaMemcpy from pageable memory, before another
@@ -45,14 +36,12 @@ NONBLOCKING_LITMUS(memcpy_from_pinned, a)
 NONBLOCKING_LITMUS(memcpy_returns_early, a)
 {
     static int source[MiB / sizeof(int)];
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(cudaMemcpy(data, source, MiB, cudaMemcpyHostToDevice)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(0)));
     CHECK(launch_add(data, 1, count, a)); /* access */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFree(data));
 }
 
 /* The host waits for the legacy stream after a cudaMemcpy from device to device, before stream b
@@ -63,16 +52,11 @@ NONBLOCKING_LITMUS(memcpy_returns_early, a)
  * Kind: unordered writes */
 NONBLOCKING_LITMUS(memcpy_on_device, b)
 {
-    int *from, *to;
-    CHECK(cudaMalloc((void **)&from, MiB));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *from = device_memory(MiB), *to = device_memory(MiB);
 
     CHECK(cudaMemcpy(to, from, MiB, cudaMemcpyDeviceToDevice)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamLegacy)));
     CHECK(launch_add(to, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(from));
-    CHECK(cudaFree(to));
 }
 
 /* cudaMemcpy works in the legacy stream: it waits for the write in blocking stream a, and the host
@@ -80,9 +64,7 @@ NONBLOCKING_LITMUS(memcpy_on_device, b)
 LITMUS(memcpy_orders_blocking)
 {
     int *data, first;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
@@ -99,14 +81,11 @@ LITMUS(memcpy_orders_blocking)
  * Kind: unordered writes */
 NONBLOCKING_LITMUS(memset_does_not_wait, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(cudaMemset(data, 0, MiB)); /* previous access */
     IF_RIGHT(CHECK(cudaDeviceSynchronize()));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* cudaMemset of pinned memory is over when it returns.
@@ -115,14 +94,11 @@ NONBLOCKING_LITMUS(memset_does_not_wait, b)
  * Kind: unordered writes */
 NONBLOCKING_LITMUS(memset_of_pinned, a)
 {
-    int *data;
-    CHECK(cudaMallocHost((void **)&data, MiB));
+    int *data = pinned_memory(MiB);
 
     IF_WRONG(CHECK(cudaMemsetAsync(data, 0, MiB, 0))); /* previous access */
     IF_RIGHT(CHECK(cudaMemset(data, 0, MiB)));
     CHECK(launch_add(data, 1, count, a)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeHost(data));
 }
 
 /* cudaMemset of managed memory is over when it returns.
@@ -147,10 +123,7 @@ NONBLOCKING_LITMUS(memset_of_managed, a)
  * Kind: unordered writes */
 LITMUS(copy_in_host, a, b)
 {
-    int *from, *to, *data;
-    CHECK(cudaMallocHost((void **)&from, MiB));
-    CHECK(cudaMallocHost((void **)&to, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *from = pinned_memory(MiB), *to = pinned_memory(MiB), *data = device_memory(MiB);
 
 #ifdef WRONG
     CHECK(cudaMemcpyAsync(to, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
@@ -158,10 +131,6 @@ LITMUS(copy_in_host, a, b)
     CHECK(cudaMemcpyAsync(to, from, MiB, cudaMemcpyHostToHost, a));
 #endif
     CHECK(launch_add(to, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(from));
-    CHECK(cudaFreeHost(to));
 }
 
 /* An asynchronous copy to ordinary memory of the host has waited for its stream when it returns
@@ -172,9 +141,7 @@ LITMUS(copy_in_host, a, b)
 LITMUS(pageable_copy_waits, a, b)
 {
     static int ordinary[1024];
-    int *data, *pinned;
-    CHECK(cudaMallocHost((void **)&pinned, sizeof ordinary));
-    CHECK(cudaMalloc((void **)&data, sizeof ordinary));
+    int *pinned = pinned_memory(sizeof ordinary), *data = device_memory(sizeof ordinary);
     CHECK(launch_fill(data, 1, 1024, a));
 #ifdef WRONG
     CHECK(cudaMemcpyAsync(pinned, data, 4096, cudaMemcpyDefault, a)); /* previous access */
@@ -182,9 +149,6 @@ LITMUS(pageable_copy_waits, a, b)
     CHECK(cudaMemcpyAsync(ordinary, data, 4096, cudaMemcpyDefault, a));
 #endif
     CHECK(launch_add(data, 1, 1024, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(pinned));
 }
 
 /* cudaMemcpy from pageable memory waits for the legacy stream, and so for the blocking streams,
@@ -196,20 +160,13 @@ LITMUS(pageable_copy_waits, a, b)
 LITMUS(pageable_upload)
 {
     static int source[4 * MiB / sizeof(int)];
-    int *data, *other;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, sizeof source));
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
+    int *data = device_memory(MiB), *other = device_memory(sizeof source);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaMemcpyAsync(other, source, sizeof source, cudaMemcpyHostToDevice, a)));
     IF_RIGHT(CHECK(cudaMemcpy(other, source, sizeof source, cudaMemcpyHostToDevice)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
 }
 
 /* The bytes of a pageable source may be changed as soon as the call returns, whether few or many.
@@ -217,8 +174,8 @@ LITMUS(pageable_upload)
 LITMUS(staged_source, a)
 {
     static int source[8 * MiB / sizeof(int)];
-    int *data, result[2];
-    CHECK(cudaMalloc((void **)&data, 8 * MiB));
+    int result[2];
+    int *data = device_memory(8 * MiB);
 
     source[0] = 7;
     CHECK(cudaMemcpyAsync(data, source, MiB, cudaMemcpyHostToDevice, a));
@@ -230,7 +187,6 @@ LITMUS(staged_source, a)
     CHECK(cudaMemcpyAsync(&result[1], data, sizeof(int), cudaMemcpyDeviceToHost, a));
     CHECK(cudaStreamSynchronize(a));
     printf("%d %d\n", result[0], result[1]);
-    CHECK(cudaFree(data));
 }
 
 /* Stream b copies from a host pool's allocation to which its device has no access, so the copy
@@ -243,8 +199,7 @@ LITMUS(staged_source, a)
  * Says: cudaStreamSynchronize(a) after launch_fill */
 LITMUS(staged_host_pool, a)
 {
-    int *data, *copy;
-    cudaStream_t b;
+    int *data;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeHost};
@@ -254,8 +209,8 @@ LITMUS(staged_host_pool, a)
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMalloc((void **)&copy, MiB));
+    cudaStream_t b = stream_new(cudaStreamDefault);
+    int *copy = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
@@ -265,7 +220,6 @@ LITMUS(staged_host_pool, a)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
-    CHECK(cudaFree(copy));
 }
 
 /* A copy between host pools is over when cudaMemcpy returns.

@@ -8,15 +8,14 @@
 LITMUS(third_stream, a, b, c)
 {
     int *data;
-    cudaEvent_t first = event_new(), second = event_new();
+    cudaEvent_t first = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     IF_WRONG(CHECK(cudaEventRecord(first, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(first, a)));
     CHECK(cudaStreamWaitEvent(b, first, 0));
-    CHECK(cudaEventRecord(second, b));
-    CHECK(cudaStreamWaitEvent(c, second, 0));
+    order(b, c);
     CHECK(launch_add(data, 1, count, c)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(data, c));
@@ -59,9 +58,9 @@ LITMUS(chain)
  * Kind: unordered writes */
 LITMUS(double_buffer, a, b)
 {
-    int *host, *buffer[2];
+    int *buffer[2];
     cudaEvent_t uploaded[2], computed[2];
-    CHECK(cudaMallocHost((void **)&host, MiB));
+    int *host = pinned_memory(MiB);
     for (int i = 0; i < 2; i++) {
         CHECK(cudaEventCreate(&uploaded[i]));
         CHECK(cudaEventCreate(&computed[i]));
@@ -80,7 +79,6 @@ LITMUS(double_buffer, a, b)
     for (int i = 0; i < 2; i++)
         CHECK(cudaFreeAsync(buffer[i], b));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFreeHost(host));
 }
 
 /* Stream b waits for a's write before its own is queued.
@@ -89,17 +87,14 @@ LITMUS(double_buffer, a, b)
  * Kind: unordered writes */
 LITMUS(wait_too_late, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, written, 0)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* Stream b waits for an event that is recorded after a's write.
@@ -175,17 +170,14 @@ LITMUS(recorded_again, a, b, c)
  * Says: The wait came before the record: it waits for nothing */
 LITMUS(never_recorded, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(written, a)));
     CHECK(cudaStreamWaitEvent(b, written, 0));
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* An event node after the graph's kernel records the event for which stream b waits.
@@ -194,24 +186,16 @@ LITMUS(never_recorded, a, b)
  * Kind: unordered writes */
 LITMUS(external_event, a, b)
 {
-    int *data;
     cudaEvent_t event = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     IF_WRONG(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecordWithFlags(event, a, cudaEventRecordExternal)));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamWaitEvent(b, event, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* Stream b waits for an event that has been reached, and does nothing else. Whoever then waits for
@@ -257,9 +241,8 @@ LITMUS(event_destroyed, a, b)
 LITMUS(event_destroyed_pending, a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
-    int *data;
     cudaEvent_t event = event_new();
-    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    int *data = device_memory(64 * MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
@@ -267,7 +250,6 @@ LITMUS(event_destroyed_pending, a, b)
     IF_WRONG(CHECK(cudaEventCreate(&event)));
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaFree(data));
 }
 
 /* Stream a is synchronized and then destroyed. Stream b writes after its work, and uses its memory
@@ -320,14 +302,12 @@ LITMUS(stream_destroyed_after_free)
 LITMUS(stream_recreated, a)
 {
     size_t count = 64 * MiB / sizeof(int);
-    int *data;
-    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    int *data = device_memory(64 * MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaStreamDestroy(a));
     CHECK(cudaStreamCreate(&a));
     CHECK(launch_add(data, 1, count, a)); /* access */
-    CHECK(cudaFree(data));
 }
 
 /* Of 300 streams, stream d waits for the last one, and then for b, which has waited for c. Stream a
@@ -354,12 +334,11 @@ static void wait_for(cudaStream_t waiting, cudaStream_t awaited)
 LITMUS(many_streams)
 {
     size_t count = 1024;
-    int *data;
     cudaStream_t a = make_stream(), b = make_stream(), c = make_stream(), last = NULL;
     for (int i = 0; i < 300; i++)
         last = make_stream();
     cudaStream_t d = make_stream();
-    CHECK(cudaMalloc((void **)&data, count * sizeof(int)));
+    int *data = device_memory(count * sizeof(int));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     wait_for(b, c);
@@ -367,6 +346,4 @@ LITMUS(many_streams)
     wait_for(d, b);
     IF_RIGHT(wait_for(d, a));
     CHECK(launch_add(data, 1, count, d)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }

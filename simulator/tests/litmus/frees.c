@@ -24,14 +24,11 @@ LITMUS(use_after_free_same_stream, a)
 LITMUS(use_after_free_other_stream, a, b)
 {
     int *data;
-    cudaEvent_t allocated = event_new(), used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-    CHECK(cudaEventRecord(allocated, a));
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    order(a, b);
     IF_RIGHT(CHECK(launch_fill(data, 1, count, b)));
-    CHECK(cudaEventRecord(used, b));
-    CHECK(cudaStreamWaitEvent(a, used, 0));
+    order(b, a);
     CHECK(cudaFreeAsync(data, a));                   /* free */
     IF_WRONG(CHECK(launch_fill(data, 1, count, b))); /* access */
     CHECK(cudaDeviceSynchronize());
@@ -44,8 +41,8 @@ LITMUS(use_after_free_other_stream, a, b)
  * Kind: use after free */
 LITMUS(use_after_free_copy, a)
 {
-    int *data, *result;
-    CHECK(cudaMallocHost((void **)&result, MiB));
+    int *data;
+    int *result = pinned_memory(MiB);
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
@@ -53,7 +50,6 @@ LITMUS(use_after_free_copy, a)
     CHECK(cudaFreeAsync(data, a));                                                  /* free */
     IF_WRONG(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a))); /* access */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(result));
 }
 
 /* Memory of cudaMalloc is used, then freed by cudaFreeAsync in the same stream.
@@ -80,12 +76,10 @@ LITMUS(use_after_free_of_malloc, a)
 LITMUS(free_elsewhere, a, b)
 {
     int *data;
-    cudaEvent_t used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* access */
-    CHECK(cudaEventRecord(used, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, used, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -96,9 +90,9 @@ LITMUS(free_elsewhere, a, b)
  * Kind: free before the use ends */
 LITMUS(free_reads, a, b, c)
 {
-    int *data, *host;
+    int *data;
     cudaEvent_t event = event_new();
-    CHECK(cudaMallocHost((void **)&host, 2 * MiB));
+    int *host = pinned_memory(2 * MiB);
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaEventRecord(event, a));
@@ -111,8 +105,6 @@ LITMUS(free_reads, a, b, c)
     IF_RIGHT(CHECK(cudaEventRecord(event, b)));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(a, event, 0)));
     CHECK(cudaFreeAsync(data, a)); /* free */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeHost(host));
 }
 
 /* Stream a waits for b's write before it frees.
@@ -123,14 +115,11 @@ LITMUS(free_reads, a, b, c)
 LITMUS(free_does_not_wait, a, b)
 {
     int *data;
-    cudaEvent_t allocated = event_new(), used = event_new();
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
-    CHECK(cudaEventRecord(allocated, a));
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
-    CHECK(cudaEventRecord(used, b));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, used, 0)));
+    IF_RIGHT(order(b, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
 }
@@ -140,9 +129,9 @@ LITMUS(free_does_not_wait, a, b)
  * Devices: 2 */
 LITMUS(free_with_another_current, stream)
 {
-    char *data, *pinned;
+    char *pinned;
     CHECK(cudaMallocHost((void **)&pinned, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    char *data = device_memory(MiB);
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream));
     CHECK(cudaSetDevice(1));
@@ -151,7 +140,6 @@ LITMUS(free_with_another_current, stream)
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemsetAsync(data, i, MiB, stream));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaFree(data));
 }
 
 /* The host waits for the kernel on a pool's allocation before it calls cudaFree.
@@ -173,15 +161,11 @@ LITMUS(cudafree_of_pool_allocation, a)
 /* cudaFree of cudaMalloc's memory while work on it is pending: the call waits for the device. */
 LITMUS(cudafree_waits)
 {
-    int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
 
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count / 2, a));
     CHECK(launch_fill(data + count / 2, 1, count / 2, b));
-    CHECK(cudaFree(data));
 }
 
 /* cudaFree of any memory of cudaMalloc waits for the device: what comes before happens before what
@@ -204,14 +188,13 @@ NONBLOCKING_LITMUS(malloc_free_waits_other, a, b)
  * Kind: free before the use ends */
 LITMUS(copy_read_while_freed, a)
 {
-    int *data, *host;
-    CHECK(cudaMallocHost((void **)&host, MiB));
+    int *data;
+    int *host = pinned_memory(MiB);
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(host));
 }
 
 /* A pool's allocation is freed once.
@@ -273,7 +256,7 @@ static void *frees(void *pointer)
 LITMUS(freed_by_two_threads, stream)
 {
     pthread_t threads[2];
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMalloc(&memory[0], 64 * MiB));
     CHECK(cudaMalloc(&memory[1], 64 * MiB));
     CHECK(launch_hold(gate, stream));
@@ -288,5 +271,4 @@ LITMUS(freed_by_two_threads, stream)
     pthread_join(threads[1], NULL);
     IF_WRONG(CHECK(cudaFree(memory[1])));
     IF_RIGHT(CHECK(cudaFree(NULL)));
-    gate_destroy(gate);
 }

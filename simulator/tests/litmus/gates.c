@@ -10,7 +10,7 @@
 LITMUS(gate_before_use, a, b)
 {
     int *data;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMallocAsync((void **)&data, 4096, a)); /* allocation */
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
@@ -19,7 +19,6 @@ LITMUS(gate_before_use, a, b)
     CHECK(cudaStreamSynchronize(a));
     IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
-    gate_destroy(gate);
 }
 
 /* Stream b's add is queued behind a gate, before a's fill. The host opens the gate when it has
@@ -30,9 +29,8 @@ LITMUS(gate_before_use, a, b)
  * Says: if the host waited for launch_fill (stream 1) before it opens the gate */
 LITMUS(gate_before_work, a, b)
 {
-    int *data;
-    volatile int *gate = gate_create();
-    CHECK(cudaMalloc((void **)&data, 4096));
+    volatile int *gate = gate_new();
+    int *data = device_memory(4096);
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b));  /* previous access */
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
@@ -40,8 +38,6 @@ LITMUS(gate_before_work, a, b)
     CHECK(cudaStreamSynchronize(a));
     IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* Stream b frees what a uses, behind a gate that the host opens when it has waited for a.
@@ -52,7 +48,7 @@ LITMUS(gate_before_free, a, b)
 {
     int *data;
     cudaEvent_t event;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocAsync((void **)&data, 4096, a));
     CHECK(cudaEventRecord(event, a));
@@ -62,8 +58,6 @@ LITMUS(gate_before_free, a, b)
     CHECK(cudaFreeAsync(data, b)); /* free */
     CHECK(cudaEventSynchronize(event));
     gate_open(gate);
-    CHECK(cudaDeviceSynchronize());
-    gate_destroy(gate);
 }
 
 /* Stream b waits for a's fill, and adds to it behind a closed gate. Stream c waits for the fill,
@@ -74,11 +68,10 @@ LITMUS(gate_before_free, a, b)
  * Kind: unordered writes */
 LITMUS(gate_between_writes, a, b, c)
 {
-    int *data;
     cudaEvent_t filled;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaEventCreate(&filled));
-    CHECK(cudaMalloc((void **)&data, 4096));
+    int *data = device_memory(4096);
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(cudaEventRecord(filled, a));
     CHECK(cudaStreamWaitEvent(b, filled, 0));
@@ -89,8 +82,6 @@ LITMUS(gate_between_writes, a, b, c)
     CHECK(cudaStreamSynchronize(c));
     gate_open(gate);
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* Stream b's add is behind a gate, which the host opens when it has waited for a's fill.
@@ -100,9 +91,8 @@ LITMUS(gate_between_writes, a, b, c)
  * Says: if the host waited for launch_fill (stream 1) before it opens the gate */
 LITMUS(gate_after_wait, a, b)
 {
-    int *data;
-    volatile int *gate = gate_create();
-    CHECK(cudaMalloc((void **)&data, 4096));
+    volatile int *gate = gate_new();
+    int *data = device_memory(4096);
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_hold(gate, b));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
@@ -110,8 +100,6 @@ LITMUS(gate_after_wait, a, b)
     CHECK(cudaStreamSynchronize(a));
     IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* Stream b adds and frees behind a gate, which is the last thing that the program opens.
@@ -141,11 +129,10 @@ LITMUS(gate_at_end, a, b)
  * Kind: unordered writes */
 LITMUS(gate_loop, a, b)
 {
-    int *data;
     cudaEvent_t event;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaEventCreate(&event));
-    CHECK(cudaMalloc((void **)&data, 4096));
+    int *data = device_memory(4096);
     CHECK(launch_hold(gate, b));
     for (int i = 0; i < 100; i++) {
         IF_WRONG(CHECK(cudaEventRecord(event, a)));
@@ -155,9 +142,6 @@ LITMUS(gate_loop, a, b)
     }
     CHECK(cudaEventSynchronize(event));
     gate_open(gate);
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* Both streams are behind gates. The host opens a's, waits for a, and opens b's.
@@ -166,9 +150,8 @@ LITMUS(gate_loop, a, b)
  * Kind: unordered writes */
 LITMUS(gate_of_each, a, b)
 {
-    int *data;
     volatile int *gate_a = gate_create(), *gate_b = gate_create();
-    CHECK(cudaMalloc((void **)&data, 4096));
+    int *data = device_memory(4096);
     CHECK(launch_hold(gate_b, b));
     CHECK(launch_add(data, 1, 1024, b)); /* previous access */
     CHECK(launch_hold(gate_a, a));
@@ -178,7 +161,6 @@ LITMUS(gate_of_each, a, b)
     CHECK(cudaStreamSynchronize(a));
     gate_open(gate_b);
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFree(data));
     gate_destroy(gate_a);
     gate_destroy(gate_b);
 }
@@ -191,20 +173,19 @@ LITMUS(gate_of_each, a, b)
  * Kind: read not ordered after a write */
 LITMUS(gate_of_read_at_call, a)
 {
-    int *data, *copy;
-    cudaStream_t b;
+    int *data;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeHost};
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMalloc((void **)&copy, MiB));
+    cudaStream_t b = stream_new(cudaStreamDefault);
+    int *copy = device_memory(MiB);
     CHECK(cudaStreamSynchronize(a));
 
     CHECK(launch_hold(gate, a));
@@ -216,8 +197,6 @@ LITMUS(gate_of_read_at_call, a)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaMemPoolDestroy(pool));
-    CHECK(cudaFree(copy));
-    gate_destroy(gate);
 }
 
 /* Two gates in one piece of pinned memory are opened by one memset in a third stream. A hold need
@@ -227,15 +206,12 @@ LITMUS(gate_of_read_at_call, a)
  * Kind: unordered writes */
 LITMUS(gates_opened_by_memset, a, b, c)
 {
-    int *gates;
-    CHECK(cudaMallocHost((void **)&gates, 4096));
+    int *gates = pinned_memory(4096);
     gates[0] = gates[1] = 0;
     CHECK(launch_hold(&gates[0], a));
     CHECK(launch_hold(&gates[1], b));
     CHECK(cudaMemsetAsync(gates, 1, 2 * sizeof(int), c)); /* previous access */
     IF_WRONG(CHECK(launch_fill(&gates[1], 1, 1, b)));     /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFreeHost(gates));
 }
 
 /* A hold reads its gate until it is open. The host waits for the hold before stream b frees the
@@ -272,12 +248,10 @@ LITMUS(gate_freed, a, b)
  * Kind: host access not ordered after a write */
 LITMUS(host_before_gate, a)
 {
-    int *data, *result;
-    CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *result = pinned_memory(MiB), *data = device_memory(MiB);
     CHECK(cudaMemset(data, 0, MiB));
     CHECK(cudaDeviceSynchronize());
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     result[0] = 7;
 
     CHECK(launch_hold(gate, a));
@@ -287,7 +261,4 @@ LITMUS(host_before_gate, a)
     IF_RIGHT(gate_open(gate));
     CHECK(cudaStreamSynchronize(a));
     printf("%d\n", value);
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(result));
-    gate_destroy(gate);
 }

@@ -8,20 +8,15 @@
 LITMUS(graph_memory_before_launch, a)
 {
     int *data;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(launch_add(data, 1, count, a)); /* access */
     IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
     (void)cudaFreeAsync(data, a);
     (void)cudaStreamSynchronize(a);
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* Stream b waits for the launch before it writes the memory that the graph left allocated.
@@ -33,21 +28,15 @@ LITMUS(graph_memory_other_stream, a, b)
 {
     int *data;
     IF_RIGHT(cudaEvent_t done = event_new());
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     IF_RIGHT(CHECK(cudaEventRecord(done, a)));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, done, 0)));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* Stream b frees the memory that a graph left allocated. The next launch, in stream a, allocates it
@@ -58,27 +47,18 @@ LITMUS(graph_memory_other_stream, a, b)
 LITMUS(graph_memory_freed_elsewhere, a, b)
 {
     int *data;
-    cudaEvent_t launched = event_new(), freed = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
 
     CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaEventRecord(launched, a));
-    CHECK(cudaStreamWaitEvent(b, launched, 0));
+    order(a, b);
     CHECK(launch_add(data, 1, count, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
-    CHECK(cudaEventRecord(freed, b));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, freed, 0)));
+    IF_RIGHT(order(b, a));
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* The memory that a graph left allocated is freed once.
@@ -88,19 +68,14 @@ LITMUS(graph_memory_freed_elsewhere, a, b)
 LITMUS(graph_memory_freed_twice, a)
 {
     int *data;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaFreeAsync(data, a));          /* free */
     IF_WRONG((void)cudaFreeAsync(data, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* The memory that a graph left allocated is freed.
@@ -110,17 +85,12 @@ LITMUS(graph_memory_freed_twice, a)
 LITMUS(graph_memory_left, a)
 {
     int *data;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* Stream a waits for b before it launches a graph with cudaGraphInstantiateFlagAutoFreeOnLaunch
@@ -131,7 +101,6 @@ LITMUS(graph_memory_left, a)
 LITMUS(auto_free, a, b)
 {
     int *data;
-    cudaEvent_t done = event_new();
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
@@ -139,11 +108,9 @@ LITMUS(auto_free, a, b)
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
     CHECK(cudaGraphLaunch(exec, a));
-    CHECK(cudaEventRecord(done, a));
-    CHECK(cudaStreamWaitEvent(b, done, 0));
+    order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
-    IF_RIGHT(CHECK(cudaEventRecord(done, b)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, done, 0)));
+    IF_RIGHT(order(b, a));
     CHECK(cudaGraphLaunch(exec, a)); /* free */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaDeviceSynchronize());

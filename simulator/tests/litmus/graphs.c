@@ -7,11 +7,8 @@
  * Kind: unordered writes */
 LITMUS(capture_fork, a, b)
 {
-    int *data;
-    cudaEvent_t fork = event_new(), join = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    cudaEvent_t fork = event_new();
+    int *data = device_memory(MiB);
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     IF_WRONG(CHECK(cudaEventRecord(fork, a)));
@@ -19,15 +16,10 @@ LITMUS(capture_fork, a, b)
     IF_RIGHT(CHECK(cudaEventRecord(fork, a)));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaEventRecord(join, b));
-    CHECK(cudaStreamWaitEvent(a, join, 0));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    order(b, a);
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* While capturing, stream a joins with b before its kernel that writes over b's half.
@@ -36,11 +28,8 @@ LITMUS(capture_fork, a, b)
  * Kind: unordered writes */
 LITMUS(graph_join, a, b)
 {
-    int *data;
     cudaEvent_t fork = event_new(), join = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, 2 * MiB));
+    int *data = device_memory(2 * MiB);
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaEventRecord(fork, a));
@@ -51,13 +40,9 @@ LITMUS(graph_join, a, b)
     IF_RIGHT(CHECK(cudaStreamWaitEvent(a, join, 0)));
     CHECK(launch_add(data, 1, 2 * count, a)); /* access */
     IF_WRONG(CHECK(cudaStreamWaitEvent(a, join, 0)));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* Two nodes of a graph write the same bytes, and an edge orders them.
@@ -66,11 +51,10 @@ LITMUS(graph_join, a, b)
  * Kind: unordered writes */
 LITMUS(graph_built_by_hand, a)
 {
-    int *data;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaGraphNode_t first, second;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(cudaGraphCreate(&graph, 0));
     struct cudaMemsetParams set = {
         .dst = data, .value = 1, .elementSize = 4, .width = MiB / 4, .height = 1};
@@ -82,7 +66,6 @@ LITMUS(graph_built_by_hand, a)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* One executable graph is launched in two streams: the second launch waits for the first.
@@ -92,10 +75,9 @@ LITMUS(graph_built_by_hand, a)
  * Kind: unordered writes */
 LITMUS(graph_twice, a, b)
 {
-    int *data;
     cudaGraph_t graph;
     cudaGraphExec_t first, second;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_add(data, 1, count, a)); /* previous access */
     CHECK(cudaStreamEndCapture(a, &graph));
@@ -108,7 +90,6 @@ LITMUS(graph_twice, a, b)
     CHECK(cudaGraphExecDestroy(first));
     CHECK(cudaGraphExecDestroy(second));
     CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* A graph of two branches is launched 3,000 times and nobody waits; then another stream waits for
@@ -120,21 +101,16 @@ LITMUS(graph_twice, a, b)
 NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
 {
     size_t count = 16;
-    int *data;
-    cudaEvent_t fork = event_new(), join = event_new(), launched = event_new();
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, 3 * count * sizeof(int)));
+    cudaEvent_t fork = event_new(), launched = event_new();
+    int *data = device_memory(3 * count * sizeof(int));
 
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaEventRecord(fork, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaStreamWaitEvent(b, fork, 0));
     CHECK(launch_fill(data + count, 1, count, b)); /* previous access */
-    CHECK(cudaEventRecord(join, b));
-    CHECK(cudaStreamWaitEvent(a, join, 0));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    order(b, a);
+    cudaGraphExec_t exec = end_capture(a);
     for (int i = 0; i < 2999; i++)
         CHECK(cudaGraphLaunch(exec, a));
     IF_WRONG(CHECK(cudaEventRecord(launched, a)));
@@ -144,10 +120,6 @@ NONBLOCKING_LITMUS(graph_relaunched, a, b, reader)
     CHECK(cudaStreamWaitEvent(reader, launched, 0));
     CHECK(cudaMemcpyAsync(data + 2 * count, data + count, count * sizeof(int), /* access */
                           cudaMemcpyDeviceToDevice, reader));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* A host node after the graph's kernel sets the flag for which the host waits.
@@ -165,34 +137,25 @@ static void set_flag(void *unused)
 
 LITMUS(graph_host_node, a, b)
 {
-    int *data;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
     while (!atomic_load(&flag))
         (void)cudaStreamQuery(b);
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
 }
 
 /* An executable graph is destroyed while it runs. */
 LITMUS(exec_destroyed, a)
 {
     size_t count = 64 * MiB / sizeof(int);
-    int *data;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    int *data = device_memory(64 * MiB);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaStreamEndCapture(a, &graph));
@@ -201,7 +164,6 @@ LITMUS(exec_destroyed, a)
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
     CHECK(launch_add(data, 1, count, a));
-    CHECK(cudaFree(data));
 }
 
 /* The launch of a graph for whose memory the device has too little queues nothing in the legacy
@@ -213,19 +175,15 @@ LITMUS(exec_destroyed, a)
 LITMUS(failed_graph_launch)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
-    int *data, *other;
-    cudaStream_t a, b;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     cudaGraphNode_t node;
     struct cudaMemAllocNodeParams large = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice, .id = 0}}};
-    volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
+    volatile int *gate = gate_new();
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
+    int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     large.bytesize = total_bytes;
     CHECK(cudaGraphCreate(&graph, 0));
@@ -244,9 +202,6 @@ LITMUS(failed_graph_launch)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
-    gate_destroy(gate);
 }
 
 /* A graph is launched before the memory that its kernel writes is freed.
@@ -256,19 +211,14 @@ LITMUS(failed_graph_launch)
 LITMUS(graph_of_freed_memory, a)
 {
     int *data;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_fill(data, 1, count, a)); /* access */
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(data, a)); /* free */
     IF_WRONG(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
 }
 
 /* A graph's copy reads an allocation, which is freed after the launch. The next allocation gets the
@@ -281,16 +231,13 @@ LITMUS(graph_of_freed_memory, a)
  * Kind: use after free */
 LITMUS(graph_of_smaller_memory, a)
 {
-    char *from, *to;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    CHECK(cudaMalloc((void **)&to, MiB));
+    char *from;
+    char *to = device_memory(MiB);
     CHECK(cudaMallocAsync((void **)&from, 1024, a));
     CHECK(cudaMemsetAsync(from, 1, 1024, a));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMemcpyAsync(to, from, 1024, cudaMemcpyDeviceToDevice, a)); /* access */
-    CHECK(cudaStreamEndCapture(a, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
     CHECK(cudaFreeAsync(from, a)); /* free */
     CHECK(cudaMallocAsync((void **)&from, 512, a));
@@ -298,7 +245,4 @@ LITMUS(graph_of_smaller_memory, a)
     printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(to));
 }

@@ -22,8 +22,8 @@ static cudaMemPool_t host_pool(void)
  * Late: 0 */
 LITMUS(host_reads_early, a)
 {
-    int *data, *result;
-    CHECK(cudaMallocHost((void **)&result, sizeof(int)));
+    int *data;
+    int *result = pinned_memory(sizeof(int));
     *result = 0;
 
     CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
@@ -34,7 +34,6 @@ LITMUS(host_reads_early, a)
     printf("%d\n", *result); /* access */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(result));
 }
 
 /* The host waits for the copy before it writes the buffer again.
@@ -47,9 +46,8 @@ LITMUS(host_reads_early, a)
  * Late: 2 */
 LITMUS(host_writes_early, a)
 {
-    int *data, *buffer, result;
-    CHECK(cudaMallocHost((void **)&buffer, sizeof(int)));
-    CHECK(cudaMalloc((void **)&data, sizeof(int)));
+    int result;
+    int *buffer = pinned_memory(sizeof(int)), *data = device_memory(sizeof(int));
 
     *buffer = 1;
     /* previous access */
@@ -58,8 +56,6 @@ LITMUS(host_writes_early, a)
     *buffer = 2; /* access */
     CHECK(cudaMemcpy(&result, data, sizeof result, cudaMemcpyDeviceToHost));
     printf("%d\n", result);
-    CHECK(cudaFree(data));
-    CHECK(cudaFreeHost(buffer));
 }
 
 /* A thousand copies and more into pages of pinned memory, and the host waits before it reads.
@@ -68,9 +64,7 @@ LITMUS(host_writes_early, a)
  * Kind: host access not ordered after a write */
 LITMUS(host_reads_last_of_many, stream)
 {
-    char *pinned, *data;
-    CHECK(cudaMallocHost((void **)&pinned, (size_t)COUNT * 8192));
-    CHECK(cudaMalloc((void **)&data, 4096));
+    char *pinned = pinned_memory((size_t)COUNT * 8192), *data = device_memory(4096);
 
     for (int i = 0; i < COUNT; i++)
         /* previous access */
@@ -79,8 +73,6 @@ LITMUS(host_reads_last_of_many, stream)
     volatile char last = pinned[(size_t)(COUNT - 1) * 8192]; /* access */
     (void)last;
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaFreeHost(pinned));
-    CHECK(cudaFree(data));
 }
 
 /* A thousand and more allocations that host and device share are freed. Then the host reads pinned
@@ -91,21 +83,17 @@ LITMUS(host_reads_last_of_many, stream)
 LITMUS(host_reads_after_many_frees, stream)
 {
     void *managed[COUNT];
-    char *pinned, *data;
     for (int i = 0; i < COUNT; i++)
         CHECK(cudaMallocManaged(&managed[i], 4096, cudaMemAttachGlobal));
     for (int i = 0; i < COUNT; i++)
         CHECK(cudaFree(managed[i]));
-    CHECK(cudaMallocHost((void **)&pinned, 8192));
-    CHECK(cudaMalloc((void **)&data, 8192));
+    char *pinned = pinned_memory(8192), *data = device_memory(8192);
 
     CHECK(cudaMemcpyAsync(pinned, data, 8192, cudaMemcpyDefault, stream)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(stream)));
     volatile char read = pinned[5000]; /* access */
     (void)read;
     CHECK(cudaStreamSynchronize(stream));
-    CHECK(cudaFreeHost(pinned));
-    CHECK(cudaFree(data));
 }
 
 /* Another thread waits for the stream that copies, and the host joins that thread before it reads.
@@ -149,9 +137,8 @@ LITMUS(host_load_elsewhere)
 LITMUS(host_load_gate)
 {
     int *data, *back, sum = 0;
-    cudaStream_t stream;
     volatile int *gate = gate_create();
-    CHECK(cudaStreamCreate(&stream));
+    cudaStream_t stream = stream_new(cudaStreamDefault);
     CHECK(cudaMallocHost((void **)&back, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, stream));
     CHECK(cudaMemsetAsync(data, 0, MiB, stream));
@@ -177,11 +164,10 @@ LITMUS(host_load_gate)
  * Kind: host write not ordered after a read */
 LITMUS(host_store)
 {
-    int *data, *source;
-    cudaStream_t a;
+    int *data;
     cudaEvent_t copied = event_new();
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaMallocHost((void **)&source, 2 * MiB));
+    cudaStream_t a = stream_new(cudaStreamDefault);
+    int *source = pinned_memory(2 * MiB);
     CHECK(cudaMallocAsync((void **)&data, 2 * MiB, a));
     memset(source, 1, 2 * MiB);
     CHECK(cudaMemcpyAsync(data, source, 2 * MiB, cudaMemcpyHostToDevice, a)); /* previous access */
@@ -192,7 +178,6 @@ LITMUS(host_store)
     memset(source, 2, 2 * MiB);
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(source));
 }
 
 /* The host uses one half of a pinned buffer while a copy to the other half is pending, even in one
@@ -200,8 +185,8 @@ LITMUS(host_store)
  * Prints: 7 */
 LITMUS(host_store_disjoint, a)
 {
-    int *data, *result;
-    CHECK(cudaMallocHost((void **)&result, MiB));
+    int *data;
+    int *result = pinned_memory(MiB);
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(result + 1000, data, 500000, cudaMemcpyDeviceToHost, a));
     for (int i = 0; i < 1000; i++)
@@ -211,7 +196,6 @@ LITMUS(host_store_disjoint, a)
     printf("%d\n", result[999]);
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(result));
 }
 
 /* Two streams copy from one pinned buffer. The host waits for both before it writes the buffer.
@@ -220,20 +204,13 @@ LITMUS(host_store_disjoint, a)
  * Kind: host write not ordered after a read */
 LITMUS(host_store_two_copies, a, b)
 {
-    int *first, *second, *source;
-    CHECK(cudaMallocHost((void **)&source, MiB));
-    CHECK(cudaMalloc((void **)&first, MiB));
-    CHECK(cudaMalloc((void **)&second, MiB));
+    int *source = pinned_memory(MiB), *first = device_memory(MiB), *second = device_memory(MiB);
 
     CHECK(cudaMemcpyAsync(first, source, MiB, cudaMemcpyHostToDevice, a));
     CHECK(cudaMemcpyAsync(second, source, MiB, cudaMemcpyHostToDevice, b)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(b)));
     CHECK(cudaStreamSynchronize(a));
     source[0] = 2; /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(first));
-    CHECK(cudaFree(second));
-    CHECK(cudaFreeHost(source));
 }
 
 /* A host pool's allocation is freed behind a gate. The host writes there while the gate is closed:
@@ -246,7 +223,7 @@ LITMUS(host_store_before_gate, a)
 {
     char *data;
     cudaMemPool_t pool = host_pool();
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_hold(gate, a));
@@ -258,7 +235,6 @@ LITMUS(host_store_before_gate, a)
     IF_WRONG(data[MiB - 1] = 1); /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaMemPoolDestroy(pool));
-    gate_destroy(gate);
 }
 
 /* The host waits for the allocation from a host pool before it writes there.

@@ -25,10 +25,9 @@ static void post(void *unused)
 
 LITMUS(host_function, a, b)
 {
-    int *data;
     sem_init(&reached, 0, 0);
-    CHECK(cudaMalloc((void **)&data, MiB));
-    volatile int *gate = gate_create();
+    int *data = device_memory(MiB);
+    volatile int *gate = gate_new();
 
     CHECK(launch_hold(gate, a));
     IF_WRONG(CHECK(cudaLaunchHostFunc(a, post, NULL)));
@@ -37,9 +36,6 @@ LITMUS(host_function, a, b)
     gate_open(gate);
     sem_wait(&reached);
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* Stream b waits for an event that is recorded after a's host function and a's write.
@@ -70,18 +66,13 @@ LITMUS(behind_host_function, a, b)
  * Kind: unordered writes */
 NONBLOCKING_LITMUS(function_between_writes, a, b)
 {
-    int *data;
-    cudaEvent_t added = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_add(data, 1, count, a));
-    CHECK(cudaEventRecord(added, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, added, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_fill(data, 3, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A host function after a's write sets a flag. The host makes a call that takes long, and then it
@@ -92,12 +83,10 @@ NONBLOCKING_LITMUS(function_between_writes, a, b)
  * Kind: unordered writes */
 LITMUS(function_begins_in_call)
 {
-    int *data, *large;
-    cudaStream_t a, b, c;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *large;
+    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
+    cudaStream_t c = stream_new(cudaStreamNonBlocking);
+    int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
     CHECK(cudaMallocAsync((void **)&large, 1024 * MiB, c));
@@ -107,8 +96,6 @@ LITMUS(function_begins_in_call)
 #endif
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(large, c));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A host function after a's write sets a flag, and the host waits for the flag.
@@ -118,11 +105,8 @@ LITMUS(function_begins_in_call)
  * Kind: unordered writes */
 LITMUS(function_merely_runs)
 {
-    int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
+    int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
 #ifndef WRONG
@@ -131,7 +115,6 @@ LITMUS(function_merely_runs)
 #endif
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
     CHECK(cudaStreamDestroy(a));
     CHECK(cudaStreamDestroy(b));
 }
@@ -144,22 +127,15 @@ LITMUS(function_merely_runs)
  * Kind: unordered writes */
 LITMUS(function_beside_a_wait)
 {
-    int *data, *other;
-    cudaStream_t a, b, c;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
+    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
+    cudaStream_t c = stream_new(cudaStreamNonBlocking);
+    int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(other, 1, count, c));
     IF_WRONG(CHECK(cudaStreamSynchronize(c)));
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
 }
 
 /* A host function after a's write sets a flag. The host makes calls that take longer than the write
@@ -169,13 +145,9 @@ LITMUS(function_beside_a_wait)
  * Kind: unordered writes */
 LITMUS(function_runs_between_calls)
 {
-    int *data, *other;
-    cudaStream_t a, b, c;
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
+    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
+    cudaStream_t c = stream_new(cudaStreamNonBlocking);
+    int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
     for (int i = 0; i < 10; i++) {
@@ -189,9 +161,6 @@ LITMUS(function_runs_between_calls)
         (void)cudaStreamQuery(c);
 #endif
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
 }
 
 /* Stream b's add is behind a host function that waits for nothing, and behind a's fill by an event.
@@ -201,17 +170,14 @@ LITMUS(function_runs_between_calls)
  * Kind: unordered writes */
 LITMUS(device_synchronize_function, b, a)
 {
-    int *data;
     IF_RIGHT(cudaEvent_t event = event_new());
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
     for (int i = 0; i < 30; i++)
         CHECK(cudaLaunchHostFunc(b, nothing, NULL));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(event, a)));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A host function reads what a copy before it, in its own stream, has written.
@@ -230,9 +196,7 @@ static void read_it(void *unused)
 LITMUS(host_function_reads)
 {
     int *data;
-    cudaStream_t a, b;
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
     CHECK(cudaMallocHost((void **)&result, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
@@ -260,17 +224,14 @@ static void wait_for_host(void *unused)
 
 LITMUS(host_function_waits, a, b)
 {
-    int *data;
     sem_init(&filled, 0, 0);
-    CHECK(cudaMalloc((void **)&data, 4096));
+    int *data = device_memory(4096);
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(b, wait_for_host, NULL));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     sem_post(&filled);
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A host function spins until the host sets a flag, and the host makes calls before it does.
@@ -311,15 +272,14 @@ static void wait_for(void *posted) { sem_wait(posted); }
 
 LITMUS(host_function_after_gate, a, b)
 {
-    int *data;
     cudaEvent_t held, cleared, passed;
     sem_t posted;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     sem_init(&posted, 0, 0);
     CHECK(cudaEventCreate(&held));
     CHECK(cudaEventCreate(&cleared));
     CHECK(cudaEventCreate(&passed));
-    CHECK(cudaMalloc((void **)&data, 4096));
+    int *data = device_memory(4096);
     CHECK(launch_hold(gate, a));
     CHECK(cudaEventRecord(held, a));
     CHECK(cudaStreamWaitEvent(b, held, 0));
@@ -335,8 +295,6 @@ LITMUS(host_function_after_gate, a, b)
     sem_post(&posted);
     CHECK(cudaStreamSynchronize(b));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* A kernel in stream a holds. Behind it a memset, a host function, a kernel that holds at the same
@@ -347,23 +305,17 @@ LITMUS(host_function_after_gate, a, b)
  * Kind: unordered writes */
 NONBLOCKING_LITMUS(holds_around_function, a, b)
 {
-    volatile int *gate = gate_create();
-    int *data;
-    cudaEvent_t filled = event_new();
-    CHECK(cudaMalloc((void **)&data, MiB));
+    volatile int *gate = gate_new();
+    int *data = device_memory(MiB);
     CHECK(launch_hold(gate, a));
     CHECK(cudaMemsetAsync(data, 0, MiB, a));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a));
-    CHECK(cudaEventRecord(filled, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, filled, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_fill(data, 3, count, b)); /* access */
     gate_open(gate);
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* A host function after a's write sets a flag, and the host waits for the flag.

@@ -8,8 +8,7 @@
  * Kind: unordered writes */
 LITMUS(device_synchronize, a, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaSetDevice(1)));
@@ -17,8 +16,6 @@ LITMUS(device_synchronize, a, b)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(0));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* The host waits for stream a. What it queues then, in any stream, happens after a's work.
@@ -27,15 +24,12 @@ LITMUS(device_synchronize, a, b)
  * Kind: unordered writes */
 LITMUS(host_synchronize, a, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaStreamSynchronize(b)));
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* The host waits for an event that is recorded after the write.
@@ -85,8 +79,7 @@ LITMUS(event_query, a, b)
  * Kind: unordered writes */
 LITMUS(stream_query, a, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
 #ifdef WRONG
@@ -97,8 +90,6 @@ LITMUS(stream_query, a, b)
         ;
 #endif
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* The host queries stream a, gets cudaErrorNotReady, and waits.
@@ -109,9 +100,8 @@ LITMUS(stream_query, a, b)
  * Prints: not ready */
 LITMUS(query_not_ready, a, b)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
-    volatile int *gate = gate_create();
+    int *data = device_memory(MiB);
+    volatile int *gate = gate_new();
 
     CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -120,9 +110,6 @@ LITMUS(query_not_ready, a, b)
     gate_open(gate);
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* The host polls pinned memory that a kernel writes behind a's fill. Then it waits for a, before b
@@ -133,18 +120,14 @@ LITMUS(query_not_ready, a, b)
  * Kind: unordered writes */
 LITMUS(poll_orders_nothing, a, b)
 {
-    int *data;
-    volatile int *flag = gate_create();
-    CHECK(cudaMalloc((void **)&data, 4096));
+    volatile int *flag = gate_new();
+    int *data = device_memory(4096);
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_fill((int *)flag, 1, 1, a));
     while (!*flag)
         (void)cudaStreamQuery(b);
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(launch_add(data, 1, 1024, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    gate_destroy(flag);
 }
 
 /* The host polls pinned memory that a kernel writes. */

@@ -48,7 +48,6 @@ LITMUS(import_use_in_own_process, a, b)
     struct cudaMemPoolPtrExportData exported;
     int file;
     void *first, *second;
-    cudaEvent_t event = event_new();
     cudaMemPool_t pool, imported;
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaMallocFromPoolAsync(&first, 4096, pool, a));
@@ -59,8 +58,7 @@ LITMUS(import_use_in_own_process, a, b)
                                                0));
     CHECK(cudaMemPoolImportPointer(&second, imported, &exported)); /* allocation */
     CHECK(launch_fill(first, 1, 1024, a));
-    CHECK(cudaEventRecord(event, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_add(second, 1, 1024, b)); /* access */
     CHECK(cudaFreeAsync(second, b));
     CHECK(cudaStreamSynchronize(a));

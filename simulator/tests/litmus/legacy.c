@@ -8,17 +8,15 @@
  * Kind: unordered writes */
 LITMUS(legacy_stream)
 {
-    int *data;
     cudaStream_t a;
     IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
     IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, 0)); /* previous access */
     CHECK(launch_add(data, 1, count, a));  /* access */
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_add(data, 1, count, 0));
-    CHECK(cudaFree(data));
 }
 
 /* A blocking stream writes, then the legacy stream, then another blocking stream: each waits.
@@ -29,10 +27,10 @@ LITMUS(legacy_stream)
 LITMUS(legacy_stream_follows)
 {
     int *data;
-    cudaStream_t a, b;
+    cudaStream_t a;
     IF_WRONG(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking)));
     IF_RIGHT(CHECK(cudaStreamCreateWithFlags(&a, cudaStreamDefault)));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaMalloc((void **)&data, MiB));
 
     CHECK(launch_fill(data, 1, count, a));               /* previous access */
@@ -48,10 +46,8 @@ LITMUS(legacy_stream_follows)
 LITMUS(legacy_passes_on)
 {
     int *data;
-    cudaStream_t a, b;
     cudaEvent_t written = event_new();
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamDefault);
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(launch_fill(data, 1, count / 2, cudaStreamLegacy));
     CHECK(launch_fill(data, 1, count / 2, b));
@@ -72,10 +68,8 @@ LITMUS(legacy_passes_on)
  * Kind: unordered writes */
 LITMUS(legacy_query, a, b)
 {
-    int *data, *other;
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
-    volatile int *gate = gate_create();
+    int *data = device_memory(MiB), *other = device_memory(MiB);
+    volatile int *gate = gate_new();
 
     CHECK(launch_hold(gate, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -86,10 +80,6 @@ LITMUS(legacy_query, a, b)
 #endif
         gate_open(gate);
     CHECK(launch_add(data, 1, count, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
-    gate_destroy(gate);
 }
 
 /* The legacy stream of device 0 waits for that device's blocking streams.
@@ -100,15 +90,13 @@ LITMUS(legacy_query, a, b)
  * Kind: unordered writes */
 LITMUS(legacy_of_other_device, a)
 {
-    int *data;
-    CHECK(cudaMallocHost((void **)&data, MiB));
+    int *data = pinned_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_WRONG(CHECK(cudaSetDevice(1)));
     CHECK(launch_add(data, 1, count, 0)); /* access */
     CHECK(cudaStreamSynchronize(0));
     CHECK(cudaSetDevice(0));
     CHECK(cudaStreamSynchronize(a));
-    CHECK(cudaFreeHost(data));
 }
 
 /* A graph in a non-blocking stream forks into two branches. The legacy stream has no edge to
@@ -117,14 +105,11 @@ LITMUS(legacy_of_other_device, a)
 NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
 {
     size_t count = 64 * MiB / sizeof(int);
-    int *data;
     cudaEvent_t fork, join;
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaEventCreate(&fork));
     CHECK(cudaEventCreate(&join));
-    CHECK(cudaMalloc((void **)&data, 64 * MiB));
+    int *data = device_memory(64 * MiB);
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     CHECK(launch_fill(data, 1, count, s));
     CHECK(cudaEventRecord(fork, s));
@@ -133,18 +118,13 @@ NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
     CHECK(launch_hold(gate, t));
     CHECK(cudaEventRecord(join, t));
     CHECK(cudaStreamWaitEvent(s, join, 0));
-    CHECK(cudaStreamEndCapture(s, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphExec_t exec = end_capture(s);
     CHECK(cudaGraphLaunch(exec, s));
     printf("%s ", cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
     CHECK(cudaStreamSynchronize(cudaStreamLegacy));
     printf("%s\n", cudaGetErrorName(cudaStreamQuery(s)));
     gate_open(gate);
     CHECK(cudaStreamSynchronize(s));
-    CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
 
 /* A host function in a blocking stream comes after the legacy stream's work, even when that is over

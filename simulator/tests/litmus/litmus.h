@@ -28,13 +28,83 @@
 static const size_t count = MiB / sizeof(int);
 
 /* What the host has read goes here, so that no compiler leaves its loads out. */
-static volatile int seen __attribute__((unused));
+static volatile int seen;
+
+/* What the functions below have made: it is released after the case, when its device is idle. */
+static struct kept {
+    void *what;
+    cudaError_t (*release)(void *what);
+} kept[64];
+static int kept_count;
+
+static inline void *keep(void *what, cudaError_t (*release)(void *what))
+{
+    if (kept_count == sizeof kept / sizeof *kept)
+        abort();
+    kept[kept_count++] = (struct kept){what, release};
+    return what;
+}
+
+static inline void release_kept(void)
+{
+    if (kept_count > 0)
+        CHECK(cudaDeviceSynchronize());
+    while (kept_count > 0) {
+        const struct kept *last = &kept[--kept_count];
+        CHECK(last->release(last->what));
+    }
+}
+
+static inline void *device_memory(size_t bytes)
+{
+    void *memory;
+    CHECK(cudaMalloc(&memory, bytes));
+    return keep(memory, cudaFree);
+}
+
+static inline void *pinned_memory(size_t bytes)
+{
+    void *memory;
+    CHECK(cudaMallocHost(&memory, bytes));
+    return keep(memory, cudaFreeHost);
+}
+
+/* A closed gate. */
+static inline volatile int *gate_new(void) { return keep((void *)gate_create(), cudaFreeHost); }
+
+static inline cudaError_t exec_release(void *exec) { return cudaGraphExecDestroy(exec); }
+
+/* Ends the stream's capture and makes its graph ready to be launched. */
+static inline cudaGraphExec_t end_capture(cudaStream_t stream)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    return keep(exec, exec_release);
+}
+
+static inline cudaStream_t stream_new(unsigned flags)
+{
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, flags));
+    return stream;
+}
 
 static inline cudaEvent_t event_new(void)
 {
     cudaEvent_t event;
     CHECK(cudaEventCreate(&event));
     return event;
+}
+
+/* Makes `later` wait for what is in `first` so far. */
+static inline void order(cudaStream_t first, cudaStream_t later)
+{
+    cudaEvent_t event = event_new();
+    CHECK(cudaEventRecord(event, first));
+    CHECK(cudaStreamWaitEvent(later, event, 0));
 }
 
 int main(int argc, char **argv)
@@ -60,15 +130,17 @@ int main(int argc, char **argv)
 #define IF_RIGHT(...) __VA_ARGS__
 #endif
 
-/* Only one of a case's two forms may use a stream. */
-#define STREAM(name) cudaStream_t name __attribute__((unused))
+/* Only one of a case's two forms may use a stream or a variable. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
 
 #define LITMUS_0(flags, title)    LITMUS_CASE(flags, title, 0, (), (void))
-#define LITMUS_1(flags, title, a) LITMUS_CASE(flags, title, 1, (s[0]), (STREAM(a)))
+#define LITMUS_1(flags, title, a) LITMUS_CASE(flags, title, 1, (s[0]), (cudaStream_t a))
 #define LITMUS_2(flags, title, a, b) \
-    LITMUS_CASE(flags, title, 2, (s[0], s[1]), (STREAM(a), STREAM(b)))
-#define LITMUS_3(flags, title, a, b, c) \
-    LITMUS_CASE(flags, title, 3, (s[0], s[1], s[2]), (STREAM(a), STREAM(b), STREAM(c)))
+    LITMUS_CASE(flags, title, 2, (s[0], s[1]), (cudaStream_t a, cudaStream_t b))
+#define LITMUS_3(flags, title, a, b, c)              \
+    LITMUS_CASE(flags, title, 3, (s[0], s[1], s[2]), \
+                (cudaStream_t a, cudaStream_t b, cudaStream_t c))
 
 #define LITMUS_CASE(flags, title, number, streams, parameters) \
     static void title parameters;                              \
@@ -78,6 +150,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < number; i++)                       \
             CHECK(cudaStreamCreateWithFlags(&s[i], flags));    \
         title streams;                                         \
+        release_kept();                                        \
     }                                                          \
     LIST_CASE(title, run_##title)                              \
     static void title parameters

@@ -103,21 +103,17 @@ LITMUS(prefetch_inside, a, b)
 LITMUS(prefetch_free, a, b)
 {
     int *data;
-    cudaEvent_t event;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {0};
     struct cudaMemLocation here = {.type = cudaMemLocationTypeDevice, .id = 0};
     props.allocType = cudaMemAllocationTypeManaged;
     props.location = here;
     CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaEventCreate(&event));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
-    CHECK(cudaEventRecord(event, a));
-    CHECK(cudaStreamWaitEvent(b, event, 0));
+    order(a, b);
     CHECK(cudaMemPrefetchAsync(data, MiB, here, 0, b)); /* access */
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
-    IF_RIGHT(CHECK(cudaEventRecord(event, b)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(a, event, 0)));
+    IF_RIGHT(order(b, a));
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemPoolDestroy(pool));

@@ -10,22 +10,18 @@
 LITMUS(peer_kernel, a)
 {
     int *data;
-    cudaStream_t b;
-    cudaEvent_t written;
     cudaMemPool_t pool;
     struct cudaMemAccessDesc grant = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                       .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaEventCreate(&written));
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaMemPoolSetAccess(pool, &grant, 1));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaSetDevice(0));
 
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    CHECK(cudaEventRecord(written, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaStreamSynchronize(b));
@@ -44,14 +40,13 @@ LITMUS(peer_kernel, a)
 LITMUS(access_given_late, near)
 {
     int *data;
-    cudaStream_t far;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&far));
+    cudaStream_t far = stream_new(cudaStreamDefault);
     IF_RIGHT((void)cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far));    /* access */
     IF_WRONG((void)cudaMemPoolSetAccess(pool, &access, 1)); /* access given */
@@ -70,7 +65,6 @@ LITMUS(access_given_late, near)
 LITMUS(access_taken, near)
 {
     int *data;
-    cudaStream_t far;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                        .flags = cudaMemAccessFlagsProtReadWrite};
@@ -78,7 +72,7 @@ LITMUS(access_taken, near)
     CHECK(cudaMallocFromPoolAsync((void **)&data, 16 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&far));
+    cudaStream_t far = stream_new(cudaStreamDefault);
     for (int i = 0; i < 100; i++)
         CHECK(launch_add(data, 1, 4 * MiB, far)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(far)));
@@ -100,7 +94,6 @@ LITMUS(access_taken, near)
 LITMUS(access_taken_freed, near)
 {
     int *data;
-    cudaStream_t far;
     cudaEvent_t over;
     cudaMemPool_t pool = pool_create();
     struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
@@ -109,7 +102,7 @@ LITMUS(access_taken_freed, near)
     CHECK(cudaMallocFromPoolAsync((void **)&data, 64 * MiB, pool, near));
     CHECK(cudaStreamSynchronize(near));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&far));
+    cudaStream_t far = stream_new(cudaStreamDefault);
     CHECK(cudaEventCreate(&over));
     CHECK(cudaMemsetAsync(data, 1, 64 * MiB, far)); /* access */
     CHECK(cudaFreeAsync(data, far));
@@ -132,12 +125,10 @@ LITMUS(access_taken_freed, near)
 LITMUS(peer_access_late)
 {
     int *data;
-    volatile int *gate = gate_create();
-    cudaStream_t far, holding;
+    volatile int *gate = gate_new();
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&far));
-    CHECK(cudaStreamCreate(&holding));
+    cudaStream_t far = stream_new(cudaStreamDefault), holding = stream_new(cudaStreamDefault);
     IF_WRONG(CHECK(launch_hold(gate, holding)));
     IF_RIGHT(CHECK(launch_hold(gate, far)));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), far)); /* access */
@@ -145,7 +136,6 @@ LITMUS(peer_access_late)
     gate_open(gate);
     (void)cudaDeviceSynchronize();
     (void)cudaFree(data);
-    gate_destroy(gate);
 }
 
 /* The kernel on device 1 is over before the host disables that device's access to device 0.
@@ -157,10 +147,9 @@ LITMUS(peer_access_late)
 LITMUS(peer_access_taken)
 {
     int *data;
-    cudaStream_t far;
     CHECK(cudaMalloc((void **)&data, MiB));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&far));
+    cudaStream_t far = stream_new(cudaStreamDefault);
     CHECK(cudaDeviceEnablePeerAccess(0, 0));
     CHECK(cudaMemset(data, 0, MiB));
     CHECK(cudaDeviceSynchronize());
@@ -179,14 +168,13 @@ LITMUS(peer_access_taken)
 LITMUS(peer_copy, a)
 {
     int *from, *to;
-    cudaStream_t b;
     cudaEvent_t written = event_new();
     CHECK(cudaMallocAsync((void **)&from, MiB, a));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
 
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaMallocAsync((void **)&to, MiB, b));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
@@ -204,12 +192,11 @@ LITMUS(peer_copy, a)
  * Devices: 2 */
 NONBLOCKING_LITMUS(peer_copy_all, here)
 {
-    int *from, *to;
-    cudaStream_t there;
-    CHECK(cudaMalloc((void **)&from, MiB));
+    int *to;
+    int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), here));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreateWithFlags(&there, cudaStreamNonBlocking));
+    cudaStream_t there = stream_new(cudaStreamNonBlocking);
     CHECK(cudaMalloc((void **)&to, MiB));
     CHECK(launch_fill(to, 2, MiB / sizeof(int), there));
     CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB));
@@ -219,7 +206,6 @@ NONBLOCKING_LITMUS(peer_copy_all, here)
     CHECK(cudaStreamSynchronize(here));
     CHECK(cudaFree(to));
     CHECK(cudaSetDevice(0));
-    CHECK(cudaFree(from));
 }
 
 /* While device 0 is current, cudaMemcpyPeer copies between two allocations of device 1. That
@@ -231,22 +217,16 @@ NONBLOCKING_LITMUS(peer_copy_all, here)
  * Kind: unordered writes */
 LITMUS(peer_copy_default_stream)
 {
-    int *from, *to;
-    cudaStream_t a;
     CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc((void **)&from, MiB));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *from = device_memory(MiB), *to = device_memory(MiB);
     CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamCreate(&a));
+    cudaStream_t a = stream_new(cudaStreamDefault);
     IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 1, from, 1, MiB, a))); /* previous access */
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 1, MiB)));
     CHECK(cudaSetDevice(1));
     CHECK(launch_add(to, 1, MiB / sizeof(int), 0)); /* access */
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(0));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(from));
-    CHECK(cudaFree(to));
 }
 
 /* A stream that is made after cudaMemcpyPeer uses what that copies. Its work comes after the copy
@@ -257,20 +237,15 @@ LITMUS(peer_copy_default_stream)
  * Kind: unordered writes */
 LITMUS(peer_copy_new_stream)
 {
-    int *from, *to;
-    cudaStream_t a, b;
     CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc((void **)&from, MiB));
+    int *from = device_memory(MiB);
     CHECK(cudaSetDevice(0));
-    CHECK(cudaMalloc((void **)&to, MiB));
-    CHECK(cudaStreamCreate(&a));
+    int *to = device_memory(MiB);
+    cudaStream_t a = stream_new(cudaStreamDefault);
     IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 0, from, 1, MiB, a))); /* previous access */
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 0, from, 1, MiB)));
-    CHECK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    cudaStream_t b = stream_new(cudaStreamNonBlocking);
     CHECK(launch_add(to, 1, MiB / sizeof(int), b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(to));
-    CHECK(cudaFree(from));
 }
 
 /* A copy between two devices comes before all that either is given later (documented for
@@ -283,8 +258,8 @@ LITMUS(peer_copy_new_stream)
  * Kind: free before the use ends */
 LITMUS(peer_copy_then_idle_stream)
 {
-    char *from, *to;
-    CHECK(cudaMalloc((void **)&from, 4096));
+    char *to;
+    char *from = device_memory(4096);
     CHECK(cudaMemset(from, 1, 4096));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(1));
@@ -294,7 +269,6 @@ LITMUS(peer_copy_then_idle_stream)
     CHECK(cudaSetDevice(0));
     IF_RIGHT(CHECK(cudaStreamSynchronize(cudaStreamPerThread)));
     CHECK(cudaFree(to)); /* free */
-    CHECK(cudaFree(from));
 }
 
 /* cudaMemcpyPeer waits also for the pending work of a stream that is destroyed (documented:
@@ -305,22 +279,17 @@ LITMUS(peer_copy_then_idle_stream)
  * Kind: read not ordered after a write */
 LITMUS(peer_copy_destroyed)
 {
-    int *from, *to;
-    cudaStream_t a;
     CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *to = device_memory(MiB);
     CHECK(cudaSetDevice(0));
-    CHECK(cudaMalloc((void **)&from, MiB));
-    CHECK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    int *from = device_memory(MiB);
+    cudaStream_t a = stream_new(cudaStreamNonBlocking);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaStreamDestroy(a));
     IF_WRONG(CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, 0))); /* access */
     IF_RIGHT(CHECK(cudaMemcpyPeer(to, 1, from, 0, MiB)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaSetDevice(1));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(from));
-    CHECK(cudaFree(to));
 }
 
 /* A copy between two devices in the legacy stream comes after all that either device was given
@@ -333,9 +302,9 @@ LITMUS(peer_copy_destroyed)
  * Kind: unordered writes */
 LITMUS(peer_copy_legacy)
 {
-    int *from, *to;
+    int *to;
     cudaStream_t other;
-    CHECK(cudaMalloc((void **)&from, MiB));
+    int *from = device_memory(MiB);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), cudaStreamLegacy));
     CHECK(cudaSetDevice(1));
     IF_WRONG(CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking)));
@@ -349,7 +318,6 @@ LITMUS(peer_copy_legacy)
     CHECK(cudaStreamSynchronize(other));
     CHECK(cudaFree(to));
     CHECK(cudaSetDevice(0));
-    CHECK(cudaFree(from));
 }
 
 /* cudaMemcpyPeer is ordered with all streams of its devices. One that is refused, because it is
@@ -361,16 +329,12 @@ LITMUS(peer_copy_legacy)
  * Kind: unordered writes */
 LITMUS(peer_copy_refused)
 {
-    int *data, *other, *far_away;
-    cudaStream_t a, b;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc((void **)&far_away, MiB));
+    int *far_away = device_memory(MiB);
     CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamCreate(&a));
-    CHECK(cudaStreamCreate(&b));
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMalloc((void **)&other, MiB));
+    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
+    int *data = device_memory(MiB), *other = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(launch_hold(gate, a));
@@ -380,11 +344,6 @@ LITMUS(peer_copy_refused)
     IF_RIGHT(CHECK(launch_add(other, 1, count, b)));
     CHECK(cudaStreamSynchronize(b));
     gate_open(gate);
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
-    CHECK(cudaFree(other));
-    CHECK(cudaFree(far_away));
-    gate_destroy(gate);
 }
 
 /* A stream of device 1 copies from an allocation of device 0, and the free there waits for the
@@ -395,15 +354,14 @@ LITMUS(peer_copy_refused)
  * Kind: free before the use ends */
 LITMUS(peer_memcpy_back)
 {
-    int *from, *to;
-    cudaStream_t a, b;
+    int *from;
     cudaEvent_t filled, copied;
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&b));
+    cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaEventCreate(&copied));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    int *to = device_memory(MiB);
     CHECK(cudaSetDevice(0));
-    CHECK(cudaStreamCreate(&a));
+    cudaStream_t a = stream_new(cudaStreamDefault);
     CHECK(cudaEventCreate(&filled));
     CHECK(cudaMallocAsync((void **)&from, MiB, a));
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a));
@@ -416,7 +374,6 @@ LITMUS(peer_memcpy_back)
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamSynchronize(b));
-    CHECK(cudaFree(to));
 }
 
 /* A graph copies between two devices and is launched in the legacy stream. Assumed: its copy is no
@@ -429,18 +386,17 @@ LITMUS(peer_memcpy_back)
  * Kind: unordered writes */
 LITMUS(graph_peer_copy_legacy, capturing)
 {
-    char *from, *to;
-    cudaStream_t other;
+    char *from;
     cudaEvent_t written;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMalloc((void **)&from, MiB));
     CHECK(cudaMemset(from, 1, MiB));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&other));
+    cudaStream_t other = stream_new(cudaStreamDefault);
     CHECK(cudaEventCreate(&written));
-    CHECK(cudaMalloc((void **)&to, MiB));
+    char *to = device_memory(MiB);
     CHECK(cudaMemsetAsync(to, 2, MiB, other)); /* previous access */
     CHECK(cudaEventRecord(written, other));
     CHECK(launch_hold(gate, other));
@@ -458,6 +414,4 @@ LITMUS(graph_peer_copy_legacy, capturing)
     CHECK(cudaFree(from));
     CHECK(cudaSetDevice(1));
     CHECK(cudaStreamSynchronize(other));
-    CHECK(cudaFree(to));
-    gate_destroy(gate);
 }

@@ -12,20 +12,11 @@ static void CUDART_CB nothing(void *unused) { (void)unused; }
  * Kind: write not ordered after a read */
 LITMUS(pinned_buffer, a, b)
 {
-    int *up, *down, *buffer;
-    cudaEvent_t uploaded = event_new();
-    CHECK(cudaMallocHost((void **)&buffer, MiB));
-    CHECK(cudaMalloc((void **)&up, MiB));
-    CHECK(cudaMalloc((void **)&down, MiB));
+    int *buffer = pinned_memory(MiB), *up = device_memory(MiB), *down = device_memory(MiB);
 
     CHECK(cudaMemcpyAsync(up, buffer, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
-    CHECK(cudaEventRecord(uploaded, a));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, uploaded, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(cudaMemcpyAsync(buffer, down, MiB, cudaMemcpyDeviceToHost, b)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(up));
-    CHECK(cudaFree(down));
-    CHECK(cudaFreeHost(buffer));
 }
 
 /* The host waits for the copy to registered memory before a kernel writes there.
@@ -71,11 +62,10 @@ LITMUS(outside_pinned)
 LITMUS(freehost_other_device)
 {
     char *data, *pinned;
-    cudaStream_t stream;
     /* GPU 0 is current. */
     CHECK(cudaMallocHost((void **)&pinned, MiB));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&stream));
+    cudaStream_t stream = stream_new(cudaStreamDefault);
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
@@ -94,12 +84,11 @@ LITMUS(freehost_other_device)
 LITMUS(unregister_other_device)
 {
     char *data, *pinned;
-    cudaStream_t stream;
     pinned = malloc(MiB);
     /* GPU 0 is current. */
     CHECK(cudaHostRegister(pinned, MiB, cudaHostRegisterDefault));
     CHECK(cudaSetDevice(1));
-    CHECK(cudaStreamCreate(&stream));
+    cudaStream_t stream = stream_new(cudaStreamDefault);
     CHECK(cudaMalloc((void **)&data, MiB));
     for (int i = 0; i < 1000; i++)
         CHECK(cudaMemcpyAsync(data, pinned, MiB, cudaMemcpyHostToDevice, stream)); /* access */
@@ -212,7 +201,7 @@ static void *frees(void *pointer)
 LITMUS(pinned_freed_by_two_threads, stream)
 {
     pthread_t threads[2];
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     CHECK(cudaMallocHost(&memory[0], 64 * MiB));
     CHECK(cudaMallocHost(&memory[1], 64 * MiB));
     CHECK(launch_hold(gate, stream));
@@ -227,7 +216,6 @@ LITMUS(pinned_freed_by_two_threads, stream)
     pthread_join(threads[1], NULL);
     IF_WRONG(CHECK(cudaFreeHost(memory[1])));
     IF_RIGHT(CHECK(cudaFreeHost(NULL)));
-    gate_destroy(gate);
 }
 
 /* A hold at a gate is over before the gate is freed.

@@ -6,7 +6,7 @@
 LITMUS(reuse_same_stream, a)
 {
     int *data;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
 
     CHECK(launch_hold(gate, a));
     for (int i = 0; i < 4; i++) {
@@ -16,7 +16,6 @@ LITMUS(reuse_same_stream, a)
     }
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
-    gate_destroy(gate);
 }
 
 /* Stream b gets the memory that stream a has freed: it waits for an event that a recorded after the
@@ -24,21 +23,18 @@ LITMUS(reuse_same_stream, a)
 LITMUS(reuse_by_event, a, b)
 {
     int *data;
-    cudaEvent_t freed = event_new();
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
 
     CHECK(launch_hold(gate, a));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaFreeAsync(data, a));
-    CHECK(cudaEventRecord(freed, a));
-    CHECK(cudaStreamWaitEvent(b, freed, 0));
+    order(a, b);
     CHECK(cudaMallocAsync((void **)&data, MiB, b));
     CHECK(launch_fill(data, 2, count, b));
     CHECK(cudaFreeAsync(data, b));
     gate_open(gate);
     CHECK(cudaStreamSynchronize(b));
-    gate_destroy(gate);
 }
 
 /* With all three reuse policies off, memory that was freed before a synchronization goes to any
@@ -71,8 +67,8 @@ LITMUS(reuse_synchronized, a, b)
  * Kind: unordered writes */
 LITMUS(reuse_opportunistic, a, b)
 {
-    int *other, *freed, *data;
-    CHECK(cudaMalloc((void **)&other, MiB));
+    int *freed, *data;
+    int *other = device_memory(MiB);
 
     CHECK(launch_fill(other, 1, count, a)); /* previous access */
     CHECK(cudaMallocAsync((void **)&freed, MiB, a));
@@ -84,8 +80,6 @@ LITMUS(reuse_opportunistic, a, b)
     IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
     IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
     CHECK(cudaFreeAsync(data, b));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(other));
 }
 
 /* The pool is full, so the allocator makes stream b wait for a's free. Stream b writes what it was
@@ -97,9 +91,9 @@ LITMUS(reuse_opportunistic, a, b)
 LITMUS(reuse_internal, a, b)
 {
     size_t bytes = 32 * MiB, count = bytes / sizeof(int);
-    int *other, *freed, *data;
+    int *freed, *data;
     cudaMemPool_t pool;
-    CHECK(cudaMalloc((void **)&other, bytes));
+    int *other = device_memory(bytes);
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
@@ -115,7 +109,6 @@ LITMUS(reuse_internal, a, b)
     IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
     CHECK(cudaFreeAsync(data, b));
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(other));
     CHECK(cudaMemPoolDestroy(pool));
 }
 
@@ -182,16 +175,13 @@ LITMUS(old_pointer_new_size)
 LITMUS(stale_pointer, a, b)
 {
     int *first, *second;
-    cudaEvent_t allocated = event_new();
 
     CHECK(cudaMallocAsync((void **)&first, MiB, a));
-    CHECK(cudaEventRecord(allocated, a));
-    CHECK(cudaStreamWaitEvent(b, allocated, 0));
+    order(a, b);
     CHECK(cudaFreeAsync(first, a));
     CHECK(cudaMallocAsync((void **)&second, MiB, a)); /* allocation */
     IF_WRONG(CHECK(launch_fill(first, 1, count, b))); /* access */
-    IF_RIGHT(CHECK(cudaEventRecord(allocated, a)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, allocated, 0)));
+    IF_RIGHT(order(a, b));
     IF_RIGHT(CHECK(launch_fill(second, 1, count, b)));
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFreeAsync(second, a));

@@ -90,14 +90,11 @@ LITMUS(pool_of_other_thread)
  * Kind: unordered writes */
 LITMUS(per_thread_stream, a)
 {
-    int *data;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     CHECK(launch_fill(data, 1, count, cudaStreamPerThread)); /* previous access */
     IF_WRONG(CHECK(launch_add(data, 1, count, a)));          /* access */
     IF_RIGHT(CHECK(launch_add(data, 1, count, cudaStreamLegacy)));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* cudaStreamPerThread is another stream in each thread. The thread waits for its work before it
@@ -115,15 +112,12 @@ static void *writer(void *data)
 
 LITMUS(per_thread_streams)
 {
-    int *data;
     pthread_t thread;
-    CHECK(cudaMalloc((void **)&data, MiB));
+    int *data = device_memory(MiB);
 
     pthread_create(&thread, NULL, writer, data);
     pthread_join(thread, NULL);
     CHECK(launch_add(data, 1, MiB / sizeof(int), cudaStreamPerThread)); /* access */
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(data));
 }
 
 /* A program that blocks all signals and has a handler of its own for SIGSEGV works as without. The
@@ -136,11 +130,9 @@ static void give_up(int number) { _Exit(number); }
 
 LITMUS(signals_blocked, a, held)
 {
-    char *buffer, *data;
-    volatile int *gate = gate_create();
+    volatile int *gate = gate_new();
     sigset_t all;
-    CHECK(cudaMalloc((void **)&data, MiB));
-    CHECK(cudaMallocHost((void **)&buffer, MiB));
+    char *data = device_memory(MiB), *buffer = pinned_memory(MiB);
     signal(SIGSEGV, give_up);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
@@ -155,7 +147,4 @@ LITMUS(signals_blocked, a, held)
     gate_open(gate);
     CHECK(cudaStreamSynchronize(a));
     CHECK(cudaStreamSynchronize(held));
-    CHECK(cudaFreeHost(buffer));
-    CHECK(cudaFree(data));
-    gate_destroy(gate);
 }
