@@ -36,23 +36,13 @@ static struct {
 
 /* ---- numbers and texts ---- */
 
-/* Writes two digits at a time. */
 char *put_number(char *to, uint64_t value)
 {
-    static const char pairs[] = "000102030405060708091011121314151617181920212223242526272829303132"
-                                "33343536373839404142434445"
-                                "464748495051525354555657585960616263646566676869707172737475767778"
-                                "79808182838485868788899091"
-                                "9293949596979899";
     size_t length = 1;
     for (uint64_t limit = 10; length < 20 && value >= limit; limit *= 10)
         length++;
-    for (char *next = to + length; value >= 100; value /= 100)
-        memcpy(next -= 2, &pairs[2 * (value % 100)], 2);
-    if (value >= 10)
-        memcpy(to, &pairs[2 * value], 2);
-    else
-        *to = (char)('0' + value);
+    for (char *digit = to + length; digit > to; value /= 10)
+        *--digit = (char)('0' + value % 10);
     return to + length;
 }
 
