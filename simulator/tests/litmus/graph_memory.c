@@ -23,18 +23,17 @@ LITMUS(graph_memory_before_launch, a)
  *
  * WRONG: b does not wait: no edge from the graph's write to b's.
  * Kind: unordered writes
- * Also: free before allocation */
+ * Also: free before allocation
+ * Says: the cudaGraphLaunch that runs launch_fill */
 LITMUS(graph_memory_other_stream, a, b)
 {
     int *data;
-    IF_RIGHT(cudaEvent_t done = event_new());
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaMallocAsync((void **)&data, MiB, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
-    IF_RIGHT(CHECK(cudaEventRecord(done, a)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, done, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_add(data, 1, count, b)); /* access */
     CHECK(cudaFreeAsync(data, b));
 }
@@ -114,6 +113,152 @@ LITMUS(auto_free, a, b)
     CHECK(cudaGraphLaunch(exec, a)); /* free */
     CHECK(cudaFreeAsync(data, a));
     CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+}
+
+/* A branch of a graph forks after the allocation that it uses.
+ *
+ * WRONG: it forks before.
+ * Kind: use before allocation */
+LITMUS(graph_memory_of_other_branch, a, b)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    IF_WRONG(order(a, b));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a)); /* allocation */
+    IF_RIGHT(order(a, b));
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+    order(b, a);
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+}
+
+/* A graph frees its memory after the branch that uses it has joined.
+ *
+ * WRONG: the branch joins after the free.
+ * Kind: free before the use ends */
+LITMUS(graph_memory_freed_early, a, b)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    order(a, b);
+    CHECK(launch_fill(data, 1, count, b)); /* access */
+    IF_RIGHT(order(b, a));
+    CHECK(cudaFreeAsync(data, a)); /* free */
+    IF_WRONG(order(b, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+}
+
+/* A graph uses its memory before it frees it.
+ *
+ * WRONG: it uses the memory after the free.
+ * Kind: use after free */
+LITMUS(graph_memory_used_after_free, a)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
+    CHECK(launch_fill(data, 1, count, a));   /* access */
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+}
+
+/* A graph's second allocation has the address of the first, which a branch uses before its free.
+ *
+ * WRONG: the branch uses the first one's address later, and does not come after the second
+ * allocation.
+ * Kind: use before allocation
+ * Also: unordered writes
+ * Says: its pointer is stale */
+LITMUS(graph_memory_stale, a, b)
+{
+    int *first, *second;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&first, MiB, a));
+    order(a, b);
+    IF_RIGHT(CHECK(launch_fill(first, 1, count, b)));
+    order(b, a);
+    CHECK(cudaFreeAsync(first, a));
+    CHECK(cudaMallocAsync((void **)&second, MiB, a)); /* allocation */
+    IF_WRONG(CHECK(launch_fill(first, 1, count, b))); /* access */
+    CHECK(launch_fill(second, 2, count, a));
+    order(b, a);
+    CHECK(cudaFreeAsync(second, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+}
+
+/* A node writes all of its graph's memory.
+ *
+ * WRONG: it writes an int more.
+ * Kind: access outside the allocation */
+LITMUS(graph_memory_outside, a)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
+    IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+}
+
+/* The memory that a graph allocates is used after the launch, and then freed.
+ *
+ * WRONG: the graph has freed it.
+ * Kind: use after free
+ * Says: cudaFreeAsync (graph launch 1 in stream 1) has freed */
+LITMUS(graph_memory_after_launch, a)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a));
+    IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+    CHECK(launch_add(data, 1, count, a)); /* access */
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
+}
+
+/* Stream b waits for the launch before it frees the memory that the graph left allocated.
+ *
+ * WRONG: b does not wait: no edge from the graph's write to b's free.
+ * Kind: free before the use ends */
+LITMUS(graph_memory_freed_unordered, a, b)
+{
+    int *data;
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+    CHECK(cudaGraphLaunch(end_capture(a), a));
+    IF_RIGHT(order(a, b));
+    CHECK(cudaFreeAsync(data, b)); /* free */
+}
+
+/* A graph that was built by hand frees its memory after the allocation.
+ *
+ * WRONG: the edge leads from the free to the allocation.
+ * Kind: free before allocation
+ * Says: cudaGraphAddMemFreeNode (graph launch 1 in stream 1) frees */
+LITMUS(graph_memory_freed_first, a)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t allocated, freed;
+    struct cudaMemAllocNodeParams p = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                      .location = {.type = cudaMemLocationTypeDevice, .id = 0}},
+        .bytesize = MiB};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemAllocNode(&allocated, graph, NULL, 0, &p)); /* allocation */
+    CHECK(cudaGraphAddMemFreeNode(&freed, graph, NULL, 0, p.dptr));  /* free */
+    IF_WRONG(CHECK(cudaGraphAddDependencies(graph, &freed, &allocated, NULL, 1)));
+    IF_RIGHT(CHECK(cudaGraphAddDependencies(graph, &allocated, &freed, NULL, 1)));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaStreamSynchronize(a));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));
 }

@@ -4,7 +4,8 @@
 /* While capturing, stream b forks from a after a's kernel.
  *
  * WRONG: b forks before a's kernel: the graph has no path from the one kernel to the other.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: no path of edges leads */
 LITMUS(capture_fork, a, b)
 {
     cudaEvent_t fork = event_new();
@@ -48,7 +49,8 @@ LITMUS(graph_join, a, b)
 /* Two nodes of a graph write the same bytes, and an edge orders them.
  *
  * WRONG: the second node has no dependency: the edge is missing.
- * Kind: unordered writes */
+ * Kind: unordered writes
+ * Says: cudaGraphAddDependencies */
 LITMUS(graph_built_by_hand, a)
 {
     cudaGraph_t graph;
@@ -207,7 +209,8 @@ LITMUS(failed_graph_launch)
 /* A graph is launched before the memory that its kernel writes is freed.
  *
  * WRONG: it is launched after the free.
- * Kind: use after free */
+ * Kind: use after free
+ * Says: after the last use, which is the cudaGraphLaunch that runs launch_fill */
 LITMUS(graph_of_freed_memory, a)
 {
     int *data;
@@ -245,4 +248,49 @@ LITMUS(graph_of_smaller_memory, a)
     printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(a)));
     CHECK(cudaFreeAsync(from, a));
     CHECK(cudaStreamSynchronize(a));
+}
+
+/* A graph's kernel writes an allocation that has a freed one's address.
+ *
+ * WRONG: it was captured to write the freed one, and is launched when another has the address.
+ * Kind: use after free
+ * Says: That address belongs to allocation */
+LITMUS(graph_of_taken_memory, a)
+{
+    int *data, *other;
+    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
+    IF_RIGHT(CHECK(cudaMallocAsync((void **)&other, MiB, a)));
+    CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    CHECK(launch_fill(data, 1, count, a)); /* access */
+    cudaGraphExec_t exec = end_capture(a);
+    IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
+    IF_WRONG(CHECK(cudaMallocAsync((void **)&other, MiB, a)));
+    CHECK(launch_fill(other, 2, count, a));
+    CHECK(cudaGraphLaunch(exec, a));
+    CHECK(cudaFreeAsync(other, a));
+}
+
+/* Two nodes of a graph come first. The launch is in the stream of a fill, which precedes both.
+ *
+ * WRONG: the launch is in another stream: no edge from the fill to the second node.
+ * Kind: unordered writes */
+LITMUS(graph_with_two_first_nodes, a, b)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t first, second;
+    int *data = device_memory(2 * MiB);
+    struct cudaMemsetParams set = {.dst = data, .elementSize = 4, .width = count, .height = 1};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&first, graph, NULL, 0, &set));
+    set.dst = data + count;
+    CHECK(cudaGraphAddMemsetNode(&second, graph, NULL, 0, &set)); /* access */
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(launch_fill(data + count, 1, count, a)); /* previous access */
+    IF_WRONG(CHECK(cudaGraphLaunch(exec, b)));
+    IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
 }

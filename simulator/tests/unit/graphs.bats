@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # Stream capture, graphs and graph memory nodes on the simulated device: measured lines, documented
-# rules and codes, hazards, changes to graphs, and the invariants of their memory.
+# rules and codes, changes to graphs, and the invariants of their memory. Hazards in graphs are in
+# simulator/tests/litmus.
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
-    local programs=(graph_rules graph_hazards graph_nodes_added graph_changes inside_graphs
-        graph_refused)
+    local programs=(graph_rules graph_nodes_added graph_changes inside_graphs graph_refused)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -67,38 +67,6 @@ setup_file() {
     as_expected graph_rules no_memory
     export SIM_MEMORY=96M
     as_expected graph_rules no_memory_for_another
-}
-
-@test "hazard: branches that nothing orders" {
-    reported graph_hazards branches "unordered writes" "no path of edges leads" \
-        "unit/graph_hazards.c:36" "unit/graph_hazards.c:37"
-    reported graph_hazards reads "read not ordered after a write" "graph launch 1 in stream 1"
-    reported graph_hazards by_hand "read not ordered after a write" "cudaGraphAddDependencies"
-}
-
-@test "hazard: a graph's allocation used before, after and outside its life" {
-    reported graph_hazards before_allocation "use before allocation"
-    reported graph_hazards after_free "use after free"
-    reported graph_hazards after_the_launch "use after free" \
-        "cudaFreeAsync (graph launch 1 in stream 1) has freed"
-    reported graph_hazards stale "use before allocation" "its pointer is stale"
-    reported graph_hazards outside "access outside the allocation"
-    reported graph_hazards free_early "free before the use ends"
-    reported graph_hazards free_first "free before allocation" \
-        "cudaGraphAddMemFreeNode (graph launch 1 in stream 1) frees"
-}
-
-@test "hazard: a launch and what other streams do" {
-    reported graph_hazards beside_the_launch "unordered writes" \
-        "the cudaGraphLaunch that runs launch_fill"
-    reported graph_hazards beside_a_branch "unordered writes"
-    reported graph_hazards before_the_launch "unordered writes"
-    reported graph_hazards outlives "free before the use ends"
-    reported graph_hazards freed_before_launch "use after free"
-    reported graph_hazards taken_over "use after free" "That address belongs to allocation" \
-        "after the last use, which is the cudaGraphLaunch that runs launch_fill"
-    reported graph_hazards launched_twice "unordered writes"
-    reported graph_hazards leak "leak"
 }
 
 @test "a handle of a destroyed graph is named" {
