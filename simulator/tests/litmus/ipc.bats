@@ -29,7 +29,7 @@ sanitized() {
     at "build/simulator-${1//,/-}"
 }
 
-# ends PROGRAM "CASE..." STATUS: one case, within its time, ends so
+# ends PROGRAM "CASE..." STATUS: runs one case, which must end in time with this status
 ends() {
     # shellcheck disable=SC2086 # a case may have two words
     run bounded "$programs/$1" $2
@@ -83,10 +83,13 @@ reported() {
     reported read_back_unordered "${words}process [0-9]+ \(launch_add, its stream 1\)"
 }
 
-@test "the importer's event must come after its free" {
+@test "the importer's event must come after its free, and the exporter must wait for it" {
     local words="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees "
     words+="[a-z]+ 1, and nothing orders it after the free by process [0-9]+ "
     reported recorded_before_the_free "$words\(cudaFreeAsync, its stream 1\)"
+    words="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees "
+    reported freed_without_a_wait \
+        "${words}allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
 }
 
 @test "an imported allocation that is not freed is a leak of the importer" {

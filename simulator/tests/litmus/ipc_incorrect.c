@@ -31,6 +31,35 @@ CASE(recorded_before_the_free)
     go();
 }
 
+/* The exporter frees without a wait for the importer's event, while the importer's write may still
+ * run. */
+CASE(freed_without_a_wait)
+{
+    cudaEvent_t ready, done;
+    if (importer) {
+        import();
+        ready = receive_event();
+        done = shared_event();
+        OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaFreeAsync(data, s));
+        OK(cudaEventRecord(done, s));
+        send_event(done);
+        wait_for_go();
+        OK(cudaMemPoolDestroy(pool));
+        return;
+    }
+    share();
+    ready = shared_event();
+    OK(cudaEventRecord(ready, s));
+    send_event(ready);
+    done = receive_event();
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
 /* The event is recorded before the write. */
 CASE(recorded_too_early)
 {

@@ -76,19 +76,7 @@ case_ends() {
     assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
 }
 
-# ---- the checker across processes ----
-
-@test "correct programs of two processes: nothing is reported, under every schedule" {
-    local schedule one
-    for schedule in measured instant late random:1 random:2; do
-        for one in read_by_event read_after_synchronise free_after_event free_after_message \
-            import_living; do
-            SIM_SCHEDULE=$schedule case_ends "$one" 0 || return
-            [ "$output" = "" ] || miss "ipc_cases $one says something under $schedule:" "$output" ||
-                return
-        done
-    done
-}
+# ---- the checker across processes (more is in simulator/tests/litmus) ----
 
 @test "shared memory of the host: each process says once that its touches are not compared" {
     local said="simulated device: memory of the host is shared between processes. This process's"
@@ -97,27 +85,6 @@ case_ends() {
     [ "$output" = "$said"$'\n'"$said" ] || miss "It says:" "$output" || return
     SIM_CHECK=off case_ends host_pool 0
     [ "$output" = "" ] || miss "Without the checker it says:" "$output"
-}
-
-@test "a read or write that nothing orders after the exporter's write" {
-    local schedule
-    for schedule in measured instant late; do
-        SIM_SCHEDULE=$schedule case_ends read_unordered 3 || return
-        report="hazard: (unordered writes of two processes|use before another process's"
-        report+=" allocation)\. launch_add \(stream 1\)"
-        assert_output --regexp "$report"
-        assert_output --regexp "process [0-9]+ \(launch_fill, its stream 1\)"
-    done
-}
-
-@test "a free while the importer holds the allocation, or while its last use may still run" {
-    case_ends free_first 3
-    assert_output --partial "hazard: free while another process holds the allocation."
-    assert_output --partial "hazard: use after another process's free."
-    case_ends free_unordered 3
-    report="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees"
-    report+=" allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
-    assert_output --regexp "$report"
 }
 
 @test "an import after the exporter's free" {
@@ -129,7 +96,7 @@ case_ends() {
 
 @test "SIM_CHECK=off reports nothing, and the calls return the same" {
     local one
-    for one in read_unordered free_first free_unordered import_freed; do
+    for one in import_freed taken_place too_many_accesses; do
         SIM_CHECK=off case_ends "$one" 0 || return
         refute_output --partial "hazard"
     done
@@ -196,7 +163,7 @@ case_ends() {
 
 @test "two processes, one SIM_JOURNAL: a file each, whole" {
     local journals
-    SIM_JOURNAL=journal case_ends read_by_event 0
+    SIM_JOURNAL=journal case_ends host_pool 0
     journals=(journal*)
     [ "${#journals[@]}" = 2 ]
     [[ ${journals[1]} =~ ^journal\.[0-9]+$ ]]
@@ -209,7 +176,7 @@ case_ends() {
 }
 
 @test "%p in SIM_JOURNAL is the pid" {
-    SIM_JOURNAL=run.%p.jsonl case_ends read_by_event 0
+    SIM_JOURNAL=run.%p.jsonl case_ends host_pool 0
     local journals=(run.*.jsonl)
     [ "${#journals[@]}" = 2 ]
     [[ ${journals[0]} =~ ^run\.[0-9]+\.jsonl$ ]]
@@ -231,11 +198,11 @@ case_ends() {
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
     export PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/unit
-    for one in read_by_event free_after_event import_living importer_dies_recorded; do
+    for one in host_pool many_accesses importer_dies_recorded; do
         case_ends "$one" 0 || return
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"
     done
-    case_ends free_first 3
+    case_ends taken_place 3
     run bounded "$PROGRAMS/ipc_rules" rules
     [ "$status" = 0 ]
     assert_output --partial "all as expected"

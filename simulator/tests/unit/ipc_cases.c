@@ -1,4 +1,5 @@
-/* Two processes that share a block, correctly and incorrectly, and one that dies: ipc_cases NAME.
+/* Two processes that share a block: what a pool keeps of its exported allocations, one that dies,
+ * host memory: ipc_cases NAME.
  * The exporter's exit status is its own unless the importer's is not 0; the checker's is 3. */
 #include "ipc_pair.h"
 
@@ -14,154 +15,33 @@ static void *allocate(cudaMemPool_t pool)
     return block;
 }
 
-/* Returns how many of the block's elements have another value. */
-static int wrong_elements(int value)
-{
-    static int h[MiB / sizeof(int)];
-    int wrong = 0;
-    OK(cudaMemcpyAsync(h, block, MiB, cudaMemcpyDeviceToHost, s));
-    OK(cudaStreamSynchronize(s));
-    for (size_t i = 0; i < count; i++)
-        wrong += h[i] != value;
-    return wrong;
-}
-
-/* ---- waiting for the write ---- */
-
-/* `how`: 'e' by an event, 's' the exporter synchronizes, 'n' not at all. */
-static void export_write(char how)
-{
-    cudaMemPool_t pool = shared_pool();
-    allocate(pool);
-    cudaEvent_t ready = shared_event(), done;
-    OK(cudaEventRecord(ready, s));
-    if (how == 's')
-        OK(cudaStreamSynchronize(s));
-    send_block(pool, block);
-    send_event(ready);
-    done = receive_event();
-    OK(cudaStreamWaitEvent(s, done, 0));
-    OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaEventDestroy(done));
-    OK(cudaEventDestroy(ready));
-    OK(cudaMemPoolDestroy(pool));
-    go();
-}
-
-static void import_write(char how)
-{
-    cudaMemPool_t pool;
-    block = receive_block(&pool);
-    cudaEvent_t ready = receive_event(), done = shared_event();
-    if (how == 'e')
-        OK(cudaStreamWaitEvent(s, ready, 0));
-    if (how == 'n') {
-        OK(launch_add(block, 1, count, s));
-    } else if (wrong_elements(7)) {
-        _exit(6);
-    }
-    OK(cudaFreeAsync(block, s));
-    OK(cudaEventRecord(done, s));
-    send_event(done);
-    wait_for_go();
-    OK(cudaEventDestroy(done));
-    OK(cudaEventDestroy(ready));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-}
-
-CASE(read_by_event) { importer ? import_write('e') : export_write('e'); }
-CASE(read_after_synchronise) { importer ? import_write('s') : export_write('s'); }
-CASE(read_unordered) { importer ? import_write('n') : export_write('n'); }
-
-/* ---- the order of the frees ---- */
-
-/* `how`: 'r' the importer frees and the exporter's stream waits, 'h' it frees after the importer's
- * host has waited, 'e' the exporter frees first, 'u' it frees without waiting. */
-static void export_free(char how)
-{
-    cudaMemPool_t pool = shared_pool();
-    send_block(pool, allocate(pool));
-    cudaEvent_t ready = shared_event(), done = NULL;
-    OK(cudaEventRecord(ready, s));
-    send_event(ready);
-    if (how == 'e') {
-        wait_for_go(); /* it is imported */
-        OK(cudaFreeAsync(block, s));
-        OK(cudaStreamSynchronize(s));
-        go();
-    }
-    done = receive_event();
-    if (how == 'r')
-        OK(cudaStreamWaitEvent(s, done, 0));
-    if (how != 'e')
-        OK(cudaFreeAsync(block, s));
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-    go();
-}
-
-static void import_free(char how)
-{
-    cudaMemPool_t pool;
-    block = receive_block(&pool);
-    cudaEvent_t ready = receive_event(), done = shared_event();
-    OK(cudaStreamWaitEvent(s, ready, 0));
-    if (how == 'e') {
-        go();
-        wait_for_go();
-    }
-    OK(launch_add(block, 1, count, s));
-    if (how == 'h' && wrong_elements(8))
-        _exit(6);
-    OK(cudaFreeAsync(block, s));
-    OK(cudaEventRecord(done, s));
-    if (how == 'h')
-        OK(cudaStreamSynchronize(s));
-    send_event(done);
-    wait_for_go();
-    OK(cudaStreamSynchronize(s));
-    OK(cudaMemPoolDestroy(pool));
-}
-
-CASE(free_after_event) { importer ? import_free('r') : export_free('r'); }
-CASE(free_after_message) { importer ? import_free('h') : export_free('h'); }
-CASE(free_first) { importer ? import_free('e') : export_free('e'); }
-CASE(free_unordered) { importer ? import_free('u') : export_free('u'); }
-
 /* ---- imports ---- */
 
-static void import_pointer(int importer, int freed_before)
+/* The exporter's second allocation is freed before it is imported. */
+CASE(import_freed)
 {
     cudaMemPool_t pool;
     struct cudaMemPoolPtrExportData data;
     cudaEvent_t done;
+    void *second;
     if (!importer) {
         pool = shared_pool();
         send_block(pool, allocate(pool));
-        void *second;
         OK(cudaMallocFromPoolAsync(&second, MiB, pool, s));
         OK(cudaStreamSynchronize(s));
         OK(cudaMemPoolExportPointer(&data, second));
-        if (freed_before)
-            OK(cudaFreeAsync(second, s));
+        OK(cudaFreeAsync(second, s));
         send_bytes(&data, sizeof data);
         done = receive_event();
         OK(cudaStreamWaitEvent(s, done, 0));
-        if (!freed_before)
-            OK(cudaFreeAsync(second, s));
         OK(cudaFreeAsync(block, s));
         OK(cudaStreamSynchronize(s));
         go();
         return;
     }
-    void *second = NULL;
     block = receive_block(&pool);
     receive_bytes(&data, sizeof data);
     OK(cudaMemPoolImportPointer(&second, pool, &data)); /* measured: even of a freed block */
-    if (!freed_before)
-        OK(cudaMemsetAsync(second, 1, MiB, s));
     OK(cudaFreeAsync(second, s));
     OK(cudaFreeAsync(block, s));
     done = shared_event();
@@ -170,9 +50,6 @@ static void import_pointer(int importer, int freed_before)
     wait_for_go();
     OK(cudaStreamSynchronize(s));
 }
-
-CASE(import_living) { import_pointer(importer, 0); }
-CASE(import_freed) { import_pointer(importer, 1); }
 
 /* ---- what a pool keeps of its exported allocations ---- */
 
