@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Refuses words that a script does not know. Sourced by scripts that a person may type:
 #
-#   takes PATTERN "$@"   ends the script with status 2, and its heading as the usage on stderr,
-#                        unless its words, with ";" between them, are as the regular expression says
+#   takes PATTERN "$@"   joins the script's words by ";". If they do not match the regular
+#                        expression, prints the script's heading as its usage and ends with 2
 
 takes() { # takes PATTERN WORD...
     local IFS=';' LC_ALL=C   # names of files are any bytes

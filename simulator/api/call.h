@@ -52,11 +52,13 @@ enum call_flags {
     /* Works even after the runtime has ended, while the process ends (measured:
      * probe-ending.txt). */
     AT_END = 64,
-    /* A query, which a host repeats that polls instead of waiting. */
+    /* A query: a host that polls repeats it instead of waiting. */
     ASKS = 128,
-    /* Of the driver API: needs no current context; and not even cuInit (documented: the others
-     * return CUDA_ERROR_INVALID_CONTEXT and CUDA_ERROR_NOT_INITIALIZED). */
+    /* A call of the driver API that needs no current context (documented: the others return
+     * CUDA_ERROR_INVALID_CONTEXT). */
     ANY_CONTEXT = 256,
+    /* A call of the driver API that works before cuInit (documented: the others return
+     * CUDA_ERROR_NOT_INITIALIZED). */
     ANY_TIME = 512,
 };
 

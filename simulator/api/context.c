@@ -94,7 +94,7 @@ unsigned context_count_created(void)
 
 /* ---- the current one ---- */
 
-/* The runtime needs one at its first call only. */
+/* The first call of the runtime on a device takes its primary context; later calls need nothing. */
 void context_used_by_runtime(void)
 {
     calls_runtime = true;
@@ -131,7 +131,7 @@ void context_set_current(struct context *c)
     NEEDS_LOCK();
     if (depth)
         depth--;
-    /* Without one, the next call of the runtime takes the primary context (documented). */
+    /* Without a current context, the runtime's next call takes the primary one (documented). */
     if (!c)
         calls_runtime = false;
     else

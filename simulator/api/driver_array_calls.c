@@ -1,5 +1,5 @@
 /* The driver API's arrays, textures, and surfaces. They are the runtime's, described in other
- * words. Documented: the words. Measured (probe-more-answers.txt): the errors. */
+ * words. The words are documented, and the errors are measured (probe-more-answers.txt). */
 #include <string.h>
 
 #include "api/array.h"

@@ -41,7 +41,7 @@ cudaError_t do_cuDeviceGetName(struct call *call, char *name, int length, CUdevi
     return e;
 }
 
-/* As in struct cudaDeviceProp. */
+/* The bytes are those of cudaDeviceProp.uuid. */
 cudaError_t do_cuDeviceGetUuid_v2(struct call *call, CUuuid *uuid, CUdevice device)
 {
     struct cudaDeviceProp properties;

@@ -271,7 +271,7 @@ static cudaError_t set_any(struct call *call, struct task *t, const struct cudaG
     /* Measured (probe-graph-nodes.txt, "updates"). */
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: return cudaErrorNotSupported;
-    /* Documented: not supported. Assumed: with this code. */
+    /* Documented: a conditional node's parameters cannot be set. The error is assumed. */
     case cudaGraphNodeTypeConditional: return cudaErrorNotSupported;
     case cudaGraphNodeTypeMemset:
         set = params_of_memset(p);
@@ -305,7 +305,7 @@ cudaError_t do_cudaGraphExecNodeSetParams(struct call *call, cudaGraphExec_t exe
 
 /* ---- nodes that a launch skips ---- */
 
-/* Documented: kernels, memsets, and copies. */
+/* Documented: only kernels, memsets, and copies can be disabled. */
 static bool can_be_disabled(const struct task *t)
 {
     enum cudaGraphNodeType type = task_type(t);

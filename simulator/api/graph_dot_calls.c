@@ -101,7 +101,7 @@ static void print_graph(FILE *f, const struct graph *g, unsigned flags)
     fputs("  }\n}\n", f);
 }
 
-/* Documented: the codes. */
+/* The error codes are documented. */
 cudaError_t do_cudaGraphDebugDotPrint(struct call *call, cudaGraph_t graph, const char *path,
                                       unsigned int flags)
 {

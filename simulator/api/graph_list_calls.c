@@ -24,7 +24,8 @@ static void list_put(struct list *l, struct node *n, struct node *to_node)
         l->count++;
 }
 
-/* No edge here has data. */
+/* Writes the number of nodes, sets unused room to null, and says of each edge that it has no
+ * data, because edges with data are not simulated. */
 static void list_finish(const struct list *l, cudaGraphEdgeData *data, size_t *count)
 {
     for (size_t i = 0; data && i < l->count && i < l->capacity; i++)
@@ -135,7 +136,7 @@ cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
     return cudaSuccess;
 }
 
-/* Assumed: not while a capture adds to the graph. */
+/* Assumed: no node can be destroyed while a capture adds to the graph. */
 cudaError_t do_cudaGraphDestroyNode(struct call *call, cudaGraphNode_t node)
 {
     struct node *n = node_of(call, node);

@@ -207,7 +207,7 @@ static cudaError_t check_props(const struct cudaMemPoolProps *props)
         return cudaErrorInvalidValue;
     if (managed && props->maxSize)
         return cudaErrorInvalidValue;
-    /* Measured (probe-answers.txt, "pools"): 1 << 50. */
+    /* Measured for 1 << 50 bytes (probe-answers.txt, "pools"). */
     return props->maxSize > settings.memory ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
@@ -454,12 +454,12 @@ static cudaError_t check_access(const struct pool *p, const struct cudaMemAccess
     /* Access to managed memory may be granted and revoked, without effect. */
     if (pool_is_managed(p))
         return cudaSuccess;
-    /* The owner keeps its access: the host to its own memory, ... */
+    /* The host keeps access to its own memory. */
     if (pool_is_host_memory(p))
         return host && !grants ? cudaErrorNotSupported : cudaSuccess;
     if (host)
         return cudaErrorNotSupported;
-    /* ... and a device to its own. */
+    /* A device keeps access to its own memory. */
     if (d->location.id == p->device)
         return grants ? cudaSuccess : cudaErrorInvalidDevice;
     return grants && !settings_reaches(d->location.id, p->device) ? cudaErrorInvalidDevice

@@ -7,12 +7,12 @@ this, every process in there ends. It has no environment; --setenv gives it one.
 What it sees depends on the purpose:
     compile  the machine's programs, libraries and headers (/usr)
     run      what the folder place.seen has, each file at its place: SEEN/lib is /lib
-The arguments of bwrap add what else it sees, such as --ro-bind FILE FILE. Of a workbook in a folder
-of those, as in /usr, it sees no more either.
+The arguments of bwrap add what else it sees, such as --ro-bind FILE FILE. If the workbook lies in
+one of these folders, for example in /usr, the rest of the workbook is hidden.
 
 place.sandbox is how the namespaces are made, which depends on what the machine allows:
     user    by the user who calls this, with a user namespace
-    number  by the user with the number place.user, who is no person, for root
+    number  for root, by a user that nobody is, with the number place.user
     root    by root; the command then runs as that user
 protect.py tries which of them work.
 """
@@ -28,14 +28,14 @@ MIB = 1 << 20
 
 
 def joining(place):
-    """The words before a command that is to be in the cgroup."""
+    """The words that, put before a command, let it run in the cgroup."""
     join = 'echo $$ >"$0/cgroup.procs"; unset PWD; exec "$@"'
     return ["sh", "-c", join, place.cgroup] if place.cgroup else []
 
 
 def folders_above(path, made):
-    """Makes the folders above what is seen: bwrap would make them for the user alone who calls it.
-    made: those that are there."""
+    """The words that make the folders above a path, except those in `made`. Without these words
+    bwrap would make them itself, and only the user who calls it could enter them."""
     folder = os.path.dirname(path)
     if folder in ("", "/") or folder in made:
         return []
@@ -47,7 +47,7 @@ def folders_above(path, made):
 def what_compilers_see():
     words = ["--ro-bind", "/usr", "/usr"]
     for folder in sorted(["/bin", "/sbin", *map(str, Path("/").glob("lib*"))]):
-        # A link into /usr, except where the system is of the older kind.
+        # On most systems these are links into /usr; on older ones they are folders.
         if os.path.exists(f"/usr{folder}") and os.path.samefile(folder, f"/usr{folder}"):
             words += ["--symlink", f"usr{folder}", folder]
         else:
@@ -63,13 +63,13 @@ def sandboxed(place, purpose, arguments, command):
     if place.sandbox == "number":
         before = as_number
     elif place.sandbox == "root":
-        # What it may do as root it needs to become another user, and then has no more.
+        # It needs these rights of root to become another user, and has none of them after that.
         own = "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP"
         inside = [*as_number, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
     if purpose == "compile":
         temporary, made = 256 * MIB, {"/usr"}  # the compiler's own files
         seen = [*what_compilers_see(), *folders_above("/etc/alternatives", made)]
-        # awk is a link into it.
+        # /usr/bin/awk is a link into this folder.
         seen += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
     else:
         temporary, made, seen = 64 * MIB, set(), []

@@ -20,8 +20,8 @@ setup() {
 }
 
 # program NAME [ARGUMENT...]: runs it. $output is stdout, $errors stderr, $status the exit status.
-# It gets three descriptors, as in a terminal, without those of Bats, because their number decides
-# when Linux makes a process wait for room for more.
+# It gets the three descriptors of a terminal and none of those that Bats has open: when a process
+# opens more than fit into its table, Linux lets it wait, and that must not depend on Bats.
 program() {
     local name=$1 open
     shift
@@ -440,14 +440,14 @@ END
 }
 
 # How long that takes depends on what else the machine does.
-# line_of WORDS: where they stand in long_waits.c
+# line_of WORDS: the first place in long_waits.c that has these words
 line_of() {
     local line
     line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")
     echo "long_waits.c:${line%%:*}"
 }
 
-# function_at WORDS: the same of a function, whose code may begin at its brace
+# function_at WORDS: the same for a function, whose first instruction may belong to its brace
 function_at() {
     local line
     line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")

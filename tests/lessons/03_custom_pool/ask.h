@@ -1,5 +1,5 @@
-/* Calls lesson 03's empty_pool with allocations of the check's own: COUNT WHICH. All hold what
- * fill_pool puts into them, but for allocation WHICH. */
+/* Calls lesson 03's empty_pool with COUNT allocations of the check's own. Allocation number WHICH
+ * has a wrong value, and the others have what fill_pool would put into them. */
 
 int main(int argc, char **argv)
 {

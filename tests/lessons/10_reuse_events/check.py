@@ -39,7 +39,7 @@ class Pipeline:
 
 
 def own_pipeline(check):
-    """That of the lesson's main: the last pool is its own."""
+    """The pipeline that the lesson's main runs. Its pool is the last one."""
     journal = check.run().journal
     return Pipeline(journal, (journal.pools or [None])[-1])
 
@@ -192,7 +192,7 @@ def test_host(check):
         destroyed = line.journal.ok("cudaMemPoolDestroy").where(pool=line.pool).first
         during = line.journal.part(line.made.first, destroyed)
         waits = during.that(lambda x: x.get("acquired") or x.get("call") in SYNCHRONIZE)
-        # The last one is after the pipeline, and its caller's.
+        # The last wait, if it comes after the pipeline, is its caller's.
         if waits.after(line.made.last):
             waits = waits[:-1]
         if waits:
@@ -305,7 +305,7 @@ def test_work(check):
 def test_ahead(check):
     check.after(test_streams)
     for line in every(check):
-        # That the host waits is missed already.
+        # If the host waits, another rule has been missed already.
         before = come_after(line.journal, with_host=False)
         for number, (store, fill) in enumerate(zip(line.stores, line.fills[1:]), 2):
             if store["n"] in before[fill["n"]]:

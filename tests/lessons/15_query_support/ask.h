@@ -34,7 +34,7 @@ static int asked_memory(int pools, size_t first, size_t second)
         CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
         CHECK(take(pools, &data[i], bytes[i], streams[i]));
     }
-    for (int i = 1; i >= 0; i--) { /* the other stream has nothing to do */
+    for (int i = 1; i >= 0; i--) { /* meanwhile the other stream has no work */
         CHECK(launch_fill((int *)data[i] + bytes[i] / sizeof(int) - 256, i, 256, streams[i]));
         CHECK(give_back(pools, data[i], streams[i]));
     }

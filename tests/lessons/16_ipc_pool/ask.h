@@ -109,7 +109,7 @@ ssize_t asked_sendmsg(int socket, const struct msghdr *message, int flags)
     return sent;
 }
 
-static int asked_failed; /* how many calls of close */
+static int asked_failed; /* how many calls of close have failed */
 
 int asked_close(int descriptor)
 {
@@ -149,7 +149,7 @@ static int asked_send(size_t count)
     return 0;
 }
 
-/* By the control message that the lesson asks for. */
+/* Sends the parcel with its descriptor in a control message, as the lesson asks. */
 static void asked_send_right(const struct parcel *parcel)
 {
     union control_message control;
@@ -176,7 +176,7 @@ static int asked_export(int value)
     cudaMemPool_t pool = asked_pool();
     int *data = asked_parcel(&parcel, pool, 1 << 18, value), last = 0;
     asked_send_right(&parcel);
-    shutdown(other, 1); /* who waits for more hears that none comes (SHUT_WR) */
+    shutdown(other, 1); /* SHUT_WR: a read of more ends at once */
     receive_done();
     CHECK(cudaMemcpy(&last, data + parcel.count - 1, sizeof last, cudaMemcpyDeviceToHost));
     printf("\nthe data = %d\n", last);
@@ -219,6 +219,6 @@ int main(int argc, char **argv)
         return *argv[1] == 'i' ? importer() : asked_importer(value);
     if (*argv[1] == 'i')
         return asked_export(value);
-    exporter(1, argv); /* it returns 1 where the data is not 8 */
+    exporter(1, argv); /* its status does not matter: it expects 8, whatever VALUE is */
     return 0;
 }

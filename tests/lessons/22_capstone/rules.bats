@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The rules of lesson 22. Each test is one of them, and its function in check.py says what it
-# demands. They stand in the order of the six sections of the page, of which @section there names
-# one. By default they judge the solution:
+# demands. They are in the order of the page's six sections, and @section in check.py names the
+# section of a rule. By default they judge the solution:
 #
 #     bats tests/lessons/22_capstone
 #     LESSON=lessons/22_capstone.c bats tests/lessons/22_capstone
