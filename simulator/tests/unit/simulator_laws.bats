@@ -5,8 +5,7 @@ load ../../../tests/suite
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{inside_fit,inside_clocks,inside_walk,inside_fuzz} \
-        build/simulator/simulator/tests/unit/{behaviour,flat}
+        build/simulator/simulator/tests/unit/{inside_fit,inside_clocks,inside_walk,behaviour,flat}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -41,11 +40,26 @@ in_build() {
     finish
 }
 
+# walk ordered|loose STEPS [SEED [EVERY [THREADS]]]. A loose walk is not checked. An ordered walk
+# reads what nobody has written.
+walk() {
+    local check=off
+    [ "$1" = loose ] || check=no-init
+    SIM_CHECK=$check run in_build "${BUILD:-simulator}" inside_walk "$@"
+    [ "$status" = 0 ] || complain "inside_walk $*, $(env | grep '^SIM_' | xargs):" "$output"
+}
+
+# walk_checked BUILD STEPS SEED: a loose walk, of which the checker reports much
+walk_checked() {
+    run in_build "$1" inside_walk loose "$2" "$3"
+    refute_output --regexp 'after step|Sanitizer|runtime error'
+    assert_output --partial "$2 steps"
+}
+
 @test "every law holds after each step of random walks, in which memory is short at times" {
     local seed number='[1-9][0-9]*'
     for seed in ${TEST_LONG:+1 2 3} 4; do
-        run in_build simulator inside_walk 10000 "$seed"
-        [ "$status" = 0 ] || complain "inside_walk 10000 $seed:" "$output"
+        walk loose 10000 "$seed"
         assert_output --regexp \
             "^10000 steps, $number blocks live at the end, $number allocations found no memory\$"
     done
@@ -55,54 +69,34 @@ in_build() {
 # bats test_tags=long
 @test "on a device with little memory, and under every schedule, the laws hold" {
     local schedule
-    for schedule in measured instant late random:5; do
-        SIM_MEMORY=256M SIM_SCHEDULE=$schedule run in_build simulator inside_walk 5000 9
-        [ "$status" = 0 ] || complain "inside_walk 5000 9, schedule $schedule:" "$output"
-    done
+    export SIM_MEMORY=256M
+    for schedule in measured instant late random:5; do SIM_SCHEDULE=$schedule walk loose 5000 9; done
     finish
 }
 
 @test "with segments of other sizes the laws hold" {
     local segment
-    for segment in 2 7 48; do
-        SIM_SEGMENT=$segment run in_build simulator inside_walk $((STEPS / 2)) 6
-        [ "$status" = 0 ] || complain "inside_walk 6, segments of $segment MiB:" "$output"
-    done
+    for segment in 2 7 48; do SIM_SEGMENT=$segment walk loose $((STEPS / 2)) 6; done
     finish
 }
 
-@test "the checker breaks no law either" {
-    SIM_CHECK=on run in_build simulator inside_walk "$STEPS" 5
-    refute_output --partial "after step"
-    assert_output --partial "$STEPS steps"
+@test "the checker breaks no law either" { walk_checked simulator "$STEPS" 5; }
+
+@test "a walk in order: the laws hold, nothing is reported, each block keeps its value" {
+    walk ordered 3000 4
+    finish
 }
 
 # bats test_tags=long
-@test "random correct programs: every law holds, nothing is reported, each block keeps its value" {
-    make_sanitized address,undefined simulator/tests/unit/inside_fuzz
-    make_sanitized thread simulator/tests/unit/inside_fuzz
+@test "walks in order under other schedules, in four threads, and under the sanitizers" {
+    make_sanitized address,undefined simulator/tests/unit/inside_walk
+    make_sanitized thread simulator/tests/unit/inside_walk
     local schedule
-    export SIM_CHECK=no-init # the programs are about order, and read what nobody has written
-    for schedule in measured instant late random:5; do
-        SIM_SCHEDULE=$schedule run in_build simulator inside_fuzz 3000 4
-        [ "$status" = 0 ] || complain "inside_fuzz 3000 4, schedule $schedule:" "$output"
-    done
-    head -c 20000 "$ROOT/build/simulator/libcudart.so.13" >"$BATS_TEST_TMPDIR/bytes"
-    in_build simulator inside_fuzz - <"$BATS_TEST_TMPDIR/bytes" >"$BATS_TEST_TMPDIR/said" 2>&1 ||
-        complain "inside_fuzz - <bytes:" "$(cat "$BATS_TEST_TMPDIR/said")"
-    run in_build simulator inside_fuzz 1000 5 100 4
-    [ "$status" = 0 ] || complain "inside_fuzz 1000 5 100 4:" "$output"
-    run in_build simulator-address-undefined inside_fuzz 5000 6 25
-    [ "$status" = 0 ] || complain "address, undefined: inside_fuzz 5000 6 25:" "$output"
-    run in_build simulator-thread inside_fuzz 500 7 100 4
-    [ "$status" = 0 ] || complain "thread: inside_fuzz 500 7 100 4:" "$output"
+    for schedule in instant late random:5; do SIM_SCHEDULE=$schedule walk ordered 3000 4; done
+    walk ordered 1000 5 100 4
+    BUILD=simulator-address-undefined walk ordered 10000 6 50
+    BUILD=simulator-thread walk ordered 500 7 100 4
     finish
-}
-
-# bats test_tags=long
-@test "fuzz.sh: 10000 random programs under the sanitizers" {
-    run simulator/tests/unit/fuzz.sh random 10000
-    assert_success
 }
 
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
@@ -122,11 +116,8 @@ in_build() {
     make_sanitized address,undefined simulator/tests/unit/{inside_walk,behaviour,host_rules} \
         simulator/tests/facts/one-gpu
     local one
-    run in_build simulator-address-undefined inside_walk 2000 6
-    assert_success
-    SIM_CHECK=on run in_build simulator-address-undefined inside_walk 2000 7
-    refute_output --regexp 'after step|Sanitizer|runtime error'
-    assert_output --partial "2000 steps"
+    BUILD=simulator-address-undefined walk loose 2000 6
+    walk_checked simulator-address-undefined 2000 7
     for one in first pointers; do
         SIM_CHECK=off run in_build simulator-address-undefined ../facts/one-gpu "$one"
         assert_success
@@ -160,8 +151,7 @@ in_build() {
     done
     SIM_MEMORY=4G run in_build simulator-thread host_rules threads
     [ "$status" = 0 ] || complain "host_rules threads:" "$output"
-    run in_build simulator-thread inside_walk 300 8
-    assert_success
+    BUILD=simulator-thread walk loose 300 8
     finish
 }
 
