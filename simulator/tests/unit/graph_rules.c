@@ -103,6 +103,40 @@ CASE(no_memory_for_another)
     nothing_left();
 }
 
+/* A graph that allocates and frees this much, ready to be launched. */
+static cudaGraphExec_t captured_with(size_t bytes)
+{
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    void *p;
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync(&p, bytes, s));
+    OK(cudaMemsetAsync(p, 0, bytes, s));
+    OK(cudaFreeAsync(p, s));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphDestroy(g));
+    return x;
+}
+
+/* With SIM_MEMORY=128M. A launch that fails gives back what it took before, even segments that
+ * other work of its stream still uses. */
+CASE(no_memory_for_a_larger_one)
+{
+    volatile int *gate = pinned + 8192;
+    cudaGraphExec_t small = captured_with(MiB), large = captured_with(200 * MiB);
+    *gate = 0;
+    OK(launch_hold(gate, s));
+    OK(cudaGraphLaunch(small, s));
+    IS(cudaErrorMemoryAllocation, cudaGraphLaunch(large, s));
+    OK(cudaGraphExecDestroy(large));
+    SAME(32, reserved());
+    *gate = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(small));
+    nothing_left();
+}
+
 static void nothing(void *unused) { (void)unused; }
 
 /* What a query tells of a capture, also when it is asked for less. */

@@ -7,7 +7,7 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    local programs=(graph_rules graph_nodes_added graph_changes inside_graphs graph_refused)
+    local programs=(graph_rules graph_nodes_added graph_changes inside_graphs)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -67,6 +67,8 @@ setup_file() {
     as_expected graph_rules no_memory
     export SIM_MEMORY=96M
     as_expected graph_rules no_memory_for_another
+    export SIM_MEMORY=128M
+    as_expected graph_rules no_memory_for_a_larger_one
 }
 
 @test "a handle of a destroyed graph is named" {
@@ -152,15 +154,6 @@ destroyed"
             "$output" || return
         assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
     done
-}
-
-@test "a launch that finds no memory leaves nothing behind" {
-    SIM_MEMORY=128M run bounded "$PROGRAMS/graph_refused"
-    assert_success
-    assert_output "small: cudaSuccess
-large: cudaErrorMemoryAllocation
-reserved while the small one is held: 32 MiB
-reserved at the end: 0 MiB"
 }
 
 # bats test_tags=long
