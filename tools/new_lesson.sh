@@ -95,11 +95,7 @@ def test_output(check):
 END
 cat >"$room/rules.bats" <<END
 #!/usr/bin/env bats
-# The rules of lesson $number. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats $room
-#     LESSON=lessons/$name.c bats $room
+# The rules of lesson $number: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,6 +1,11 @@
 # shellcheck shell=bash
-# What the rules.bats of each room loads. Before its first test, the solution of the lesson, the
-# repair of the case, or LESSON=FILE.c is judged by judge.py; each test then reports what was found
+# What the rules.bats of each room loads:
+#
+#     bats tests/lessons/12_reuse_internal                      judges the lesson's solution
+#     LESSON=answer.c bats tests/lessons/12_reuse_internal      judges another file
+#     bats tests/lessons/clinic/07_fork                         judges the book's repair of the case
+#
+# The file is judged by judge.py before the first test, and each test then reports what was found
 # about its rule. What the judge needs and is not built yet, make builds first.
 
 setup_file() {

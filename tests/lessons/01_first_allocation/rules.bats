@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 01. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/01_first_allocation
-#     LESSON=lessons/01_first_allocation.c bats tests/lessons/01_first_allocation
+# The rules of lesson 01: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 03. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/03_custom_pool
-#     LESSON=lessons/03_custom_pool.c bats tests/lessons/03_custom_pool
+# The rules of lesson 03: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

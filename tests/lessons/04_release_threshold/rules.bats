@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 04. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/04_release_threshold
-#     LESSON=lessons/04_release_threshold.c bats tests/lessons/04_release_threshold
+# The rules of lesson 04: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 05. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/05_cost
-#     LESSON=lessons/05_cost.c bats tests/lessons/05_cost
+# The rules of lesson 05: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

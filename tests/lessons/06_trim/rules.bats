@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 06. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/06_trim
-#     LESSON=lessons/06_trim.c bats tests/lessons/06_trim
+# The rules of lesson 06: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

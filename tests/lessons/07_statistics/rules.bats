@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 07. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/07_statistics
-#     LESSON=lessons/07_statistics.c bats tests/lessons/07_statistics
+# The rules of lesson 07: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 08. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/08_stream_order
-#     LESSON=lessons/08_stream_order.c bats tests/lessons/08_stream_order
+# The rules of lesson 08: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 09. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/09_migration
-#     LESSON=lessons/09_migration.c bats tests/lessons/09_migration
+# The rules of lesson 09: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 10. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/10_reuse_events
-#     LESSON=lessons/10_reuse_events.c bats tests/lessons/10_reuse_events
+# The rules of lesson 10: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

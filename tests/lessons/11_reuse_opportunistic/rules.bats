@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 11. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/11_reuse_opportunistic
-#     LESSON=lessons/11_reuse_opportunistic.c bats tests/lessons/11_reuse_opportunistic
+# The rules of lesson 11: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

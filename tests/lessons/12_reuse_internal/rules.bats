@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 12. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/12_reuse_internal
-#     LESSON=lessons/12_reuse_internal.c bats tests/lessons/12_reuse_internal
+# The rules of lesson 12: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 14. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/14_peer_access
-#     LESSON=lessons/14_peer_access.c bats tests/lessons/14_peer_access
+# The rules of lesson 14: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 15. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/15_query_support
-#     LESSON=lessons/15_query_support.c bats tests/lessons/15_query_support
+# The rules of lesson 15: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

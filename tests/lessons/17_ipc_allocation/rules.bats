@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 17. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/17_ipc_allocation
-#     LESSON=lessons/17_ipc_allocation.c bats tests/lessons/17_ipc_allocation
+# The rules of lesson 17: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 18. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/18_pinned_transfers
-#     LESSON=lessons/18_pinned_transfers.c bats tests/lessons/18_pinned_transfers
+# The rules of lesson 18: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 19. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/19_other_locations
-#     LESSON=lessons/19_other_locations.c bats tests/lessons/19_other_locations
+# The rules of lesson 19: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

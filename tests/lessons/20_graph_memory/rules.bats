@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 20. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/20_graph_memory
-#     LESSON=lessons/20_graph_memory.c bats tests/lessons/20_graph_memory
+# The rules of lesson 20: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of lesson 21. Each test is one of them, and its function in check.py says what it
-# demands. By default they judge the solution:
-#
-#     bats tests/lessons/21_own_arena
-#     LESSON=lessons/21_own_arena.c bats tests/lessons/21_own_arena
+# The rules of lesson 21: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../grading/rules
 

@@ -1,10 +1,6 @@
 #!/usr/bin/env bats
-# The rules of lesson 22. Each test is one of them, and its function in check.py says what it
-# demands. They are in the order of the page's six sections, and @section in check.py names the
-# section of a rule. By default they judge the solution:
-#
-#     bats tests/lessons/22_capstone
-#     LESSON=lessons/22_capstone.c bats tests/lessons/22_capstone
+# The rules of lesson 22: their functions are in check.py, and grading/rules.bash runs them.
+# They are in the order of the page's sections; @section in check.py names the section of a rule.
 
 load ../../grading/rules
 

@@ -1,9 +1,5 @@
 #!/usr/bin/env bats
-# The rules of case 05 of the clinic. Each test is one of them, and its function in check.py says
-# what it demands. By default they judge the book's repair:
-#
-#     bats tests/lessons/clinic/05_staging
-#     LESSON=my.c bats tests/lessons/clinic/05_staging
+# The rules of clinic case 05: their functions are in check.py, and grading/rules.bash runs them.
 
 load ../../../grading/rules
 
