@@ -6,6 +6,7 @@
 
 #include "api/context.h"
 #include "api/own_process.h"
+#include "base/errors.h"
 #include "base/fatal.h"
 #include "base/hazards.h"
 #include "base/settings.h"

@@ -157,8 +157,4 @@ void line_allocation(struct journal_line *line, const void *address);
  * the stream's last_seq before the work was queued. If that has not changed, there is no work. */
 void line_turn(struct call *call, struct stream *s, uint64_t before);
 
-/* Return what cudaGetErrorName and cudaGetErrorString return. They need no lock. */
-const char *error_name(cudaError_t e);
-const char *error_string(cudaError_t e);
-
 #endif

@@ -7,6 +7,7 @@
 #include "api/driver_unmodeled.h"
 #include "api/laws.h"
 #include "api/own_process.h"
+#include "base/errors.h"
 #include "base/hazards.h"
 #include "os/os.h"
 

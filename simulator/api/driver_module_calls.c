@@ -178,7 +178,7 @@ static cudaError_t find_function(void **function, const void *module, const char
     struct binary *binary = handle_object(HANDLE_MODULE, module);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
-    struct registered_kernel *k = registry_loaded_kernel(binary, name);
+    struct registered_kernel *k = registry_kernel_of(binary, name);
     if (!k)
         return cudaErrorSymbolNotFound;
     *function = k;
@@ -222,8 +222,7 @@ static cudaError_t find_variable(CUdeviceptr *address, size_t *bytes, const void
     struct variable *v = registry_loaded_variable(binary, name);
     /* Measured (probe-more-answers.txt, "images"): the error of a kernel's name is another one. */
     if (!v || (v->space != SPACE_GLOBAL && v->space != SPACE_CONST))
-        return registry_loaded_kernel(binary, name) ? cudaErrorInvalidValue
-                                                    : cudaErrorSymbolNotFound;
+        return registry_kernel_of(binary, name) ? cudaErrorInvalidValue : cudaErrorSymbolNotFound;
     int device = binary->device == NO_DEVICE ? device_current() : binary->device;
     if (address)
         *address = device_variable_address(v, device);

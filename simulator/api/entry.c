@@ -4,6 +4,7 @@
 #include "api/call_costs.h"
 #include "api/laws.h"
 #include "api/nvcc_entry.h"
+#include "base/errors.h"
 #include "graph/kernel_node.h"
 #include "os/os.h"
 

@@ -92,12 +92,12 @@ void late_launch_end(struct late_launch *l)
     forget_freed();
 }
 
-bool late_is_given(const struct late_launch *l, uint64_t base, uint64_t end)
+bool late_is_given(const char *parameters, size_t parameter_bytes, uint64_t base, uint64_t end)
 {
     NEEDS_LOCK();
-    for (size_t at = 0; at + sizeof(uint64_t) <= l->parameter_bytes; at += sizeof(uint32_t)) {
+    for (size_t at = 0; at + sizeof(uint64_t) <= parameter_bytes; at += sizeof(uint32_t)) {
         uint64_t value;
-        memcpy(&value, l->parameters + at, sizeof value);
+        memcpy(&value, parameters + at, sizeof value);
         if (value >= base && value <= end)
             return true;
     }
@@ -109,7 +109,7 @@ bool late_comes_after(const struct late_launch *l, const struct origin *earlier)
     if (earlier->slot == HOST_SLOT)
         return true;
     if (earlier->slot == l->origin.slot)
-        return earlier->seq < l->origin.seq;
+        return earlier->seq <= l->origin.seq;
     return vc_includes(&l->before, earlier->slot, earlier->seq)
         || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }

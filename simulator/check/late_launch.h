@@ -68,9 +68,10 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
 /* Called when the launch has run: frees it, and what was kept only for it. */
 void late_launch_end(struct late_launch *l);
 
-/* Does a parameter, or a part of one, point into [base, end]? */
-bool late_is_given(const struct late_launch *l, uint64_t base, uint64_t end);
-/* Returns whether this comes before the launch. */
+/* Does one of these parameters, or a part of one, point into [base, end]? */
+bool late_is_given(const char *parameters, size_t parameter_bytes, uint64_t base, uint64_t end);
+/* Returns whether this comes before the launch. What the launch itself has done does, because only
+ * grids that it has launched come after (run/device_runtime.c). */
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier);
 /* Returns whether the access must still be compared with a launch that has not run. */
 bool late_needs(const struct access *a);

@@ -680,7 +680,7 @@ static void move_end(struct shadow_ref ref, struct origin *end, const struct ori
 {
     const uint64_t base = (uintptr_t)ref.address;
     for (const struct late_launch *l = late_launches; l; l = l->next)
-        if (late_is_given(l, base, base + ref.bytes - 1))
+        if (late_is_given(l->parameters, l->parameter_bytes, base, base + ref.bytes - 1))
             take_end(end, first, second, &l->origin);
     for (unsigned i = 0; i < report.count; i++)
         if (ref.id && report.reported[i].id == ref.id)

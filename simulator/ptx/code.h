@@ -109,8 +109,10 @@ struct call_site {
     struct {
         uint32_t from, bytes;
     } arguments[64], results[4];
-    /* A function of the runtime: printf or an assertion. */
+    /* A function of the runtime: printf or an assertion; or a call of the device runtime, and
+     * which. */
     instruction_run *builtin;
+    unsigned device_function;
 };
 
 /* A function, read for one kernel. */

@@ -234,8 +234,11 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
     uint64_t added = (uint64_t)o->number;
     if (f) {
         size_t index;
-        d->kernel->has_calls = true;
-        decode_function(d, f, &index);
+        /* A kernel is launched, not called. */
+        if (!f->is_entry) {
+            d->kernel->has_calls = true;
+            decode_function(d, f, &index);
+        }
         return decode_constant(d, module_function_address(f), bytes, NULL);
     }
     if (word_is(o->word, "WARP_SZ"))

@@ -98,8 +98,8 @@ static void find_called(struct decoder *d, struct call_site *site, struct word n
         site->builtin = run_free;
     else if (!strcmp(text, "cudaGraphSetConditional"))
         site->builtin = run_set_conditional;
-    else if (!strncmp(text, "cudaLaunchDevice", 16) || !strncmp(text, "cudaGetParameterBuffer", 22))
-        decode_refuse(d, "launches by kernels");
+    else if ((site->device_function = device_function_of(text)))
+        site->builtin = run_device_call;
     else
         decode_refuse(d, "a call of a function that is not in the program");
     os_free(text);

@@ -149,6 +149,24 @@ struct launch_found {
     uint32_t mask, came;
 };
 
+enum device_function {
+    DEVICE_NONE,
+#define DEVICE_CALL(name, bytes) DEVICE_##name,
+#include "ptx/device_calls.def"
+#undef DEVICE_CALL
+};
+
+/* A thread's call of the device runtime. */
+struct device_call {
+    enum device_function function;
+    /* Of each at most 16 bytes; what is not given is 0. */
+    uint64_t arguments[6][2];
+    /* The numbers of the thread in its block, and of the block. */
+    uint64_t thread, block;
+    /* What is stored where the first argument points, if the call succeeds. */
+    uint64_t output;
+};
+
 /* Where the launch's memory is, and whom it tells that it takes long. */
 struct launch_memory {
     /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
@@ -163,6 +181,8 @@ struct launch_memory {
     bool (*release)(void *context, uint64_t address);
     /* Sets the condition of conditional nodes; false: there is none with this handle. */
     bool (*set_condition)(void *context, uint64_t handle, uint32_t value);
+    /* Makes a call of the device runtime, and returns its result. */
+    uint64_t (*call_runtime)(void *context, struct device_call *call);
     /* Returns the texture or surface object of this handle, or NULL. */
     const struct texture *(*texture)(void *context, uint64_t handle);
     /* After ten seconds: where one of its threads is. */

@@ -65,6 +65,9 @@ static const char *name_of(const char *symbol)
 {
     char *name = os_allocate(2 * strlen(symbol) + 1);
     const char *at = symbol;
+    /* With -rdc=true, nvcc puts the file before the name of a static kernel. */
+    if (!strncmp(at, "__nv_static_", 12) && strstr(at, "__Z"))
+        at = strstr(at, "__Z") + 1;
     if (strncmp(at, "_Z", 2)) {
         strcpy(name, symbol);
         return name;
@@ -104,6 +107,8 @@ static void add_kernel(struct registered_kernel *k, struct binary *binary, const
     k->name = name_of(symbol);
     k->next = *bucket;
     *bucket = k;
+    k->next_of_binary = binary->kernels;
+    binary->kernels = k;
 }
 
 void registry_add_kernel(struct binary *binary, const void *host, const char *symbol)
@@ -181,21 +186,21 @@ struct binary *registry_load(const void *image, int device, const char **why)
 void registry_unload(struct binary *binary)
 {
     NEEDS_LOCK();
-    for (struct registered_kernel *k = binary->loaded; k; k = k->next_loaded) {
+    for (struct registered_kernel *k = binary->kernels; k; k = k->next_of_binary) {
         struct registered_kernel **at = &kernels[bucket_of(k->host)];
         while (*at != k)
             at = &(*at)->next;
         *at = k->next;
     }
-    binary->loaded = NULL;
+    binary->kernels = NULL;
 }
 
-struct registered_kernel *registry_loaded_kernel(struct binary *binary, const char *symbol)
+struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol)
 {
     NEEDS_LOCK();
-    struct registered_kernel *k = binary->loaded;
+    struct registered_kernel *k = binary->kernels;
     while (k && strcmp(k->symbol, symbol))
-        k = k->next_loaded;
+        k = k->next_of_binary;
     if (k)
         return k;
     struct function *f = module_function(binary->modules, symbol);
@@ -204,8 +209,6 @@ struct registered_kernel *registry_loaded_kernel(struct binary *binary, const ch
     k = os_allocate(sizeof *k);
     add_kernel(k, binary, k, f->name);
     k->function = f;
-    k->next_loaded = binary->loaded;
-    binary->loaded = k;
     return k;
 }
 

@@ -10,9 +10,10 @@
 
 /* A binary of nvcc: the device code of one source file or one link. */
 struct binary {
-    /* Of cuModuleLoad and cuLibraryLoad: its kernels that were asked for, the device of its context
-     * (NO_DEVICE: of none), and what the program has for it. */
-    struct registered_kernel *loaded;
+    /* Its kernels that were registered, or that were asked for by name. */
+    struct registered_kernel *kernels;
+    /* Of cuModuleLoad and cuLibraryLoad: the device of its context (NO_DEVICE: of none), and what
+     * the program has for it. */
     int device;
     void *handle;
     /* Its __managed__ variables. */
@@ -27,7 +28,7 @@ struct binary {
 
 /* A kernel of the program. */
 struct registered_kernel {
-    struct registered_kernel *next, *next_loaded;
+    struct registered_kernel *next, *next_of_binary;
     /* The host function that stands for it, with which it is launched. Of a kernel that the program
      * has loaded: its own address. */
     const void *host;
@@ -75,8 +76,9 @@ const char *registry_place_managed(struct binary *binary,
 struct binary *registry_load(const void *image, int device, const char **why);
 /* Its kernels are found no more. */
 void registry_unload(struct binary *binary);
-/* Return a loaded binary's kernel or variable with this name, or NULL. */
-struct registered_kernel *registry_loaded_kernel(struct binary *binary, const char *symbol);
+/* Returns the binary's kernel with this name for the compiler, or NULL. */
+struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol);
+/* Returns a loaded binary's variable with this name, or NULL. */
 struct variable *registry_loaded_variable(struct binary *binary, const char *symbol);
 /* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);

@@ -1,6 +1,6 @@
 /* The device runtime's functions that kernels call: printf, failed assertions, malloc, free,
- * and cudaGraphSetConditional. printf writes to the program's standard output when the kernel runs
- * (assumed; a GPU keeps the text until the host synchronizes). */
+ * cudaGraphSetConditional, and those of device_calls.def. printf writes to the program's standard
+ * output when the kernel runs (assumed; a GPU keeps the text until the host synchronizes). */
 #include <stdio.h>
 #include <string.h>
 
@@ -181,4 +181,72 @@ void run_set_conditional(struct warp *w, const struct instruction *i, uint32_t l
             return;
         }
     }
+}
+
+/* ---- device_calls.def ---- */
+
+static const struct {
+    const char *name;
+    uint8_t bytes;
+} device_functions[] = {
+    [DEVICE_NONE] = {"", 0},
+#define DEVICE_CALL(name, bytes) [DEVICE_##name] = {#name, bytes},
+#include "ptx/device_calls.def"
+#undef DEVICE_CALL
+};
+
+enum device_function device_function_of(const char *name)
+{
+    static const char prefix[] = "__cudaCDP2";
+    size_t length = strlen(name);
+    if (strncmp(name, prefix, sizeof prefix - 1))
+        return DEVICE_NONE;
+    name += sizeof prefix - 1;
+    length -= sizeof prefix - 1;
+    if (length > 5 && !strcmp(name + length - 5, "_ptsz"))
+        length -= 5;
+    for (unsigned n = 1; n < sizeof device_functions / sizeof *device_functions; n++)
+        if (strlen(device_functions[n].name) == length
+            && !memcmp(device_functions[n].name, name, length))
+            return (enum device_function)n;
+    return DEVICE_NONE;
+}
+
+/* Makes the call of thread l. Returns false after a fault. */
+static bool call_device(struct warp *w, const struct instruction *i, unsigned l)
+{
+    const struct call_site *site = &w->frame->code->calls[i->target];
+    const struct launch_memory *memory = w->launch->memory;
+    const size_t bytes = device_functions[site->device_function].bytes;
+    const char *frame = w->local + l * w->local_bytes + w->frame->base;
+    struct device_call c = {.function = site->device_function,
+                            .thread = w->index * WARP_SIZE + l,
+                            .block = w->block->number};
+    for (size_t n = 0; n < site->count && n < sizeof c.arguments / sizeof *c.arguments; n++)
+        memcpy(c.arguments[n], frame + site->arguments[n].from,
+               site->arguments[n].bytes < 16 ? site->arguments[n].bytes : 16);
+    uint64_t result = w->launch->watch ? 0 : memory->call_runtime(memory->context, &c);
+    if (c.function == DEVICE_Free && !result)
+        launch_forget(w->launch, c.arguments[0][0]);
+    if (bytes && !result && !w->launch->watch) {
+        char *to = warp_bytes(w, i, l, c.arguments[0][0], bytes, ACCESS_WRITE);
+        if (!to)
+            return false;
+        memcpy(to, &c.output, bytes);
+    }
+    if (site->result_count)
+        memcpy(w->local + l * w->local_bytes + w->frame->base + site->results[0].from, &result,
+               site->results[0].bytes);
+    return true;
+}
+
+void run_device_call(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    const unsigned function = w->frame->code->calls[i->target].device_function;
+    /* As malloc does. */
+    if (function == DEVICE_Malloc || function == DEVICE_Free)
+        between_end(w->launch);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        if (!call_device(w, i, (unsigned)__builtin_ctz(rest)))
+            return;
 }

@@ -414,6 +414,9 @@ instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_vol
     run_load_parameter, run_atomic, run_copy, run_nothing;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
 instruction_run run_mbarrier, run_mbarrier_pending, run_reduce, run_trap, run_printf, run_assertion,
-    run_malloc, run_free, run_set_conditional;
+    run_malloc, run_free, run_set_conditional, run_device_call;
+
+/* Returns the device runtime's function of this name, or DEVICE_NONE. */
+enum device_function device_function_of(const char *name);
 
 #endif

@@ -16,6 +16,7 @@
 #include "os/os.h"
 #include "run/commands.h"
 #include "run/condition.h"
+#include "run/device_runtime.h"
 #include "run/texture_object.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
@@ -121,7 +122,7 @@ struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct ke
                                           .shared_bytes = shared_bytes,
                                           .parameter_bytes = f->parameter_bytes,
                                           .cooperative = cooperative};
-    for (size_t n = 0; n < f->parameters.count; n++) {
+    for (size_t n = 0; arguments && n < f->parameters.count; n++) {
         const struct variable *p = &f->parameters.all[n];
         memcpy(launch->parameters + p->offset, arguments[n], p->bytes);
     }
@@ -150,6 +151,7 @@ struct running {
     /* What its threads have given to free, which stays until the launch is judged. */
     struct address_info *freed;
     size_t freed_count;
+    struct device_runtime device_runtime;
 };
 
 /* An allocation that the launch touches, or mapped memory outside of allocations. */
@@ -276,6 +278,22 @@ static void free_released(struct running *r)
     os_free(r->freed);
 }
 
+static uint64_t call_in_kernel(void *context, struct device_call *c)
+{
+    struct running *r = context;
+    switch (c->function) {
+    case DEVICE_Malloc:
+        c->output = allocate_in_kernel(r, c->arguments[1][0]);
+        return c->output ? cudaSuccess
+                         : device_runtime_fail(&r->device_runtime, c, cudaErrorMemoryAllocation);
+    case DEVICE_Free:
+        return !c->arguments[0][0] || release_in_kernel(r, c->arguments[0][0])
+                 ? cudaSuccess
+                 : device_runtime_fail(&r->device_runtime, c, cudaErrorInvalidValue);
+    default: return device_runtime_call(&r->device_runtime, c);
+    }
+}
+
 static bool set_condition(void *context, uint64_t handle, uint32_t value)
 {
     struct condition *c = handle_object(HANDLE_CONDITION, (const void *)(uintptr_t)handle);
@@ -304,6 +322,9 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     const char *p = (const char *)(uintptr_t)address;
     struct address_info a = memory_find(p);
     const struct late_launch *l = r->kernel->late;
+    struct window *own = device_runtime_find(&r->device_runtime, address, bytes);
+    if (own)
+        return own;
     struct late_freed *freed = late_freed_find(l, p);
     r->why = command_why_not(&a, p, bytes, r->op->stream->device, write);
     if (is_freed(r, a.range))
@@ -396,17 +417,19 @@ static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
     return 0;
 }
 
-/* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1"; argument 0: not known. */
-static void write_place(char *text, size_t size, const struct code *code,
+/* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1"; argument 0: not known. A
+ * kernel that another one has launched is named behind the block. */
+static void write_place(char *text, size_t size, const struct running *r, const struct code *code,
                         const struct instruction *instruction, const uint32_t *t, const uint32_t *b,
                         size_t argument)
 {
+    const bool is_child = r->kernel != r->op->staged;
     char line[300], by[64] = "";
     if (argument)
         snprintf(by, sizeof by, ", by its argument %zu", argument);
     line_of(code, instruction, line, sizeof line);
-    snprintf(text, size, "thread (%u,%u,%u) of block (%u,%u,%u)%s%s", t[0], t[1], t[2], b[0], b[1],
-             b[2], line, by);
+    snprintf(text, size, "thread (%u,%u,%u) of block (%u,%u,%u)%s%s%s%s", t[0], t[1], t[2], b[0],
+             b[1], b[2], is_child ? " of " : "", is_child ? r->kernel->kernel->name : "", line, by);
 }
 
 /* The end of a sentence, which is never freed. There is one for each instruction and argument. */
@@ -419,9 +442,9 @@ struct place {
 };
 
 /* Returns that place behind `first`, kept for good. */
-static const char *place_in_kernel(const char *first, const struct code *code,
-                                   const struct instruction *instruction, const uint32_t *t,
-                                   const uint32_t *b, size_t argument)
+static const char *place_in_kernel(const struct running *r, const char *first,
+                                   const struct code *code, const struct instruction *instruction,
+                                   const uint32_t *t, const uint32_t *b, size_t argument)
 {
     static struct place *places;
     char text[512];
@@ -429,7 +452,7 @@ static const char *place_in_kernel(const char *first, const struct code *code,
         if (p->instruction == instruction && p->argument == argument
             && p->is_first == (*first != 0))
             return p->text;
-    write_place(text, sizeof text, code, instruction, t, b, argument);
+    write_place(text, sizeof text, r, code, instruction, t, b, argument);
     struct place *p = os_allocate(sizeof *p + strlen(first) + strlen(text) + 1);
     *p = (struct place){places, instruction, argument, *first != 0};
     strcat(strcpy(p->text, first), text);
@@ -440,7 +463,7 @@ static const char *place_in_kernel(const char *first, const struct code *code,
 /* By which argument, and where in the kernel, it first touched this memory. */
 static const char *inside(const struct running *r, const struct window *win)
 {
-    return place_in_kernel("first by ", win->code, win->instruction, win->thread, win->block,
+    return place_in_kernel(r, "first by ", win->code, win->instruction, win->thread, win->block,
                            argument_in(r->kernel, win));
 }
 
@@ -508,7 +531,7 @@ static void judge_values(const struct running *r)
             continue;
         const size_t from = u->address - m->window.base;
         char where[512];
-        write_place(where, sizeof where, u->code, u->instruction, u->thread, u->block,
+        write_place(where, sizeof where, r, u->code, u->instruction, u->thread, u->block,
                     argument_in(r->kernel, &m->window));
         checker_read_unwritten(&r->kernel->late->origin, m->ref, from, from + u->bytes, where);
     }
@@ -541,7 +564,7 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     size_t argument = 0;
     if ((!win->written.bits && !win->atomic.bits) || m->info.kind != ADDRESS_ALLOCATED
         || m->info.range->id != m->ref.id || memory_is_variable(m->info.range)
-        || late_is_given(k->late, win->base - shortly, win->end)
+        || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end)
         || !code_address_origins(win->code, win->instruction, &origins))
         return false;
     for (size_t n = 0; n < origins.count; n++) {
@@ -560,7 +583,7 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
         return false;
     checker_found_stray(k->late, m->ref, win->address - win->base, win->bytes,
                         memory_shadow(&given), argument,
-                        place_in_kernel("first by ", win->code, win->instruction, win->thread,
+                        place_in_kernel(r, "first by ", win->code, win->instruction, win->thread,
                                         win->block, argument));
     return true;
 }
@@ -590,9 +613,10 @@ static void judge(struct running *r)
 
 /* ---- what threads of one launch do to each other ---- */
 
-static void write_fault_place(char *text, size_t size, const struct launch_fault *f)
+static void write_fault_place(char *text, size_t size, const struct running *r,
+                              const struct launch_fault *f)
 {
-    write_place(text, size, f->code, f->instruction, f->thread, f->block, 0);
+    write_place(text, size, r, f->code, f->instruction, f->thread, f->block, 0);
 }
 
 static void judge_misuse(const struct running *r, const struct launch_found *found)
@@ -607,8 +631,8 @@ static void judge_misuse(const struct running *r, const struct launch_found *fou
         found->misuse == MISUSE_TWO_BARRIERS || found->misuse == MISUSE_PASSED_BY_SOME;
     if (!found->misuse)
         return;
-    write_fault_place(first, sizeof first, &found->misused[0]);
-    write_fault_place(second, sizeof second, &found->misused[1]);
+    write_fault_place(first, sizeof first, r, &found->misused[0]);
+    write_fault_place(second, sizeof second, r, &found->misused[1]);
     if (is_barrier)
         snprintf(what, sizeof what, "%s", texts[found->misuse]);
     else if (found->misuse == MISUSE_ABSENT)
@@ -629,8 +653,8 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
     const struct launch_fault *race = found->shared_race, *unwritten = &found->shared_unwritten;
     char what[256], first[512], second[512];
     if (race[1].instruction) {
-        write_fault_place(first, sizeof first, &race[0]);
-        write_fault_place(second, sizeof second, &race[1]);
+        write_fault_place(first, sizeof first, r, &race[0]);
+        write_fault_place(second, sizeof second, r, &race[1]);
         snprintf(what, sizeof what, "touch byte %llu of their block's shared memory",
                  (unsigned long long)race[1].address);
         checker_found_race(r->kernel->late, HAZARD_RACE_IN_A_BLOCK, what,
@@ -642,7 +666,7 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
         const struct launch_fault *both = found->block_race;
         for (size_t n = 0; n < 2; n++)
             if (both[n].instruction)
-                write_fault_place(n ? second : first, sizeof first, &both[n]);
+                write_fault_place(n ? second : first, sizeof first, r, &both[n]);
             else
                 snprintf(n ? second : first, sizeof first, "by %s",
                          n ? "a later block" : "an earlier block");
@@ -652,7 +676,7 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
     }
     /* Where a barrier is missing, the read may only have come too early. */
     if (unwritten->instruction && !race[1].instruction) {
-        write_fault_place(first, sizeof first, unwritten);
+        write_fault_place(first, sizeof first, r, unwritten);
         checker_found_unwritten_shared(r->kernel->late, unwritten->address, unwritten->bytes,
                                        first);
     }
@@ -729,7 +753,7 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     const uint32_t *t = f->thread, *b = f->block;
     char what[400], line[300];
     const char *refusal = f->kind == FAULT_NO_FUNCTION && f->code ? f->code->kernel->refusal : NULL;
-    const char *where = place_in_kernel("", f->code, f->instruction, t, b, 0);
+    const char *where = place_in_kernel(r, "", f->code, f->instruction, t, b, 0);
     if (f->kind == FAULT_ADDRESS && r->is_gone
         && checker_found_gone(r->kernel->late, (const void *)(uintptr_t)f->address, f->bytes,
                               f->write, where)) {
@@ -751,9 +775,9 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     diag("%s: thread (%u,%u,%u) of block (%u,%u,%u) of the kernel %s (stream %d)%s %s. Every "
          "further call returns an error.",
          e == cudaErrorIllegalAddress ? "illegal address" : "launch failure", t[0], t[1], t[2],
-         b[0], b[1], b[2], r->op->name, r->op->stream->id,
+         b[0], b[1], b[2], r->kernel->kernel->name, r->op->stream->id,
          line_of(f->code, f->instruction, line, sizeof line), what);
-    hazards_gave_up("a fault ended the kernel %s", r->op->name);
+    hazards_gave_up("a fault ended the kernel %s", r->kernel->kernel->name);
     device_fault(e);
 }
 
@@ -766,13 +790,13 @@ static void say_still_runs(void *context, const struct launch_fault *place)
     diag("the kernel %s (stream %d) still runs after ten seconds. Thread (%u,%u,%u) of block "
          "(%u,%u,%u) is%s. A loop that waits for what nothing changes never ends, on a GPU "
          "neither; a kernel that has much to do takes far longer here: give it a smaller input.",
-         r->op->name, r->op->stream->id, t[0], t[1], t[2], b[0], b[1], b[2],
+         r->kernel->kernel->name, r->op->stream->id, t[0], t[1], t[2], b[0], b[1], b[2],
          *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
 }
 
 /* A launch that wrote where it had read before, and may only read, ends as one that wrote at once:
- * its memory is lost with the device. */
-static void end_by_write(struct running *r)
+ * its memory is lost with the device. Returns whether there is one. */
+static bool end_by_write(struct running *r)
 {
     for (const struct touched_memory *m = r->windows; m; m = m->next) {
         const struct window *win = &m->window;
@@ -790,21 +814,24 @@ static void end_by_write(struct running *r)
             continue;
         r->why = COMMAND_READ_ONLY;
         end_by_fault(r, &f);
-        return;
+        return true;
     }
+    return false;
 }
 
 /* ---- queuing and running ---- */
 
-static void effect_nvcc_kernel(struct op *op)
+/* Runs one grid, and adds those that it launches to the front of `children`. Returns false if a
+ * fault ended it. */
+static bool run_grid(struct op *op, struct nvcc_kernel *k, size_t *pending, struct child **children)
 {
-    struct nvcc_kernel *k = op->staged;
     struct running r = {.op = op, .kernel = k};
-    struct launch_memory memory = {
-        find_memory,   settle_windows, allocate_in_kernel, release_in_kernel,
-        set_condition, find_texture,   say_still_runs,     &r};
+    struct launch_memory memory = {find_memory,       settle_windows, allocate_in_kernel,
+                                   release_in_kernel, set_condition,  call_in_kernel,
+                                   find_texture,      say_still_runs, &r};
     struct launch_fault fault;
     struct launch_found found = {.shared_unwritten = {.instruction = NULL}};
+    device_runtime_begin(&r.device_runtime, k, op->stream->device, pending);
     k->shape.parameters = k->parameters;
     k->shape.fills = settings.fill != NO_FILL;
     k->shape.fill = settings.fill;
@@ -816,16 +843,34 @@ static void effect_nvcc_kernel(struct op *op)
         k->shape.checks.race = settings.race;
         k->shape.checks.sync = settings.sync;
     }
-    bool survived = grid_run(k->code, &k->shape, &memory, &fault, &found);
+    const bool survived = grid_run(k->code, &k->shape, &memory, &fault, &found);
     judge(&r);
     judge_misuse(&r, &found);
     judge_threads(&r, &found);
-    if (!survived)
-        end_by_fault(&r, &fault);
-    else
-        end_by_write(&r);
+    const bool goes_on = survived ? !end_by_write(&r) : (end_by_fault(&r, &fault), false);
     free_windows(&r);
     free_released(&r);
+    struct child *launched = device_runtime_end(&r.device_runtime), **end = &launched;
+    while (*end)
+        end = &(*end)->next;
+    *end = *children;
+    *children = launched;
+    return goes_on;
+}
+
+/* A grid's children run before what was launched beside it, so that each grid has ended when the
+ * next one in its stream begins. */
+static void effect_nvcc_kernel(struct op *op)
+{
+    struct nvcc_kernel *k = op->staged;
+    struct child *children = NULL;
+    size_t pending = 0;
+    bool goes_on = run_grid(op, k, &pending, &children);
+    for (struct child *c; (c = children); child_free(c)) {
+        children = c->next;
+        goes_on = goes_on && run_grid(op, c->kernel, &pending, &children);
+        pending--;
+    }
     checker_launch_ended(k->late);
 }
 

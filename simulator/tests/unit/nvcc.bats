@@ -10,8 +10,8 @@ setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
 }
 
-# ran [PROGRAM]: a compiled program finds the simulated device only by this variable.
-ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "./${1:-program}"; }
+# ran [PROGRAM [ARGUMENT...]]: a compiled program finds the simulated device only by this variable.
+ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "./${1:-program}" "${@:2}"; }
 
 # gave_up WHAT [SETTING]: what ran last ended with 0, but for this
 gave_up() {
@@ -977,6 +977,30 @@ cudaFreeArray (the host) has freed."
         mistaken "$name" "gave free an address that malloc of a kernel has not returned, or that is"
     done
     mistaken unwritten "hazard: uninitialized read."
+}
+
+@test "kernels launch kernels, in the order of their streams, and the checker sees into these" {
+    local schedule name
+    kernels launches
+    for schedule in "${SCHEDULES[@]}" random:4; do
+        SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches
+        assert_success
+        assert_line "0 wrong"
+        assert_line "40 ran, 60 failed"
+        for name in beyond race unwritten streams; do
+            SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name
+            assert_success
+            assert_output "0 wrong"
+            SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name incorrect
+            assert_equal "$status" 3
+            assert_line --regexp " of block \([01],0,0\) of [a-z]+ at .*launches.cu:[0-9]+"
+        done
+    done
+    assert_output --partial "hazard: unordered writes. launch_touching (stream 2) and launch_"
+    ran launches limits
+    assert_line --regexp "a launch of the kernel unused, by thread 0 of block 0 of the kernel \
+answers, fails with cudaErrorInvalidValue, and nothing of it happens.$"
+    assert_line --partial "the kernel too_many, fails with cudaErrorLaunchPendingCountExceeded, and"
 }
 
 @test "with SIM_FILL shared memory and malloc in a kernel have that byte" {

@@ -37,13 +37,16 @@ need_nvcc() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: what it makes is not compiled here"
 }
 
-# kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME
+# kernels NAME...: simulator/tests/unit/kernels/NAME.cu into ./NAME, with the options of its line
+# "// nvcc: "
 kernels() {
-    local name here=$PWD
+    local name file options here=$PWD
     need_nvcc
     for name; do
-        compiled "$ROOT/simulator/tests/unit/kernels/$name.cu" -std=c++17 -arch=compute_90 \
-            -lineinfo -Xcompiler -rdynamic -ldl
+        file=$ROOT/simulator/tests/unit/kernels/$name.cu
+        read -ra options < <(sed -n 's|^// nvcc: ||p' "$file") || true
+        compiled "$file" -std=c++17 -arch=compute_90 -lineinfo -Xcompiler -rdynamic -ldl \
+            ${options[@]+"${options[@]}"}
         cp program "$here/$name"
         cd "$here" || return
     done

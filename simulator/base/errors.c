@@ -1,7 +1,8 @@
 /* The names and short texts of error codes: what cudaGetErrorName and cudaGetErrorString of
  * libcudart 13.0 return for every code in its header. */
-#include "api/call.h"
+#include "base/errors.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define E(name) name, #name

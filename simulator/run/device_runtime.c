@@ -1,0 +1,408 @@
+/* A launch in a kernel, and what nvcc makes of it (the toolkit's cuda_device_runtime_api.h):
+ *
+ *   child<<<grid, block, shared, s>>>(a)    buffer = cudaGetParameterBufferV2(child, grid, ...);
+ *                                           if (buffer) { *buffer = a; ...
+ *                                               cudaLaunchDeviceV2(buffer, s); }
+ *
+ * Documented: a grid has ended when all that its threads have launched has. Launches of a block in
+ * one stream run in order, of which the NULL stream is one; launches in different streams, of
+ * different blocks, and into cudaStreamFireAndForget in any. A launch into cudaStreamTailLaunch
+ * runs when the grid and all its other launches have ended, and after what was launched there
+ * before. A child sees what its parent's thread had written before the launch, and nothing
+ * lets the parent wait for the child. So here the children run when all threads of the grid have
+ * ended: in the order of their launches, or with a seed in a random one of those that are
+ * allowed. */
+#include "run/device_runtime.h"
+
+#include <string.h>
+
+#include "base/errors.h"
+#include "base/hazards.h"
+#include "base/settings.h"
+#include "mem/device.h"
+#include "os/needs_lock.h"
+#include "os/os.h"
+#include "run/device_variable.h"
+#include "sched/virtual_time.h"
+
+/* Addresses of the device runtime's own memory, and its handles of streams and events. */
+#define OWN_WINDOW    ((uint64_t)6 << 56)
+#define HANDLE_WINDOW ((uint64_t)7 << 56)
+/* The addresses of a piece of that memory are so far from the next one's. */
+#define PIECE_DISTANCE ((uint64_t)1 << 20)
+#define PIECE_LEAST    4096
+#define PIECE_MOST     65536
+/* cudaStreamTailLaunch and cudaStreamFireAndForget, and NULL, which has two names more. */
+enum { STREAM_NULL_MOST = 2, STREAM_TAIL, STREAM_FIRE_AND_FORGET };
+/* Above all numbers of blocks and handles: launches that no other one is ordered with. */
+#define FIRE_AND_FORGET ((uint64_t)1 << 63)
+
+/* What threads write parameters to, and read texts of errors from. */
+struct buffers {
+    struct buffers *next;
+    struct window window;
+    size_t used;
+    char bytes[];
+};
+
+struct thread_error {
+    uint64_t thread, block;
+    cudaError_t error;
+};
+
+void device_runtime_begin(struct device_runtime *r, const struct nvcc_kernel *kernel, int device,
+                          size_t *pending)
+{
+    NEEDS_LOCK();
+    *r = (struct device_runtime){.kernel = kernel, .device = device, .pending = pending};
+    r->children_end = &r->children;
+    r->tails_end = &r->tails;
+}
+
+/* ---- its own memory ---- */
+
+/* Returns the address of new bytes, and where the CPU sees them. */
+static uint64_t own_bytes(struct device_runtime *r, size_t bytes, char **storage)
+{
+    struct buffers *b = r->buffers;
+    const size_t used = b ? (b->used + 15) / 16 * 16 : 0;
+    if (!b || used + bytes > b->window.end - b->window.base) {
+        size_t size = b ? 2 * (size_t)(b->window.end - b->window.base) : PIECE_LEAST;
+        size = size > PIECE_MOST ? PIECE_MOST : size;
+        size = size < bytes ? bytes : size;
+        b = os_allocate(sizeof *b + size);
+        b->window.base = OWN_WINDOW + r->buffer_count++ * PIECE_DISTANCE;
+        b->window.end = b->window.base + size;
+        b->window.storage = b->bytes;
+        b->window.is_outside = true;
+        b->next = r->buffers;
+        r->buffers = b;
+        b->used = bytes;
+        *storage = b->bytes;
+        return b->window.base;
+    }
+    b->used = used + bytes;
+    *storage = b->bytes + used;
+    return b->window.base + used;
+}
+
+struct window *device_runtime_find(const struct device_runtime *r, uint64_t address, size_t bytes)
+{
+    NEEDS_LOCK();
+    for (struct buffers *b = r->buffers; b; b = b->next)
+        if (address >= b->window.base && address < b->window.end
+            && bytes <= b->window.end - address)
+            return &b->window;
+    return NULL;
+}
+
+static char *storage_at(const struct device_runtime *r, uint64_t address)
+{
+    const struct window *win = device_runtime_find(r, address, 1);
+    return win->storage + (address - win->base);
+}
+
+static uint64_t own_text(struct device_runtime *r, const char *text)
+{
+    char *storage;
+    uint64_t address = own_bytes(r, strlen(text) + 1, &storage);
+    strcpy(storage, text);
+    return address;
+}
+
+/* ---- errors ---- */
+
+/* Documented: each thread has a last error. */
+static cudaError_t *error_of(struct device_runtime *r, const struct device_call *c)
+{
+    for (size_t n = 0; n < r->error_count; n++)
+        if (r->errors[n].thread == c->thread && r->errors[n].block == c->block)
+            return &r->errors[n].error;
+    return NULL;
+}
+
+cudaError_t device_runtime_fail(struct device_runtime *r, const struct device_call *c,
+                                cudaError_t e)
+{
+    NEEDS_LOCK();
+    cudaError_t *kept = error_of(r, c);
+    if (kept) {
+        *kept = e;
+        return e;
+    }
+    r->errors = os_grow(r->errors, (r->error_count + 1) * sizeof *r->errors);
+    r->errors[r->error_count++] = (struct thread_error){c->thread, c->block, e};
+    return e;
+}
+
+static cudaError_t last_error(struct device_runtime *r, const struct device_call *c, bool forget)
+{
+    cudaError_t *kept = error_of(r, c), e = kept ? *kept : cudaSuccess;
+    if (kept && forget)
+        *kept = cudaSuccess;
+    return e;
+}
+
+/* ---- launches ---- */
+
+/* Kernels seldom look at the error of a launch, so a sentence says it, once for each kernel. */
+static cudaError_t refuse(struct device_runtime *r, const struct device_call *c,
+                          struct registered_kernel *k, cudaError_t e)
+{
+    if (!k->refusal_said)
+        diag("a launch of the kernel %s, by thread %llu of block %llu of the kernel %s, fails with "
+             "%s, and nothing of it happens.",
+             k->name, (unsigned long long)c->thread, (unsigned long long)c->block,
+             r->kernel->kernel->name, error_name(e));
+    k->refusal_said = true;
+    return device_runtime_fail(r, c, e);
+}
+
+/* Documented: the error of more launches at once than cudaLimitDevRuntimePendingLaunchCount.
+ * Assumed: each counts until it has ended, and the limit fails where the buffer is asked for. */
+static cudaError_t check_pending(const struct device_runtime *r)
+{
+    size_t most = 0;
+    device_limit(r->device, cudaLimitDevRuntimePendingLaunchCount, &most);
+    return *r->pending < most ? cudaSuccess : cudaErrorLaunchPendingCountExceeded;
+}
+
+/* Returns a launch, with which the caller goes on, or NULL after an error. */
+static struct child *child_new(struct device_runtime *r, const struct device_call *c,
+                               struct registered_kernel *k, dim3 grid, dim3 block,
+                               size_t shared_bytes)
+{
+    const char *why;
+    const struct kernel_code *code = registry_code(k, r->device, device_variable_address, &why);
+    if (!code) {
+        device_runtime_fail(r, c, nvcc_kernel_refuse_launch(k, why));
+        return NULL;
+    }
+    cudaError_t e = nvcc_kernel_check(k, code, grid, block, shared_bytes, false);
+    e = e ? e : check_pending(r);
+    if (e) {
+        refuse(r, c, k, e);
+        return NULL;
+    }
+    struct child *child = os_allocate(sizeof *child);
+    child->kernel = nvcc_kernel_new(k, code, grid, block, shared_bytes, false, NULL);
+    child->kernel->late = r->kernel->late;
+    ++*r->pending;
+    return child;
+}
+
+void child_free(struct child *c)
+{
+    NEEDS_LOCK();
+    os_free(c->kernel);
+    os_free(c);
+}
+
+static dim3 dim3_of(const uint64_t *argument)
+{
+    dim3 d;
+    memcpy(&d, argument, sizeof d);
+    return d;
+}
+
+static uint64_t get_buffer(struct device_runtime *r, const struct device_call *c)
+{
+    const struct registered_kernel *parent = r->kernel->kernel;
+    const struct function *f =
+        module_function_at(r->kernel->code->entry->function->module, c->arguments[0][0]);
+    struct registered_kernel *k =
+        f && f->is_entry ? registry_kernel_of(parent->binary, f->name) : NULL;
+    char *storage;
+    if (!k) {
+        device_runtime_fail(r, c, cudaErrorInvalidDeviceFunction);
+        return 0;
+    }
+    struct child *child = child_new(r, c, k, dim3_of(c->arguments[1]), dim3_of(c->arguments[2]),
+                                    (uint32_t)c->arguments[3][0]);
+    if (!child)
+        return 0;
+    child->buffer = own_bytes(r, f->parameter_bytes + 1, &storage);
+    child->next = r->given;
+    r->given = child;
+    return child->buffer;
+}
+
+/* Adds a launch to those of its stream. Documented: NULL is a stream of the block, and streams are
+ * the block's whose thread has made them. */
+static cudaError_t add_child(struct device_runtime *r, const struct device_call *c,
+                             struct child *child, uint64_t stream)
+{
+    struct child ***end = &r->children_end;
+    if (stream == STREAM_TAIL)
+        end = &r->tails_end;
+    else if (stream == STREAM_FIRE_AND_FORGET)
+        child->stream = FIRE_AND_FORGET + r->made++;
+    else if (stream > HANDLE_WINDOW && stream <= HANDLE_WINDOW + r->made)
+        child->stream = stream;
+    else if (stream <= STREAM_NULL_MOST)
+        child->stream = c->block;
+    else {
+        --*r->pending;
+        child_free(child);
+        /* Assumed; documented as undefined. */
+        return device_runtime_fail(r, c, cudaErrorInvalidResourceHandle);
+    }
+    child->next = NULL;
+    **end = child;
+    *end = &child->next;
+    return cudaSuccess;
+}
+
+static cudaError_t launch(struct device_runtime *r, const struct device_call *c)
+{
+    struct child **at = &r->given, *child;
+    while (*at && (*at)->buffer != c->arguments[0][0])
+        at = &(*at)->next;
+    child = *at;
+    if (!child)
+        return device_runtime_fail(r, c, cudaErrorInvalidValue);
+    *at = child->next;
+    memcpy(child->kernel->parameters, storage_at(r, child->buffer),
+           child->kernel->shape.parameter_bytes);
+    return add_child(r, c, child, c->arguments[1][0]);
+}
+
+/* ---- copies and fills ---- */
+
+/* Each thread has one byte. */
+#define ENTRY(name, load)                                                                       \
+    ".visible .entry " name "(.param .u64 to, .param .u64 from, .param .u64 count) {\n"         \
+    ".reg .pred %p; .reg .b16 %v; .reg .b32 %r<4>; .reg .b64 %a<6>;\n"                          \
+    "ld.param.u64 %a1, [to]; ld.param.u64 %a2, [from]; ld.param.u64 %a3, [count];\n"            \
+    "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; cvt.u64.u32 %a5, %r3;\n" \
+    "mad.wide.u32 %a4, %r1, %r2, %a5; setp.ge.u64 %p, %a4, %a3; @%p bra END;\n" load            \
+    "add.u64 %a1, %a1, %a4; st.u8 [%a1], %v;\nEND: ret; }\n"
+static const char copies[] = ".version 9.0\n.target sm_75\n.address_size 64\n" ENTRY(
+    "cudaMemcpyAsync", "add.u64 %a2, %a2, %a4; ld.u8 %v, [%a2]; ")
+    ENTRY("cudaMemsetAsync", "cvt.u16.u64 %v, %a2; ");
+
+/* Documented: only copies within the device. */
+static cudaError_t copy_or_set(struct device_runtime *r, const struct device_call *c,
+                               const char *name, uint64_t stream)
+{
+    static struct binary *binary;
+    const char *why;
+    const uint64_t parameters[] = {c->arguments[0][0], c->arguments[1][0], c->arguments[2][0]},
+                   blocks = (parameters[2] + 255) / 256;
+    if (!binary)
+        binary = registry_load(copies, NO_DEVICE, &why);
+    if (!blocks)
+        return cudaSuccess;
+    struct child *child =
+        child_new(r, c, registry_kernel_of(binary, name),
+                  (dim3){blocks > UINT32_MAX ? 0 : (uint32_t)blocks, 1, 1}, (dim3){256, 1, 1}, 0);
+    if (!child)
+        return last_error(r, c, false);
+    memcpy(child->kernel->parameters, parameters, sizeof parameters);
+    return add_child(r, c, child, stream);
+}
+
+/* ---- the other calls ---- */
+
+static uint64_t make(struct device_runtime *r, struct device_call *c, unsigned wanted)
+{
+    /* Documented: there is no other kind of stream, and no event with a time. */
+    if ((c->arguments[1][0] & wanted) != wanted)
+        return device_runtime_fail(r, c, cudaErrorInvalidValue);
+    c->output = HANDLE_WINDOW + ++r->made;
+    return cudaSuccess;
+}
+
+static cudaError_t figure(struct device_runtime *r, struct device_call *c)
+{
+    int value = 0;
+    size_t limit = 0;
+    switch (c->function) {
+    case DEVICE_GetDevice: value = r->device; break;
+    case DEVICE_GetDeviceCount: value = settings.devices; break;
+    case DEVICE_RuntimeGetVersion: value = 13000; break;
+    case DEVICE_DeviceGetLimit:
+        if (!device_limit(r->device, (int)c->arguments[1][0], &limit))
+            return device_runtime_fail(r, c, cudaErrorUnsupportedLimit);
+        c->output = limit;
+        return cudaSuccess;
+    default:
+        if (!device_attribute((enum cudaDeviceAttr)c->arguments[1][0], &value))
+            return device_runtime_fail(r, c, cudaErrorInvalidValue);
+    }
+    memcpy(&c->output, &value, sizeof value);
+    return cudaSuccess;
+}
+
+uint64_t device_runtime_call(struct device_runtime *r, struct device_call *c)
+{
+    NEEDS_LOCK();
+    switch (c->function) {
+    case DEVICE_GetParameterBufferV2: return get_buffer(r, c);
+    case DEVICE_LaunchDeviceV2: return launch(r, c);
+    case DEVICE_MemcpyAsync: return copy_or_set(r, c, "cudaMemcpyAsync", c->arguments[4][0]);
+    case DEVICE_MemsetAsync: return copy_or_set(r, c, "cudaMemsetAsync", c->arguments[3][0]);
+    case DEVICE_StreamCreateWithFlags: return make(r, c, cudaStreamNonBlocking);
+    case DEVICE_EventCreateWithFlags: return make(r, c, cudaEventDisableTiming);
+    case DEVICE_StreamWaitEvent: r->has_waits = true; return cudaSuccess;
+    case DEVICE_EventRecord:
+    case DEVICE_EventRecordWithFlags:
+    case DEVICE_EventDestroy:
+    case DEVICE_StreamDestroy: return cudaSuccess;
+    case DEVICE_GetLastError: return last_error(r, c, true);
+    case DEVICE_PeekAtLastError: return last_error(r, c, false);
+    case DEVICE_GetErrorString: return own_text(r, error_string((cudaError_t)c->arguments[0][0]));
+    case DEVICE_GetErrorName: return own_text(r, error_name((cudaError_t)c->arguments[0][0]));
+    default: return figure(r, c);
+    }
+}
+
+/* ---- the end of the grid ---- */
+
+/* Whatever is launched later may run earlier, except in its stream. Where an event is awaited, all
+ * run in the order of their launches. */
+static void shuffle(struct device_runtime *r)
+{
+    struct child *all = r->children, **end = &r->children;
+    if (settings.schedule != SCHEDULE_RANDOM || r->has_waits)
+        return;
+    while (all) {
+        unsigned count = 0;
+        struct child **at = &all;
+        for (const struct child *c = all; c; c = c->next)
+            count++;
+        for (unsigned skip = random_below(count); skip; skip--)
+            at = &(*at)->next;
+        /* The first one of its stream. */
+        struct child **first = &all;
+        while ((*first)->stream != (*at)->stream)
+            first = &(*first)->next;
+        *end = *first;
+        *first = (*first)->next;
+        end = &(*end)->next;
+    }
+    *end = NULL;
+    r->children_end = end;
+}
+
+struct child *device_runtime_end(struct device_runtime *r)
+{
+    NEEDS_LOCK();
+    for (struct child *c = r->given, *next; c; c = next) {
+        next = c->next;
+        --*r->pending;
+        child_free(c);
+    }
+    for (struct buffers *b = r->buffers, *next; b; b = next) {
+        next = b->next;
+        touched_end(&b->window, &b->window.read);
+        touched_end(&b->window, &b->window.written);
+        touched_end(&b->window, &b->window.atomic);
+        os_free(b->window.carried.bits);
+        os_free(b);
+    }
+    os_free(r->errors);
+    shuffle(r);
+    *r->children_end = r->tails;
+    return r->children;
+}

@@ -1,0 +1,347 @@
+// nvcc: -rdc=true -lcudadevrt
+// Kernels that launch kernels: what runs, in which order, and what the device runtime answers; and
+// mistakes of kernels that other kernels have launched. The argument is a case.
+#include "cases.h"
+
+static int wrong;
+static int *log_, *data;
+
+// log_[0] counts the entries behind it.
+static __device__ void note(int *log, int value) { log[1 + atomicAdd(log, 1)] = value; }
+static __global__ void noted(int *log, int value) { note(log, value); }
+
+// ---- order ----
+
+static __global__ void in_order(int *log)
+{
+    // One stream of the block, whichever of its threads launches.
+    for (int n = 0; n < 4; n++) {
+        if (threadIdx.x == 40 * n % 64)
+            noted<<<1, 1>>>(log, 10 + n);
+        __syncthreads();
+    }
+}
+
+static __global__ void with_tail(int *log, int depth)
+{
+    if (threadIdx.x)
+        return;
+    noted<<<1, 1, 0, cudaStreamTailLaunch>>>(log, 100 * depth + 3);
+    if (depth < 3)
+        with_tail<<<1, 32, 0, cudaStreamTailLaunch>>>(log, depth + 1);
+    noted<<<1, 1, 0, cudaStreamTailLaunch>>>(log, 100 * depth + 4);
+    noted<<<1, 1>>>(log, 100 * depth + 2);
+    note(log, 100 * depth + 1);
+}
+
+// What a child launches belongs to the child: the next child waits for all of it.
+static __global__ void deep(int *log, int depth)
+{
+    if (depth)
+        deep<<<1, 1>>>(log, depth - 1);
+    else
+        note(log, 7);
+}
+static __global__ void one_after_the_other(int *log)
+{
+    deep<<<1, 1>>>(log, 20);
+    noted<<<1, 1>>>(log, 8);
+}
+
+static __global__ void by_events(int *log)
+{
+    cudaStream_t s, t;
+    cudaEvent_t done;
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+    noted<<<1, 1, 0, s>>>(log, 1);
+    cudaEventRecord(done, s);
+    cudaStreamWaitEvent(t, done, 0);
+    noted<<<1, 1, 0, t>>>(log, 2);
+    cudaEventDestroy(done);
+    cudaStreamDestroy(s);
+    cudaStreamDestroy(t);
+}
+
+// The first kernel after all of them.
+static __global__ void sum(int *log)
+{
+    int all = 0;
+    for (int n = 1; n <= log[0]; n++)
+        all += log[n];
+    log[1] = all;
+    log[0] = 1;
+}
+static __global__ void at_once(int *log)
+{
+    for (int n = 0; n < 4; n++)
+        noted<<<1, 1, 0, cudaStreamFireAndForget>>>(log, 1 << (4 * blockIdx.x + n));
+    if (blockIdx.x == 0)
+        sum<<<1, 1, 0, cudaStreamTailLaunch>>>(log);
+}
+
+// ---- values ----
+
+struct box {
+    char c;
+    double d[3];
+};
+static __global__ void filled(int *to, short a, box b, float f, char c)
+{
+    extern __shared__ int shared[];
+    const int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z),
+              thread = threadIdx.x + blockDim.x * threadIdx.y;
+    shared[thread] = a + b.c + (int)(b.d[0] + b.d[2] + f) + c;
+    __syncthreads();
+    to[6 * block + thread] = shared[5 - thread] + 100 * block;
+}
+static __global__ void fill(int *to)
+{
+    const box b = {3, {1000, 0, 20000}};
+    filled<<<dim3(1, 2, 2), dim3(3, 2), 6 * sizeof(int)>>>(to, -4, b, 5.5f, 'A');
+}
+
+template <class T> static __global__ void halved(T *value) { *value /= 2; }
+template <class T> static __device__ __noinline__ void halve(T *value) { halved<<<1, 1>>>(value); }
+static __device__ double half_of;
+static __global__ void visible(int *to)
+{
+    // Written before the launch, by all threads of the block.
+    to[threadIdx.x] = 2 * threadIdx.x;
+    __syncthreads();
+    halve(to + threadIdx.x);
+    if (threadIdx.x == 0) {
+        half_of = 5;
+        halve(&half_of);
+    }
+}
+
+static __global__ void copied(int *to)
+{
+    to[0] = 5;
+    cudaMemcpyAsync(to + 1, to, sizeof *to, cudaMemcpyDeviceToDevice, 0);
+    cudaMemsetAsync(to + 2, 0x1234567 + 1, 3 * sizeof *to, 0);
+    cudaMemcpyAsync(to + 5, to + 4, sizeof *to, cudaMemcpyDeviceToDevice, 0);
+}
+
+// ---- answers ----
+
+static __device__ bool is(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+static __global__ void unused() {}
+static __global__ void answers(int *log)
+{
+    int value = 0;
+    size_t limit = 0;
+    void *memory = nullptr;
+    cudaStream_t s;
+    unused<<<1, 2000>>>();
+    const cudaError_t e = cudaPeekAtLastError();
+    if (e == cudaSuccess || cudaGetLastError() != e || cudaGetLastError() != cudaSuccess)
+        note(log, __LINE__);
+    if (!is(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue"))
+        note(log, __LINE__);
+    if (!is(cudaGetErrorString(cudaSuccess), "no error"))
+        note(log, __LINE__);
+    if (cudaStreamCreateWithFlags(&s, cudaStreamDefault) != cudaErrorInvalidValue)
+        note(log, __LINE__);
+    if (cudaGetDevice(&value) || value != 0)
+        note(log, __LINE__);
+    if (cudaGetDeviceCount(&value) || value < 1)
+        note(log, __LINE__);
+    if (cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0) || value != 32)
+        note(log, __LINE__);
+    if (cudaDeviceGetLimit(&limit, cudaLimitDevRuntimePendingLaunchCount) || limit != 40)
+        note(log, __LINE__);
+    if (cudaRuntimeGetVersion(&value) || value < 12000)
+        note(log, __LINE__);
+    if (cudaMalloc(&memory, 64) || !memory || cudaFree(memory))
+        note(log, __LINE__);
+    cudaGetLastError();
+}
+
+// More launches than the limit: those before it run, and the others do not.
+static __global__ void too_many(int *log)
+{
+    int failed = 0;
+    for (int n = 0; n < 100; n++) {
+        noted<<<1, 1>>>(log, 1);
+        failed += cudaGetLastError() == cudaErrorLaunchPendingCountExceeded;
+    }
+    log[200] = failed;
+}
+
+// ---- mistakes ----
+
+static __global__ void beyond(int *to) { to[1 << 20] = 1; }
+static __global__ void launch_beyond(int *to) { beyond<<<1, 1>>>(to); }
+static __global__ void racing(int *to) { *to = blockIdx.x; }
+static __global__ void launch_racing(int *to) { racing<<<2, 1>>>(to); }
+static __global__ void touching(int *to) { *to += 1; }
+static __global__ void launch_touching(int *to) { touching<<<1, 1>>>(to); }
+
+static void expect(int line, int count, const int *values)
+{
+    int found[64];
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(found, log_, sizeof found, cudaMemcpyDeviceToHost));
+    bool same = found[0] == count;
+    for (int n = 0; n < count && same; n++)
+        same = found[1 + n] == values[n];
+    if (!same) {
+        printf("line %d: %d:", line, found[0]);
+        for (int n = 1; n <= found[0] && n < 64; n++)
+            printf(" %d", found[n]);
+        puts("");
+        wrong++;
+    }
+    CHECK(cudaMemset(log_, 0, 4096));
+}
+#define EXPECT(...)                                            \
+    do {                                                       \
+        const int values_[] = {0, ##__VA_ARGS__};              \
+        expect(__LINE__, sizeof values_ / 4 - 1, values_ + 1); \
+    } while (0)
+
+static void is_data(int line, int n, int value)
+{
+    int found;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(&found, data + n, sizeof found, cudaMemcpyDeviceToHost));
+    if (found != value)
+        wrong++, printf("line %d: data[%d] is %d instead of %d\n", line, n, found, value);
+}
+#define IS(n, value) is_data(__LINE__, n, value)
+
+static void order()
+{
+    in_order<<<1, 64>>>(log_);
+    EXPECT(10, 11, 12, 13);
+    with_tail<<<1, 32>>>(log_, 1);
+    EXPECT(101, 102, 103, 201, 202, 203, 301, 302, 303, 304, 204, 104);
+    one_after_the_other<<<1, 1>>>(log_);
+    EXPECT(7, 8);
+    by_events<<<1, 1>>>(log_);
+    EXPECT(1, 2);
+    at_once<<<5, 1>>>(log_);
+    EXPECT((1 << 20) - 1);
+    // The next kernel of the host's stream waits for all of it.
+    in_order<<<1, 64>>>(log_);
+    noted<<<1, 1>>>(log_, 9);
+    EXPECT(10, 11, 12, 13, 9);
+}
+
+static void values()
+{
+    fill<<<1, 1>>>(data);
+    for (int n = 0; n < 24; n++)
+        IS(n, -4 + 3 + 21005 + 'A' + 100 * (n / 6));
+    visible<<<1, 8>>>(data);
+    for (int n = 0; n < 8; n++)
+        IS(n, n);
+    double half;
+    CHECK(cudaMemcpyFromSymbol(&half, half_of, sizeof half));
+    if (half != 2.5)
+        wrong++, printf("%g\n", half);
+    copied<<<1, 1>>>(data);
+    IS(1, 5);
+    IS(2, 0x68686868);
+    IS(4, 0x68686868);
+    IS(5, 0x68686868);
+}
+
+static void graph()
+{
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    in_order<<<1, 64, 0, s>>>(log_);
+    CHECK(cudaStreamEndCapture(s, &g));
+    CHECK(cudaGraphInstantiate(&x, g, 0));
+    for (int n = 0; n < 2; n++) {
+        CHECK(cudaGraphLaunch(x, s));
+        EXPECT(10, 11, 12, 13);
+    }
+    CHECK(cudaGraphExecDestroy(x));
+    CHECK(cudaGraphDestroy(g));
+    CHECK(cudaStreamDestroy(s));
+}
+
+static void limits()
+{
+    CHECK(cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount, 40));
+    answers<<<1, 1>>>(log_);
+    EXPECT();
+    too_many<<<1, 1>>>(log_);
+    CHECK(cudaDeviceSynchronize());
+    int found[201];
+    CHECK(cudaMemcpy(found, log_, sizeof found, cudaMemcpyDeviceToHost));
+    printf("%d ran, %d failed\n", found[0], found[200]);
+}
+
+static void run_mistake(void (*launch)(int *)) { launch<<<1, 1>>>(data); }
+static void mistake_beyond(bool incorrect) { run_mistake(incorrect ? launch_beyond : touching); }
+static void mistake_race(bool incorrect) { run_mistake(incorrect ? launch_racing : touching); }
+static void mistake_unwritten(bool incorrect)
+{
+    int *fresh;
+    CHECK(cudaMalloc(&fresh, 4));
+    if (!incorrect)
+        CHECK(cudaMemset(fresh, 0, 4));
+    launch_touching<<<1, 1>>>(fresh);
+    CHECK(cudaFree(fresh));
+}
+static void mistake_streams(bool incorrect)
+{
+    cudaStream_t s, t;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    launch_touching<<<1, 1, 0, s>>>(data);
+    if (!incorrect)
+        CHECK(cudaStreamSynchronize(s));
+    launch_touching<<<1, 1, 0, t>>>(data);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaStreamDestroy(s));
+    CHECK(cudaStreamDestroy(t));
+}
+
+// Without an argument every rule is run, and with one the rule or mistake of that name.
+int main(int argc, char **argv)
+{
+    const struct {
+        const char *name;
+        void (*rule)();
+        void (*mistake)(bool);
+    } cases[] = {{"order", order, nullptr},
+                 {"values", values, nullptr},
+                 {"graph", graph, nullptr},
+                 {"limits", limits, nullptr},
+                 {"beyond", nullptr, mistake_beyond},
+                 {"race", nullptr, mistake_race},
+                 {"unwritten", nullptr, mistake_unwritten},
+                 {"streams", nullptr, mistake_streams}};
+    CHECK(cudaMalloc(&log_, 4096));
+    CHECK(cudaMalloc(&data, 4096));
+    CHECK(cudaMemset(log_, 0, 4096));
+    CHECK(cudaMemset(data, 0, 4096));
+    for (const auto &c : cases) {
+        if (argc > 1 ? strcmp(argv[1], c.name) : !c.rule)
+            continue;
+        c.rule ? c.rule() : c.mistake(argc > 2);
+        const cudaError_t e = cudaDeviceSynchronize();
+        if (e)
+            printf("%s: %s\n", c.name, cudaGetErrorName(e));
+    }
+    cudaFree(log_);
+    cudaFree(data);
+    printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
