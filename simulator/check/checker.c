@@ -945,6 +945,35 @@ void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref
     report_end(ref.id);
 }
 
+void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref ref,
+                                 const char *child, const struct racing *first,
+                                 const struct racing *second)
+{
+    NEEDS_LOCK();
+    const struct origin *origin = &l->origin;
+    if (!settings.check || !report_begin(HAZARD_RACE_BETWEEN_BLOCKS, origin, origin))
+        return;
+    if (child)
+        report_text("A kernel of %s (%s) touches bytes of allocation %u after it has launched %s, "
+                    "which touches them, too, and nothing orders the two.",
+                    origin->call, report_stream(origin).text, ref.id, child);
+    else
+        report_text("Two grids that a kernel of %s (%s) has launched touch the same bytes of "
+                    "allocation %u, and nothing orders them.",
+                    origin->call, report_stream(origin).text, ref.id);
+    report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
+    report_origin("launched", origin);
+    report_racing(first);
+    report_racing(second);
+    report_advice(child ? "let a launch into cudaStreamTailLaunch do what has to come after the "
+                          "other launches of the kernel; or touch the bytes before the launch."
+                        : "launch both from one block into one stream, or the second one into "
+                          "cudaStreamTailLaunch.");
+    report_note("a kernel does not wait for what it launches, and the NULL streams of two blocks "
+                "are two streams. SIM_CHECK=no-race turns this check off.");
+    report_end(ref.id);
+}
+
 void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,
                           const char *where, const char *other)
 {

@@ -137,6 +137,11 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
 /* The same for two blocks of the launch, and a byte of an allocation. */
 void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
                                   const struct racing *first, const struct racing *second);
+/* The same for two grids of the launch. `child`: the kernel that the first one has launched; NULL:
+ * one grid has launched both. */
+void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref ref,
+                                 const char *child, const struct racing *first,
+                                 const struct racing *second);
 /* Threads of the launch wait for others that do not come, at a barrier of their block or, with a
  * mask, in their warp. `where`: one that waits; `other`: one that is elsewhere, or NULL. */
 void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,

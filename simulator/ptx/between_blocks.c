@@ -107,6 +107,8 @@ int64_t between_excess(const struct launch *launch)
 void between_block_ended(struct block *b)
 {
     struct launch *launch = b->launch;
+    launch->found->released |= b->released;
+    launch->found->acquired |= b->acquired;
     if (!launch->by_block)
         return;
     const bool is_ordered = b->acquired && launch->any_released;

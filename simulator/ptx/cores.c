@@ -563,6 +563,8 @@ static void add_parts(struct cores *c, uint64_t end, bool compares)
         l->changes += part->changes - begin.changes;
         l->compared += part->compared - begin.compared;
         l->any_released |= part->any_released;
+        l->found->released |= part->found->released;
+        l->found->acquired |= part->found->acquired;
         l->said_long |= n == 0 && part->said_long;
         for (size_t k = 0; k < part->window_count; k++)
             apply_sums(l->code->independence->atomic, part->windows[k]);

@@ -147,6 +147,8 @@ struct launch_found {
     struct launch_fault misused[2];
     /* The mask, and the threads of the warp that came. */
     uint32_t mask, came;
+    /* A block has released what it did in device memory, or acquired what others did. */
+    bool released, acquired;
 };
 
 enum device_function {
@@ -165,6 +167,8 @@ struct device_call {
     uint64_t thread, block;
     /* What is stored where the first argument points, if the call succeeds. */
     uint64_t output;
+    /* From now on the launch finds new windows, because it has launched something. */
+    bool is_launch;
 };
 
 /* Where the launch's memory is, and whom it tells that it takes long. */

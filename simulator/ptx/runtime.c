@@ -228,6 +228,11 @@ static bool call_device(struct warp *w, const struct instruction *i, unsigned l)
     uint64_t result = w->launch->watch ? 0 : memory->call_runtime(memory->context, &c);
     if (c.function == DEVICE_Free && !result)
         launch_forget(w->launch, c.arguments[0][0]);
+    if (c.is_launch) {
+        between_end(w->launch);
+        w->launch->window_count = 0;
+        w->launch->last = NULL;
+    }
     if (bytes && !result && !w->launch->watch) {
         char *to = warp_bytes(w, i, l, c.arguments[0][0], bytes, ACCESS_WRITE);
         if (!to)

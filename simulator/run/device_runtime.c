@@ -233,7 +233,8 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
                              struct child *child, uint64_t stream)
 {
     struct child ***end = &r->children_end;
-    if (stream == STREAM_TAIL)
+    child->is_tail = stream == STREAM_TAIL;
+    if (child->is_tail)
         end = &r->tails_end;
     else if (stream == STREAM_FIRE_AND_FORGET)
         child->stream = FIRE_AND_FORGET + r->made++;
@@ -248,6 +249,7 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
         return device_runtime_fail(r, c, cudaErrorInvalidResourceHandle);
     }
     child->next = NULL;
+    child->launch = ++r->launches;
     **end = child;
     *end = &child->next;
     return cudaSuccess;

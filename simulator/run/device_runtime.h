@@ -14,6 +14,10 @@ struct child {
     uint64_t buffer;
     /* Children with the same stream run in order. */
     uint64_t stream;
+    bool is_tail;
+    /* For races: the grid that launches it, or NULL, and by which of its launches, from 1. */
+    struct grid *parent;
+    unsigned launch;
 };
 
 /* What the threads of one grid have. */
@@ -27,6 +31,8 @@ struct device_runtime {
     /* Those that have only got a buffer; in the order of their launches, those that may run at
      * once; and those that run when all of them have ended. */
     struct child *given, *children, **children_end, *tails, **tails_end;
+    /* How many of these there are. */
+    unsigned launches;
     /* Streams and events have been made, and an event is awaited. */
     uint64_t made;
     bool has_waits;

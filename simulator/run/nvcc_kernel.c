@@ -17,6 +17,7 @@
 #include "run/commands.h"
 #include "run/condition.h"
 #include "run/device_runtime.h"
+#include "run/grid_races.h"
 #include "run/texture_object.h"
 #include "sched/cost.h"
 #include "sched/virtual_time.h"
@@ -152,6 +153,8 @@ struct running {
     struct address_info *freed;
     size_t freed_count;
     struct device_runtime device_runtime;
+    /* For races between grids, or NULL. */
+    struct grid *grid;
 };
 
 /* An allocation that the launch touches, or mapped memory outside of allocations. */
@@ -159,6 +162,8 @@ struct touched_memory {
     struct touched_memory *next;
     struct window window;
     struct address_info info;
+    /* How many launches the grid had made by then. */
+    unsigned launches;
     /* The allocation; .shadow is NULL outside of allocations. */
     struct shadow_ref ref;
 };
@@ -171,6 +176,7 @@ static struct window *add_window(struct running *r, const struct address_info *a
     m->info = *a;
     m->ref = ref;
     m->window.is_outside = !ref.shadow;
+    m->launches = r->device_runtime.launches;
     m->next = r->windows;
     r->windows = m;
     return &m->window;
@@ -216,7 +222,21 @@ static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
     return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
 }
 
+/* Notes which bytes have got a value; a report of some without one comes when all else has been
+ * judged. */
+static void note_values(const struct touched_memory *m)
+{
+    const struct window *win = &m->window;
+    const struct touched *all[] = {&win->written, &win->atomic};
+    for (size_t n = 0; n < 2 && (win->pieces || win->carried.bits); n++)
+        if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap, m->ref.shadow))
+            written_set_bits(m->ref.shadow, m->ref.bytes, all[n]->bits, all[n]->first, all[n]->last,
+                             win->carried.bits);
+}
+
 /* ---- malloc and free of kernels ---- */
+
+#define MALLOC "malloc in a kernel"
 
 /* The bytes of each device that kernels have allocated. Needs the lock. */
 static size_t heap_used[MAX_DEVICES];
@@ -238,9 +258,9 @@ static uint64_t allocate_in_kernel(void *context, size_t bytes)
         return 0;
     heap_used[device] += heap_share(bytes);
     range->id = memory_new_id();
-    range->shadow = (struct shadow){
-        .kind = ALLOCATION_AT_CALL,
-        .allocated_by = {.call = "malloc in a kernel", .slot = HOST_SLOT, .stream = -2}};
+    range->shadow =
+        (struct shadow){.kind = ALLOCATION_AT_CALL,
+                        .allocated_by = {.call = MALLOC, .slot = HOST_SLOT, .stream = -2}};
     if (settings.init && settings.check)
         written_begin(&range->shadow);
     memory_fill_new(h, range, NULL);
@@ -255,17 +275,48 @@ static bool is_freed(const struct running *r, const struct range *range)
     return false;
 }
 
+static bool is_of_kernel(const struct shadow *s) { return !strcmp(s->allocated_by.call, MALLOC); }
+
 static bool release_in_kernel(void *context, uint64_t address)
 {
     struct running *r = context;
     struct address_info a = memory_find((const void *)(uintptr_t)address);
     if (a.kind != ADDRESS_ALLOCATED || a.inner_offset || !memory_is_variable(a.range)
-        || strcmp(a.range->shadow.allocated_by.call, "malloc in a kernel") || is_freed(r, a.range))
+        || !is_of_kernel(&a.range->shadow) || is_freed(r, a.range))
         return false;
     r->freed = os_grow(r->freed, (r->freed_count + 1) * sizeof *r->freed);
     r->freed[r->freed_count++] = a;
     heap_used[a.heap->device] -= heap_share(a.range->requested);
     return true;
+}
+
+/* After this many launches a grid's accesses are no longer told from each other, and so many grids
+ * of a launch are compared (assumed to be enough). */
+#define GRIDS_MAX 128
+
+static uint64_t call_in_kernel(void *context, struct device_call *c)
+{
+    struct running *r = context;
+    const unsigned launches = r->device_runtime.launches;
+    uint64_t result;
+    switch (c->function) {
+    case DEVICE_Malloc:
+        c->output = allocate_in_kernel(r, c->arguments[1][0]);
+        return c->output ? cudaSuccess
+                         : device_runtime_fail(&r->device_runtime, c, cudaErrorMemoryAllocation);
+    case DEVICE_Free:
+        return !c->arguments[0][0] || release_in_kernel(r, c->arguments[0][0])
+                 ? cudaSuccess
+                 : device_runtime_fail(&r->device_runtime, c, cudaErrorInvalidValue);
+    default: break;
+    }
+    result = device_runtime_call(&r->device_runtime, c);
+    c->is_launch =
+        r->grid && r->device_runtime.launches > launches && r->device_runtime.launches <= GRIDS_MAX;
+    for (struct touched_memory *m = r->windows; m && c->is_launch; m = m->next)
+        if (m->launches == launches && m->ref.shadow)
+            note_values(m);
+    return result;
 }
 
 /* The launch is judged. */
@@ -276,22 +327,6 @@ static void free_released(struct running *r)
         memory_free_variable(&r->freed[n]);
     }
     os_free(r->freed);
-}
-
-static uint64_t call_in_kernel(void *context, struct device_call *c)
-{
-    struct running *r = context;
-    switch (c->function) {
-    case DEVICE_Malloc:
-        c->output = allocate_in_kernel(r, c->arguments[1][0]);
-        return c->output ? cudaSuccess
-                         : device_runtime_fail(&r->device_runtime, c, cudaErrorMemoryAllocation);
-    case DEVICE_Free:
-        return !c->arguments[0][0] || release_in_kernel(r, c->arguments[0][0])
-                 ? cudaSuccess
-                 : device_runtime_fail(&r->device_runtime, c, cudaErrorInvalidValue);
-    default: return device_runtime_call(&r->device_runtime, c);
-    }
 }
 
 static bool set_condition(void *context, uint64_t handle, uint32_t value)
@@ -511,18 +546,6 @@ static void judge_gap(const struct running *r, const struct touched_memory *m)
                               where);
 }
 
-/* Notes which bytes have got a value; a report of some without one comes when all else has been
- * judged. */
-static void note_values(const struct touched_memory *m)
-{
-    const struct window *win = &m->window;
-    const struct touched *all[] = {&win->written, &win->atomic};
-    for (size_t n = 0; n < 2 && (win->pieces || win->carried.bits); n++)
-        if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap, m->ref.shadow))
-            written_set_bits(m->ref.shadow, m->ref.bytes, all[n]->bits, all[n]->first, all[n]->last,
-                             win->carried.bits);
-}
-
 static void judge_values(const struct running *r)
 {
     for (struct touched_memory *m = r->windows; m; m = m->next) {
@@ -586,6 +609,18 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
                         place_in_kernel(r, "first by ", win->code, win->instruction, win->thread,
                                         win->block, argument));
     return true;
+}
+
+/* Compares the grid with others of its launch. */
+static void judge_grid(struct running *r, const struct launch_found *found)
+{
+    r->grid->released = found->released;
+    r->grid->acquired = found->acquired;
+    r->grid->has_waits = r->device_runtime.has_waits;
+    for (struct touched_memory *m = r->windows; m; m = m->next)
+        if (m->window.instruction && m->ref.shadow && !is_of_kernel(m->ref.shadow))
+            grid_touched(r->grid, m->ref, m->launches, &m->window, inside(r, &m->window));
+    grid_judge(r->kernel->late, r->grid);
 }
 
 static void judge(struct running *r)
@@ -823,9 +858,10 @@ static bool end_by_write(struct running *r)
 
 /* Runs one grid, and adds those that it launches to the front of `children`. Returns false if a
  * fault ended it. */
-static bool run_grid(struct op *op, struct nvcc_kernel *k, size_t *pending, struct child **children)
+static bool run_grid(struct op *op, struct nvcc_kernel *k, struct grid *grid, size_t *pending,
+                     struct child **children)
 {
-    struct running r = {.op = op, .kernel = k};
+    struct running r = {.op = op, .kernel = k, .grid = grid};
     struct launch_memory memory = {find_memory,       settle_windows, allocate_in_kernel,
                                    release_in_kernel, set_condition,  call_in_kernel,
                                    find_texture,      say_still_runs, &r};
@@ -844,6 +880,8 @@ static bool run_grid(struct op *op, struct nvcc_kernel *k, size_t *pending, stru
         k->shape.checks.sync = settings.sync;
     }
     const bool survived = grid_run(k->code, &k->shape, &memory, &fault, &found);
+    if (grid && (grid->parent || r.device_runtime.launches))
+        judge_grid(&r, &found);
     judge(&r);
     judge_misuse(&r, &found);
     judge_threads(&r, &found);
@@ -851,8 +889,8 @@ static bool run_grid(struct op *op, struct nvcc_kernel *k, size_t *pending, stru
     free_windows(&r);
     free_released(&r);
     struct child *launched = device_runtime_end(&r.device_runtime), **end = &launched;
-    while (*end)
-        end = &(*end)->next;
+    for (; *end; end = &(*end)->next)
+        (*end)->parent = grid;
     *end = *children;
     *children = launched;
     return goes_on;
@@ -864,13 +902,19 @@ static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
     struct child *children = NULL;
+    struct grid root = {.name = k->kernel->name}, *newest = &root;
+    const bool compares = settings.check && settings.race;
     size_t pending = 0;
-    bool goes_on = run_grid(op, k, &pending, &children);
+    unsigned compared = 1;
+    bool goes_on = run_grid(op, k, compares ? &root : NULL, &pending, &children);
     for (struct child *c; (c = children); child_free(c)) {
+        struct grid *g = c->parent && compared++ < GRIDS_MAX ? grid_new(newest, c) : NULL;
+        newest = g ? g : newest;
         children = c->next;
-        goes_on = goes_on && run_grid(op, c->kernel, &pending, &children);
+        goes_on = goes_on && run_grid(op, c->kernel, g, &pending, &children);
         pending--;
     }
+    grids_free(newest);
     checker_launch_ended(k->late);
 }
 

@@ -987,7 +987,7 @@ cudaFreeArray (the host) has freed."
         assert_success
         assert_line "0 wrong"
         assert_line "40 ran, 60 failed"
-        for name in beyond race unwritten streams; do
+        for name in beyond race unwritten streams read-after write-after two-blocks two-streams; do
             SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name
             assert_success
             assert_output "0 wrong"
@@ -996,7 +996,14 @@ cudaFreeArray (the host) has freed."
             assert_line --regexp " of block \([01],0,0\) of [a-z]+ at .*launches.cu:[0-9]+"
         done
     done
+    assert_output --partial "hazard: race between blocks. Two grids that a kernel of two_streams ("
+    SIM_CHECK=on ran launches streams incorrect
     assert_output --partial "hazard: unordered writes. launch_touching (stream 2) and launch_"
+    SIM_CHECK=on ran launches write-after incorrect
+    assert_line --partial "hazard: race between blocks. A kernel of write_after (the legacy stream) \
+touches bytes of allocation 2 after it has launched touching, which touches them, too"
+    SIM_CHECK=no-race ran launches write-after incorrect
+    assert_success
     ran launches limits
     assert_line --regexp "a launch of the kernel unused, by thread 0 of block 0 of the kernel \
 answers, fails with cudaErrorInvalidValue, and nothing of it happens.$"

@@ -184,6 +184,44 @@ static __global__ void racing(int *to) { *to = blockIdx.x; }
 static __global__ void launch_racing(int *to) { racing<<<2, 1>>>(to); }
 static __global__ void touching(int *to) { *to += 1; }
 static __global__ void launch_touching(int *to) { touching<<<1, 1>>>(to); }
+static __global__ void deep_touching(int *to, int depth)
+{
+    if (depth)
+        deep_touching<<<1, 1>>>(to, depth - 1);
+    else
+        touching<<<1, 1>>>(to);
+}
+
+// What a kernel does after a launch has no order with what it has launched.
+static __global__ void read_after(int *to, bool incorrect)
+{
+    to[1] = 0;
+    touching<<<1, 1>>>(to);
+    to[2] = to[incorrect ? 0 : 1] + 1;
+}
+static __global__ void write_after(int *to, bool incorrect)
+{
+    if (!incorrect)
+        to[0] = 5;
+    deep_touching<<<1, 1>>>(to, 2);
+    if (incorrect)
+        to[0] = 5;
+}
+// Neither have launches of two blocks, nor those in two streams.
+static __global__ void copying(int *to, const int *from) { *to = *from + 1; }
+static __global__ void two_blocks(int *to, bool incorrect)
+{
+    if (blockIdx.x == 0)
+        touching<<<1, 1>>>(to);
+    if (blockIdx.x == incorrect)
+        copying<<<1, 1>>>(to + 1, to);
+}
+static __global__ void two_streams(int *to, bool incorrect)
+{
+    touching<<<1, 1>>>(to);
+    const cudaStream_t s = incorrect ? cudaStreamFireAndForget : cudaStreamTailLaunch;
+    copying<<<1, 1, 0, s>>>(to + 1, to);
+}
 
 static void expect(int line, int count, const int *values)
 {
@@ -313,6 +351,18 @@ static void mistake_streams(bool incorrect)
     CHECK(cudaStreamDestroy(t));
 }
 
+static void mistake_read_after(bool incorrect)
+{
+    int *fresh;
+    CHECK(cudaMalloc(&fresh, 12));
+    CHECK(cudaMemset(fresh, 0, 4));
+    read_after<<<1, 1>>>(fresh, incorrect);
+    CHECK(cudaFree(fresh));
+}
+static void mistake_write_after(bool incorrect) { write_after<<<1, 1>>>(data, incorrect); }
+static void mistake_two_blocks(bool incorrect) { two_blocks<<<2, 1>>>(data, incorrect); }
+static void mistake_two_streams(bool incorrect) { two_streams<<<1, 1>>>(data, incorrect); }
+
 // Without an argument every rule is run, and with one the rule or mistake of that name.
 int main(int argc, char **argv)
 {
@@ -327,7 +377,11 @@ int main(int argc, char **argv)
                  {"beyond", nullptr, mistake_beyond},
                  {"race", nullptr, mistake_race},
                  {"unwritten", nullptr, mistake_unwritten},
-                 {"streams", nullptr, mistake_streams}};
+                 {"streams", nullptr, mistake_streams},
+                 {"read-after", nullptr, mistake_read_after},
+                 {"write-after", nullptr, mistake_write_after},
+                 {"two-blocks", nullptr, mistake_two_blocks},
+                 {"two-streams", nullptr, mistake_two_streams}};
     CHECK(cudaMalloc(&log_, 4096));
     CHECK(cudaMalloc(&data, 4096));
     CHECK(cudaMemset(log_, 0, 4096));
