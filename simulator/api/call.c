@@ -14,6 +14,7 @@
 #include "check/checker.h"
 #include "check/conflict.h"
 #include "check/driver_words.h"
+#include "check/failed_call.h"
 #include "check/page_guard.h"
 #include "graph/capture.h"
 #include "mem/device.h"
@@ -60,6 +61,9 @@ static const struct {
 #define OTHER(name, version, since)
 #include "api/driver_calls.def"
 };
+
+/* What nvcc's code calls for <<<...>>> is __cudaLaunchKernel; the program sees no result of it. */
+static const char *launch_name(void) { return calls[CALL___cudaLaunchKernel].name + strlen("__"); }
 
 /* SIM_FAIL=CALL:N with the call's id. The lock protects the count. */
 static struct {
@@ -218,7 +222,8 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     call->is_counted = !in_host_function && !(flags & ALWAYS);
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
-    begin(call, calls[id].name, cost, address, frame, per_thread, flags & ASKS);
+    begin(call, id == CALL___cudaLaunchKernel ? launch_name() : calls[id].name, cost, address,
+          frame, per_thread, flags & ASKS);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)
@@ -274,14 +279,35 @@ static __attribute__((noinline)) void wait_for_room_unlocking(const struct call 
         engine_wait_for_room_unlocking(s, call->origin.call);
 }
 
+/* Has the program asked for what cannot be? Other errors are answers about the device or its state:
+ * too little memory, a function that it lacks, work that is not over. */
+static bool is_mistake(cudaError_t e)
+{
+    switch (e) {
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidSymbol:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorCooperativeLaunchTooLarge: return true;
+    default:
+        return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
+    }
+}
+
 static void note_error(const struct call *call, cudaError_t e)
 {
     if (!call->forgets_error)
         last_error = e;
+    if (call->is_counted && is_mistake(e))
+        failed_call_note(call, call->forgets_error ? NULL : error_name(e),
+                         call->origin.call != launch_name());
     if (!call->is_counted || summary.failed++)
         return;
-    /* <<<...>>> is __cudaLaunchKernel. */
-    summary.first_failed = call->origin.call + strspn(call->origin.call, "_");
+    summary.first_failed = call->origin.call;
+    summary.first_failed_site = call->origin.site;
     /* The driver API has other names of errors. */
     summary.first_error = call->forgets_error ? NULL : error_name(e);
 }
@@ -308,6 +334,8 @@ cudaError_t call_last_error(bool clear)
      * "after_fault"). */
     bool faulted = device_sticky_error && device_sticky_error != cudaErrorDevicesUnavailable;
     cudaError_t e = faulted ? device_sticky_error : last_error;
+    if (last_error)
+        failed_call_asked();
     if (clear)
         last_error = cudaSuccess;
     return e;
@@ -341,6 +369,7 @@ void call_stop(const struct call *call, enum hazard kind, const char *sentence)
         fatal_hazard(kind, call->origin.call, "%s", sentence);
     hazards_diag("the program ends here: %s", sentence);
     journal_close();
+    summary_print(hazards_count(), 0);
     hazards_close();
     os_exit(3);
 }

@@ -2,6 +2,7 @@
 #include "api/call.h"
 #include "api/copies.h"
 #include "base/settings.h"
+#include "check/failed_call.h"
 #include "graph/dispatch.h"
 #include "graph/graph_memory.h"
 #include "mem/device.h"
@@ -109,6 +110,7 @@ cudaError_t do_cudaMalloc3D(struct call *call, struct cudaPitchedPtr *pitched,
 static cudaError_t refuse_free(const struct call *call, const void *pointer)
 {
     checker_freed_unallocated(call, pointer, NULL, FREE_REFUSED_NOTE);
+    failed_call_because("%p is not what an allocation has returned", pointer);
     return cudaErrorInvalidValue;
 }
 

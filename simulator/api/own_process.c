@@ -8,12 +8,14 @@
 #include "base/summary.h"
 #include "check/checker.h"
 #include "check/conflict.h"
+#include "check/failed_call.h"
 #include "check/page_guard.h"
 #include "check/report.h"
 #include "ipc/ipc_pool.h"
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "os/os.h"
+#include "ptx/registry.h"
 #include "run/user_kernel.h"
 #include "sched/engine.h"
 #include "sched/host_idle.h"
@@ -26,29 +28,36 @@ static int exit_status;
 
 /* ---- faults ---- */
 
-/* Says why the program may not touch the address, if the address is ours. */
+/* Says why the program may not touch the address, if the address is ours. It is no hazard, because
+ * a program with a handler of its own may go on. */
 static void diag_touch(const struct address_info *a, const void *address, bool in_call)
 {
-    if (!a->heap && in_call)
-        diag("the device was to touch %p for the program, where the host has no memory: was it "
-             "freed?",
-             address);
+    char freed[256];
+    if (a->kind != ADDRESS_ALLOCATED && !in_call
+        && checker_freed_text(address, freed, sizeof freed))
+        hazards_diag("the host touched %p, which is in %s.", address, freed);
+    else if (!a->heap && in_call)
+        hazards_diag(
+            "the device was to touch %p for the program, where the host has no memory: was it "
+            "freed?",
+            address);
     else if (!a->heap && pinned_has_free_pages(address, 1))
-        diag("the host touched %p, which is an address of pinned memory where nothing is "
-             "allocated: was it freed?",
-             address);
+        hazards_diag("the host touched %p, which is an address of pinned memory where nothing is "
+                     "allocated: was it freed?",
+                     address);
     else if (a->heap && a->heap->host_visible)
-        diag("the host touched %p, which is an address of a host or managed pool, or of "
-             "cudaMallocManaged, where nothing is allocated.",
-             address);
+        hazards_diag("the host touched %p, which is an address of a host or managed pool, or of "
+                     "cudaMallocManaged, where nothing is allocated.",
+                     address);
     else if (a->kind == ADDRESS_ALLOCATED)
-        diag(
+        hazards_diag(
             "the host touched %p, which is memory of device %d (allocation %u, %zu bytes): copy it "
             "with cudaMemcpy, or let a kernel do the work.",
             address, a->heap->device, a->range->id, a->range->requested);
     else if (a->heap)
-        diag("the host touched %p, which is an address of device %d where nothing is allocated.",
-             address, a->heap->device);
+        hazards_diag(
+            "the host touched %p, which is an address of device %d where nothing is allocated.",
+            address, a->heap->device);
 }
 
 /* An instruction of the program's own has ended it. */
@@ -56,7 +65,7 @@ static void diag_place(const void *address, void *site)
 {
     struct os_source_loc place = {.site = site}, *places[] = {&place};
     os_source_lines(places, 1);
-    diag("the program died because it touched %p at %s.", address, place.text);
+    hazards_diag("the program died because it touched %p at %s.", address, place.text);
 }
 
 /* The time of the process is over, and it says where this thread is. A thread that holds the lock
@@ -145,6 +154,8 @@ __attribute__((destructor)) static void at_end(void)
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error || process.freed_too_late ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
+    if (registry_has_kernels())
+        failed_call_report(exit_status);
     report_at_end();
     summary.calls = sim_calls() - summary.failed;
     summary_print(report_count(), visit_live == ignore_leak ? 0 : live);

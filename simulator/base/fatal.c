@@ -11,6 +11,7 @@
 #include "base/journal.h"
 #include "base/observer.h"
 #include "base/origin.h"
+#include "base/summary.h"
 
 _Thread_local void *fatal_site;
 
@@ -37,6 +38,7 @@ void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     if (observer.hazard)
         observer.hazard(&(struct observed_hazard){hazard_name(kind), 0, &nothing, &origin, false});
     journal_close();
+    summary_print(hazards_count(), 0);
     hazards_close();
     os_exit(3);
 }

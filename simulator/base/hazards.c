@@ -18,7 +18,14 @@ static struct {
     os_file *file;
     char first[512];
     char given_up[512];
+    unsigned printed;
 } hazards;
+
+unsigned hazards_count(void)
+{
+    NEEDS_LOCK();
+    return hazards.printed;
+}
 
 const char *hazard_name(enum hazard kind)
 {
@@ -54,6 +61,7 @@ void hazards_print(const char *report)
 {
     NEEDS_LOCK();
     const char *line = report + strlen("hazard: ");
+    hazards.printed++;
     if (!hazards.first[0])
         snprintf(hazards.first, sizeof hazards.first, "%.*s", (int)strcspn(line, "\n"), line);
     diag_report("%s", report);

@@ -16,6 +16,8 @@
 void hazards_open(void);
 /* Prints a report, which must begin with "hazard: ". */
 void hazards_print(const char *report);
+/* Returns how many it has printed. */
+unsigned hazards_count(void);
 /* Prints a sentence in the form of diag. */
 void hazards_diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last sentence: the program ends with exit status 3 because of `count` reports. */

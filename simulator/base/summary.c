@@ -74,9 +74,15 @@ static void print_unchecked(void)
     add_count(&s, summary.dropped, "kernel, copy, or memset that a fault kept from running",
               "kernels, copies, and memsets that a fault kept from running");
     add_count(&s, summary.failed, "call that failed", "calls that failed");
-    if (summary.failed)
-        add(&s, " (%s%s%s%s)", summary.first_failed, summary.first_error ? ": " : "",
-            summary.first_error ? summary.first_error : "", summary.failed > 1 ? ", ..." : "");
+    if (summary.failed) {
+        struct os_source_loc place = {.site = summary.first_failed_site,
+                                      .call = summary.first_failed},
+                             *places[] = {&place};
+        os_source_lines(places, 1);
+        add(&s, " (%s at %s%s%s%s)", summary.first_failed, place.text,
+            summary.first_error ? ": " : "", summary.first_error ? summary.first_error : "",
+            summary.failed > 1 ? ", ..." : "");
+    }
     add_count(&s, summary.shared,
               "allocation's order by messages between processes (interprocess events and waits "
               "of the host alone are seen)",

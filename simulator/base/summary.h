@@ -17,6 +17,7 @@ struct summary {
     /* Calls that returned an error, the first of these, and its error (NULL: not known here). */
     unsigned long long failed;
     const char *first_failed, *first_error;
+    void *first_failed_site;
     /* Calls of functions that are not simulated, and the first of these. */
     unsigned long long unmodeled;
     const char *first_unmodeled;

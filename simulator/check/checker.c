@@ -11,6 +11,8 @@
  * an access is reported as the latter. */
 #include "check/checker.h"
 
+#include <stdio.h>
+
 #include "base/hazards.h"
 #include "base/settings.h"
 #include "base/summary.h"
@@ -228,6 +230,20 @@ bool checker_was_freed(const void *address)
 {
     NEEDS_LOCK();
     return freed_find(address, UINT32_MAX);
+}
+
+bool checker_freed_text(const void *address, char *text, size_t size)
+{
+    NEEDS_LOCK();
+    const struct freed *f = freed_find(address, UINT32_MAX);
+    if (!f)
+        return false;
+    struct os_source_loc place = {.site = f->freed_by.site, .call = f->freed_by.call},
+                         *places[] = {&place};
+    os_source_lines(places, 1);
+    snprintf(text, size, "allocation %u, which %s at %s has freed", f->id, f->freed_by.call,
+             place.text);
+    return true;
 }
 
 /* ---- allocation ---- */
@@ -515,7 +531,8 @@ static bool check_order(struct shadow_ref ref, const struct access *later, const
     return true;
 }
 
-static void describe_late_use(const struct freed *old, const struct origin *origin, bool write)
+static void describe_late_use(const struct freed *old, const struct origin *origin, bool write,
+                              const char *inside)
 {
     report_text("%s (%s) %s allocation %u, which %s (%s) has freed.", origin->call,
                 report_stream(origin).text, write ? "writes" : "reads", old->id, old->freed_by.call,
@@ -523,6 +540,7 @@ static void describe_late_use(const struct freed *old, const struct origin *orig
     report_allocation(old->id, old->bytes, &old->allocated_by);
     report_origin("freed", &old->freed_by);
     report_origin("used", origin);
+    note_inside(&(struct access){.inside = inside});
     report_late_use(&old->freed_by, origin);
 }
 
@@ -537,7 +555,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
     const struct freed *old = freed_find(ref.address + from, origin->newest_allocation);
     if (!old || !report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, origin))
         return old != NULL;
-    describe_late_use(old, origin, write);
+    describe_late_use(old, origin, write, NULL);
     report_note(
         "the node keeps the pointer it was made with. That address belongs to allocation %u now.",
         ref.id);
@@ -673,8 +691,7 @@ static void check_unallocated(const struct origin *origin, uint32_t newest, cons
 {
     const struct freed *old = freed_find(address, newest);
     if (old && report_begin(HAZARD_USE_AFTER_FREE, &old->freed_by, origin)) {
-        describe_late_use(old, origin, write);
-        note_inside(&(struct access){.inside = inside});
+        describe_late_use(old, origin, write, inside);
         report_end(old->id);
     } else if (!old && report_begin(HAZARD_USE_OF_MEMORY_THAT_IS_NOT_ALLOCATED, origin, origin)) {
         describe_unallocated(address, bytes, origin, write, before, of_graph, inside);
@@ -1012,8 +1029,10 @@ static void drop_before_launch(const struct late_launch *l, struct shadow *shado
 
 /* Whole pages of memory that the host sees are closed to it until it has waited. */
 static void guard_found(const struct late_launch *l, struct shadow_ref ref,
-                        const struct access *later)
+                        const struct access *later, bool is_guarded)
 {
+    if (is_guarded && (!later->bytes || byte_set_is_whole(later->bytes)))
+        page_guard_copied(ref, l->origin, later->from, later->to, later->write);
     if (page_guard_memory && (!later->bytes || byte_set_is_whole(later->bytes)))
         page_guard_used(ref, l->origin, later->from, later->to, later->write);
     if (ref.shadow->ipc_ref)
@@ -1054,7 +1073,7 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
     if (ref.shadow->accesses)
         drop_before_launch(l, ref.shadow, &later);
     access_tree_add(ref.shadow, later);
-    guard_found(l, ref, &later);
+    guard_found(l, ref, &later, f->is_guarded);
 }
 
 /* ---- free ---- */

@@ -55,6 +55,8 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
  * host. Empties the shadow. */
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq);
 /* Called when registered memory, which lives on, is unregistered. Empties the shadow. */
+/* Writes "allocation 1, which cudaFree at k.cu:3 has freed"; returns false if none is known. */
+bool checker_freed_text(const void *address, char *text, size_t size);
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
 /* A kernel has freed what a kernel has allocated; nothing is judged. */
 void checker_variable_freed(struct shadow *s);
@@ -89,6 +91,8 @@ struct late_launch *checker_launched(const struct call *call, struct stream *s, 
 struct found_access {
     size_t from, to;
     bool write, is_atomic;
+    /* It is pinned memory, and nothing there tells the host that the kernel is over. */
+    bool is_guarded;
     struct byte_set *bytes;
     const char *inside;
 };

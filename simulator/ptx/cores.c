@@ -19,6 +19,7 @@
  * Invariant: the ranges that have been taken are the first ones, and no other block has run. */
 #include <string.h>
 
+#include "os/needs_lock.h"
 #include "os/os.h"
 #include "ptx/matrix.h"
 #include "ptx/texture.h"
@@ -637,6 +638,23 @@ static void divide(struct launch *l)
         return;
     l->range = range ? range : 1;
     l->range_first = done;
+}
+
+static bool has_fence(const struct code *c)
+{
+    for (size_t n = 0; n < c->count; n++)
+        if (c->all[n].run == run_fence)
+            return true;
+    return false;
+}
+
+bool kernel_signals(const struct kernel_code *k)
+{
+    NEEDS_LOCK();
+    bool signals = !may_run(k) || has_fence(k->entry);
+    for (size_t n = 0; n < k->function_count; n++)
+        signals |= has_fence(k->functions[n]);
+    return signals;
 }
 
 /* May the launch's next blocks run on several cores? */

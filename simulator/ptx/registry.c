@@ -97,6 +97,15 @@ struct binary *registry_add_binary(const void *wrapper)
     return binary;
 }
 
+bool registry_has_kernels(void)
+{
+    NEEDS_LOCK();
+    for (size_t n = 0; n < BUCKETS; n++)
+        if (kernels[n])
+            return true;
+    return false;
+}
+
 static void add_kernel(struct registered_kernel *k, struct binary *binary, const void *host,
                        const char *symbol)
 {

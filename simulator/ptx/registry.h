@@ -80,6 +80,8 @@ void registry_unload(struct binary *binary);
 struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol);
 /* Returns a loaded binary's variable with this name, or NULL. */
 struct variable *registry_loaded_variable(struct binary *binary, const char *symbol);
+/* Has the program kernels of nvcc, or loaded ones? */
+bool registry_has_kernels(void);
 /* Return the kernel or variable for which this address stands, or NULL. */
 struct registered_kernel *registry_kernel(const void *host);
 struct registered_variable *registry_variable(const void *host);

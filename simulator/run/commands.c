@@ -8,6 +8,7 @@
 
 #include "base/fatal.h"
 #include "check/checker.h"
+#include "check/failed_call.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
@@ -384,6 +385,13 @@ static cudaError_t refuse(const struct call *call, const struct address_info *a,
                                  memory_allocation_before(a), a->pool && a->pool->graph);
     else if (call->origin.launch && a->kind != ADDRESS_PAGEABLE)
         checker_node_refused(call, memory_shadow(a), s, a->inner_offset, write);
+    else if (a->kind == ADDRESS_PAGEABLE && !copy)
+        failed_call_because("%p is memory of the host that is not pinned", address);
+    else if (bytes > a->bytes_left && a->kind != ADDRESS_PAGEABLE)
+        failed_call_because("it %s bytes %zu to %zu of allocation %u, which has %zu",
+                            write ? "writes" : "reads", a->inner_offset,
+                            a->inner_offset + bytes - 1, memory_allocation_id(a),
+                            a->inner_offset + a->bytes_left);
     return cudaErrorInvalidValue;
 }
 
@@ -690,8 +698,10 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
     cudaError_t e = check_ends(call, to, from, &r, s, peer, &t, &f);
     if (e)
         return e;
-    if (!kind_allows(kind, &t, &f))
+    if (!kind_allows(kind, &t, &f)) {
+        failed_call_because("its direction is not that of its two addresses");
         return cudaErrorInvalidValue;
+    }
     if (are_rows_endless(&t, to, &r, r.to_pitch, s)
         || are_rows_endless(&f, from, &r, r.from_pitch, s))
         stop_at_endless_rows(call);

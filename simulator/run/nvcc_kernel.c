@@ -8,6 +8,7 @@
 #include "base/hazards.h"
 #include "base/settings.h"
 #include "check/checker.h"
+#include "check/failed_call.h"
 #include "check/written.h"
 #include "mem/address_map.h"
 #include "mem/device.h"
@@ -20,6 +21,7 @@
 #include "run/grid_races.h"
 #include "run/texture_object.h"
 #include "sched/cost.h"
+#include "sched/engine.h"
 #include "sched/virtual_time.h"
 
 _Static_assert(WRITTEN_PIECE == (size_t)64 << PIECE_SHIFT, "a window has the same pieces");
@@ -80,13 +82,21 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
 {
     NEEDS_LOCK();
+    cudaError_t e = cudaSuccess;
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
     if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
-        return cudaErrorInvalidValue;
-    if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
-        || grid.z > 65535 || (most && threads > most))
-        return cudaErrorInvalidConfiguration;
-    return cudaSuccess;
+        e = cudaErrorInvalidValue;
+    else if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
+             || grid.z > 65535 || (most && threads > most))
+        e = cudaErrorInvalidConfiguration;
+    if (e && threads > (most ? most : 1024))
+        failed_call_because("a block has %llu threads, and may have %u",
+                            (unsigned long long)threads, most ? most : 1024);
+    else if (e)
+        failed_call_because("a grid of (%u,%u,%u) blocks of (%u,%u,%u) threads is empty, or too "
+                            "large in one direction",
+                            grid.x, grid.y, grid.z, block.x, block.y, block.z);
+    return e;
 }
 
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
@@ -100,10 +110,19 @@ cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct ke
         return e;
     /* Documented: the error of a cooperative launch whose blocks do not all fit. */
     uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
-    uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
-    if (cooperative && blocks > fit * figure(cudaDevAttrMultiProcessorCount))
+    uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes)
+                 * figure(cudaDevAttrMultiProcessorCount);
+    if (cooperative && blocks > fit) {
+        failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",
+                            (unsigned long long)blocks, (unsigned long long)fit);
         return cudaErrorCooperativeLaunchTooLarge;
-    return code->static_shared_bytes + shared_bytes > limit ? cudaErrorInvalidValue : cudaSuccess;
+    }
+    if (code->static_shared_bytes + shared_bytes <= limit)
+        return cudaSuccess;
+    failed_call_because("a block of %s has %zu bytes of shared memory, and may have %zu "
+                        "(cudaFuncAttributeMaxDynamicSharedMemorySize)",
+                        k->name, code->static_shared_bytes + shared_bytes, limit);
+    return cudaErrorInvalidValue;
 }
 
 /* ---- launches ---- */
@@ -510,6 +529,16 @@ static void subtract(struct touched *from, const struct touched *other)
         from->bits[n] &= ~other->bits[n];
 }
 
+/* Assumed: what has fewer bytes may be a flag, which the host reads until it changes. */
+#define LEAST_DATA 64
+
+/* May the page guard close this pinned memory to the host until the launch is over? */
+static bool is_quiet_pinned(const struct running *r, const struct touched_memory *m)
+{
+    return m->info.kind == ADDRESS_PINNED && !m->info.pinned->registered
+        && m->ref.bytes >= LEAST_DATA && !kernel_signals(r->kernel->code);
+}
+
 static void judge_kind(const struct running *r, const struct touched_memory *m,
                        const struct touched *t, bool write, bool is_atomic)
 {
@@ -520,6 +549,7 @@ static void judge_kind(const struct running *r, const struct touched_memory *m,
                              .to = byte_set_end(bytes),
                              .write = write,
                              .is_atomic = is_atomic,
+                             .is_guarded = is_quiet_pinned(r, m),
                              .bytes = bytes,
                              .inside = inside(r, &m->window)};
     if (byte_set_is_whole(bytes)) {
@@ -772,12 +802,9 @@ static const char *event_text(enum fault_kind kind)
 }
 
 /* Is the fault the program's own doing, or does it stop because the simulation does not go on? An
- * assertion and a trap are what the program itself has found, and that a device has no access to
- * another one's memory is an answer that a program may ask for. */
-static bool is_hazard(const struct running *r, const struct launch_fault *f, const char *refusal)
+ * assertion and a trap are what the program itself has found. */
+static bool is_hazard(const struct launch_fault *f, const char *refusal)
 {
-    if (f->kind == FAULT_ADDRESS && command_lacks_access(r->why))
-        return false;
     return f->kind != FAULT_TRAP && f->kind != FAULT_ASSERTION && f->kind != FAULT_WAITS
         && !refusal;
 }
@@ -803,7 +830,7 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
         snprintf(what, sizeof what, "called a function that does not run here: %s", refusal);
     else
         snprintf(what, sizeof what, "%s", event_text(f->kind));
-    if (settings.check && is_hazard(r, f, refusal)) {
+    if (settings.check && is_hazard(f, refusal)) {
         command_fault(r->op, e, what, where, true);
         return;
     }
@@ -946,6 +973,20 @@ static void set_operands(struct op *op, const struct nvcc_kernel *k)
     }
 }
 
+/* Has the launch a pointer to memory that the host may touch as soon as the call returns? What the
+ * kernel does there has to be known by then, so that the page guard can close it. */
+static bool meets_host(const struct nvcc_kernel *k)
+{
+    for (size_t from = 0; from + 8 <= k->shape.parameter_bytes; from += 8) {
+        uint64_t value;
+        memcpy(&value, k->parameters + from, sizeof value);
+        struct address_info a = memory_find((const void *)(uintptr_t)value);
+        if (a.kind == ADDRESS_PINNED || (a.kind == ADDRESS_ALLOCATED && a.heap->host_visible))
+            return true;
+    }
+    return false;
+}
+
 cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kernel *kernel,
                                 struct stream *s)
 {
@@ -958,5 +999,7 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     op->effect = effect_nvcc_kernel;
     op->staged = copy;
     set_operands(op, copy);
+    if (settings.check && meets_host(copy) && !kernel_signals(copy->code))
+        engine_hasten(s);
     return cudaSuccess;
 }

@@ -21,6 +21,9 @@ extern struct engine_status {
 void engine_add_stream(struct stream *s);
 /* Called when the `finish` of a copy is set, because it has begun or changed its speed. */
 void engine_end_is_known(struct op *op);
+/* Gives the newest op of the stream its effect now, and what comes before it, unless something
+ * waits for the host. The times of their ends stay, and so does what the host has acquired. */
+void engine_hasten(struct stream *s);
 /* Ends everything that ends by the host's present. Called at the start of each call of the program
  * if there is work. */
 void engine_catch_up_unlocking(void);

@@ -141,6 +141,8 @@ struct op {
     enum op_kind kind;
     /* It counts in its trunk's `room_taken`. */
     bool takes_room;
+    /* It had its effect before its end. */
+    bool was_hastened;
     /* Its number in its stream. */
     uint64_t seq;
     /* Its number among all ops, which decides between equal times. */

@@ -625,12 +625,12 @@ C
     LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 7
     gave_up "a launch of the kernel good was refused"
     assert_output --partial "does not run here: clusters of several blocks"
-    # Kernels that ran do not matter here, nor launches that a GPU rejects, too.
-    for how in 5 6; do
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
-        assert_success
-        assert_output ""
-    done
+    # Kernels that ran do not matter here, and launches that a GPU rejects, too, are hazards.
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 5
+    assert_success
+    assert_output ""
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 6
+    assert_equal "$status" 3
 }
 
 # 400 million instructions pass before it is given up.
@@ -771,6 +771,7 @@ C
     while IFS='|' read how checked unchecked; do
         run bounded ./program "$how"
         joined
+        mapfile -t lines < <(sed -E 's/ at program\+0x[0-9a-f]+//' <<<"$output")
         assert_line --partial "simulated device: checked: $checked, 1 allocation, in the"
         assert_line --partial "simulated device: not checked: $unchecked"
     done <<'CASES'
@@ -782,6 +783,42 @@ cudaErrorInvalidValue), waits that only
 3|4 calls, 1 kernel|1 kernel, copy, or memset that a fault kept from running, 4 calls that failed \
 (cudaMalloc: cudaErrorMemoryAllocation, ...), waits that only
 CASES
+}
+
+@test "what a kernel does to memory of the host is closed to the host until it has waited" {
+    kernels host_side
+    PROGRAMS=.
+    local case
+    for case in managed_read mapped_read small_mapped after_memset in_two_streams; do
+        reported host_side "$case" "host access not ordered after a write" \
+            "  written    " "  touched    a load or store, the host, at "
+    done
+    reported host_side managed_write "host write not ordered after a read" "  read       "
+    for case in $(./host_side polled); do
+        run bounded ./host_side "$case"
+        [ "$status $output" = "0 " ] || complain "$case: status $status." "$output"
+    done
+    finish
+}
+
+@test "a launch that could not run is a hazard, unless the program has asked for its error" {
+    kernels refused
+    PROGRAMS=.
+    local case
+    while read -r case words; do
+        reported refused "$case" "failed call" "$words" "To do:     look at what each call returns"
+    done <<'CASES'
+threads returned cudaErrorInvalidValue and did nothing: a block has 2000 threads, and may have 1024
+blocks returned cudaErrorInvalidConfiguration and did nothing: a grid of (0,1,1) blocks of (32,1,1)
+shared a block of store has 102400 bytes of shared memory, and may have 49152
+CASES
+    # A result may have been looked at, unless the program ends because of it.
+    run bounded ./refused copy correct
+    assert_success
+    assert_output ""
+    run bounded ./refused copy incorrect
+    assert_equal "$status" 3
+    assert_output --partial "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
 }
 
 # The program of the next two tests, in ./program.

@@ -1,0 +1,86 @@
+/* Which calls have failed without the program's notice. */
+#include "check/failed_call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "check/report.h"
+#include "os/needs_lock.h"
+
+struct failed {
+    struct origin origin;
+    const char *error;
+    char why[256];
+};
+
+/* Needs the lock. `first` is the first failed call, and `ignored` the first <<<...>>> of whose error
+ * the program has not asked; both are empty without a name. `why` is about the call that is
+ * running. */
+static struct {
+    struct failed first, ignored;
+    char why[256];
+} failed;
+
+void failed_call_because(const char *format, ...)
+{
+    NEEDS_LOCK();
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failed.why, sizeof failed.why, format, arguments);
+    va_end(arguments);
+}
+
+/* Does a program that has made this call go on as if something had been done? A query, or a
+ * setting, is often tried. */
+static bool is_work(const char *call)
+{
+    static const char *const begins[] = {
+        "cudaMemcpy", "cudaMemset",     "cudaLaunch",          "cudaGraphLaunch",
+        "cudaMalloc", "cudaFree",       "cudaEventRecord",     "cudaStreamWaitEvent",
+        "cuMemcpy",   "cuMemset",       "cuLaunch",            "cuGraphLaunch",
+        "cuMemAlloc", "cuMemFree",      "cuEventRecord",       "cuStreamWaitEvent",
+        "cuMemMap",   "cuMemSetAccess", "cudaStreamEndCapture"};
+    for (size_t n = 0; n < sizeof begins / sizeof *begins; n++)
+        if (!strncmp(call, begins[n], strlen(begins[n])))
+            return true;
+    return false;
+}
+
+void failed_call_note(const struct call *call, const char *error, bool has_result)
+{
+    NEEDS_LOCK();
+    struct failed *kept = has_result || failed.ignored.origin.call ? &failed.first : &failed.ignored;
+    if (is_work(call->origin.call) && !kept->origin.call) {
+        *kept = (struct failed){.origin = call->origin, .error = error ? error : "an error"};
+        kept->origin.stream = -2;
+        kept->origin.slot = HOST_SLOT;
+        strcpy(kept->why, failed.why);
+    }
+    failed.why[0] = '\0';
+}
+
+void failed_call_asked(void)
+{
+    NEEDS_LOCK();
+    if (!failed.first.origin.call)
+        failed.first = failed.ignored;
+    failed.ignored.origin.call = NULL;
+}
+
+void failed_call_report(bool with_error)
+{
+    NEEDS_LOCK();
+    const struct failed *f = with_error && failed.first.origin.call ? &failed.first : &failed.ignored;
+    if (!settings.check || !f->origin.call
+        || !report_begin(HAZARD_FAILED_CALL, &f->origin, &f->origin))
+        return;
+    report_text("%s returned %s and did nothing", f->origin.call, f->error);
+    report_text(f->why[0] ? ": %s." : "%s.", f->why);
+    report_origin("called", &f->origin);
+    if (f == &failed.ignored)
+        report_note("the program has not asked for the error, which cudaGetLastError() returns.");
+    report_advice("look at what each call returns, and after a launch at cudaGetLastError().");
+    report_end(0);
+}

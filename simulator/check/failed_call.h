@@ -1,0 +1,22 @@
+/* Work that a program asks for and that is refused: a launch, a copy, a memset, an allocation, a
+ * free, or a call that makes order. The first such call is reported at the end if the program ends
+ * with an error, or if it is a <<<...>>> of which the program has not asked for the error. The
+ * result of another call may have been looked at, and the call been tried on purpose. All of these
+ * need the lock. */
+#ifndef SIM_CHECK_FAILED_CALL_H
+#define SIM_CHECK_FAILED_CALL_H
+
+#include <stdbool.h>
+
+#include "base/origin.h"
+
+/* Says why the call that is running is refused, as the end of a sentence. */
+void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The call has returned this error, or NULL: one of the driver API. `has_result`: to the program. */
+void failed_call_note(const struct call *call, const char *error, bool has_result);
+/* The program has asked for its last error. */
+void failed_call_asked(void);
+/* The program ends, with an error or without. */
+void failed_call_report(bool with_error);
+
+#endif
