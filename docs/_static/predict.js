@@ -33,6 +33,7 @@
         try {
             localStorage.setItem(key, JSON.stringify(kept));
         } catch (error) { /* as above */ }
+        forget.hidden = false;
     };
 
     const element = (name, properties = {}, ...children) => {
@@ -40,6 +41,16 @@
         made.append(...children);
         return made;
     };
+    // Below the last question, as soon as there is an answer.
+    const forget = element("p", { className: "predict-forget" },
+        element("button", { type: "button", textContent: "Forget my answers" }));
+    forget.hidden = !Object.keys(kept.values).length;
+    forget.addEventListener("click", () => {
+        try {
+            localStorage.removeItem(key);
+        } catch (error) { /* nothing was kept */ }
+        location.reload();
+    });
 
     // ---- one field ----
 
@@ -470,22 +481,9 @@
         }
     }
 
-    function forgetButton() {
-        const button = element("button", { type: "button", textContent: "Forget my answers" });
-        button.addEventListener("click", () => {
-            try {
-                localStorage.removeItem(key);
-            } catch (error) { /* nothing was kept */ }
-            location.reload();
-        });
-        return element("p", { className: "predict-forget" }, button);
-    }
-
     if (!kept.shown) fold();
     for (const each of questions) each.draw();
     showTarget();
     window.addEventListener("hashchange", showTarget);
-    const boxOf = (list) => document.getElementById(list[list.length - 1].name);
-    boxOf(questions).after(forgetButton());
-    if (asked.length && asked.length < questions.length) boxOf(asked).after(forgetButton());
+    document.getElementById(questions.at(-1).name).after(forget);
 })();

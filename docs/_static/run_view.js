@@ -179,9 +179,12 @@ const runView = (() => {
             .flatMap(({ state }) => [state.threshold, state.limit])
             .filter((edge) => isOnScale(run, pool, edge)).map(raised);
         const top = Math.max(run.tops[pool], ...edges);
-        // A stage in a low window has less room.
-        const isLow = innerHeight < 850 && document.querySelector("[data-stage]");
-        const unit = Math.min(32, (isLow ? 160 : 200) / top);
+        // A stage has less room in a low window, and while it asks; and more for few streams.
+        const stage = document.querySelector("[data-stage]");
+        const isLow = stage && innerHeight < 850;
+        const room = (stage?.querySelector(".asked") ? 128 : 200) - (isLow ? 40 : 0);
+        const most = isLow ? 32 : Math.max(32, 80 - 16 * run.steps[0].streams.length);
+        const unit = Math.min(most, room / top);
         return { top, unit, height: top * unit + 40 };
     }
 
@@ -648,6 +651,7 @@ const runView = (() => {
             view.rows = Math.max(...run.steps.map(({ streams }) => streamRows(streams).length));
             view.at = Math.min(at, end());
             isRepaired = false;
+            place.classList.toggle("is-bare", !run.rows?.length && !Object.keys(run.tops).length);
             effects = effectsOf(run);
             shows = viewOf(run);
             list(run.code);
@@ -681,7 +685,8 @@ const runView = (() => {
             const isBeside = getComputedStyle(pane).display === "grid";
             const above = isBeside ? part(".picture").offsetTop - pane.offsetTop : ABOVE;
             const room = pane.clientHeight - above;
-            const rows = Math.max(ROWS, Math.floor((room - HEAD - 8) / ROW));
+            const least = pane.querySelector(".asked") ? 3 : ROWS;
+            const rows = Math.max(least, Math.floor((room - HEAD - 8) / ROW));
             return [wide, HEAD + 8 + rows * ROW, rows];
         }
 
@@ -746,9 +751,11 @@ const runView = (() => {
             const [wide, high, rows] = sizeNow();
             picture.setAttribute("width", wide);
             picture.setAttribute("height", high);
-            picture.setAttribute("viewBox", `0 0 ${wide} ${high}`);
-            picture.setAttribute("class", shows);
             const pool = now?.state;
+            // A pool that is lower than another one stands at the bottom.
+            const above = shows === "pool" && pool ? sizeOf(run, pool.pool).height - high : 0;
+            picture.setAttribute("viewBox", `0 ${above} ${wide} ${high}`);
+            picture.setAttribute("class", shows);
             if (shows === "order") {
                 draw(picture, orderNodes(run, seen, wide, rows, isRepaired));
                 picture.setAttribute("aria-label", inWords(run, seen));

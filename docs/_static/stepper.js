@@ -69,6 +69,7 @@ window.workbookSteps = {};
         let asked = new Set(); // the steps before which there is a question about what is reserved
         let answers = {}; // of a step: what the reader said
         let isDriven = false; // by the text
+        let isAhead = false; // the text is, of the question that is asked
         const asks = JSON.parse(document.querySelector(".stepper-asks")?.dataset.asks || "{}");
         const runs = JSON.parse(place.dataset.runs);
         const list = document.createElement("select");
@@ -88,7 +89,10 @@ window.workbookSteps = {};
             days: (program, given) => window.workbookDays?.(program, given) || null,
             question: (at) => {
                 current = box.checked ? ownQuestion(at) : null;
-                if (current) return [`Line ${steps[at].line} is next. `, formOf(current)];
+                if (current) {
+                    const lead = isAhead ? "The text is further on. Here, line" : "Line";
+                    return [`${lead} ${steps[at].line} is next. `, formOf(current)];
+                }
                 return isOpen(at) ? question(at) : null;
             },
             asks: () => box.checked,
@@ -168,6 +172,7 @@ window.workbookSteps = {};
             if (current) passed.add(current);
             else if (isOpen(view.at)) answers[view.at] = null;
             else return false;
+            isAhead = false;
             view.refresh();
             return true;
         }
@@ -252,11 +257,14 @@ window.workbookSteps = {};
             return row ? all.findLastIndex(isMeant) : all.findIndex(isMeant);
         }
 
-        // What a place of the text shows: no step behind an open question.
-        function told(step) {
-            const open = box.checked ? own.map(([at, name]) => [at, name]).find(([at, name]) =>
-                at <= step && window.workbookQuestions.isOpen(name)) : null;
-            view.go(open ? Math.min(open[0], step) : step);
+        // Shows what a place of the text speaks of, and marks the place; but of what is behind an
+        // open question it shows the question.
+        function told(text, step) {
+            const open = box.checked && own.find(([at, name]) =>
+                at <= step && window.workbookQuestions.isOpen(name));
+            isAhead = Boolean(open) && open[0] < step;
+            text.classList.toggle("is-told", !isAhead);
+            view.go(open ? open[0] : step);
         }
 
         function drive() {
@@ -277,8 +285,7 @@ window.workbookSteps = {};
                     place.contains(document.activeElement)) return;
                 last?.classList.remove("is-told");
                 last = seen;
-                seen.classList.add("is-told");
-                told(places.get(seen));
+                told(seen, places.get(seen));
             }, { rootMargin: "-25% 0px -55% 0px" });
             for (const text of places.keys()) watch.observe(text);
             // A place that was held back behind a question is told when it comes into view again.

@@ -531,6 +531,17 @@ def many_days(page):
             yield f"with the repair: {repaired}, and {said}"
 
 
+# Which two parts of a stage lie on each other.
+ON_EACH_OTHER = """(place) => {
+    const parts = [".say", ".figures", ".picture svg", ".queues ul"].map((name) =>
+        [name, place.querySelector(name).getBoundingClientRect()]);
+    return parts.flatMap(([name, one], at) => parts.slice(at + 1).filter(([, other]) =>
+        Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2 &&
+        Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 2)
+        .map(([other]) => `${name} and ${other}`)).join();
+}"""
+
+
 def stage(page):
     """A lesson's run is in view from the first screen, and the text moves it, but to no step ahead
     of a question that is open. On a phone it is a bar that opens."""
@@ -557,8 +568,10 @@ def stage(page):
     said.scroll_into_view_if_needed()
     tab.evaluate("window.scrollBy(0, 300)")
     tab.wait_for_timeout(500)
-    if place.locator(".line.access").count():
-        yield "the text leads to a report ahead of an open question"
+    if place.locator(".line.access").count() or tab.locator(".is-told").count():
+        yield "the text leads to a report ahead of an open question, or is marked as shown"
+    if "further on" not in place.locator(".say").inner_text():
+        yield "beside a text that is further on the stage does not say so"
     place.locator(".ask").click()
     tab.mouse.click(5, 450)
     tab.evaluate("window.scrollBy(0, -2000)")
@@ -574,6 +587,10 @@ def stage(page):
         yield f"the text leads to {place.locator('.say').inner_text()}"
     if not is_seen() or not tab.locator("p code.lane-name").count():
         yield "the stage is out of view, or no name in the text has its stream's color"
+    tab.goto((page.folder / "04_release_threshold.html").as_uri(), wait_until="load")
+    place.locator(".asked").wait_for()
+    if parts := place.evaluate(ON_EACH_OTHER):
+        yield f"beside a question, parts of the stage lie on each other: {parts}"
     tab.set_viewport_size({"width": 390, "height": 844})
     opener = place.locator(".stage-open")
     if place.bounding_box()["height"] > 90 or not opener.is_visible():
