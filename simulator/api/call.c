@@ -62,9 +62,6 @@ static const struct {
 #include "api/driver_calls.def"
 };
 
-/* What nvcc's code calls for <<<...>>> is __cudaLaunchKernel; the program sees no result of it. */
-static const char *launch_name(void) { return calls[CALL___cudaLaunchKernel].name + strlen("__"); }
-
 /* SIM_FAIL=CALL:N with the call's id. The lock protects the count. */
 static struct {
     enum call_id id;
@@ -222,8 +219,10 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     call->is_counted = !in_host_function && !(flags & ALWAYS);
     if (in_host_function && !(flags & ALWAYS))
         return begin_in_host_function(call);
-    begin(call, id == CALL___cudaLaunchKernel ? launch_name() : calls[id].name, cost, address,
-          frame, per_thread, flags & ASKS);
+    /* What nvcc's code calls for <<<...>>> is __cudaLaunchKernel. */
+    call->is_launch = id == CALL___cudaLaunchKernel;
+    begin(call, calls[id].name + (call->is_launch ? strlen("__") : 0), cost, address, frame,
+          per_thread, flags & ASKS);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)
@@ -302,8 +301,7 @@ static void note_error(const struct call *call, cudaError_t e)
     if (!call->forgets_error)
         last_error = e;
     if (call->is_counted && is_mistake(e))
-        failed_call_note(call, call->forgets_error ? NULL : error_name(e),
-                         call->origin.call != launch_name());
+        failed_call_note(call, call->forgets_error ? NULL : error_name(e));
     if (!call->is_counted || summary.failed++)
         return;
     summary.first_failed = call->origin.call;

@@ -36,22 +36,36 @@ void failed_call_because(const char *format, ...)
  * setting, is often tried. */
 static bool is_work(const char *call)
 {
-    static const char *const begins[] = {
-        "cudaMemcpy", "cudaMemset",     "cudaLaunch",          "cudaGraphLaunch",
-        "cudaMalloc", "cudaFree",       "cudaEventRecord",     "cudaStreamWaitEvent",
-        "cuMemcpy",   "cuMemset",       "cuLaunch",            "cuGraphLaunch",
-        "cuMemAlloc", "cuMemFree",      "cuEventRecord",       "cuStreamWaitEvent",
-        "cuMemMap",   "cuMemSetAccess", "cudaStreamEndCapture"};
+    static const char *const begins[] = {"cudaMemcpy",
+                                         "cudaMemset",
+                                         "cudaLaunch",
+                                         "cudaGraphLaunch",
+                                         "cudaMalloc",
+                                         "cudaFree",
+                                         "cudaEventRecord",
+                                         "cudaStreamWaitEvent",
+                                         "cuMemcpy",
+                                         "cuMemset",
+                                         "cuLaunch",
+                                         "cuGraphLaunch",
+                                         "cuMemAlloc",
+                                         "cuMemFree",
+                                         "cuEventRecord",
+                                         "cuStreamWaitEvent",
+                                         "cuMemMap",
+                                         "cuMemSetAccess",
+                                         "cudaStreamEndCapture"};
     for (size_t n = 0; n < sizeof begins / sizeof *begins; n++)
         if (!strncmp(call, begins[n], strlen(begins[n])))
             return true;
     return false;
 }
 
-void failed_call_note(const struct call *call, const char *error, bool has_result)
+void failed_call_note(const struct call *call, const char *error)
 {
     NEEDS_LOCK();
-    struct failed *kept = has_result || failed.ignored.origin.call ? &failed.first : &failed.ignored;
+    struct failed *kept =
+        call->is_launch && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
     if (is_work(call->origin.call) && !kept->origin.call) {
         *kept = (struct failed){.origin = call->origin, .error = error ? error : "an error"};
         kept->origin.stream = -2;
@@ -72,7 +86,8 @@ void failed_call_asked(void)
 void failed_call_report(bool with_error)
 {
     NEEDS_LOCK();
-    const struct failed *f = with_error && failed.first.origin.call ? &failed.first : &failed.ignored;
+    const struct failed *f =
+        with_error && failed.first.origin.call ? &failed.first : &failed.ignored;
     if (!settings.check || !f->origin.call
         || !report_begin(HAZARD_FAILED_CALL, &f->origin, &f->origin))
         return;

@@ -12,8 +12,8 @@
 
 /* Says why the call that is running is refused, as the end of a sentence. */
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The call has returned this error, or NULL: one of the driver API. `has_result`: to the program. */
-void failed_call_note(const struct call *call, const char *error, bool has_result);
+/* The call has returned this error, or NULL: one of the driver API. */
+void failed_call_note(const struct call *call, const char *error);
 /* The program has asked for its last error. */
 void failed_call_asked(void);
 /* The program ends, with an error or without. */
