@@ -263,22 +263,28 @@ char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64
 /* The limit keeps the addresses from wrapping around, so that the last is not below the first. */
 #define STRIDE_MAX ((uint64_t)1 << 32)
 
-/* Returns whether in each row of `columns` threads the values are `stride` apart. */
-#define ARE_ROWS(type, r, columns, stride)                               \
-    type difference = 0;                                                 \
-    for (unsigned k = 0; k < WARP_SIZE; k += (columns)) {                \
-        type expected = (r)[k];                                          \
-        for (unsigned l = k; l < k + (columns); l++, expected += stride) \
-            difference |= (r)[l] ^ expected;                             \
-    }                                                                    \
-    return !difference;
+/* Are the values `stride` apart in each row of `columns` threads? */
+#define ARE_ROWS(element, several, r, columns, stride)                                     \
+    enum { ONCE = sizeof(several) / sizeof(element) };                                     \
+    several difference = {0}, expected = {0}, steps;                                       \
+    for (unsigned n = 0; n < ONCE; n++)                                                    \
+        steps[n] = (element)(n * (stride));                                                \
+    _Pragma("GCC unroll 8") for (unsigned l = 0; l < WARP_SIZE; l += ONCE)                 \
+    {                                                                                      \
+        expected = l % (columns) ? expected + (element)(ONCE * (stride)) : steps + (r)[l]; \
+        difference |= *(const several *)((r) + l) ^ expected;                              \
+    }                                                                                      \
+    element any = 0;                                                                       \
+    for (unsigned n = 0; n < ONCE; n++)                                                    \
+        any |= difference[n];                                                              \
+    return !any;
 static INLINE bool are_rows_u64(const lane_u64 *r, unsigned columns, uint64_t stride)
 {
-    ARE_ROWS(uint64_t, r, columns, stride)
+    ARE_ROWS(uint64_t, four, r, columns, stride)
 }
 static INLINE bool are_rows_u32(const lane_u32 *r, unsigned columns, uint32_t stride)
 {
-    ARE_ROWS(uint32_t, r, columns, stride)
+    ARE_ROWS(uint32_t, eight, r, columns, stride)
 }
 
 /* A register with addresses. */
@@ -569,20 +575,6 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
 
 /* ---- the usual case: all threads side by side in device memory ---- */
 
-/* Are the addresses of all threads `stride` apart? */
-static INLINE bool are_apart(const char *r, uint64_t stride)
-{
-    const uint64_t begin = *(const lane_u64 *)r;
-    four expected = {begin, begin + stride, begin + 2 * stride, begin + 3 * stride};
-    four difference = {0};
-#pragma GCC unroll 8
-    for (unsigned k = 0; k < WARP_SIZE / 4; k++) {
-        difference |= ((const four *)r)[k] ^ expected;
-        expected += 4 * stride;
-    }
-    return !(difference[0] | difference[1] | difference[2] | difference[3]);
-}
-
 /* Returns the bytes of a row that all threads touch, one after the other, and notes that. Returns
  * NULL, and has done nothing, if it is no such row or if more has to be noted. Operand `n` is the
  * address. */
@@ -590,10 +582,11 @@ static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsig
                               uint32_t lanes, enum access_kind kind)
 {
     const size_t each = (size_t)i->bytes * i->count, bytes = each * WARP_SIZE;
-    const char *r = w->registers + i->r[n];
-    if (lanes != ALL_LANES || !i->is_of_row || !are_apart(r, each))
+    const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
+    if (lanes != ALL_LANES || !i->is_of_row || r[WARP_SIZE - 1] - r[0] != bytes - each
+        || !are_rows_u64(r, WARP_SIZE, each))
         return NULL;
-    const uint64_t begin = *(const lane_u64 *)r + (uint64_t)i->immediate;
+    const uint64_t begin = r[0] + (uint64_t)i->immediate;
     struct window *win = known_window(w->launch, begin, bytes);
     if (!win || begin & (each - 1) || w->launch->watch || win->carried.bits || w->frame->carried)
         return NULL;
@@ -675,18 +668,34 @@ static INLINE void load_elements(char *d, const struct instruction *i, uint32_t 
 /* Copies elements of 4 or 8 bytes, mostly 8, 16, or 32 of them. */
 static INLINE void copy_elements(char *to, const char *from, size_t bytes)
 {
-    if (bytes % sizeof(four)) {
+    if (bytes == 128) {
+#pragma GCC unroll 4
+        for (unsigned n = 0; n < 4; n++)
+            ((four *)to)[n] = ((const four *)from)[n];
+    } else if (bytes % sizeof(four)) {
         memcpy(to, from, bytes);
-        return;
+    } else {
+        for (size_t n = 0; n < bytes / sizeof(four); n++)
+            ((four *)to)[n] = ((const four *)from)[n];
     }
-    for (size_t at = 0; at < bytes; at += sizeof(four))
-        *(four *)(to + at) = *(const four *)(from + at);
 }
 
 /* `base` is the element of thread 0, whether or not it takes part. */
 static INLINE void load_row(char *d, const struct instruction *i, uint32_t lanes, const char *base)
 {
     LOAD_ELEMENTS(IN_A_ROW)
+}
+
+static INLINE void fill_elements(char *to, const char *from, size_t bytes, unsigned count)
+{
+    const uint64_t low = *(const lane_u32 *)from;
+    const uint64_t both = bytes == 4 ? low | low << 32 : *(const lane_u64 *)from;
+    if (count % 8)
+        for (unsigned l = 0; l < count; l++)
+            memcpy(to + l * bytes, from, bytes);
+    else
+        for (size_t n = 0; n < count * bytes / sizeof(four); n++)
+            ((four *)to)[n] = (four){both, both, both, both};
 }
 
 /* Loads rows of plain elements, one for each thread, that are next to each other or the same. */
@@ -697,12 +706,8 @@ static INLINE void load_rows(char *d, const struct addresses *a, size_t bytes, c
         char *to = d + (a->first + k * a->count) * bytes;
         if (a->stride)
             copy_elements(to, from, a->count * bytes);
-        else if (bytes == 4)
-            for (unsigned l = 0; l < a->count; l++)
-                ((lane_u32 *)to)[l] = *(const lane_u32 *)from;
         else
-            for (unsigned l = 0; l < a->count; l++)
-                ((lane_u64 *)to)[l] = *(const lane_u64 *)from;
+            fill_elements(to, from, bytes, a->count);
     }
 }
 

@@ -109,10 +109,11 @@ HOT void touched_move(const struct window *win, struct touched *to, struct touch
         touched_begin(win, to);
     to->first = from->first < to->first ? from->first : to->first;
     to->last = from->last > to->last ? from->last : to->last;
-    EACH_UNIT(n, from, for (size_t m = n; m < n + UNIT; m++) {
-        to->bits[m] |= from->bits[m];
-        from->bits[m] = 0;
-    })
+    EACH_UNIT(
+        n, from, for (size_t m = n; m < n + UNIT; m++) {
+            to->bits[m] |= from->bits[m];
+            from->bits[m] = 0;
+        })
     for (size_t k = from->first / UNIT / 64; k <= from->last / UNIT / 64; k++) {
         to->units[k] |= from->units[k];
         from->units[k] = 0;

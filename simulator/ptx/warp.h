@@ -346,6 +346,7 @@ typedef LANE_TYPE(double) lane_f64;
 
 /* Several at once. */
 typedef uint64_t four __attribute__((vector_size(32), aligned(4), may_alias));
+typedef uint32_t eight __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* For products and sums of 64 bits. */
 __extension__ typedef unsigned __int128 wide_u128;
