@@ -363,7 +363,8 @@ static void decode_convert(struct decoder *d)
     i->space = to;
     i->wide = wide_result || bytes[0] == 8;
     i->option = (uint8_t)((m.saturate && !float_result) + 4 * m.to_integer);
-    if (simple && o && !wide_result) {
+    const bool saturates_half = m.saturate && to < F32;
+    if (simple && o && !wide_result && !saturates_half) {
         i->run = o->run;
         i->rounding = 0;
         i->spreads = ALL_LANES;

@@ -10,13 +10,37 @@
 
 #include "ptx/warp.h"
 
-static inline double half_value(uint32_t h)
+static inline float float_of_bits(uint32_t bits)
 {
-    unsigned exponent = h >> 10 & 31, fraction = h & 1023;
-    double value = exponent == 31 ? (fraction ? (double)NAN : (double)INFINITY)
-                 : exponent       ? ldexp(1024.0 + fraction, (int)exponent - 25)
-                                  : ldexp(fraction, -24);
-    return h & 0x8000 ? -value : value;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+static inline uint32_t bits_of_float(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return bits;
+}
+
+/* This and half_of_float are written without a choice of ways, so that several are computed at
+ * once. The exponent of a half is moved to a float's place and becomes right by a product. */
+static inline float half_value(uint32_t h)
+{
+    const uint32_t small = bits_of_float(float_of_bits((h & 0x7FFF) << 13) * 0x1p112f);
+    const uint32_t endless = (h & 0x7C00) == 0x7C00 ? 0x7F800000 : 0;
+    return float_of_bits(small | endless | (h & 0x8000) << 16);
+}
+
+/* Rounded to nearest. Below 2 to the -14, the last digit is that of a float near 0.5. */
+static inline uint16_t half_of_float(float x)
+{
+    const uint32_t bits = bits_of_float(x), size = bits & 0x7FFFFFFF;
+    const uint32_t tiny = bits_of_float(float_of_bits(size) + 0.5f) - 0x3F000000;
+    const uint32_t normal = (size - 0x38000000 + 0xFFF + (size >> 13 & 1)) >> 13;
+    const uint32_t finite = size < 0x38800000 ? tiny : normal;
+    const uint32_t all = (size >= 0x47800000 ? 0x7C00 : finite) | (bits >> 16 & 0x8000);
+    return (uint16_t)(size > 0x7F800000 ? 0x7FFF : all);
 }
 
 static inline double bfloat_value(uint32_t b)
@@ -67,48 +91,59 @@ static inline uint16_t bfloat_negated(uint32_t x)
     return (x & 0x7FFF) > 0x7F80 ? 0x7FFF : (uint16_t)(x ^ 0x8000);
 }
 
-/* x + y with 53 digits, the last of which is 1 if the sum is inexact. Rounding this to fewer digits
- * gives the same as rounding the exact sum. */
-static inline double odd_sum(double x, double y)
-{
-    double sum = x + y, of_y = sum - x, rest = (x - (sum - of_y)) + (y - of_y);
-    uint64_t bits;
-    memcpy(&bits, &sum, 8);
-    if (rest == 0 || rest != rest || bits & 1)
-        return sum;
-    bits += (rest > 0) == (sum > 0) ? 1 : -(uint64_t)1;
-    memcpy(&sum, &bits, 8);
-    return sum;
-}
+/* x + y with as many digits as its type has, the last of which is 1 if the sum is inexact. Rounding
+ * this to fewer digits gives the same as rounding the exact sum. */
+#define ODD_SUM(type, uint)                                       \
+    static inline type odd_sum_##type(type x, type y)             \
+    {                                                             \
+        type sum = x + y, of_y = sum - x;                         \
+        const type rest = (x - (sum - of_y)) + (y - of_y);        \
+        uint bits;                                                \
+        memcpy(&bits, &sum, sizeof bits);                         \
+        const uint is_inexact = (rest < 0) | (rest > 0);          \
+        const uint step = (rest > 0) == (sum > 0) ? 1 : -(uint)1; \
+        bits += (is_inexact & ~bits) ? step : 0;                  \
+        memcpy(&sum, &bits, sizeof bits);                         \
+        return sum;                                               \
+    }
+ODD_SUM(float, uint32_t)
+ODD_SUM(double, uint64_t)
 
-/* Defines an operation for one half of a register and for both. */
-#define HALF_BINARY(kind, name, expression)                          \
+/* Defines an operation for one half of a register and for both. A float has enough digits for sums
+ * and products of two halves, but not its exponents for those of two bfloats. */
+#define HALF_BINARY(kind, type, of, name, expression)                \
     static inline uint16_t kind##_##name(uint32_t a, uint32_t b)     \
     {                                                                \
-        const double x = kind##_value(a), y = kind##_value(b);       \
-        return kind##_of(expression);                                \
+        const type x = kind##_value(a), y = kind##_value(b);         \
+        return of(expression);                                       \
     }                                                                \
     static inline uint32_t kind##_##name##_2(uint32_t a, uint32_t b) \
     {                                                                \
         return kind##_##name(a & 0xFFFF, b & 0xFFFF)                 \
              | (uint32_t)kind##_##name(a >> 16, b >> 16) << 16;      \
     }
-#define HALF_OPERATIONS(kind)                                                               \
-    HALF_BINARY(kind, add, odd_sum(x, y))                                                   \
-    HALF_BINARY(kind, sub, odd_sum(x, -y))                                                  \
-    HALF_BINARY(kind, mul, x *y)                                                            \
-    HALF_BINARY(kind, min, x != x ? y : y != y || x < y || (x == y && signbit(x)) ? x : y)  \
-    HALF_BINARY(kind, max, x != x ? y : y != y || x > y || (x == y && !signbit(x)) ? x : y) \
-    static inline uint16_t kind##_fma(uint32_t a, uint32_t b, uint32_t c)                   \
-    {                                                                                       \
-        return kind##_of(odd_sum(kind##_value(a) * kind##_value(b), kind##_value(c)));      \
-    }                                                                                       \
-    static inline uint32_t kind##_fma_2(uint32_t a, uint32_t b, uint32_t c)                 \
-    {                                                                                       \
-        return kind##_fma(a & 0xFFFF, b & 0xFFFF, c & 0xFFFF)                               \
-             | (uint32_t)kind##_fma(a >> 16, b >> 16, c >> 16) << 16;                       \
+#define HALF_OPERATIONS(kind, type, of)                                                \
+    HALF_BINARY(kind, type, of, add, odd_sum_##type(x, y))                             \
+    HALF_BINARY(kind, type, of, sub, odd_sum_##type(x, -y))                            \
+    HALF_BINARY(kind, type, of, mul, x *y)                                             \
+    HALF_BINARY(kind, type, of, min,                                                   \
+                x != x                                      ? y                        \
+                : y != y || x < y || (x == y && signbit(x)) ? x                        \
+                                                            : y)                       \
+    HALF_BINARY(kind, type, of, max,                                                   \
+                x != x                                       ? y                       \
+                : y != y || x > y || (x == y && !signbit(x)) ? x                       \
+                                                             : y)                      \
+    static inline uint16_t kind##_fma(uint32_t a, uint32_t b, uint32_t c)              \
+    {                                                                                  \
+        return of(odd_sum_##type(kind##_value(a) * kind##_value(b), kind##_value(c))); \
+    }                                                                                  \
+    static inline uint32_t kind##_fma_2(uint32_t a, uint32_t b, uint32_t c)            \
+    {                                                                                  \
+        return kind##_fma(a & 0xFFFF, b & 0xFFFF, c & 0xFFFF)                          \
+             | (uint32_t)kind##_fma(a >> 16, b >> 16, c >> 16) << 16;                  \
     }
-HALF_OPERATIONS(half)
-HALF_OPERATIONS(bfloat)
+HALF_OPERATIONS(half, float, half_of_float)
+HALF_OPERATIONS(bfloat, double, bfloat_of)
 
 #endif

@@ -1,8 +1,10 @@
 /* The results of PTX instructions, by NVIDIA's "PTX ISA". Each case is a kernel of its own with 32
  * threads, registered by hand, so that a machine without nvcc tests them, too. instructions values:
- * all cases. instructions print: what a kernel prints. */
+ * all cases. instructions halves: how halves are rounded. instructions print: what a kernel prints.
+ */
 #include "expect.h"
 #include "nvcc_by_hand.h"
+#include "ptx/half.h"
 
 /* In each kernel %r7 is the lane, [%d7] the lane's place in the result, and %d0 the value that is
  * stored there. These take the value from another register. */
@@ -412,6 +414,27 @@ CASE(print)
     dim3 one = {1, 1, 1};
     OK(cudaLaunchKernel(&kernels[0], one, one, NULL, 0, 0));
     OK(cudaDeviceSynchronize());
+}
+
+/* Halves, computed several at once, are rounded as one after the other: near the middle between any
+ * two, and in sums of products. */
+CASE(halves)
+{
+    uint32_t x = 1, y = 1, z = 1, wrong = 0;
+    for (uint32_t n = 0; n < 3 << 16; n++) {
+        const float near = float_of_bits(bits_of_float(half_value(n / 3)) + 0x1000 - 1 + n % 3);
+        wrong += half_of_float(near) != half_of(near);
+    }
+    for (uint32_t n = 0; n < 300000; n++) {
+        x = x * 1664525 + 1013904223;
+        y = x >> 16;
+        z = n % 3 ? z * 22695477 + 1 : (x >> 8 & 0x83FF) | ((x >> 26) + (y >> 10 & 31) - 15) << 10;
+        const double exact = (double)half_value(x) * (double)half_value(y);
+        wrong += half_fma(x, y, z) != half_of(odd_sum_double(exact, (double)half_value(z)));
+        wrong += half_add(x, z) != half_of((double)half_value(x) + (double)half_value(z));
+        wrong += half_mul(x, y) != half_of(exact);
+    }
+    SAME(0, wrong);
 }
 
 int main(int argc, char **argv) { return run_named(argc, argv); }
