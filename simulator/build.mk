@@ -57,6 +57,8 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@$(CC) $(C_FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
+# Its loops of C are compared with kernels.
+$(SIMULATOR)/simulator/tests/unit/bench: private C_FLAGS += -O2
 # The rooms that check arguments and pass them on are as fast with -O1, and compiled in two thirds
 # of the time.
 ifeq ($(RELEASE)$(SANITIZE)$(DEBUG)$(COVERAGE),)

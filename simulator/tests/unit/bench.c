@@ -1,7 +1,6 @@
 /* The cost of an allocation and its free on the simulated device, next to the cost on a real one
  * and that of glibc's malloc and free for the same sizes in the same order; the cost of a memset of
- * a part of an allocation; and the time of a kernel built by nvcc, with a million threads of 20
- * instructions each.
+ * a part of an allocation; and the time of kernels beside that of the same loops of C.
  *
  *   bench            the lower quartile of nine rounds. Each measures every line in four new
  *                    processes: as it is, with glibc, without the checker, and with a journal
@@ -15,7 +14,7 @@
  * 580.159.04, threshold max, no synchronization), with one allocation at a time. The budgets: with
  * few live allocations half of its 0.76 us, and with 100,000 all of it; with several sizes at most
  * 4 times what glibc takes, and with 100,000 at most 1.5 times. With a journal each takes at most
- * twice as long. */
+ * twice as long. A kernel takes at most 4 times what C takes. */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdint.h>
@@ -177,6 +176,8 @@ static const struct {
     {"one random step", 0, 0, 250000, "", 1.5, 0},
 };
 #define LINES (sizeof lines / sizeof *lines)
+/* Of a process. */
+#define MOST_FIGURES 16
 
 /* Measures all lines in this process, which must be new, because the first call decides whether
  * there is a journal. One-time work counts in no line: starting addr2line for the journal, or what
@@ -213,7 +214,7 @@ static void measure_glibc(double *figures)
 
 /* The results of each round. */
 struct column {
-    double round[MOST_ROUNDS][LINES];
+    double round[MOST_ROUNDS][MOST_FIGURES];
     int rounds;
 };
 
@@ -270,48 +271,155 @@ static const char *verdict(size_t i, double plain, double journal, double glibc)
     return journal > 2 * plain ? "journal more than doubles it" : "met";
 }
 
-/* ---- a kernel that nvcc built ---- */
+/* ---- kernels, and the same loops of C ---- */
 
-/* The PTX that nvcc generates for: if (i < n) y[i] = a * x[i] + y[i]. */
-static const char axpy_ptx[] =
-    ".version 9.0\n.target sm_75\n.address_size 64\n"
-    ".visible .entry axpy(.param .u64 y, .param .u64 x, .param .f32 a, .param .u32 n)\n{\n"
-    ".reg .pred %p<2>;\n.reg .f32 %f<5>;\n.reg .b32 %r<6>;\n.reg .b64 %rd<8>;\n"
-    "ld.param.u64 %rd1, [y];\nld.param.u64 %rd2, [x];\nld.param.f32 %f1, [a];\n"
-    "ld.param.u32 %r2, [n];\nmov.u32 %r3, %ctaid.x;\nmov.u32 %r4, %ntid.x;\n"
-    "mov.u32 %r5, %tid.x;\nmad.lo.s32 %r1, %r3, %r4, %r5;\nsetp.ge.s32 %p1, %r1, %r2;\n"
-    "@%p1 bra END;\ncvta.to.global.u64 %rd3, %rd2;\nmul.wide.s32 %rd4, %r1, 4;\n"
-    "add.s64 %rd5, %rd3, %rd4;\nld.global.f32 %f2, [%rd5];\ncvta.to.global.u64 %rd6, %rd1;\n"
-    "add.s64 %rd7, %rd6, %rd4;\nld.global.f32 %f3, [%rd7];\n"
-    "fma.rn.f32 %f4, %f2, %f1, %f3;\nst.global.f32 [%rd7], %f4;\nEND: ret;\n}\n";
+/* simulator/tests/unit/kernels/costs.cu has the kernels. C has no halves, so there the loop of C has
+ * floats. */
+enum { THREADS = 1 << 14, MANY_THREADS = 1 << 20, SIDE = 256, TURNS = 1000 };
 
-/* Its address stands for the kernel. */
-static const char axpy;
+static float *first, *second, *result;
 
-/* Returns the processor seconds of one launch, the least of five. */
-static double kernel_seconds(void)
+static void arithmetic(void)
 {
-    enum { THREADS = 1 << 20 };
-    float *x, *y, a = 2;
-    int n = THREADS;
-    double least = 1e9;
-    void **binary = register_ptx(axpy_ptx), *arguments[] = {&y, &x, &a, &n};
-    dim3 grid = {THREADS / 256, 1, 1}, threads = {256, 1, 1};
-    __cudaRegisterFunction(binary, &axpy, NULL, "axpy", -1, 0, 0, 0, 0, 0);
-    need(cudaMalloc((void **)&x, THREADS * sizeof *x));
-    need(cudaMalloc((void **)&y, THREADS * sizeof *y));
-    need(cudaMemset(x, 0, THREADS * sizeof *x));
-    need(cudaMemset(y, 0, THREADS * sizeof *y));
-    for (int round = 0; round < 5; round++) {
-        double begin = now_us();
-        need(cudaLaunchKernel(&axpy, grid, threads, arguments, 0, 0));
-        need(cudaDeviceSynchronize());
-        double seconds = 1e-6 * (now_us() - begin);
-        least = seconds < least ? seconds : least;
+    for (unsigned i = 0; i < THREADS; i++) {
+        float x = 1e-3f * (float)i, sum = 1;
+        for (int n = 0; n < TURNS; n++) {
+            x = x * 0.999f + sum;
+            sum = sum * 1.0001f + x * 1e-6f;
+        }
+        result[i] = x + sum;
     }
-    need(cudaFree(x));
-    need(cudaFree(y));
-    return least;
+}
+
+static void memory(void)
+{
+    for (unsigned i = 0; i < MANY_THREADS; i++)
+        result[i] = 2 * first[i] + second[i];
+}
+
+static void divergent(void)
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        uint64_t x = i + 1;
+        unsigned steps = 0;
+        for (; x != 1 && steps < TURNS; steps++)
+            x = x & 1 ? 3 * x + 1 : x / 2;
+        result[i] = (float)steps;
+    }
+}
+
+static void shared(void)
+{
+    for (size_t row = 0; row < SIDE; row++)
+        for (size_t column = 0; column < SIDE; column++) {
+            float sum = 0;
+            for (size_t k = 0; k < SIDE; k++)
+                sum += first[row * SIDE + k] * second[k * SIDE + column];
+            result[row * SIDE + column] = sum;
+        }
+}
+
+/* For floats and doubles. */
+#define SUMS(type)                               \
+    for (unsigned i = 0; i < THREADS; i++) {     \
+        const type x = ((const type *)first)[i]; \
+        type sum = x;                            \
+        for (int n = 0; n < TURNS; n++)          \
+            sum = sum * x + x;                   \
+        ((type *)result)[i] = sum;               \
+    }
+static void doubles(void) { SUMS(double) }
+static void halves(void) { SUMS(float) }
+
+/* The address of a line stands for the kernel. */
+static const struct cost {
+    const char *name;
+    void (*in_c)(void);
+    dim3 grid, block;
+    /* Of the arguments y, turns, a, b, and the side of a matrix: those that the kernel has. */
+    const char *arguments;
+} costs[] = {
+    {"arithmetic", arithmetic, {THREADS / 256, 1, 1}, {256, 1, 1}, "yt"},
+    {"memory", memory, {MANY_THREADS / 256, 1, 1}, {256, 1, 1}, "aby"},
+    {"divergent", divergent, {THREADS / 256, 1, 1}, {256, 1, 1}, "yt"},
+    {"shared", shared, {SIDE / 16, SIDE / 16, 1}, {16, 16, 1}, "abys"},
+    {"doubles", doubles, {THREADS / 256, 1, 1}, {256, 1, 1}, "ayt"},
+    {"halves", halves, {THREADS / 256, 1, 1}, {256, 1, 1}, "ayt"},
+};
+#define COSTS (sizeof costs / sizeof *costs)
+
+static void launch(const struct cost *c, float **memory_of)
+{
+    int turns = TURNS, side = SIDE;
+    void *all[4];
+    for (size_t n = 0; c->arguments[n]; n++)
+        all[n] = c->arguments[n] == 'a' ? (void *)&memory_of[0]
+               : c->arguments[n] == 'b' ? (void *)&memory_of[1]
+               : c->arguments[n] == 'y' ? (void *)&memory_of[2]
+               : c->arguments[n] == 't' ? (void *)&turns
+                                        : (void *)&side;
+    need(cudaLaunchKernel(c, c->grid, c->block, all, 0, 0));
+    need(cudaDeviceSynchronize());
+}
+
+static void register_costs(void)
+{
+    static char text[1 << 16];
+    FILE *file = fopen("simulator/tests/unit/kernels/costs.ptx", "r");
+    if (!file || !fread(text, 1, sizeof text - 1, file)) {
+        fprintf(stderr, "bench: simulator/tests/unit/kernels/costs.ptx cannot be read; run bench "
+                        "from the repository's folder\n");
+        exit(1);
+    }
+    fclose(file);
+    void **binary = register_ptx(text);
+    for (size_t n = 0; n < COSTS; n++)
+        __cudaRegisterFunction(binary, (const char *)&costs[n], NULL, costs[n].name, -1, 0, 0, 0, 0,
+                               0);
+}
+
+/* Measures the kernels and the loops in milliseconds, the least of five turns each. */
+static void measure_costs(double *figures)
+{
+    const size_t bytes = MANY_THREADS * sizeof(float);
+    float *on_device[3], **in_c[] = {&first, &second, &result};
+    register_costs();
+    for (size_t n = 0; n < 3; n++) {
+        *in_c[n] = calloc(1, bytes);
+        need(cudaMalloc((void **)&on_device[n], bytes));
+        need(cudaMemset(on_device[n], 0, bytes));
+    }
+    for (size_t n = 0; n < COSTS; n++) {
+        figures[2 * n] = figures[2 * n + 1] = 1e9;
+        for (int turn = 0; turn < 5; turn++) {
+            double begin = now_us();
+            launch(&costs[n], on_device);
+            const double simulated = 1e-3 * (now_us() - begin);
+            begin = now_us();
+            costs[n].in_c();
+            const double of_c = 1e-3 * (now_us() - begin);
+            figures[2 * n] = simulated < figures[2 * n] ? simulated : figures[2 * n];
+            figures[2 * n + 1] = of_c < figures[2 * n + 1] ? of_c : figures[2 * n + 1];
+        }
+    }
+    for (size_t n = 0; n < 3; n++) {
+        need(cudaFree(on_device[n]));
+        free(*in_c[n]);
+    }
+}
+
+static void print_costs(void)
+{
+    static struct column column;
+    run(measure_costs, "SIM_THREADS", "1", &column);
+    printf("\nMilliseconds for a kernel on one core, and for the same loop of C (-O2)\n\n"
+           "%-28s %9s %8s %8s %8s\n",
+           "", "simulated", "C", "times", "budget");
+    for (size_t n = 0; n < COSTS; n++) {
+        const double each = column.round[0][2 * n], of_c = column.round[0][2 * n + 1];
+        printf("%-28s %9.2f %8.2f %8.2f %8.2f  %s\n", costs[n].name, each, of_c, each / of_c, 4.0,
+               each <= 4 * of_c ? "met" : "missed");
+    }
 }
 
 int main(int argc, char **argv)
@@ -350,9 +458,6 @@ int main(int argc, char **argv)
             printf("%8.2f  %s", lines[i].budget, verdict(i, each, with_journal, of_glibc));
         puts("");
     }
-    double kernel = kernel_seconds();
-    printf("\nA kernel of 1,048,576 threads, 20 instructions each: %.3f s (%.0f million a second), "
-           "budget 0.5 s: %s\n",
-           kernel, 20 * 1.048576 / kernel, kernel <= 0.5 ? "met" : "missed");
+    print_costs();
     return 0;
 }
