@@ -18,6 +18,9 @@ takes 'test|test-all|test-simulator|file;[^-;][^;]*(;.*)?' "$@"
 # long tests.
 if [ "$1" = file ]; then
     [ "$2" = "${2#long:}" ] || set -- file "${2#long:}" --filter-tags long
+    # The tests of a file that says so mostly wait, so several of them run at a time.
+    ! grep -q '^# Its tests mostly wait\.$' "$2" ||
+        set -- "$@" --jobs 6 --no-parallelize-across-files
     planned=
     while IFS= read -r line; do
         [[ ! $line =~ ^1\.\.[0-9]+$ ]] || planned=1

@@ -4,8 +4,8 @@ import json
 import os
 import re
 import textwrap
+from html import escape
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 import report
 from manifest import ROOT, Wrong, lessons, manifest
@@ -308,7 +308,7 @@ def prairielearn(grade):
 
 def attributes(**given):
     return "".join(
-        f" {key}={quoteattr(str(value).replace(NEWLINE, ' ').replace(TAB, ' '))}"
+        f' {key}="{escape(str(value).replace(NEWLINE, " ").replace(TAB, " "))}"'
         for key, value in given.items()
     )
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The simulated device returns what a real one returned: the programs behind simulator/tests/facts
 # run again, and every line that is modeled is compared.
+# Its tests mostly wait.
 
 load ../../../tests/suite
 
