@@ -77,11 +77,11 @@ else
 fi
 
 # Start the longest first, so that no processor is idle at the end.
-first=(book/browser book/book litmus/litmus grading/sandbox unit/simulator_facts book/clinic
-    book/solutions grading/mutants unit/nvcc unit/simulator book/live litmus/ipc book/decisions
-    grading/checks grading/class unit/simulator_laws grading/cheats grading/grader book/editions
-    book/headers book/questions book/makefile book/recorders book/pictures unit/hostile
-    book/examples book/format)
+first=(book/browser book/book unit/nvcc unit/simulator_facts grading/class grading/checks
+    grading/sandbox unit/simulator litmus/litmus book/clinic book/solutions grading/mutants
+    grading/cheats unit/reports unit/seal book/pictures unit/simulator_laws book/live litmus/ipc
+    unit/cores book/decisions grading/grader book/editions book/headers book/questions book/makefile
+    book/recorders unit/hostile book/examples book/format)
 files=()
 for name in "${first[@]}"; do
     for file in {,simulator/}tests/"$name.bats"; do
