@@ -12,7 +12,7 @@ SIMULATOR := build/$(if $(RELEASE),release,simulator)$(if \
 	$(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if $(DEBUG),-debug)
 LIBRARY := $(SIMULATOR)/libcudart.so.13
 # The slowest files come first, so that no core waits for them at the end.
-SOURCES := $(addprefix simulator/,ptx/operations.c ptx/accesses.c api/entry.c)
+SOURCES := $(addprefix simulator/ptx/,operations_integer.c operations_float.c accesses.c)
 SOURCES += $(filter-out $(SOURCES),$(wildcard simulator/*/*.c))
 OBJECTS := $(SOURCES:simulator/%.c=$(SIMULATOR)/objects/%.o)
 # By default each file is compiled alone with -O2, and kernels are compiled only for this machine's
@@ -65,7 +65,7 @@ ifeq ($(RELEASE)$(SANITIZE)$(DEBUG)$(COVERAGE),)
 $(addprefix $(SIMULATOR)/objects/,$(addsuffix /%.o,api graph ipc run)): LIBRARY_FLAGS += -O1
 endif
 # No program asks for errno, nor which floating-point exceptions a loop over all threads has raised.
-$(addprefix $(SIMULATOR)/objects/ptx/,operations.o texture.o): \
+$(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o texture.o): \
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d))
 

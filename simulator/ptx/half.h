@@ -54,7 +54,7 @@ static inline double bfloat_value(uint32_t b)
 /* Rounds to a float of `digits` binary digits, the smallest of which is 2 to the `least`. Returns
  * its bits; from `infinity` on they stand for no number. rounding: 0 to nearest, 1 toward zero, 2
  * down, 3 up. Kept as one function, because inlined it made up a fifth of the time that
- * ptx/operations.c takes to compile. */
+ * ptx/operations_float.c takes to compile. */
 static HOT __attribute__((noinline, unused)) uint16_t narrowed(double x, int digits, int least,
                                                                unsigned infinity, unsigned rounding)
 {

@@ -1,0 +1,362 @@
+/* Arithmetic: defines a function for each line of operations.def, for all threads of a warp. Two
+ * files do that, one with half of the lines each, because compiling all of them takes long. */
+#ifndef PTX_OPERATIONS_H
+#define PTX_OPERATIONS_H
+#include <math.h>
+
+#include "ptx/half.h"
+#include "ptx/warp.h"
+
+/* ---- helpers of the expressions ---- */
+
+#define ADD(U, x, y)    (U)((U)(x) + (U)(y))
+#define SUB(U, x, y)    (U)((U)(x) - (U)(y))
+#define MUL(U, x, y)    (U)((U)(x) * (U)(y))
+#define MAD(U, x, y, z) (U)((U)(x) * (U)(y) + (U)(z))
+#define SAD(U, x, y, z) (U)((x > y ? (U)(x) - (U)(y) : (U)(y) - (U)(x)) + (U)(z))
+#define MIN(U, x, y)    (x < y ? x : y)
+#define MAX(U, x, y)    (x > y ? x : y)
+#define NEG(U, x)       (U)(0 - (U)(x))
+#define ABS(U, x)       ((x) < (__typeof__(x))1 ? (U)(0 - (U)(x)) : (U)(x))
+#define EQ(U, x, y)     x == y
+#define NE(U, x, y)     x != y
+#define LT(U, x, y)     x < y
+#define LE(U, x, y)     x <= y
+#define GT(U, x, y)     x > y
+#define GE(U, x, y)     x >= y
+#define AND(U, x, y)    x &y
+#define OR(U, x, y)     x | y
+#define XOR(U, x, y)    x ^ y
+#define NOT(U, x)       (U) ~x
+#define CNOT(U, x)      !x
+#define MOV(U, x)       x
+
+static INLINE uint64_t high_u64(uint64_t x, uint64_t y)
+{
+    return (uint64_t)((wide_u128)x * y >> 64);
+}
+
+static INLINE int64_t high_s64(int64_t x, int64_t y) { return (int64_t)((wide_s128)x * y >> 64); }
+
+static INLINE int32_t saturate(int64_t x)
+{
+    return x > INT32_MAX ? INT32_MAX : x < INT32_MIN ? INT32_MIN : (int32_t)x;
+}
+
+static INLINE uint64_t pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
+
+/* Reverses the order of all bits. */
+static INLINE uint64_t reversed(uint64_t x)
+{
+    x = (x & 0x5555555555555555u) << 1 | (x >> 1 & 0x5555555555555555u);
+    x = (x & 0x3333333333333333u) << 2 | (x >> 2 & 0x3333333333333333u);
+    x = (x & 0x0F0F0F0F0F0F0F0Fu) << 4 | (x >> 4 & 0x0F0F0F0F0F0F0F0Fu);
+    return __builtin_bswap64(x);
+}
+
+static INLINE uint32_t find(uint64_t x)
+{
+    return x ? 63 - (uint32_t)__builtin_clzll(x) : UINT32_MAX;
+}
+
+static INLINE uint32_t shift_amount(uint32_t x) { return x ? 31 - find(x) : UINT32_MAX; }
+
+/* Rounds the bits of an f32 to the 10 of a tf32's fraction, after adding `half`. Assumed: which
+ * NaN. */
+static INLINE uint32_t tf32_of(uint32_t bits, uint32_t half)
+{
+    const uint32_t magnitude = bits & 0x7FFFFFFF;
+    const uint32_t rounded = (bits + half) & ~(uint32_t)0x1FFF;
+    return magnitude > 0x7F800000 ? 0x7FFFFFFF : magnitude == 0x7F800000 ? bits : rounded;
+}
+
+/* bmsk: ones, `count` of them from bit `at` on. */
+static INLINE uint32_t mask_of_bits(uint32_t at, uint32_t count, bool clamps)
+{
+    const uint32_t ones = UINT32_MAX, end = (at & 31) + (count & 31);
+    const uint32_t from = clamps && at > 31 ? 0 : ones << (at & 31);
+    return end > 31 || (clamps && (at > 31 || count > 31)) ? from : from & ~(ones << end);
+}
+
+/* szext: the lowest `count` bits, extended by zeros or by the sign. */
+static INLINE uint32_t extended(uint32_t x, uint32_t count, bool clamps, bool is_signed)
+{
+    const uint32_t bits = count & 31, above = UINT32_MAX << bits;
+    if (clamps && count > 31)
+        return x;
+    return is_signed && bits && (x >> (bits - 1) & 1) ? x | above : x & ~above;
+}
+
+static INLINE uint64_t field(uint64_t x, unsigned at, unsigned length, unsigned bits,
+                             bool is_signed)
+{
+    if (!length)
+        return 0;
+    unsigned last = at + length - 1 < bits ? at + length - 1 : bits - 1;
+    uint64_t sign = is_signed && (x >> last & 1) ? ~(uint64_t)0 : 0;
+    uint64_t mask = length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1;
+    uint64_t inside = bits == 64 ? x : x & UINT32_MAX;
+    uint64_t shifted = at < 64 ? inside >> at : 0;
+    /* Bits beyond the last are copies of the sign. */
+    unsigned there = at < bits ? bits - at : 0;
+    if (there < 64)
+        shifted = (shifted & (((uint64_t)1 << there) - 1)) | sign << there;
+    return (shifted & mask) | (sign & ~mask);
+}
+
+static INLINE uint64_t insert(uint64_t from, uint64_t into, unsigned at, unsigned length,
+                              unsigned bits)
+{
+    if (at >= bits || !length)
+        return into;
+    uint64_t mask = (length >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << length) - 1) << at;
+    return (into & ~mask) | (from << at & mask);
+}
+
+static INLINE uint32_t permuted(uint32_t x, uint32_t y, uint32_t selector)
+{
+    uint64_t bytes = pair(x, y);
+    uint32_t result = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned s = selector >> 4 * i & 15;
+        uint32_t byte = bytes >> 8 * (s & 7) & 255;
+        if (s & 8)
+            byte = byte & 128 ? 255 : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+
+static INLINE uint32_t dot4(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
+{
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 32; i += 8) {
+        int32_t a = signed_x ? (int8_t)(x >> i) : (uint8_t)(x >> i);
+        int32_t b = signed_y ? (int8_t)(y >> i) : (uint8_t)(y >> i);
+        sum += a * b;
+    }
+    return (uint32_t)sum;
+}
+
+static INLINE uint32_t dot2(uint32_t x, uint32_t y, bool signed_x, bool signed_y)
+{
+    int32_t sum = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        int32_t a = signed_x ? (int16_t)(x >> 16 * i) : (uint16_t)(x >> 16 * i);
+        int32_t b = signed_y ? (int8_t)(y >> 8 * i) : (uint8_t)(y >> 8 * i);
+        sum += a * b;
+    }
+    return (uint32_t)sum;
+}
+
+/* The absolute differences of numbers of 8 or 16 bits, or their sum. */
+static INLINE uint32_t distances(uint32_t x, uint32_t y, unsigned bits, bool is_signed, bool added)
+{
+    uint32_t all = 0;
+    for (unsigned i = 0; i < 32; i += bits) {
+        const int64_t flip = is_signed ? (int64_t)1 << (bits - 1) : 0,
+                      mask = ((int64_t)1 << bits) - 1;
+        const int64_t difference = ((x >> i & mask) ^ flip) - ((y >> i & mask) ^ flip);
+        const uint32_t distance = (uint32_t)(difference < 0 ? -difference : difference);
+        all += added ? distance : distance << i;
+    }
+    return all;
+}
+
+/* Of each two numbers of 16 bits the smaller or the larger one, but at least `least`. */
+static INLINE uint32_t pair_of(uint32_t x, uint32_t y, bool is_signed, bool larger, int32_t least)
+{
+    uint32_t both = 0;
+    for (unsigned i = 0; i < 32; i += 16) {
+        const int32_t a = is_signed ? (int16_t)(x >> i) : (uint16_t)(x >> i);
+        const int32_t b = is_signed ? (int16_t)(y >> i) : (uint16_t)(y >> i);
+        const int32_t one = (a > b) == larger ? a : b;
+        both |= (uint32_t)((one > least ? one : least) & 0xFFFF) << i;
+    }
+    return both;
+}
+
+/* A GPU has a single NaN of 32 bits. */
+static INLINE float F(float x)
+{
+    const union {
+        uint32_t bits;
+        float f;
+    } nan = {0x7FFFFFFFu};
+    return x == x ? x : nan.f;
+}
+
+/* Documented: of a number and a NaN the number, and -0 is less than 0. */
+#define LEAST_AND_GREATEST(type, bits, NAN_OF)                                \
+    static INLINE type least_##type(type x, type y)                           \
+    {                                                                         \
+        union {                                                               \
+            type f;                                                           \
+            bits b;                                                           \
+        } p = {x}, q = {y}, both = {.b = 0};                                  \
+        both.b = p.b | q.b;                                                   \
+        return NAN_OF(x == y ? both.f : x < y || (y != y && x == x) ? x : y); \
+    }                                                                         \
+    static INLINE type greatest_##type(type x, type y)                        \
+    {                                                                         \
+        union {                                                               \
+            type f;                                                           \
+            bits b;                                                           \
+        } p = {x}, q = {y}, both = {.b = 0};                                  \
+        both.b = p.b & q.b;                                                   \
+        return NAN_OF(x == y ? both.f : x > y || (y != y && x == x) ? x : y); \
+    }
+LEAST_AND_GREATEST(float, uint32_t, F)
+LEAST_AND_GREATEST(double, uint64_t, )
+
+/* A processor divides several doubles at once. Their digits are so many that the quotient of two
+ * integers of 32 bits is never rounded up to the next integer. */
+static INLINE uint32_t quotient_u32(uint32_t x, uint32_t y) { return (uint32_t)((double)x / y); }
+static INLINE uint32_t quotient_s32(int32_t x, int32_t y)
+{
+    return y == -1 ? 0 - (uint32_t)x : (uint32_t)(int32_t)((double)x / y);
+}
+
+/* ---- the functions ---- */
+
+/* The head of such a function. */
+#define RUN(name)               \
+    instruction_run run_##name; \
+    HOT void run_##name(struct warp *w, const struct instruction *i, uint32_t lanes)
+
+#define OPERAND(p, n, type)   const lane_##type *p = (const lane_##type *)(w->registers + i->r[n])
+#define VALUE(v, p, type)     const lane_##type v = p[AT(lane_##type, l)]
+#define SET(type, expression) d[AT(lane_##type, l)] = (lane_##type)(expression)
+
+/* Of the results for all threads, takes those of these. */
+static HOT void take_u32(lane_u32 *d, const lane_u32 *all, uint32_t lanes)
+{
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
+        (d[l] ^ all[l]) & (0 - (lanes >> l & 1));
+}
+static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
+{
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
+        (d[l] ^ all[l]) & (0 - (uint64_t)(lanes >> l & 1));
+}
+/* For so many threads, or fewer, one result after the other takes less time than all at once. */
+#define FEW(result) (2 * sizeof(result))
+
+/* Runs the body, which sets the result of thread `l`. It has no other effect, so it may run for
+ * threads that take no part. */
+#define EACH_RESULT(type, ...)                                                        \
+    lane_##type *d = (lane_##type *)(w->registers + i->r[0]);                         \
+    lane_##type all[WARP_SIZE], *const result = d;                                    \
+    const bool is_part = lanes != ALL_LANES;                                          \
+    if (is_part && (sizeof *d < 4 || (size_t)__builtin_popcount(lanes) <= FEW(*d))) { \
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {                         \
+            const unsigned l = (unsigned)__builtin_ctz(rest);                         \
+            __VA_ARGS__                                                               \
+        }                                                                             \
+        return;                                                                       \
+    }                                                                                 \
+    d = is_part ? all : d;                                                            \
+    AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) { __VA_ARGS__ }                  \
+    if (is_part && sizeof *d == 4)                                                    \
+        take_u32((lane_u32 *)result, (const lane_u32 *)all, lanes);                   \
+    else if (is_part)                                                                 \
+        take_u64((lane_u64 *)result, (const lane_u64 *)all, lanes);
+
+#define UNARY(name, t, R, A, expression)                    \
+    RUN(name##_##t)                                         \
+    {                                                       \
+        OPERAND(a, 1, A);                                   \
+        EACH_RESULT(R, VALUE(x, a, A); SET(R, expression);) \
+    }
+#define BINARY(name, t, R, A, B, expression)                                \
+    RUN(name##_##t)                                                         \
+    {                                                                       \
+        OPERAND(a, 1, A);                                                   \
+        OPERAND(b, 2, B);                                                   \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); SET(R, expression);) \
+    }
+#define TERNARY(name, t, R, A, B, C, expression)                                            \
+    RUN(name##_##t)                                                                         \
+    {                                                                                       \
+        OPERAND(a, 1, A);                                                                   \
+        OPERAND(b, 2, B);                                                                   \
+        OPERAND(c, 3, C);                                                                   \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); SET(R, expression);) \
+    }
+#define QUATERNARY(name, ty, R, A, B, C, D, expression)                                \
+    RUN(name##_##ty)                                                                   \
+    {                                                                                  \
+        OPERAND(a, 1, A);                                                              \
+        OPERAND(b, 2, B);                                                              \
+        OPERAND(c, 3, C);                                                              \
+        OPERAND(e, 4, D);                                                              \
+        EACH_RESULT(R, VALUE(x, a, A); VALUE(y, b, B); VALUE(z, c, C); VALUE(t, e, D); \
+                    SET(R, expression);)                                               \
+    }
+/* Lanes that do not take part keep their bits. */
+#define COMPARE(name, t, A, expression)            \
+    RUN(name##_##t)                                \
+    {                                              \
+        OPERAND(a, 1, A);                          \
+        OPERAND(b, 2, A);                          \
+        uint32_t bits = 0;                         \
+        for (unsigned l = 0; l < WARP_SIZE; l++) { \
+            VALUE(x, a, A);                        \
+            VALUE(y, b, A);                        \
+            bits |= (uint32_t)(expression) << l;   \
+        }                                          \
+        uint32_t *p = &w->predicates[i->r[0]];     \
+        *p = (*p & ~lanes) | (bits & lanes);       \
+    }
+#define TEST(name, t, A, expression)               \
+    RUN(testp_##name##_##t)                        \
+    {                                              \
+        OPERAND(a, 1, A);                          \
+        uint32_t bits = 0;                         \
+        for (unsigned l = 0; l < WARP_SIZE; l++) { \
+            VALUE(x, a, A);                        \
+            bits |= (uint32_t)(expression) << l;   \
+        }                                          \
+        uint32_t *p = &w->predicates[i->r[0]];     \
+        *p = (*p & ~lanes) | (bits & lanes);       \
+    }
+/* Written without a choice, because a processor cannot predict what threads choose. */
+#define SELECT(name, t, R)                                                 \
+    RUN(name##_##t)                                                        \
+    {                                                                      \
+        OPERAND(a, 1, R);                                                  \
+        OPERAND(b, 2, R);                                                  \
+        const uint32_t p = w->predicates[i->r[3]];                         \
+        EACH_RESULT(R, VALUE(x, a, R); VALUE(y, b, R);                     \
+                    SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
+    }
+/* A sum in twice the bits; the bit above is the carry, or of a difference the borrow, which is kept
+ * where the instruction says .cc. */
+#define CARRY_BODY(R, keeps, more, expression)                    \
+    lane_##R *d = (lane_##R *)(w->registers + i->r[0]);           \
+    OPERAND(a, 1, R);                                             \
+    OPERAND(b, 2, R);                                             \
+    OPERAND(c, more ? 3 : 2, R);                                  \
+    uint32_t out = 0;                                             \
+    for (unsigned l = 0; l < WARP_SIZE; l++) {                    \
+        if (!lane_is_in(lanes, l))                                \
+            continue;                                             \
+        const unsigned carry = w->carry >> l & 1;                 \
+        (void)carry;                                              \
+        VALUE(x, a, R);                                           \
+        VALUE(y, b, R);                                           \
+        VALUE(z, c, R);                                           \
+        (void)z;                                                  \
+        const __typeof__(expression) wide = (expression);         \
+        SET(R, wide);                                             \
+        out |= (uint32_t)(wide >> 8 * sizeof(lane_##R) & 1) << l; \
+    }                                                             \
+    if (keeps)                                                    \
+        w->carry = (w->carry & ~lanes) | out;
+#define CARRY(name, t, R, keeps, expression) \
+    RUN(name##_##t) { CARRY_BODY(R, keeps, false, expression) }
+#define CARRY3(name, t, R, keeps, expression) \
+    RUN(name##_##t) { CARRY_BODY(R, keeps, true, expression) }
+#define CONVERT(to, R, t, A, expression) UNARY(cvt_##to, t, R, A, expression)
+
+#endif

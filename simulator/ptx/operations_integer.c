@@ -1,0 +1,5 @@
+/* The functions of integers. */
+#include "ptx/operations.h"
+
+#define WITHOUT_FLOATS
+#include "ptx/operations.def"
