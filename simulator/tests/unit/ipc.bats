@@ -59,11 +59,6 @@ case_ends() {
     done
 }
 
-@test "a shared pool's file cannot be made shorter by whoever has it" {
-    make -s -C "$ROOT" BACKEND=simulator build/simulator/simulator/tests/unit/shrink
-    as_expected shrink
-}
-
 @test "no descriptor is left open" {
     run bounded "$PROGRAMS/ipc_rules" descriptors
     assert_line "0 more"

@@ -6,6 +6,7 @@
 #include "kernels.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -29,8 +30,7 @@ static void set_threshold(cudaMemPool_t p, uint64_t value)
     OK(cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &value));
 }
 
-/* Descriptors that a GPU's driver would not know for what they are: files as the simulated device
- * makes them, of no size and without a pool's contents. */
+/* Files that have the name of a shared pool's file, and not its contents. */
 static void foreign_files(void)
 {
     cudaMemPool_t none;
@@ -85,6 +85,8 @@ static int rules(void)
     OK(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, POSIX, 0));
     OK(cudaMallocFromPoolAsync(&a, 40 * MiB, p, s));
     OK(cudaMallocFromPoolAsync(&q, 4096, p, s));
+    /* Whoever gets the descriptor cannot make the file shorter. */
+    SAME(1, ftruncate(fd, 0) == -1 && errno == EPERM);
     OK(cudaMemPoolExportPointer(&x, q));
     OK(cudaMemPoolImportPointer(&again, im, &x));
     /* Beyond its end. */
