@@ -30,7 +30,7 @@
 #define THREADS 8
 #define UNKNOWN (-1)
 
-/* Memory of cudaMalloc, and of a pool that is not among `pools`, perhaps because it is destroyed. */
+/* Memory of cudaMalloc, and of a pool that is not in `pools`, perhaps because it is destroyed. */
 enum { PLAIN = -1, OTHER_POOL = -2 };
 
 /* Home: its stream; value: that of its first int; pool: its number, or one of those above. */

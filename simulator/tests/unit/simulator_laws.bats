@@ -70,7 +70,9 @@ walk_checked() {
 @test "on a device with little memory, and under every schedule, the laws hold" {
     local schedule
     export SIM_MEMORY=256M
-    for schedule in measured instant late random:5; do SIM_SCHEDULE=$schedule walk loose 5000 9; done
+    for schedule in measured instant late random:5; do
+        SIM_SCHEDULE=$schedule walk loose 5000 9
+    done
     finish
 }
 
