@@ -111,9 +111,8 @@ LITMUS(two_words, a, b)
 /* Work on zero bytes, and allocations of zero bytes, are no access. */
 LITMUS(zero_bytes, a, b)
 {
-    int *data, *none;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
-    CHECK(cudaMallocAsync((void **)&none, 0, a));
+    int *data = pool_memory(MiB, a);
+    int *none = pool_memory(0, a);
     CHECK(cudaMemsetAsync(data, 0, 0, b));
     CHECK(cudaMemcpyAsync(data, data + 4, 0, cudaMemcpyDeviceToDevice, b));
     CHECK(cudaFreeAsync(none, b));
@@ -160,9 +159,7 @@ LITMUS(partly_written_again, a, b)
  * Kind: overlapping copy */
 LITMUS(overlapping_copy, a)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
 #ifdef WRONG
     /* access */
@@ -183,9 +180,8 @@ LITMUS(overlapping_copy, a)
 LITMUS(overlapping_copy_behind_gate, a)
 {
     static int gate;
-    char *data;
     CHECK(cudaHostRegister(&gate, sizeof gate, 0));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    char *data = pool_memory(MiB, a);
     CHECK(launch_hold(&gate, a));
 #ifdef WRONG
     /* access */
@@ -241,8 +237,7 @@ NONBLOCKING_LITMUS(rows_interleaved, a, b)
 LITMUS(rows_overlapping, a)
 {
     const size_t half = 512, height = 100, pitch = 1024;
-    char *data;
-    CHECK(cudaMallocAsync((void **)&data, pitch * height, a));
+    char *data = pool_memory(pitch * height, a);
     CHECK(cudaMemsetAsync(data, 1, pitch * height, a));
 #ifdef WRONG
     const size_t distance = half / 2;

@@ -38,9 +38,9 @@ LITMUS(free_before_allocation, a, b)
 LITMUS(behind_allocation, a)
 {
     size_t half = MiB / sizeof(int) / 2;
-    int *data, *second;
+    int *second;
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     second = data + half;
     IF_WRONG(CHECK(launch_fill(second + half, 1, half, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(second, 1, half, a)));
@@ -84,12 +84,11 @@ LITMUS(past_into_neighbor, a, b)
  *
  * WRONG: b adds to what a has filled, as if the failed allocation ordered the two.
  * Kind: unordered writes */
-LITMUS(failed_allocation)
+LITMUS(failed_allocation, a, b)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
     void *refused;
     volatile int *gate = gate_new();
-    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
 
@@ -145,9 +144,8 @@ LITMUS(leak_pinned)
  * Status: 1 */
 LITMUS(leak_after_error, a)
 {
-    int *data, *more;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
-    CHECK(cudaMallocAsync((void **)&more, (size_t)1 << 50, a));
+    int *data = pool_memory(MiB, a);
+    int *more = pool_memory((size_t)1 << 50, a);
     CHECK(cudaFreeAsync(more, a));
     CHECK(cudaFreeAsync(data, a));
 }

@@ -63,10 +63,10 @@ NONBLOCKING_LITMUS(memcpy_on_device, b)
  * for it. Then stream b, which is non-blocking, may write. */
 LITMUS(memcpy_orders_blocking)
 {
-    int *data, first;
+    int first;
     cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamNonBlocking);
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaMemcpy(&first, data, sizeof first, cudaMemcpyDeviceToHost));
     CHECK(launch_add(data, first, count, b));
@@ -252,7 +252,7 @@ NONBLOCKING_LITMUS(host_pool_copy, a)
  * Prints: 3 */
 NONBLOCKING_LITMUS(host_pool_from_device, a)
 {
-    int *from, *to;
+    int *to;
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {0};
     props.allocType = cudaMemAllocationTypePinned;
@@ -261,7 +261,7 @@ NONBLOCKING_LITMUS(host_pool_from_device, a)
     struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
                                      .flags = cudaMemAccessFlagsProtReadWrite};
     CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
-    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    int *from = pool_memory(MiB, a);
     CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
     CHECK(launch_fill(from, 3, MiB / sizeof(int), a));
     CHECK(cudaStreamSynchronize(a));

@@ -7,10 +7,9 @@
  * Kind: unordered writes */
 LITMUS(third_stream, a, b, c)
 {
-    int *data;
     cudaEvent_t first = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(first, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(first, a)));
@@ -27,28 +26,18 @@ LITMUS(third_stream, a, b, c)
  *
  * WRONG: b does not wait for a, so the chain is broken: no edge from a's write to c's.
  * Kind: unordered writes */
-LITMUS(chain)
+LITMUS(chain, a, b, c)
 {
-    int *data;
-    cudaStream_t stream[3];
-    cudaEvent_t event[3];
-    for (int i = 0; i < 3; i++) {
-        CHECK(cudaStreamCreate(&stream[i]));
-        CHECK(cudaEventCreate(&event[i]));
-    }
-    CHECK(cudaMallocAsync((void **)&data, MiB, stream[0]));
-    CHECK(cudaStreamSynchronize(stream[0]));
+    int *data = pool_memory(MiB, a);
+    CHECK(cudaStreamSynchronize(a));
 
-    CHECK(launch_fill(data, 1, count, stream[0])); /* previous access */
-    CHECK(cudaEventRecord(event[0], stream[0]));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(stream[1], event[0], 0)));
-    CHECK(cudaEventRecord(event[1], stream[1]));
-    CHECK(cudaStreamWaitEvent(stream[2], event[1], 0));
-    CHECK(launch_add(data, 1, count, stream[2])); /* access */
-    CHECK(cudaEventRecord(event[2], stream[2]));
-    CHECK(cudaStreamWaitEvent(stream[0], event[2], 0));
-    CHECK(cudaFreeAsync(data, stream[0]));
-    CHECK(cudaStreamSynchronize(stream[0]));
+    CHECK(launch_fill(data, 1, count, a)); /* previous access */
+    IF_RIGHT(order(a, b));
+    order(b, c);
+    CHECK(launch_add(data, 1, count, c)); /* access */
+    order(c, a);
+    CHECK(cudaFreeAsync(data, a));
+    CHECK(cudaStreamSynchronize(a));
 }
 
 /* A pipeline over two buffers: stream a uploads, stream b computes. Each upload waits for the last
@@ -104,10 +93,9 @@ LITMUS(wait_too_late, a, b)
  * Says: The event was recorded too early (cudaStreamWaitEvent at */
 LITMUS(event_too_early, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(CHECK(cudaEventRecord(written, a)));
@@ -125,10 +113,9 @@ LITMUS(event_too_early, a, b)
  * Says: The wait came before the newest record: it waits for an older one */
 LITMUS(older_record, a, b)
 {
-    int *data;
     cudaEvent_t event = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaEventRecord(event, a));
     IF_WRONG(CHECK(cudaStreamWaitEvent(b, event, 0)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -147,10 +134,9 @@ LITMUS(older_record, a, b)
  * Says: The event was recorded again, in stream */
 LITMUS(recorded_again, a, b, c)
 {
-    int *data;
     cudaEvent_t event = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(event, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
@@ -202,9 +188,8 @@ LITMUS(external_event, a, b)
  * b has acquired a's write through that wait. */
 NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
 {
-    int *data;
     cudaEvent_t written = event_new();
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaEventRecord(written, a));
     CHECK(cudaStreamSynchronize(b));
@@ -220,10 +205,9 @@ NONBLOCKING_LITMUS(acquired_through_a_wait, a, b, c)
 /* An event is destroyed before it is reached. The wait for it stays in the stream. */
 LITMUS(event_destroyed, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaEventRecord(written, a));
     CHECK(cudaStreamWaitEvent(b, written, 0));
@@ -315,35 +299,19 @@ LITMUS(stream_recreated, a)
  *
  * WRONG: d does not wait for a.
  * Kind: unordered writes */
-static cudaStream_t make_stream(void)
-{
-    cudaStream_t s;
-    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
-    return s;
-}
-
-static void wait_for(cudaStream_t waiting, cudaStream_t awaited)
-{
-    cudaEvent_t event;
-    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    CHECK(cudaEventRecord(event, awaited));
-    CHECK(cudaStreamWaitEvent(waiting, event, 0));
-    CHECK(cudaEventDestroy(event));
-}
-
-LITMUS(many_streams)
+NONBLOCKING_LITMUS(many_streams, a, b, c)
 {
     size_t count = 1024;
-    cudaStream_t a = make_stream(), b = make_stream(), c = make_stream(), last = NULL;
+    cudaStream_t last = NULL;
     for (int i = 0; i < 300; i++)
-        last = make_stream();
-    cudaStream_t d = make_stream();
+        last = stream_new(cudaStreamNonBlocking);
+    cudaStream_t d = stream_new(cudaStreamNonBlocking);
     int *data = device_memory(count * sizeof(int));
 
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
-    wait_for(b, c);
-    wait_for(d, last);
-    wait_for(d, b);
-    IF_RIGHT(wait_for(d, a));
+    order(c, b);
+    order(last, d);
+    order(b, d);
+    IF_RIGHT(order(a, d));
     CHECK(launch_add(data, 1, count, d)); /* access */
 }

@@ -7,9 +7,7 @@
  * Kind: use after free */
 LITMUS(use_after_free_same_stream, a)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));                   /* free */
     IF_WRONG(CHECK(launch_fill(data, 1, count, a))); /* access */
@@ -23,9 +21,7 @@ LITMUS(use_after_free_same_stream, a)
  * Kind: use after free */
 LITMUS(use_after_free_other_stream, a, b)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     order(a, b);
     IF_RIGHT(CHECK(launch_fill(data, 1, count, b)));
     order(b, a);
@@ -41,10 +37,9 @@ LITMUS(use_after_free_other_stream, a, b)
  * Kind: use after free */
 LITMUS(use_after_free_copy, a)
 {
-    int *data;
     int *result = pinned_memory(MiB);
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     IF_RIGHT(CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)));
     CHECK(cudaFreeAsync(data, a));                                                  /* free */
@@ -75,9 +70,7 @@ LITMUS(use_after_free_of_malloc, a)
  * Kind: free before the use ends */
 LITMUS(free_elsewhere, a, b)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* access */
     IF_RIGHT(order(a, b));
     CHECK(cudaFreeAsync(data, b)); /* free */
@@ -90,10 +83,9 @@ LITMUS(free_elsewhere, a, b)
  * Kind: free before the use ends */
 LITMUS(free_reads, a, b, c)
 {
-    int *data;
     cudaEvent_t event = event_new();
     int *host = pinned_memory(2 * MiB);
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a));
     CHECK(cudaEventRecord(event, a));
     CHECK(cudaStreamWaitEvent(b, event, 0));
@@ -114,9 +106,7 @@ LITMUS(free_reads, a, b, c)
  * Kind: free before the use ends */
 LITMUS(free_does_not_wait, a, b)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
     IF_RIGHT(order(b, a));
@@ -149,9 +139,7 @@ LITMUS(free_with_another_current, stream)
  * Kind: free before the use ends */
 LITMUS(cudafree_of_pool_allocation, a)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
@@ -172,9 +160,9 @@ LITMUS(cudafree_waits)
  * comes after. */
 NONBLOCKING_LITMUS(malloc_free_waits_other, a, b)
 {
-    int *data, *any;
+    int *any;
     CHECK(cudaMalloc((void **)&any, MiB));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaFree(any));
     CHECK(launch_add(data, 1, count, b));
@@ -188,9 +176,8 @@ NONBLOCKING_LITMUS(malloc_free_waits_other, a, b)
  * Kind: free before the use ends */
 LITMUS(copy_read_while_freed, a)
 {
-    int *data;
     int *host = pinned_memory(MiB);
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     CHECK(cudaFree(data)); /* free */
@@ -204,9 +191,7 @@ LITMUS(copy_read_while_freed, a)
  * Kind: double free */
 LITMUS(double_free, a)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaFreeAsync(data, a));           /* free */
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(cudaStreamSynchronize(a));
@@ -218,9 +203,7 @@ LITMUS(double_free, a)
  * Kind: double free */
 LITMUS(double_free_by_cudafree, a)
 {
-    int *data;
-
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaFreeAsync(data, a)); /* free */
     CHECK(cudaStreamSynchronize(a));
     IF_WRONG(CHECK(cudaFree(data))); /* free */

@@ -46,11 +46,9 @@ LITMUS(gate_before_work, a, b)
  * Kind: free before the use ends */
 LITMUS(gate_before_free, a, b)
 {
-    int *data;
-    cudaEvent_t event;
     volatile int *gate = gate_new();
-    CHECK(cudaEventCreate(&event));
-    CHECK(cudaMallocAsync((void **)&data, 4096, a));
+    cudaEvent_t event = event_new();
+    int *data = pool_memory(4096, a);
     CHECK(cudaEventRecord(event, a));
     CHECK(launch_fill(data, 1, 1024, a)); /* access */
     IF_RIGHT(CHECK(cudaEventRecord(event, a)));
@@ -68,9 +66,8 @@ LITMUS(gate_before_free, a, b)
  * Kind: unordered writes */
 LITMUS(gate_between_writes, a, b, c)
 {
-    cudaEvent_t filled;
     volatile int *gate = gate_new();
-    CHECK(cudaEventCreate(&filled));
+    cudaEvent_t filled = event_new();
     int *data = device_memory(4096);
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(cudaEventRecord(filled, a));
@@ -110,9 +107,8 @@ LITMUS(gate_after_wait, a, b)
 LITMUS(gate_at_end, a, b)
 {
     static int gate;
-    int *data;
     CHECK(cudaHostRegister(&gate, sizeof gate, 0));
-    CHECK(cudaMallocAsync((void **)&data, 4096, a));
+    int *data = pool_memory(4096, a);
     CHECK(cudaStreamSynchronize(a));
     CHECK(launch_fill(data, 1, 1024, a)); /* previous access */
     CHECK(launch_hold(&gate, b));
@@ -129,9 +125,8 @@ LITMUS(gate_at_end, a, b)
  * Kind: unordered writes */
 LITMUS(gate_loop, a, b)
 {
-    cudaEvent_t event;
     volatile int *gate = gate_new();
-    CHECK(cudaEventCreate(&event));
+    cudaEvent_t event = event_new();
     int *data = device_memory(4096);
     CHECK(launch_hold(gate, b));
     for (int i = 0; i < 100; i++) {

@@ -7,9 +7,8 @@
  * Kind: use of memory that is not allocated */
 LITMUS(graph_memory_before_launch, a)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     cudaGraphExec_t exec = end_capture(a);
     IF_RIGHT(CHECK(cudaGraphLaunch(exec, a)));
@@ -27,9 +26,8 @@ LITMUS(graph_memory_before_launch, a)
  * Says: the cudaGraphLaunch that runs launch_fill */
 LITMUS(graph_memory_other_stream, a, b)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
@@ -66,9 +64,8 @@ LITMUS(graph_memory_freed_elsewhere, a, b)
  * Kind: double free */
 LITMUS(graph_memory_freed_twice, a)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     cudaGraphExec_t exec = end_capture(a);
     CHECK(cudaGraphLaunch(exec, a));
@@ -99,11 +96,10 @@ LITMUS(graph_memory_left, a)
  * Kind: free before the use ends */
 LITMUS(auto_free, a, b)
 {
-    int *data;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaStreamEndCapture(a, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
     CHECK(cudaGraphLaunch(exec, a));
@@ -140,9 +136,8 @@ LITMUS(graph_memory_of_other_branch, a, b)
  * Kind: free before the use ends */
 LITMUS(graph_memory_freed_early, a, b)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     order(a, b);
     CHECK(launch_fill(data, 1, count, b)); /* access */
     IF_RIGHT(order(b, a));
@@ -157,9 +152,8 @@ LITMUS(graph_memory_freed_early, a, b)
  * Kind: use after free */
 LITMUS(graph_memory_used_after_free, a)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(launch_fill(data, 1, count, a));   /* access */
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
@@ -175,9 +169,9 @@ LITMUS(graph_memory_used_after_free, a)
  * Says: its pointer is stale */
 LITMUS(graph_memory_stale, a, b)
 {
-    int *first, *second;
+    int *second;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&first, MiB, a));
+    int *first = pool_memory(MiB, a);
     order(a, b);
     IF_RIGHT(CHECK(launch_fill(first, 1, count, b)));
     order(b, a);
@@ -196,9 +190,8 @@ LITMUS(graph_memory_stale, a, b)
  * Kind: access outside the allocation */
 LITMUS(graph_memory_outside, a)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_WRONG(CHECK(launch_fill(data, 1, count + 1, a))); /* access */
     IF_RIGHT(CHECK(launch_fill(data, 1, count, a)));
     CHECK(cudaFreeAsync(data, a));
@@ -212,9 +205,8 @@ LITMUS(graph_memory_outside, a)
  * Says: cudaFreeAsync (graph launch 1 in stream 1) has freed */
 LITMUS(graph_memory_after_launch, a)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     IF_WRONG(CHECK(cudaFreeAsync(data, a))); /* free */
     CHECK(cudaGraphLaunch(end_capture(a), a));
@@ -228,9 +220,8 @@ LITMUS(graph_memory_after_launch, a)
  * Kind: free before the use ends */
 LITMUS(graph_memory_freed_unordered, a, b)
 {
-    int *data;
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* access */
     CHECK(cudaGraphLaunch(end_capture(a), a));
     IF_RIGHT(order(a, b));

@@ -174,7 +174,7 @@ LITMUS(exec_destroyed, a)
  *
  * WRONG: b adds to what a has filled, as if the failed launch ordered the two.
  * Kind: unordered writes */
-LITMUS(failed_graph_launch)
+LITMUS(failed_graph_launch, a, b)
 {
     size_t count = MiB / sizeof(int), free_bytes, total_bytes;
     cudaGraph_t graph;
@@ -184,7 +184,6 @@ LITMUS(failed_graph_launch)
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice, .id = 0}}};
     volatile int *gate = gate_new();
-    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
     large.bytesize = total_bytes;
@@ -213,8 +212,7 @@ LITMUS(failed_graph_launch)
  * Says: after the last use, which is the cudaGraphLaunch that runs launch_fill */
 LITMUS(graph_of_freed_memory, a)
 {
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     CHECK(launch_fill(data, 1, count, a)); /* access */
     cudaGraphExec_t exec = end_capture(a);
@@ -257,8 +255,8 @@ LITMUS(graph_of_smaller_memory, a)
  * Says: That address belongs to allocation */
 LITMUS(graph_of_taken_memory, a)
 {
-    int *data, *other;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *other;
+    int *data = pool_memory(MiB, a);
     IF_RIGHT(CHECK(cudaFreeAsync(data, a)));
     IF_RIGHT(CHECK(cudaMallocAsync((void **)&other, MiB, a)));
     CHECK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));

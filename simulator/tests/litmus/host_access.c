@@ -22,11 +22,10 @@ static cudaMemPool_t host_pool(void)
  * Late: 0 */
 LITMUS(host_reads_early, a)
 {
-    int *data;
     int *result = pinned_memory(sizeof(int));
     *result = 0;
 
-    CHECK(cudaMallocAsync((void **)&data, sizeof(int), a));
+    int *data = pool_memory(sizeof(int), a);
     CHECK(launch_fill(data, 42, 1, a));
     /* previous access */
     CHECK(cudaMemcpyAsync(result, data, sizeof(int), cudaMemcpyDeviceToHost, a));
@@ -134,11 +133,10 @@ LITMUS(host_load_elsewhere)
  *
  * WRONG: the host does not wait for the first copy: no edge from that to the host's read.
  * Kind: host access not ordered after a write */
-LITMUS(host_load_gate)
+LITMUS(host_load_gate, stream)
 {
     int *data, *back, sum = 0;
     volatile int *gate = gate_create();
-    cudaStream_t stream = stream_new(cudaStreamDefault);
     CHECK(cudaMallocHost((void **)&back, MiB));
     CHECK(cudaMallocAsync((void **)&data, MiB, stream));
     CHECK(cudaMemsetAsync(data, 0, MiB, stream));
@@ -162,13 +160,11 @@ LITMUS(host_load_gate)
  *
  * WRONG: the host does not wait for the event: no edge from the copy's read to the host's write.
  * Kind: host write not ordered after a read */
-LITMUS(host_store)
+LITMUS(host_store, a)
 {
-    int *data;
     cudaEvent_t copied = event_new();
-    cudaStream_t a = stream_new(cudaStreamDefault);
     int *source = pinned_memory(2 * MiB);
-    CHECK(cudaMallocAsync((void **)&data, 2 * MiB, a));
+    int *data = pool_memory(2 * MiB, a);
     memset(source, 1, 2 * MiB);
     CHECK(cudaMemcpyAsync(data, source, 2 * MiB, cudaMemcpyHostToDevice, a)); /* previous access */
     CHECK(cudaEventRecord(copied, a));
@@ -185,9 +181,8 @@ LITMUS(host_store)
  * Prints: 7 */
 LITMUS(host_store_disjoint, a)
 {
-    int *data;
     int *result = pinned_memory(MiB);
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result + 1000, data, 500000, cudaMemcpyDeviceToHost, a));
     for (int i = 0; i < 1000; i++)
         result[i] = 7;

@@ -44,9 +44,8 @@ LITMUS(host_function, a, b)
  * Kind: unordered writes */
 LITMUS(behind_host_function, a, b)
 {
-    int *data;
     cudaEvent_t event = event_new();
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     IF_WRONG(CHECK(cudaEventRecord(event, a)));
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -81,15 +80,12 @@ NONBLOCKING_LITMUS(function_between_writes, a, b)
  * WRONG: it does not wait. The function begins while the host makes the next call, which cannot
  * come from what the function did: no edge from a's write to b's.
  * Kind: unordered writes */
-LITMUS(function_begins_in_call)
+NONBLOCKING_LITMUS(function_begins_in_call, a, b, c)
 {
-    int *large;
-    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
-    cudaStream_t c = stream_new(cudaStreamNonBlocking);
     int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
-    CHECK(cudaMallocAsync((void **)&large, 1024 * MiB, c));
+    int *large = pool_memory(1024 * MiB, c);
 #ifndef WRONG
     while (!atomic_load(&flag))
         usleep(1000);
@@ -103,9 +99,8 @@ LITMUS(function_begins_in_call)
  * WRONG: the host does not look at the flag. By the time of its next calls the function may have
  * run, but the host does not know that: no edge from a's write to b's.
  * Kind: unordered writes */
-LITMUS(function_merely_runs)
+NONBLOCKING_LITMUS(function_merely_runs, a, b)
 {
-    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
     int *data = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
@@ -125,10 +120,8 @@ LITMUS(function_merely_runs)
  * WRONG: it waits for stream c instead. That the function may have run by then is no wait for a: no
  * edge from a's write to b's.
  * Kind: unordered writes */
-LITMUS(function_beside_a_wait)
+NONBLOCKING_LITMUS(function_beside_a_wait, a, b, c)
 {
-    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
-    cudaStream_t c = stream_new(cudaStreamNonBlocking);
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, nothing, NULL));
@@ -143,10 +136,8 @@ LITMUS(function_beside_a_wait)
  *
  * WRONG: it asks once, and does not look at the flag: no edge from a's write to b's.
  * Kind: unordered writes */
-LITMUS(function_runs_between_calls)
+NONBLOCKING_LITMUS(function_runs_between_calls, a, b, c)
 {
-    cudaStream_t a = stream_new(cudaStreamNonBlocking), b = stream_new(cudaStreamNonBlocking);
-    cudaStream_t c = stream_new(cudaStreamNonBlocking);
     int *data = device_memory(MiB), *other = device_memory(MiB);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
@@ -170,13 +161,11 @@ LITMUS(function_runs_between_calls)
  * Kind: unordered writes */
 LITMUS(device_synchronize_function, b, a)
 {
-    IF_RIGHT(cudaEvent_t event = event_new());
     int *data = device_memory(MiB);
     for (int i = 0; i < 30; i++)
         CHECK(cudaLaunchHostFunc(b, nothing, NULL));
     CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
-    IF_RIGHT(CHECK(cudaEventRecord(event, a)));
-    IF_RIGHT(CHECK(cudaStreamWaitEvent(b, event, 0)));
+    IF_RIGHT(order(a, b));
     CHECK(launch_add(data, 1, MiB / sizeof(int), b)); /* access */
 }
 
@@ -193,12 +182,10 @@ static void read_it(void *unused)
         sum += result[i];
 }
 
-LITMUS(host_function_reads)
+LITMUS(host_function_reads, a, b)
 {
-    int *data;
-    cudaStream_t a = stream_new(cudaStreamDefault), b = stream_new(cudaStreamDefault);
     CHECK(cudaMallocHost((void **)&result, MiB));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(cudaMemcpyAsync(result, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     IF_WRONG(CHECK(cudaLaunchHostFunc(b, read_it, NULL)));
     IF_RIGHT(CHECK(cudaLaunchHostFunc(a, read_it, NULL)));
@@ -248,14 +235,13 @@ static void spin(void *unused)
 
 LITMUS(host_function_spins, a, b)
 {
-    int *data, *more;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, spin, NULL));
     CHECK(cudaFreeAsync(data, a));
     while (!atomic_load(&began))
         (void)cudaStreamQuery(b);
-    CHECK(cudaMallocAsync((void **)&more, MiB, b));
+    int *more = pool_memory(MiB, b);
     CHECK(cudaFreeAsync(more, b));
     atomic_store(&released, 1);
     CHECK(cudaDeviceSynchronize());
@@ -272,24 +258,19 @@ static void wait_for(void *posted) { sem_wait(posted); }
 
 LITMUS(host_function_after_gate, a, b)
 {
-    cudaEvent_t held, cleared, passed;
     sem_t posted;
     volatile int *gate = gate_new();
     sem_init(&posted, 0, 0);
-    CHECK(cudaEventCreate(&held));
-    CHECK(cudaEventCreate(&cleared));
-    CHECK(cudaEventCreate(&passed));
+    cudaEvent_t cleared = event_new();
     int *data = device_memory(4096);
     CHECK(launch_hold(gate, a));
-    CHECK(cudaEventRecord(held, a));
-    CHECK(cudaStreamWaitEvent(b, held, 0));
+    order(a, b);
     CHECK(cudaMemsetAsync(data, 0, 4096, a)); /* previous access */
     CHECK(cudaEventRecord(cleared, a));
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, cleared, 0)));
     CHECK(launch_fill(data, 1, 1024, b)); /* access */
     CHECK(cudaLaunchHostFunc(a, wait_for, &posted));
-    CHECK(cudaEventRecord(passed, a));
-    CHECK(cudaStreamWaitEvent(b, passed, 0));
+    order(a, b);
     gate_open(gate);
     CHECK(cudaEventSynchronize(cleared));
     sem_post(&posted);
@@ -324,8 +305,7 @@ NONBLOCKING_LITMUS(holds_around_function, a, b)
  * Kind: unordered writes */
 LITMUS(host_flag, a, b)
 {
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaLaunchHostFunc(a, set_flag, NULL)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -342,8 +322,7 @@ LITMUS(host_flag, a, b)
  * flag. */
 LITMUS(host_flag_without_calls, a, b)
 {
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a));
     CHECK(cudaLaunchHostFunc(a, set_flag, NULL));
     while (!atomic_load(&flag))

@@ -38,9 +38,8 @@ LITMUS(host_synchronize, a, b)
  * Kind: unordered writes */
 LITMUS(event_synchronize, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -58,9 +57,8 @@ LITMUS(event_synchronize, a, b)
  * Kind: unordered writes */
 LITMUS(event_query, a, b)
 {
-    int *data;
     cudaEvent_t written = event_new();
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
 
     IF_WRONG(CHECK(cudaEventRecord(written, a)));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
@@ -150,11 +148,10 @@ LITMUS(host_polls, a)
 LITMUS(elapsed_time, a, b)
 {
     size_t count = 64 * MiB / sizeof(int);
-    int *data;
     float ms;
     cudaEvent_t before = event_new(), after = event_new();
 
-    CHECK(cudaMallocAsync((void **)&data, 64 * MiB, a));
+    int *data = pool_memory(64 * MiB, a);
     CHECK(cudaEventRecord(before, a));
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     CHECK(cudaEventRecord(after, a));

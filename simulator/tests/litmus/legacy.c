@@ -105,10 +105,8 @@ LITMUS(legacy_of_other_device, a)
 NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
 {
     size_t count = 64 * MiB / sizeof(int);
-    cudaEvent_t fork, join;
     volatile int *gate = gate_new();
-    CHECK(cudaEventCreate(&fork));
-    CHECK(cudaEventCreate(&join));
+    cudaEvent_t fork = event_new();
     int *data = device_memory(64 * MiB);
     CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     CHECK(launch_fill(data, 1, count, s));
@@ -116,8 +114,7 @@ NONBLOCKING_LITMUS(legacy_beside_graph_branch, s, t)
     CHECK(launch_add(data, 1, count / 2, s));
     CHECK(cudaStreamWaitEvent(t, fork, 0));
     CHECK(launch_hold(gate, t));
-    CHECK(cudaEventRecord(join, t));
-    CHECK(cudaStreamWaitEvent(s, join, 0));
+    order(t, s);
     cudaGraphExec_t exec = end_capture(s);
     CHECK(cudaGraphLaunch(exec, s));
     printf("%s ", cudaGetErrorName(cudaStreamQuery(cudaStreamLegacy)));
@@ -140,8 +137,7 @@ static void set_flag(void *unused)
 LITMUS(host_function_after_legacy, stream)
 {
     size_t count = MiB / sizeof(int), unused;
-    int *data;
-    CHECK(cudaMallocAsync((void **)&data, MiB, cudaStreamLegacy));
+    int *data = pool_memory(MiB, cudaStreamLegacy);
     CHECK(launch_fill(data, 1, count, cudaStreamLegacy));
     /* Calls that take time, so that the fill is over. */
     for (int i = 0; i < 100; i++)

@@ -25,6 +25,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+/* Only one of a case's two forms may use a stream or a variable. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
 static const size_t count = MiB / sizeof(int);
 
 /* What the host has read goes here, so that no compiler leaves its loads out. */
@@ -67,6 +71,14 @@ static inline void *pinned_memory(size_t bytes)
     void *memory;
     CHECK(cudaMallocHost(&memory, bytes));
     return keep(memory, cudaFreeHost);
+}
+
+/* From the current pool, in the order of the stream. The case frees it. */
+static inline void *pool_memory(size_t bytes, cudaStream_t stream)
+{
+    void *memory;
+    CHECK(cudaMallocAsync(&memory, bytes, stream));
+    return memory;
 }
 
 /* A closed gate. */
@@ -129,10 +141,6 @@ int main(int argc, char **argv)
 #define IF_WRONG(...)
 #define IF_RIGHT(...) __VA_ARGS__
 #endif
-
-/* Only one of a case's two forms may use a stream or a variable. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-variable"
 
 #define LITMUS_0(flags, title)    LITMUS_CASE(flags, title, 0, (), (void))
 #define LITMUS_1(flags, title, a) LITMUS_CASE(flags, title, 1, (s[0]), (cudaStream_t a))

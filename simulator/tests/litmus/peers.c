@@ -9,7 +9,6 @@
  * Kind: unordered writes */
 LITMUS(peer_kernel, a)
 {
-    int *data;
     cudaMemPool_t pool;
     struct cudaMemAccessDesc grant = {.location = {.type = cudaMemLocationTypeDevice, .id = 1},
                                       .flags = cudaMemAccessFlagsProtReadWrite};
@@ -19,7 +18,7 @@ LITMUS(peer_kernel, a)
     cudaStream_t b = stream_new(cudaStreamDefault);
     CHECK(cudaSetDevice(0));
 
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
     CHECK(launch_fill(data, 1, count, a)); /* previous access */
     IF_RIGHT(order(a, b));
     CHECK(cudaSetDevice(1));
@@ -167,15 +166,14 @@ LITMUS(peer_access_taken)
  * Kind: read not ordered after a write */
 LITMUS(peer_copy, a)
 {
-    int *from, *to;
     cudaEvent_t written = event_new();
-    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    int *from = pool_memory(MiB, a);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a)); /* previous access */
     CHECK(cudaEventRecord(written, a));
 
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
-    CHECK(cudaMallocAsync((void **)&to, MiB, b));
+    int *to = pool_memory(MiB, b);
     IF_RIGHT(CHECK(cudaStreamWaitEvent(b, written, 0)));
     CHECK(cudaMemcpyPeerAsync(to, 1, from, 0, MiB, b)); /* access */
     CHECK(cudaFreeAsync(to, b));
@@ -354,7 +352,6 @@ LITMUS(peer_copy_refused)
  * Kind: free before the use ends */
 LITMUS(peer_memcpy_back)
 {
-    int *from;
     cudaEvent_t filled, copied;
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
@@ -363,7 +360,7 @@ LITMUS(peer_memcpy_back)
     CHECK(cudaSetDevice(0));
     cudaStream_t a = stream_new(cudaStreamDefault);
     CHECK(cudaEventCreate(&filled));
-    CHECK(cudaMallocAsync((void **)&from, MiB, a));
+    int *from = pool_memory(MiB, a);
     CHECK(launch_fill(from, 1, MiB / sizeof(int), a));
     CHECK(cudaEventRecord(filled, a));
     CHECK(cudaStreamWaitEvent(b, filled, 0));

@@ -27,9 +27,8 @@ static int host[4 * MiB / sizeof(int)];
 
 LITMUS(registered_buffer, a, b)
 {
-    int *data;
     CHECK(cudaHostRegister(host, sizeof host, cudaHostRegisterMapped));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
 
     CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
@@ -106,9 +105,9 @@ LITMUS(unregister_other_device)
  * Fatal: nothing is at that address any more, and a copy touches it: SIGSEGV, as on a device */
 LITMUS(use_after_free_of_pinned, a)
 {
-    int *data, *host;
+    int *host;
     CHECK(cudaMallocHost((void **)&host, MiB));
-    CHECK(cudaMallocAsync((void **)&data, MiB, a));
+    int *data = pool_memory(MiB, a);
 
     IF_RIGHT(CHECK(cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a)));
     CHECK(cudaFreeHost(host));                                                   /* free */

@@ -67,15 +67,14 @@ LITMUS(reuse_synchronized, a, b)
  * Kind: unordered writes */
 LITMUS(reuse_opportunistic, a, b)
 {
-    int *freed, *data;
     int *other = device_memory(MiB);
 
     CHECK(launch_fill(other, 1, count, a)); /* previous access */
-    CHECK(cudaMallocAsync((void **)&freed, MiB, a));
+    int *freed = pool_memory(MiB, a);
     CHECK(launch_fill(freed, 1, count, a));
     CHECK(cudaFreeAsync(freed, a));
     usleep(30000);
-    CHECK(cudaMallocAsync((void **)&data, MiB, b));
+    int *data = pool_memory(MiB, b);
     CHECK(launch_fill(data, 2, count, b));
     IF_WRONG(CHECK(launch_add(other, 1, count, b))); /* access */
     IF_RIGHT(CHECK(launch_add(data, 1, count, b)));
@@ -119,8 +118,8 @@ LITMUS(reuse_internal, a, b)
  * Also: use before allocation */
 LITMUS(reuse_smaller, a, b)
 {
-    int *old, *newer;
-    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    int *newer;
+    int *old = pool_memory(MiB, a);
     CHECK(launch_fill(old, 1, MiB / sizeof(int), a));
     CHECK(cudaFreeAsync(old, a));
     CHECK(cudaMallocAsync((void **)&newer, 4096, a));           /* allocation */
@@ -138,9 +137,9 @@ LITMUS(reuse_smaller, a, b)
  * Kind: use before allocation */
 LITMUS(reuse_larger, a, b)
 {
-    int *first, *second, *both;
-    CHECK(cudaMallocAsync((void **)&first, MiB, a));
-    CHECK(cudaMallocAsync((void **)&second, MiB, a));
+    int *both;
+    int *first = pool_memory(MiB, a);
+    int *second = pool_memory(MiB, a);
     CHECK(cudaFreeAsync(first, a));
     CHECK(cudaFreeAsync(second, a));
     CHECK(cudaMallocAsync((void **)&both, 2 * MiB, a)); /* allocation */
@@ -174,9 +173,9 @@ LITMUS(old_pointer_new_size)
  * Kind: use before allocation */
 LITMUS(stale_pointer, a, b)
 {
-    int *first, *second;
+    int *second;
 
-    CHECK(cudaMallocAsync((void **)&first, MiB, a));
+    int *first = pool_memory(MiB, a);
     order(a, b);
     CHECK(cudaFreeAsync(first, a));
     CHECK(cudaMallocAsync((void **)&second, MiB, a)); /* allocation */
@@ -195,8 +194,8 @@ LITMUS(stale_pointer, a, b)
  * Also: unordered writes */
 LITMUS(stale_in_old_stream, a, b)
 {
-    int *old, *newer;
-    CHECK(cudaMallocAsync((void **)&old, MiB, a));
+    int *newer;
+    int *old = pool_memory(MiB, a);
     CHECK(launch_fill(old, 1, 4, a));
     CHECK(cudaFreeAsync(old, a));
     CHECK(cudaStreamSynchronize(a));
