@@ -72,7 +72,8 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's
 # library and those that CUDA 13.1 to 13.5 added, without the calls in calls.def.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
-# The same for libcuda.so.1, and the names of its errors.
+# driver_unmodeled.inc lists the functions of libcuda.so.1 that are not modeled, and
+# driver_errors.inc the names of its errors.
 $(SIMULATOR)/objects/api/driver_unmodeled.o: $(SIMULATOR)/driver_unmodeled.inc
 $(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def simulator/api/libcuda-symbols.txt
 	@mkdir -p $(@D)

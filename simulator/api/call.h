@@ -102,7 +102,7 @@ enum call_id {
  * point's OS_CALL_ADDRESS and OS_CALL_FRAME. */
 cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *address,
                        void *const *frame, bool per_thread);
-/* Does the same for a function that is not modeled, which has only a name. */
+/* Is call_enter for a function that is not modeled, which has only a name. */
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
                                  void *const *frame);
 /* Remembers the error (unless the call is ALWAYS), writes the call's line, and releases the lock.

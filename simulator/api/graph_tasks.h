@@ -8,11 +8,10 @@
 #include "graph/graph.h"
 
 /* Each makes the task `t` of a node on the device t->device, and returns cudaSuccess or the error
- * with which the parameters are rejected. `parameters` is a struct cudaMemsetParams, ... */
+ * with which the parameters are rejected. `parameters` is a struct cudaMemsetParams for a memset, a
+ * cudaMemcpy3DParms for a copy, and a cudaHostNodeParams for a host function. */
 cudaError_t task_of_memset(struct task *t, const void *parameters);
-/* ... a cudaMemcpy3DParms, ... */
 cudaError_t task_of_copy_3d(struct task *t, const void *parameters);
-/* ... or a cudaHostNodeParams. */
 cudaError_t task_of_host_function(struct task *t, const void *parameters);
 /* A copy of one row. */
 cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,

@@ -59,7 +59,8 @@ static inline bool line_is_open(const struct journal_line *line) { return line->
 /* Ends, writes, and closes the line. The line's number is assigned here, so that numbers follow the
  * order in the file. */
 void line_write(struct journal_line *line);
-/* Does the same for a call's line, with the time of its end and its error, or NULL for success. */
+/* Ends, writes, and closes a call's line, with the time of its end and its error, or NULL for
+ * success. */
 void line_write_call(struct journal_line *line, time_ns end, const char *error);
 
 /* ---- fields ---- */

@@ -43,7 +43,7 @@ static inline size_t journal_site_hash(const void *site)
     return ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u >> 32;
 }
 
-/* Does the same as journal_site for a site that is new or not in the slot of its hash. */
+/* Is journal_site for a site that is new, or that is not in the slot of its hash. */
 struct journal_site *journal_site_search(void *site, const char *call);
 
 /* Returns the entry of a site (os_call_site) at which `call` was made. It lives as long as the

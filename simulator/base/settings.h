@@ -54,11 +54,11 @@ struct __attribute__((aligned(4096))) settings {
      * may use, or 1 in a graded run. */
     unsigned threads;
     bool check; /* SIM_CHECK: off turns the checker off */
-    bool leaks; /* ... leaks: it also reports what was not freed at the end */
-    /* ... no-init, no-race, no-sync: without reads of what nobody wrote, races inside a launch, and
-     * misused barriers */
+    bool leaks; /* SIM_CHECK: leaks also reports what was not freed at the end */
+    /* SIM_CHECK: no-init, no-race, and no-sync leave out reads of what nobody wrote, races inside a
+     * launch, and misused barriers */
     bool init, race, sync;
-    /* ... strict: an asynchronous copy to or from ordinary memory orders nothing */
+    /* SIM_CHECK: with strict an asynchronous copy to or from ordinary memory orders nothing */
     bool strict;
     bool refuse_kernels; /* SIM_KERNELS: refuse runs no kernel built by nvcc; default run */
     bool any_status;     /* SIM_KERNELS=...:allow: a kernel that did not run changes no status */

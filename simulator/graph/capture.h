@@ -45,8 +45,8 @@ cudaError_t capture_implicit(const struct stream *s);
 /* ---- captures ---- */
 
 cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode);
-/* Does the same into a graph of the program. The first captured node depends on `tips`. The program
- * keeps the graph, even after an error. */
+/* Begins a capture into a graph of the program. The first captured node depends on `tips`. The
+ * program keeps the graph, even after an error. */
 cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
                              struct graph *g, struct node *const *tips, size_t count);
 /* Returns whether the stream captures into a graph of the program. */

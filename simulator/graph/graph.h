@@ -67,7 +67,7 @@ struct task {
     } shape;
     /* The launch of a program's own kernel, owned by the task in a node or executable graph. */
     struct user_kernel *user_kernel;
-    /* The same for a kernel that nvcc built. */
+    /* The launch of a kernel that nvcc built, with the same owner. */
     struct nvcc_kernel *nvcc_kernel;
     /* A host function and its argument. */
     void (*function)(void *);

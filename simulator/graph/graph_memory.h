@@ -33,7 +33,7 @@ struct graph_allocation {
     size_t offset, bytes;
     /* Bit d: the node requires access for device d. */
     uint32_t peer_rights;
-    /* The same as a list, once cudaGraphMemAllocNodeGetParams has returned it. */
+    /* `peer_rights` as a list, once cudaGraphMemAllocNodeGetParams has returned it. */
     struct cudaMemAccessDesc *access_list;
     /* Its range of the heap while it is allocated, or NULL. */
     struct range *range;

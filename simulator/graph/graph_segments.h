@@ -37,7 +37,7 @@ void graph_segments_wait(struct graph_segments *b, size_t x, struct stream *s);
 void graph_segments_undo(struct graph_segments *b, size_t x);
 /* Remembers work `seq` of `s` as the last use of segment `x`. */
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
-/* Does the same for a free of what this graph allocated there. */
+/* Remembers work `seq` of `s` as the last free of what this graph allocated on segment `x`. */
 void graph_segments_freed(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
 /* With `on`, counts an allocation on segment `x`; otherwise, one that ended. */
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on);

@@ -58,9 +58,9 @@ int pool_location(const struct cudaMemLocation *location, enum cudaMemAllocation
     case cudaMemLocationTypeHostNuma:
         return location->id >= 0 && location->id < HOST_NUMA_NODES ? first + LOCATION_HOST_NUMA
                                                                    : -1;
-    /* Only managed memory may prefer no location, ... */
+    /* Only managed memory may prefer no location. */
     case cudaMemLocationTypeNone: return managed ? LOCATION_MANAGED_NONE : -1;
-    /* ... or the location of the thread that touches it. */
+    /* Only managed memory may prefer the location of the thread that touches it. */
     case cudaMemLocationTypeHostNumaCurrent: return managed ? LOCATION_MANAGED_NEAR : -1;
     default: return -1;
     }

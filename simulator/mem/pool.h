@@ -106,8 +106,8 @@ bool pools_make_room(int device, const struct heap *wanting);
 struct pool *pool_first(void);
 /* Returns the pool of a handle, or NULL. */
 struct pool *pool_from_handle(cudaMemPool_t handle);
-/* Does the same, but returns NULL for an imported pool too, for operations that an imported pool
- * rejects (measured: ipc.txt, cudaErrorInvalidValue). */
+/* Returns the pool of a handle, or NULL if there is none or it is imported: for operations that an
+ * imported pool rejects (measured: ipc.txt, cudaErrorInvalidValue). */
 struct pool *pool_from_handle_owned(cudaMemPool_t handle);
 
 /* Allocates `bytes` (> 0) in the order of stream `s`. The range belongs to the pool. */

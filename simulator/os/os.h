@@ -57,8 +57,8 @@ void os_at_exit(void (*handler)(int status));
  * until os_unreserve; after that only such ranges reuse the addresses. These need the lock. */
 char *os_reserve(size_t bytes);
 void os_unreserve(char *base, size_t bytes);
-/* Does the same for memory that host and device share. The addresses are a second view of the
- * storage, which nothing can touch until os_protect opens it. */
+/* Reserves memory that host and device share, otherwise like os_reserve. The addresses are a second
+ * view of the storage, which nothing can touch until os_protect opens it. */
 char *os_reserve_host_visible(size_t bytes);
 /* Returns the storage of a range. */
 char *os_storage(char *base, size_t bytes);
@@ -102,8 +102,8 @@ void os_free(void *p);
 /* Takes the lock that guards the whole simulation, from the start of each call to its end. Ends the
  * process with a sentence where lock_try_acquire would return false. */
 void lock_acquire(void);
-/* Does the same, but returns false if this thread has the lock, because a signal handler of the
- * program is running in the middle of a call. */
+/* Takes the lock and returns true, or returns false if this thread has it already, because a signal
+ * handler of the program is running in the middle of a call. */
 bool lock_try_acquire(void);
 /* Returns whether the calling thread has the lock. */
 bool lock_is_held(void);

@@ -38,7 +38,7 @@ void os_fd_unmap(void *at, size_t bytes);
 /* Reserves like os_reserve (os/os.h). The storage is in the file, after its first `skip` bytes. It
  * may extend beyond the end of the file, but must not be touched there. */
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes);
-/* Does the same like os_reserve_host_visible. */
+/* Reserves like os_reserve_host_visible, with the storage in a file as in os_reserve_in_file. */
 char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes);
 /* Makes a part of the storage of os_reserve the file's bytes after its first `skip`, where the file
  * has nothing yet. What the part contains stays. Returns false if it cannot be mapped. */

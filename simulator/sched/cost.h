@@ -49,11 +49,11 @@ enum {
 #define COST_GROW_SEGMENT 26000u
 /* The cost of releasing a segment by cudaMemPoolTrimTo: 42.6 us for one, 483 us for ten. */
 #define COST_RELEASE_SEGMENT 48000u
-/* The same at a synchronization (fitted): 139 us a pair for one segment, 269 us for two, 3549 us
- * for 32. */
+/* The cost of releasing a segment at a synchronization (fitted): 139 us a pair for one segment,
+ * 269 us for two, 3549 us for 32. */
 #define COST_SYNC_RELEASE 80000u
-/* The same for cudaMalloc and cudaFree of a 2 MiB granule (fitted: 82 us a pair for 1 KiB, 250 us
- * for 64 MiB). */
+/* The costs of adding a granule of 2 MiB by cudaMalloc and of releasing it by cudaFree (fitted: 82
+ * us a pair for 1 KiB, 250 us for 64 MiB). */
 #define COST_GRANULE     23000u
 #define COST_GRANULE_MIB 1000u
 

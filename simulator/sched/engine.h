@@ -38,7 +38,8 @@ void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument);
 /* Makes the host wait for all present work of the stream, and acquire it: as a synchronization, or
  * not (host_acquire_stream). */
 void engine_finish_unlocking(struct stream *s, bool synchronized, const char *call);
-/* Does the same for all streams of a device or, if device is -1, of all devices. */
+/* Makes the host wait for all present work of a device or, if device is -1, of all devices, and
+ * acquire it as engine_finish_unlocking does. */
 void engine_finish_device_unlocking(int device, bool synchronized, const char *call);
 /* Called when the host is idle (asleep or blocked outside of our calls): ends everything that can
  * end. Returns whether anything did. */

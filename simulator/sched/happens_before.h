@@ -58,7 +58,7 @@ uint64_t host_synchronized_seq(const struct stream *s);
 /* Records that the host has found all work of the stream up to `seq` done, by waiting
  * (synchronized) or by a query. */
 void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
-/* Does the same for a record and all that precedes it. */
+/* Records that the host has found a record reached, and with it all that precedes the record. */
 void host_acquire_record(struct record *r, bool synchronized);
 /* The host waits for several streams, and acquires nothing before all of them are done. These add
  * to `gathered`, which begins empty, what it then acquires: all work of a stream, which is done, or

@@ -307,7 +307,7 @@ extern _Thread_local struct stream *stream_without_room;
  * called again. Here the legacy stream and the blocking streams wait for each other (documented:
  * CUDA programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
-/* Does the same for a host function, with the record of what precedes it. */
+/* Queues a host function like stream_enqueue, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
 /* Queues an allocation or free, which costs nothing in an idle stream. Returns its number. */
 uint64_t stream_enqueue_marker(struct stream *s);

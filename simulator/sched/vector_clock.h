@@ -59,8 +59,8 @@ static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uin
 
 /* Returns the first slot from `slot` on with a nonzero epoch, or CLOCK_END. */
 uint32_t vc_next(const struct vector_clock *vc, uint32_t slot);
-/* Does the same for a slot whose epoch is greater than in `known`. The common parts of the two
- * clocks cost nothing. */
+/* Returns the first slot from `slot` on whose epoch is greater than in `known`, or CLOCK_END. The
+ * common parts of the two clocks cost nothing. */
 uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock *known,
                         uint32_t slot);
 /* Raises one slot to this epoch, and never lowers it. */

@@ -213,7 +213,7 @@ time.sleep(3600)' >"$WORK/port" &
     echo 'int main(void) { return chmod(".", 0); }' >>"$WORK/shut.c"
     attack shut
     assert_equal "$status $ended" "0 "
-    # The same in a sandbox that root makes, as where no user can make namespaces.
+    # Where no user can make namespaces, root makes the sandbox.
     if [ "$(id -u)" = 0 ] && bwrap --unshare-pid --dev-bind / / true; then
         cp "$WORK/shut.c" "$WORK/shut_again.c"
         PLACE=$(jq -c '.sandbox = "root"' <<<"$PLACE") attack shut_again

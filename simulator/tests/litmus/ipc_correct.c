@@ -56,7 +56,8 @@ CASE(free_behind_host_function)
     go();
 }
 
-/* The same for a write. */
+/* The exporter's second write is queued at once, after a host function that waits for a message of
+ * the importer. */
 CASE(write_behind_host_function)
 {
     cudaEvent_t ready;

@@ -265,7 +265,7 @@ enum {
     WRITES = 1,
     WRITE_READ = 1 << 1,
     READ_WRITE = 1 << 2,
-    /* The same, if the other access is another process's. */
+    /* Shifts each of the three to the bit for another process's access. */
     OF_ANOTHER = 3,
     USE_ALLOCATION = 1 << 6,
     USE_ANOTHERS_ALLOCATION = 1 << 7,

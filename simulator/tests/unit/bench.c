@@ -89,7 +89,7 @@ static double pairs(size_t live, size_t fixed, int count)
     return each;
 }
 
-/* Does the same with malloc and free. */
+/* Returns the microseconds for one free and one malloc of glibc with `live` blocks. */
 static double pairs_of_glibc(size_t live, size_t fixed, int count)
 {
     for (size_t i = 0; i < live; i++)

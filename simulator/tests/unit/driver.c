@@ -282,7 +282,7 @@ CASE(graphs)
     DO(cuGraphExecDestroy(exec));
     DO(cuGraphDestroy(graph));
 
-    /* The same by a capture. */
+    /* A memset that was captured. */
     DO(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_GLOBAL));
     DO(cuMemsetD32Async(p, 5, 1, s));
     DO(cuStreamEndCapture(s, &graph));

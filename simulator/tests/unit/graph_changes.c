@@ -458,7 +458,7 @@ CASE(any_parameters)
 
 static void CUDART_CB add_one(void *number) { ++*(int *)number; }
 
-/* The same for the other types, in a graph that is instantiated only afterwards. */
+/* cudaGraphNodeSetParams for the other types of nodes, before the graph is instantiated. */
 CASE(all_parameters)
 {
     cudaGraphNode_t n[4], empty;
