@@ -21,8 +21,9 @@ Behind "== " stands the kind of the variant and, of mutants and styles, a name:
 
 Then comes a sentence about it, and then its edits. An edit is a few lines of the program, of which
 those with "-" go and those with "+" come; the others begin with two blanks, or are empty. The
-lines that are not new must stand in the program exactly once, in this order. A line "--" separates
-two edits, whose unchanged lines may be the same.
+lines that are not new must stand in the program exactly once, in this order. A line "-..." stands
+for all lines that go from the line above it to the next place of the lines below it. A line "--"
+separates two edits, whose unchanged lines may be the same.
 
     variants.py make FILE...              writes build/{mutants,styles}/NN_name/NAME.c,
                                           build/starters/NN_name.c or build/repairs/NN_name.c
@@ -42,8 +43,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +53,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ROOT / "tests/lessons"
 KINDS = ("starter", "repair", "mutant", "style")
 UNNAMED = ("starter", "repair")
-EDIT = re.compile(r"[-+]( |$)|  |--$")
+EDIT = re.compile(r"[-+]( |$)|  |--$|-\.\.\.$")
+REST = "-..."
+LONG = 10  # of so many lines that go one after the other, some are left out
+FUNCTION = re.compile(r"\w.*\)$")
 BUILT = re.compile(r"build/(\w+)s/((?:clinic/)?\w+)(?:/(\w+))?\.c")
 
 
@@ -160,7 +165,11 @@ def edits_in(numbered, file):
             )
     groups = groupby(numbered, key=lambda each: each[1] == "--")
     edits = [list(group) for separates, group in groups if not separates]
-    return [(edit[0][0], [(line[:1] or " ", line[2:]) for _, line in edit]) for edit in edits]
+    return [(edit[0][0], [signed_line(line) for _, line in edit]) for edit in edits]
+
+
+def signed_line(line):
+    return (REST, "") if line == REST else (line[:1] or " ", line[2:])
 
 
 def variant(file):
@@ -205,6 +214,7 @@ def applied(edits, text, program, where):
     """A program's text after the edits. where(number) names one of them in a sentence."""
     lines, gone, new = lines_of(text), set(), {}
     for number, edit in edits:
+        edit = whole(edit, lines, program, where(number))
         at, added = place_of(edit, lines, program, where(number)), {}
         for sign, line in edit:
             if sign == "+":
@@ -250,6 +260,42 @@ def place_of(edit, lines, program, where):
     return places[0]
 
 
+def whole(edit, lines, program, where):
+    """The edit with the lines for which each "-..." stands."""
+    while (REST, "") in edit:
+        at = edit.index((REST, ""))
+        above = [line for sign, line in edit[:at] if sign != "+"]
+        below = takewhile(lambda it: it[0] != REST, edit[at + 1 :])
+        below = [line for sign, line in below if sign != "+"]
+        first = place_of(edit[:at], lines, program, where) + len(above)
+        end = next((place for place in places_of(below, lines) if place >= first), None)
+        if not below or end is None:
+            raise Wrong(f'{where}: below "-..." no line of {program} follows.')
+        edit = [*edit[:at], *(("-", line) for line in lines[first:end]), *edit[at + 1 :]]
+    return edit
+
+
+def shortened(edit, lines):
+    """The edit with "-..." in each long run of lines that go. Its first and last lines and the
+    heads of functions stay, if they say which lines the others are."""
+    for at in reversed(range(len(edit))):
+        run = list(takewhile(lambda it: it[0] == "-", edit[at:]))
+        if len(run) < LONG or (at > 0 and edit[at - 1][0] == "-"):
+            continue
+        last = len(run) - 1 - (not run[-1][1])
+        short = []
+        for place, (sign, line) in enumerate(run):
+            if place in (0, last, len(run) - 1) or FUNCTION.match(line):
+                short.append((sign, line))
+            elif short[-1] != (REST, ""):
+                short.append((REST, ""))
+        short = [*edit[:at], *short, *edit[at + len(run) :]]
+        with suppress(Wrong):
+            if whole(short, lines, "", "") == whole(edit, lines, "", ""):
+                edit = short
+    return edit
+
+
 def places_of(some, lines):
     return [at for at in range(len(lines) - len(some) + 1) if lines[at : at + len(some)] == some]
 
@@ -272,6 +318,7 @@ def edits_between(before, after):
                 lines += signed("-", old[first:end]) + signed("+", new[begin:stop])
                 at = end
         lines += signed(" ", old[at:high])
+        lines = rendered(shortened([signed_line(line) for line in lines], old))
         # An empty line is read as a part of the edit only between two others.
         for edge in (0, -1):
             if not lines[edge]:
@@ -308,8 +355,12 @@ def merged(regions):
     return found
 
 
+def rendered(edit):
+    return [f"{sign} {line}" if line else sign.strip() for sign, line in edit]
+
+
 def signed(sign, lines):
-    return [f"{sign} {line}" if line else sign.strip() for line in lines]
+    return rendered((sign, line) for line in lines)
 
 
 def replace(file, text):

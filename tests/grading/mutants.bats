@@ -70,6 +70,9 @@ mutants() { python3 -B tools/variants.py names "$1"; }
 - three\n--\n- three\n- two|5: style tried: another edit changes this line, too: three
   three\n+ 3\n--\n+ 4\n  two\n  one|6: style tried: another edit adds lines here, too: 4
 - three\nfour|4: expected a line that begins
+- one\n-...\n- three|3: style tried: in $solution these lines of the edit stand at lines 1 and 5
+- three\n-...\n- four|3: style tried: below "-..." no line of $solution follows.
+- three\n-...|3: style tried: below "-..." no line of $solution follows.
 |1: style tried changes nothing
 - three\n== style tried\n- one\n  two|4: style tried stands here for the second time
 - three\n== Style tried\n- one\n  two|4: expected "== starter"
@@ -79,6 +82,11 @@ END
     python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
     assert_output "$(lines one two "" 3 four two one)"
+    lines "== style tried" "It is tried." "  two" "- three" "-..." "- one" "+ 3" \
+        >"$copy/$room/variants.txt"
+    python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    run cat "$copy/build/styles/01_first_allocation/tried.c"
+    assert_output "$(lines one two 3)"
     finish
 }
 
