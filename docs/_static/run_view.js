@@ -594,10 +594,11 @@ const runView = (() => {
             isRepaired = on;
             list(on ? view.run.repair.code : view.run.code);
             refresh();
-            const added = [...place.querySelectorAll(".line.new")];
-            const near = (line) => Math.abs(line.offsetTop - (part(".line.now")?.offsetTop || 0));
-            const first = added.sort((one, other) => near(one) - near(other))[0];
-            if (first) listing.scrollTop = first.offsetTop - listing.clientHeight / 2;
+            // The first one near the present line comes to the top: the report lies over the end.
+            const now = part(".line.now")?.offsetTop || 0;
+            const first = [...place.querySelectorAll(".line.new")].find((line) =>
+                line.offsetTop > now - highNow() / 2);
+            if (first) listing.scrollTop = Math.min(first.offsetTop, now) - first.offsetHeight;
         }
 
         // What is missing and what to do, with the repair, and with many days of the program.
@@ -728,7 +729,7 @@ const runView = (() => {
             const lines = [...place.querySelectorAll(".line")];
             for (const line of place.querySelectorAll(".line, .cut")) line.hidden = false;
             const marked = lines.filter((line) => line.matches(".access"));
-            if (!step.marks || marked.length < 2) return;
+            if (!step.marks || marked.length < 2 || isRepaired) return;
             const far = marked.at(-1).offsetTop - marked[0].offsetTop;
             if (far < highNow() - 3 * marked[0].offsetHeight) {
                 listing.scrollTop = marked[0].offsetTop - marked[0].offsetHeight;

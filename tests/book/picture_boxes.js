@@ -15,6 +15,14 @@
             size: parseFloat(getComputedStyle(text).fontSize) *
                 frame.width / picture.viewBox.baseVal.width,
         }));
+        const boxes = [...picture.querySelectorAll("rect.call, rect.waits, rect.work")].map((rect) =>
+            rect.getBoundingClientRect());
+        for (const { words, box } of texts.filter((text) => text.words.startsWith("\u2717 no"))) {
+            const isCut = ({ left, right, top, bottom }) => left < box.right && box.left < right &&
+                top < box.bottom - 3 && box.top + 3 < bottom && (box.left < left ||
+                box.right > right || box.top + 3 < top || box.bottom - 3 > bottom);
+            if (boxes.some(isCut)) wrong.push(`${name}: "${words}" lies on the edge of a box`);
+        }
         measured += texts.length;
         texts.forEach(({ words, box, size }, number) => {
             if (size < 11.99) wrong.push(`${name}: "${words}" is ${size.toFixed(1)} pixels high`);

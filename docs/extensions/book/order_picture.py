@@ -24,6 +24,7 @@ docs/_static/run_steps.js reads what is in the streams by the same rules.
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import product
 
 from . import svg
 
@@ -599,27 +600,46 @@ class Drawing:
             self.word_on(points, words, "bad")
 
     def word_on(self, points, words, kind):
-        """On the arrow, where it stands apart from other words; else where it fits at all. Beside
-        an arrow that leads back to its own stream."""
+        """On the arrow or beside it, where it stands on no box and apart from other words; else
+        within a box, or where it fits at all. Beside an arrow that leads back to its own stream."""
         wide = svg.text_width(words, kind)
         if len(points) == 4:
-            (x, b), (_, d) = points[1], points[2]
-            places = [(x + 6, b + (d - b) * part + 4) for part in PARTS]
+            (a, b), (c, d), sides = points[1], points[2], (6,)
         else:
-            (a, b), (c, d) = points[0], points[-1]
-            places = [
-                (a + (c - a) * part - wide / 2, b + (d - b) * part + 4 + shift)
-                for part in PARTS
-                for shift in (0, 12, -12, 24, -24)
-            ]
-        for apart in (10, 3):
+            (a, b), (c, d), sides = points[0], points[-1], (-wide / 2, 8, -8 - wide, 24)
+        places = [
+            (a + (c - a) * part + side, b + (d - b) * part + 4 + shift)
+            for part in PARTS
+            for side in sides
+            for shift in (0, 12, -12, 24, -24)
+        ]
+        for is_good, apart in product((self.is_beside, self.is_on_no_edge, bool), (10, 3)):
             for x, y in places:
                 x = min(max(2, x), self.canvas.width - wide - 2)
                 box = (x - 3, y - svg.RISE - 1, x + wide + 3, y + svg.FALL + 1)
-                if self.canvas.free((box[0] - apart + 3, box[1], box[2] + apart - 3, box[3])):
+                wider = (x - apart, box[1], x + wide + apart, box[3])
+                if is_good(box) and self.canvas.free(wider):
                     self.canvas.plate(box[0], box[1], box[2] - box[0], box[3] - box[1])
                     self.canvas.text(x, y, words, kind)
                     return
+
+    def under(self, box):
+        """The boxes of calls and work on which this one lies."""
+        left, top, right, bottom = box
+        for item in self.order.items:
+            across = left < item.right and right > item.left
+            if item.kind != "point" and across and top < item.bottom and bottom > item.top:
+                yield item
+
+    def is_beside(self, box):
+        return not any(self.under(box))
+
+    def is_on_no_edge(self, box):
+        left, top, right, bottom = box
+        return all(
+            item.left < left and right < item.right and item.top < top and bottom < item.bottom
+            for item in self.under(box)
+        )
 
     def key(self):
         what = "what the checker reported: the two accesses"

@@ -491,17 +491,24 @@ def repair(page):
         look = at.look()
         added = at.place.locator(".line.new")
         drawn = at.place.locator("path.added").count()
-        if not added.count() or look["missing"] or drawn != 1:
-            yield f"{name}: the repair adds {added.count()} lines, and the picture is {look}"
+        seen = at.place.evaluate(REPAIRED)
+        if not seen or look["missing"] or drawn != 1:
+            yield f"{name}: the repair adds {added.count()} lines, of which {seen} are seen: {look}"
         card.get_by_role("button", name="Take it back").click()
         if added.count() or not at.look()["missing"]:
             yield f"{name}: the repair is not taken back"
 
 
-REPORTED = """(place) => {
+SEEN = """
     const box = (one) => one.getBoundingClientRect();
     const [code, card] = ["pre", ".stepper-report"].map((one) => box(place.querySelector(one)));
-    const end = card.top > code.top ? Math.min(code.bottom, card.top) : code.bottom;
+    const end = card.top > code.top ? Math.min(code.bottom, card.top) : code.bottom;"""
+# How many of the lines that a repair adds are seen.
+REPAIRED = f"""(place) => {{{SEEN}
+    return [...place.querySelectorAll(".line.new")].map(box).filter(({{ top, bottom, height }}) =>
+        height && top >= code.top - 1 && bottom <= end + 1).length;
+}}"""
+REPORTED = f"(place) => {{{SEEN}" + """
     const faults = [...place.querySelectorAll(".line.access")].map(box)
         .filter(({ top, bottom }) => top < code.top - 1 || bottom > end + 1)
         .map(({ top }) => `a line of the report is at ${top}, and ${code.top} to ${end} is seen`);
