@@ -255,7 +255,8 @@ RULE = re.compile(r"([^{}@;]+)\{[^{}]*\}")
 ATTRIBUTE = re.compile(r'\b(?:class|id)="([^"]*)"')
 ASKED = re.compile(r"var\((--[\w-]+)")
 GIVEN = re.compile(r"""(--[\w-]+):(?:url\((?:"[^"]*"|'[^']*')\)|[^;{}])*(?:;|(?=\}))""")
-SAID = ("places.js", "texts.js", "summaries.js")  # words of the pages, and no names of classes
+# Words of the pages, and no names of classes
+SAID = ("places.js", "texts.js", "synonyms.js", "summaries.js")
 
 
 def shorten_styles(folder):

@@ -6,7 +6,7 @@ each row of a table, paragraph and item of a list gets an anchor; the rows of a 
 column is headed "question", "symptom" or "what you see" are named by what stands there, and the
 next column says what to do. So is each entry of docs/when_something_is_wrong.rst, whose first
 paragraph says what to do. At the end _static/places.js gets all places; docs/_static/finder.js
-searches in them and shows them below the field. A place of docs/symptoms.txt that is not there is a
+shows what docs/_static/find_places.js finds in them. A place of docs/symptoms.txt that is not there is a
 warning, which ends the build.
 
 Sphinx's own search does not index programs.
@@ -30,6 +30,16 @@ LAST = ("error", "text")
 # Pages that one reads and does not look things up in
 UNSEARCHED = ("404", "index", "teaching", "course")
 ENTRIES = "when_something_is_wrong"
+BUGS = "known_bugs"
+KINDS = {"your_library": "library", "platforms": "platform"}  # of a page's sections
+SAME = "docs/synonyms.txt"
+BLOCK = r"^[^#\s].*\n(?: .*\n)+"  # a line, and the lines below it that are indented
+# A thread that is cited in parentheses: "cuda-python 206"
+CITED = re.compile(
+    r"\b(?!(?:CUDA|and|by|case|driver|error|from|in|lessons?|of|since|step|to|until|version|with)"
+    r"\b)[A-Za-z][\w./+-]* \d{3,6}\b(?=[,;)])"
+)
+LISTS = {"every-call-of-the-book", "all-notes"}  # sections that only list what stands elsewhere
 LEAST = 40  # a text of fewer letters says too little alone
 SHOWN = 110  # letters of a text
 WORD = re.compile(r"[A-Za-z0-9_]{3,}")
@@ -47,6 +57,11 @@ LOG = logging.getLogger(__name__)
 
 def text_of(node):
     return " ".join(node.astext().split())
+
+
+def uncited(text):
+    text = re.sub(r"\([^()]*\)", lambda found: CITED.sub("", found[0]), text)
+    return re.sub(r" ?\((?:[,; ]|and)*\)", "", text)
 
 
 def shortened(text, length=150):
@@ -123,11 +138,16 @@ def section_places(env, page, doctree):
     if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
         return
     title = text_of(env.titles[page])
+    kind = KINDS.get(page, "section")
     for section in doctree.findall(nodes.section):
-        first = next(iter(section.findall(nodes.paragraph)), None)
+        first = next((node for node in section if isinstance(node, nodes.paragraph)), None)
         if section.parent is doctree or first is None:
             continue
-        yield ["section", text_of(section[0]), text_of(first), (page, section["ids"][0]), title]
+        others = [title]
+        if page in KINDS and not any(isinstance(node, nodes.section) for node in section):
+            others.append(other_words(text_of(first), text_of(section)))
+        place = (page, section["ids"][0])
+        yield [kind, text_of(section[0]), text_of(first), place, " ".join(others)]
 
 
 def note_places(env, page, doctree):
@@ -200,10 +220,13 @@ def text_places(env, page, doctree):
     if page in UNSEARCHED:
         return
     for section, node, name in texts_of(doctree):
+        if LISTS & set(section["ids"]):
+            continue
         if isinstance(node, nodes.term):
             if page != "glossary":
                 text = text_of(node.parent[-1])
-                yield ["text", name, text, (page, node["ids"][0]), text_of(section[0])]
+                kind = "bug" if page == BUGS else "text"
+                yield [kind, name, text, (page, node["ids"][0]), text_of(section[0])]
             continue
         text = " ".join(map(text_of, node)) if isinstance(node, nodes.row) else text_of(node)
         if len(text) < LEAST or re.match("(call|attribute)-", node["ids"][0]):
@@ -217,14 +240,15 @@ def text_places(env, page, doctree):
 def symptom_places(env, anchors):
     labels = env.get_domain("std").anonlabels
     text = (ROOT / SYMPTOMS).read_text(encoding="utf-8")
-    for block in re.findall(r"^[^#\s].*\n(?: .*\n)+", text, re.M):
-        question, place, answer, *also = map(str.strip, block.splitlines())
+    for block in re.findall(BLOCK, text, re.M):
+        question, place, answer, *others = map(str.strip, block.splitlines())
+        also, _, said = " ".join(others).removeprefix("also: ").partition(" said: ")
         page, _, section = place.partition(" ")
         found = labels.get(page, (page, section))
         if found[0] not in anchors or (found[1] and found[1] not in anchors[found[0]]):
             LOG.warning('%s: "%s" leads to %s, which is not there.', SYMPTOMS, question, place)
             continue
-        yield ["symptom", question, answer, found, " ".join(also).removeprefix("also: ")]
+        yield ["symptom", question, answer, found, also, said]
 
 
 def read_doctree(env, page):
@@ -261,10 +285,14 @@ def places(env):
         elif LESSON.fullmatch(page):
             asks = manifest.manifest(page)["question"]
             found.append(["lesson", text_of(env.titles[page]), asks, (page, ""), ""])
-    # An error with which a symptom or a question begins is found there. Of texts with one beginning
-    # the first is enough. Errors and texts come last.
-    asked = [place[1] for place in found if place[0] in ("symptom", "question")]
-    told = {name.split(" ")[0].strip(":,.") for name in asked}
+    # An error that a symptom or a question names is found there. Of texts with one beginning the
+    # first is enough. Errors and texts come last.
+    asked = [
+        f"{name} {sentence} {more}"
+        for kind, name, sentence, _, more, *_ in found
+        if kind in ("symptom", "question")
+    ]
+    told = set(re.findall(r"\bcudaError\w+", " ".join(asked)))
     found = [place for place in found if place[0] != "error" or place[1] not in told]
     found.sort(key=lambda place: LAST.index(place[0]) if place[0] in LAST else -1)
     seen = set()
@@ -279,7 +307,8 @@ def write_places(app, error):
     if error or app.builder.name != "html":
         return
     found, texts = [], {}
-    for kind, name, sentence, (page, anchor), more in places(app.env):
+    for kind, name, sentence, (page, anchor), more, *said in places(app.env):
+        sentence, more = uncited(sentence), uncited(more)
         address = app.builder.get_target_uri(page) + (f"#{anchor}" if anchor else "")
         if kind == "text":
             shown = shortened(sentence, SHOWN)
@@ -287,13 +316,24 @@ def write_places(app, error):
             words = other_words(f"{name} {shown}", rest)
             texts.setdefault(name, []).append([address, shown, words])
         else:
-            found.append([kind, name, shortened(sentence), address, more.strip()])
+            found.append([kind, name, shortened(sentence), address, more.strip(), *said])
     lines = ",\n".join(json.dumps(place, ensure_ascii=False) for place in found)
     write(app, "places.js", f"window.workbookPlaces = [\n{lines}\n];\n")
+    lines = ",\n".join(json.dumps(same, ensure_ascii=False) for same in synonyms())
+    write(app, "synonyms.js", f"window.workbookSame = [\n{lines}\n];\n")
     lines = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     write(app, "texts.js", f"window.workbookTexts = {lines};\n")
     pages = json.dumps(dict(summaries(app)), ensure_ascii=False, indent=0)
     write(app, "summaries.js", f"window.workbookSummaries = {pages};\n")
+
+
+def synonyms():
+    """[what is said, the book's words for it]"""
+    text = (ROOT / SAME).read_text(encoding="utf-8")
+    for block in re.findall(BLOCK, text, re.M):
+        meant, *said = map(str.strip, block.splitlines())
+        for each in " ".join(said).split(", "):
+            yield [each, meant]
 
 
 def other_words(shown, rest):

@@ -518,7 +518,7 @@ def lost_places(page, report):
         text = (report.folder / "_static" / name).read_text(encoding="utf-8")
         return json.loads(text[text.index("=") + 1 : text.rindex(";")])
 
-    found = [(name, address) for _, name, _, address, _ in read("places.js")]
+    found = [(place[1], place[3]) for place in read("places.js")]
     for name, texts in read("texts.js").items():
         found += [(name, address) for address, _, _ in texts]
     pages = {}
