@@ -25,19 +25,18 @@
 #include "run/device_variable.h"
 #include "sched/virtual_time.h"
 
-/* Addresses of the device runtime's own memory, and its handles of streams and events. */
-#define OWN_WINDOW    ((uint64_t)6 << 56)
+/* Handles of streams and events. */
 #define HANDLE_WINDOW ((uint64_t)7 << 56)
-/* The addresses of a piece of that memory are so far from the next one's. */
-#define PIECE_DISTANCE ((uint64_t)1 << 20)
-#define PIECE_LEAST    4096
-#define PIECE_MOST     65536
+/* The bytes of a piece of the device runtime's own memory. */
+#define PIECE_LEAST 4096
+#define PIECE_MOST  65536
 /* cudaStreamTailLaunch and cudaStreamFireAndForget, and NULL, which has two names more. */
 enum { STREAM_NULL_MOST = 2, STREAM_TAIL, STREAM_FIRE_AND_FORGET };
 /* Above all numbers of blocks and handles: launches that no other one is ordered with. */
 #define FIRE_AND_FORGET ((uint64_t)1 << 63)
 
-/* What threads write parameters to, and read texts of errors from. */
+/* What threads write parameters to, and read texts of errors from. Its addresses are the CPU's,
+ * which no memory of a device has. */
 struct buffers {
     struct buffers *next;
     struct window window;
@@ -61,29 +60,26 @@ void device_runtime_begin(struct device_runtime *r, const struct nvcc_kernel *ke
 
 /* ---- its own memory ---- */
 
-/* Returns the address of new bytes, and where the CPU sees them. */
-static uint64_t own_bytes(struct device_runtime *r, size_t bytes, char **storage)
+/* Returns new bytes, which live as long as the grid. */
+static char *own_bytes(struct device_runtime *r, size_t bytes)
 {
     struct buffers *b = r->buffers;
     const size_t used = b ? (b->used + 15) / 16 * 16 : 0;
-    if (!b || used + bytes > b->window.end - b->window.base) {
-        size_t size = b ? 2 * (size_t)(b->window.end - b->window.base) : PIECE_LEAST;
-        size = size > PIECE_MOST ? PIECE_MOST : size;
-        size = size < bytes ? bytes : size;
-        b = os_allocate(sizeof *b + size);
-        b->window.base = OWN_WINDOW + r->buffer_count++ * PIECE_DISTANCE;
-        b->window.end = b->window.base + size;
-        b->window.storage = b->bytes;
-        b->window.is_outside = true;
-        b->next = r->buffers;
-        r->buffers = b;
-        b->used = bytes;
-        *storage = b->bytes;
-        return b->window.base;
+    if (b && used + bytes <= b->window.end - b->window.base) {
+        b->used = used + bytes;
+        return b->bytes + used;
     }
-    b->used = used + bytes;
-    *storage = b->bytes + used;
-    return b->window.base + used;
+    size_t size = b ? 2 * (size_t)(b->window.end - b->window.base) : PIECE_LEAST;
+    size = size > PIECE_MOST ? PIECE_MOST : size;
+    size = size < bytes ? bytes : size;
+    b = os_allocate(sizeof *b + size);
+    const uint64_t base = (uintptr_t)b->bytes;
+    *b = (struct buffers){
+        .next = r->buffers,
+        .window = {.base = base, .end = base + size, .storage = b->bytes, .is_outside = true},
+        .used = bytes};
+    r->buffers = b;
+    return b->bytes;
 }
 
 struct window *device_runtime_find(const struct device_runtime *r, uint64_t address, size_t bytes)
@@ -96,18 +92,9 @@ struct window *device_runtime_find(const struct device_runtime *r, uint64_t addr
     return NULL;
 }
 
-static char *storage_at(const struct device_runtime *r, uint64_t address)
-{
-    const struct window *win = device_runtime_find(r, address, 1);
-    return win->storage + (address - win->base);
-}
-
 static uint64_t own_text(struct device_runtime *r, const char *text)
 {
-    char *storage;
-    uint64_t address = own_bytes(r, strlen(text) + 1, &storage);
-    strcpy(storage, text);
-    return address;
+    return (uintptr_t)strcpy(own_bytes(r, strlen(text) + 1), text);
 }
 
 /* ---- errors ---- */
@@ -212,7 +199,6 @@ static uint64_t get_buffer(struct device_runtime *r, const struct device_call *c
         module_function_at(r->kernel->code->entry->function->module, c->arguments[0][0]);
     struct registered_kernel *k =
         f && f->is_entry ? registry_kernel_of(parent->binary, f->name) : NULL;
-    char *storage;
     if (!k) {
         device_runtime_fail(r, c, cudaErrorInvalidDeviceFunction);
         return 0;
@@ -221,10 +207,10 @@ static uint64_t get_buffer(struct device_runtime *r, const struct device_call *c
                                     (uint32_t)c->arguments[3][0]);
     if (!child)
         return 0;
-    child->buffer = own_bytes(r, f->parameter_bytes + 1, &storage);
+    child->buffer = own_bytes(r, f->parameter_bytes + 1);
     child->next = r->given;
     r->given = child;
-    return child->buffer;
+    return (uintptr_t)child->buffer;
 }
 
 /* Adds a launch to those of its stream. Documented: NULL is a stream of the block, and streams are
@@ -258,14 +244,13 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
 static cudaError_t launch(struct device_runtime *r, const struct device_call *c)
 {
     struct child **at = &r->given, *child;
-    while (*at && (*at)->buffer != c->arguments[0][0])
+    while (*at && (uintptr_t)(*at)->buffer != c->arguments[0][0])
         at = &(*at)->next;
     child = *at;
     if (!child)
         return device_runtime_fail(r, c, cudaErrorInvalidValue);
     *at = child->next;
-    memcpy(child->kernel->parameters, storage_at(r, child->buffer),
-           child->kernel->shape.parameter_bytes);
+    memcpy(child->kernel->parameters, child->buffer, child->kernel->shape.parameter_bytes);
     return add_child(r, c, child, c->arguments[1][0]);
 }
 

@@ -11,7 +11,7 @@ struct child {
     struct child *next;
     struct nvcc_kernel *kernel;
     /* Where the thread puts the parameters. */
-    uint64_t buffer;
+    const char *buffer;
     /* Children with the same stream run in order. */
     uint64_t stream;
     bool is_tail;
@@ -27,7 +27,6 @@ struct device_runtime {
     /* How many launches of the device have not ended. */
     size_t *pending;
     struct buffers *buffers;
-    size_t buffer_count;
     /* Those that have only got a buffer; in the order of their launches, those that may run at
      * once; and those that run when all of them have ended. */
     struct child *given, *children, **children_end, *tails, **tails_end;
