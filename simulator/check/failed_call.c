@@ -75,6 +75,27 @@ void failed_call_note(const struct call *call, const char *error)
     failed.why[0] = '\0';
 }
 
+const char *failed_call_reason(void)
+{
+    NEEDS_LOCK();
+    static char reason[sizeof failed.why];
+    strcpy(reason, failed.why);
+    failed.why[0] = '\0';
+    return reason;
+}
+
+void failed_call_in_kernel(const struct origin *origin, const char *what)
+{
+    NEEDS_LOCK();
+    if (!settings.check || !report_begin(HAZARD_FAILED_CALL, origin, origin))
+        return;
+    report_text("A kernel of %s launches %s.", origin->call, what);
+    report_origin("launched", origin);
+    report_note("the thread has not asked for the error, which cudaGetLastError() returns.");
+    report_advice("look at cudaGetLastError() after a launch, also in a kernel.");
+    report_end(0);
+}
+
 void failed_call_asked(void)
 {
     NEEDS_LOCK();

@@ -14,6 +14,10 @@
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The call has returned this error, or NULL: one of the driver API. */
 void failed_call_note(const struct call *call, const char *error);
+/* Returns the reason that was said last, which belongs to no call then; good until the next. */
+const char *failed_call_reason(void);
+/* Reports a launch that a kernel of this launch has made. `what`: the end of a sentence. */
+void failed_call_in_kernel(const struct origin *origin, const char *what);
 /* The program has asked for its last error. */
 void failed_call_asked(void);
 /* The program ends, with an error or without. */

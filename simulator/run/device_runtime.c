@@ -14,11 +14,12 @@
  * allowed. */
 #include "run/device_runtime.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/errors.h"
-#include "base/hazards.h"
 #include "base/settings.h"
+#include "check/failed_call.h"
 #include "mem/device.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -125,6 +126,8 @@ cudaError_t device_runtime_fail(struct device_runtime *r, const struct device_ca
 static cudaError_t last_error(struct device_runtime *r, const struct device_call *c, bool forget)
 {
     cudaError_t *kept = error_of(r, c), e = kept ? *kept : cudaSuccess;
+    if (c->thread == r->unasked.thread && c->block == r->unasked.block)
+        r->unasked.text[0] = '\0';
     if (kept && forget)
         *kept = cudaSuccess;
     return e;
@@ -132,16 +135,18 @@ static cudaError_t last_error(struct device_runtime *r, const struct device_call
 
 /* ---- launches ---- */
 
-/* Kernels seldom look at the error of a launch, so a sentence says it, once for each kernel. */
 static cudaError_t refuse(struct device_runtime *r, const struct device_call *c,
-                          struct registered_kernel *k, cudaError_t e)
+                          const struct registered_kernel *k, cudaError_t e)
 {
-    if (!k->refusal_said)
-        diag("a launch of the kernel %s, by thread %llu of block %llu of the kernel %s, fails with "
-             "%s, and nothing of it happens.",
-             k->name, (unsigned long long)c->thread, (unsigned long long)c->block,
-             r->kernel->kernel->name, error_name(e));
-    k->refusal_said = true;
+    const char *why = failed_call_reason();
+    if (!r->unasked.text[0]) {
+        r->unasked.thread = c->thread;
+        r->unasked.block = c->block;
+        snprintf(r->unasked.text, sizeof r->unasked.text,
+                 "%s, by thread %llu of block %llu of %s, which fails with %s and does nothing%s%s",
+                 k->name, (unsigned long long)c->thread, (unsigned long long)c->block,
+                 r->kernel->kernel->name, error_name(e), *why ? ": " : "", why);
+    }
     return device_runtime_fail(r, c, e);
 }
 
@@ -151,7 +156,12 @@ static cudaError_t check_pending(const struct device_runtime *r)
 {
     size_t most = 0;
     device_limit(r->device, cudaLimitDevRuntimePendingLaunchCount, &most);
-    return *r->pending < most ? cudaSuccess : cudaErrorLaunchPendingCountExceeded;
+    if (*r->pending < most)
+        return cudaSuccess;
+    failed_call_because("%zu launches have not ended, and cudaLimitDevRuntimePendingLaunchCount "
+                        "allows no more",
+                        most);
+    return cudaErrorLaunchPendingCountExceeded;
 }
 
 /* Returns a launch, with which the caller goes on, or NULL after an error. */
@@ -230,9 +240,11 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
         child->stream = c->block;
     else {
         --*r->pending;
-        child_free(child);
         /* Assumed; documented as undefined. */
-        return device_runtime_fail(r, c, cudaErrorInvalidResourceHandle);
+        failed_call_because("its stream is not one of the block's");
+        refuse(r, c, child->kernel->kernel, cudaErrorInvalidResourceHandle);
+        child_free(child);
+        return cudaErrorInvalidResourceHandle;
     }
     child->next = NULL;
     child->launch = ++r->launches;
@@ -389,6 +401,8 @@ struct child *device_runtime_end(struct device_runtime *r)
         os_free(b);
     }
     os_free(r->errors);
+    if (r->unasked.text[0])
+        failed_call_in_kernel(&r->kernel->late->origin, r->unasked.text);
     shuffle(r);
     *r->children_end = r->tails;
     return r->children;

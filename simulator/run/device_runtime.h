@@ -38,6 +38,11 @@ struct device_runtime {
     /* Each thread's last error. */
     struct thread_error *errors;
     size_t error_count;
+    /* The first failed launch whose thread has not asked for the error, or an empty text. */
+    struct {
+        uint64_t thread, block;
+        char text[512];
+    } unasked;
 };
 
 void device_runtime_begin(struct device_runtime *r, const struct nvcc_kernel *kernel, int device,

@@ -1042,10 +1042,13 @@ cudaFreeArray (the host) has freed."
 touches bytes of allocation 2 after it has launched touching, which touches them, too"
     SIM_CHECK=no-race ran launches write-after incorrect
     assert_success
-    ran launches limits
-    assert_line --regexp "a launch of the kernel unused, by thread 0 of block 0 of the kernel \
-answers, fails with cudaErrorInvalidValue, and nothing of it happens.$"
-    assert_line --partial "the kernel too_many, fails with cudaErrorLaunchPendingCountExceeded, and"
+    SIM_CHECK=on ran launches unasked
+    assert_success
+    SIM_CHECK=on ran launches unasked incorrect
+    assert_equal "$status" 3
+    assert_line "hazard: failed call. A kernel of launch_much launches touching, by thread 0 of \
+block 0 of launch_much, which fails with cudaErrorInvalidValue and does nothing: a block has 1025 \
+threads, and may have 1024."
 }
 
 @test "with SIM_FILL shared memory and malloc in a kernel have that byte" {

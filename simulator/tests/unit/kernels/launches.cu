@@ -192,6 +192,13 @@ static __global__ void deep_touching(int *to, int depth)
         touching<<<1, 1>>>(to);
 }
 
+static __global__ void launch_much(int *to, bool asks)
+{
+    for (int n = 0; n < 3000 && cudaPeekAtLastError() == cudaSuccess; n++)
+        touching<<<1, 1>>>(to);
+    if (!asks)
+        touching<<<1, 1025>>>(to);
+}
 // What a kernel does after a launch has no order with what it has launched.
 static __global__ void read_after(int *to, bool incorrect)
 {
@@ -359,6 +366,7 @@ static void mistake_read_after(bool incorrect)
     read_after<<<1, 1>>>(fresh, incorrect);
     CHECK(cudaFree(fresh));
 }
+static void mistake_unasked(bool incorrect) { launch_much<<<1, 1>>>(data, !incorrect); }
 static void mistake_write_after(bool incorrect) { write_after<<<1, 1>>>(data, incorrect); }
 static void mistake_two_blocks(bool incorrect) { two_blocks<<<2, 1>>>(data, incorrect); }
 static void mistake_two_streams(bool incorrect) { two_streams<<<1, 1>>>(data, incorrect); }
@@ -378,6 +386,7 @@ int main(int argc, char **argv)
                  {"race", nullptr, mistake_race},
                  {"unwritten", nullptr, mistake_unwritten},
                  {"streams", nullptr, mistake_streams},
+                 {"unasked", nullptr, mistake_unasked},
                  {"read-after", nullptr, mistake_read_after},
                  {"write-after", nullptr, mistake_write_after},
                  {"two-blocks", nullptr, mistake_two_blocks},
