@@ -922,13 +922,20 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
     const struct origin *origin = &l->origin;
     if (!settings.check || !report_begin(kind, origin, origin))
         return;
-    report_text("Two threads of %s (%s) %s, and nothing orders them.", origin->call,
-                report_stream(origin).text, what);
+    report_text(first->is_in_flight
+                    ? "Threads of %s (%s) touch %s while cp.async may still write it."
+                    : "Two threads of %s (%s) touch %s, and nothing orders them.",
+                origin->call, report_stream(origin).text, what);
     report_origin("launched", origin);
     report_racing(first);
     report_racing(second);
-    report_advice("__syncthreads() between the two, where all threads of the block come to it; or, "
-                  "if both are of one warp, __syncwarp().");
+    report_advice(
+        first->is_in_flight
+            ? "let the thread that copies wait for it (cp.async.wait_group, "
+              "__pipeline_wait_prior(), or a pipeline's consumer_wait()), and then, if another one "
+              "reads it, __syncthreads()."
+            : "__syncthreads() between the two, where all threads of the block come to it; or, if "
+              "both are of one warp, __syncwarp().");
     /* Documented: CUDA Programming Guide, "Data Races", calls the behavior undefined; PTX ISA,
      * "Conflict and Data-races". racecheck does not report it (docs/recorded/inside_kernels.md,
      * "histogram"). */

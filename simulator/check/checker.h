@@ -135,6 +135,8 @@ struct racing {
     bool write;
     /* It is an atomic operation, or volatile. */
     bool is_atomic;
+    /* It is an asynchronous copy for which its thread has not waited. */
+    bool is_in_flight;
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);

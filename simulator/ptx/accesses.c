@@ -1128,8 +1128,8 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->block->acquired |= i->space != SPACE_SHARED;
 }
 
-/* cp.async [shared], [global], bytes: copies at once, so that waiting for it does nothing. r: both
- * addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0. */
+/* cp.async [shared], [global], bytes: copies at once; waiting for it matters to the notes alone. r:
+ * both addresses. With option 1, only the first r[2] bytes are copied, and the rest becomes 0. */
 static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses to, from;
@@ -1153,7 +1153,19 @@ static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
             return;
         if (bytes)
             memcpy(here, there, bytes < i->bytes ? bytes : i->bytes);
+        shared_copied(w, i, l, to_each[l], i->bytes);
     }
+}
+
+void run_close_group(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    (void)i;
+    shared_close_group(w, lanes);
+}
+
+void run_wait_copies(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    shared_wait_copies(w, lanes, i->target);
 }
 
 void run_copy(struct warp *w, const struct instruction *i, uint32_t lanes)

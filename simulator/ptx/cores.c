@@ -133,9 +133,9 @@ static bool is_independent(const struct code *c, const struct instruction *i,
     if (i->kind != INSTRUCTION_PLAIN && i->kind != INSTRUCTION_TOGETHER)
         return true;
     if (i->run == run_load || i->run == run_store || i->run == run_load_parameter
-        || i->run == run_copy || i->run == run_fence || i->run == run_assertion
-        || i->run == run_texture || i->run == run_gather || i->run == run_surface_load
-        || i->run == run_surface_store)
+        || i->run == run_copy || i->run == run_close_group || i->run == run_wait_copies
+        || i->run == run_fence || i->run == run_assertion || i->run == run_texture
+        || i->run == run_gather || i->run == run_surface_load || i->run == run_surface_store)
         return true;
     if (i->run == run_load_volatile || i->run == run_store_volatile)
         return is_shared || i->space == SPACE_LOCAL;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ptx/decode.h"
+#include "ptx/shared_notes.h"
 
 /* ---- modifiers ---- */
 
@@ -303,23 +304,26 @@ static void decode_copy_arrival(struct decoder *d)
 {
     struct instruction i = {.option = MBARRIER_ARRIVE, .bytes = 8, .space = SPACE_GENERIC};
     struct statement *st = &d->statement;
-    if (!has_part(st, "noinc")) {
-        decode_add(d, run_nothing, INSTRUCTION_PLAIN);
-        return;
-    }
     for (size_t n = 1; n < st->part_count; n++)
         read_space(st->parts[n], &i.space);
     i.r[0] = SCRATCH_RESULT;
     i.r[1] = read_address(d, &i, &st->operands[0]);
-    finish(d, run_mbarrier, &i);
+    finish(d, run_count_copies, &i);
+    if (has_part(st, "noinc"))
+        finish(d, run_mbarrier, &i);
 }
 
 /* cp.async.ca.shared.global [to], [from], bytes, and the statements that wait for it. */
 static void decode_copy(struct decoder *d)
 {
     struct statement *st = &d->statement;
-    if (has_part(st, "commit_group") || has_part(st, "wait_group") || has_part(st, "wait_all")) {
-        decode_add(d, run_nothing, INSTRUCTION_PLAIN);
+    if (has_part(st, "commit_group")) {
+        decode_add(d, run_close_group, INSTRUCTION_PLAIN);
+        return;
+    }
+    if (has_part(st, "wait_group") || has_part(st, "wait_all")) {
+        decode_add(d, run_wait_copies, INSTRUCTION_PLAIN)->target =
+            has_part(st, "wait_all") ? ALL_COPIES : (uint32_t)st->operands[0].number;
         return;
     }
     if (has_part(st, "mbarrier") && has_part(st, "arrive") && st->operand_count == 1) {

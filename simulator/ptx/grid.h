@@ -73,6 +73,8 @@ struct launch_fault {
     bool write;
     /* It is atomic or volatile; known of races in a block. */
     bool is_atomic;
+    /* It is a cp.async for which its thread has not waited. */
+    bool is_in_flight;
     uint32_t thread[3], block[3];
     const struct instruction *instruction;
     const struct code *code;

@@ -61,8 +61,10 @@ static void test(struct warp *w, const struct instruction *i, unsigned l, uint64
     *predicate = (*predicate & ~(1u << l)) | (uint32_t)ended << l;
     /* It is asked again and again, so others go on. */
     w->spins++;
-    if (ended)
-        shared_acquire(w, 1u << l);
+    if (!ended)
+        return;
+    shared_land_copies(w->block, address_of(w, i, l) & ~WINDOW_MASK);
+    shared_acquire(w, 1u << l);
 }
 
 /* Returns the object after the operation of thread l. */
@@ -103,6 +105,15 @@ void run_mbarrier(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
     if (!tests)
         shared_release(w, lanes);
+}
+
+/* cp.async.mbarrier.arrive: the mbarrier at r[1] counts the thread's copies. */
+void run_count_copies(struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned l = (unsigned)__builtin_ctz(rest);
+        shared_count_copies(w, l, address_of(w, i, l) & ~WINDOW_MASK);
+    }
 }
 
 void run_mbarrier_pending(struct warp *w, const struct instruction *i, uint32_t lanes)

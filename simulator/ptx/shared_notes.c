@@ -27,6 +27,13 @@
 /* Long before it wraps around. */
 #define TIME_MAX 0x70000000u
 
+/* A thread's cp.async, of `count` granules. `group`: the number of groups that the thread had closed
+ * before; `barrier`: the mbarrier that counts it, or 0. */
+struct flight {
+    uint64_t record, barrier;
+    uint32_t from, count, group;
+};
+
 struct shared_notes {
     uint32_t time, begun, barrier;
     /* The number of granules, and the records of each, in the order of the granules. */
@@ -46,9 +53,19 @@ struct shared_notes {
     } log[LOG_MAX];
     struct thread_notes {
         uint32_t acquired, synced;
+        /* How many groups of cp.async the thread has closed. */
+        uint32_t groups;
     } threads[1024];
     /* Of each warp. */
     uint32_t released[32];
+    /* The copies for which their threads have not waited, of each warp; how many there are; and
+     * whether one of them is to a granule (NULL: there was none yet). */
+    struct {
+        struct flight *all;
+        size_t count, room;
+    } flights[32];
+    size_t flight_count;
+    bool *in_flight;
 };
 
 void shared_begin(struct block *b)
@@ -72,6 +89,11 @@ void shared_begin(struct block *b)
     }
     memset(n->threads, 0, launch->threads_of_block * sizeof *n->threads);
     memset(n->released, 0, sizeof n->released);
+    for (unsigned k = 0; k < 32 && n->flight_count; k++)
+        n->flights[k].count = 0;
+    if (n->flight_count)
+        memset(n->in_flight, 0, n->count * sizeof *n->in_flight);
+    n->flight_count = 0;
     n->begun = n->barrier = ++n->time;
     n->blank = launch->shared_bytes >> launch->granule_shift;
     n->logged = 0;
@@ -81,6 +103,9 @@ void shared_end(struct block *b)
 {
     if (!b->notes)
         return;
+    for (unsigned k = 0; k < 32; k++)
+        os_free(b->notes->flights[k].all);
+    os_free(b->notes->in_flight);
     os_free(b->notes->written);
     os_free(b->notes);
     b->notes = NULL;
@@ -143,6 +168,113 @@ static bool is_ordered(const struct shared_notes *n, uint64_t earlier, unsigned 
     return n->released[other / WARP_SIZE] > time && b->acquired > time;
 }
 
+/* ---- records ---- */
+
+static bool synchronizes(const struct instruction *i, enum access_kind kind)
+{
+    return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
+}
+
+/* The beginning of a record of this access. */
+static uint64_t record_of(const struct warp *w, const struct instruction *i, enum access_kind kind)
+{
+    const struct instruction *whole = w->whole ? w->whole : i;
+    const uint32_t number = w->frame->code->first_number + (uint32_t)(whole - w->frame->code->all);
+    return (uint64_t)w->block->notes->time << TIME_SHIFT | w->index * WARP_SIZE
+         | (uint64_t)(number % INSTRUCTIONS_MAX) << INSTRUCTION_SHIFT
+         | (synchronizes(i, kind) ? SYNCHRONIZES : 0);
+}
+
+/* ---- cp.async ---- */
+
+void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                   size_t bytes)
+{
+    struct shared_notes *n = w->block->notes;
+    const unsigned shift = w->launch->granule_shift;
+    const uint32_t from = (uint32_t)((at & ~WINDOW_MASK) >> shift),
+                   count = (uint32_t)(bytes >> shift);
+    if (!n || !count)
+        return;
+    if (!n->in_flight)
+        n->in_flight = os_allocate(n->count * sizeof *n->in_flight);
+    if (n->flights[w->index].count == n->flights[w->index].room) {
+        n->flights[w->index].room += 64;
+        n->flights[w->index].all =
+            os_grow(n->flights[w->index].all, n->flights[w->index].room * sizeof *n->flights->all);
+    }
+    n->flights[w->index].all[n->flights[w->index].count++] =
+        (struct flight){record_of(w, i, ACCESS_WRITE) | l, 0, from, count,
+                        n->threads[w->index * WARP_SIZE + l].groups};
+    n->flight_count++;
+    memset(n->in_flight + from, true, count * sizeof *n->in_flight);
+}
+
+void shared_close_group(struct warp *w, uint32_t lanes)
+{
+    struct shared_notes *n = w->block->notes;
+    for (uint32_t rest = n ? lanes : 0; rest; rest &= rest - 1)
+        n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].groups++;
+}
+
+/* The copy is written now, and not when it was asked for; if a barrier counts it, at its arrival
+ * there, which has released it. */
+static void land(struct shared_notes *n, const struct flight *f)
+{
+    for (size_t g = f->from; g < f->from + f->count; g++) {
+        n->in_flight[g] = false;
+        if (!f->barrier && !((n->written[g] ^ f->record) & THREAD))
+            n->written[g] = (uint64_t)n->time << TIME_SHIFT | (uint32_t)n->written[g];
+    }
+    n->changed = n->time;
+    n->flight_count--;
+}
+
+void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left)
+{
+    struct shared_notes *n = w->block->notes;
+    size_t kept = 0;
+    if (!n || !n->flights[w->index].count)
+        return;
+    struct flight *all = n->flights[w->index].all;
+    n->time++;
+    for (size_t k = 0; k < n->flights[w->index].count; k++) {
+        const unsigned thread = all[k].record & THREAD;
+        if (lane_is_in(lanes, thread % WARP_SIZE)
+            && (left == ALL_COPIES || all[k].group + left < n->threads[thread].groups))
+            land(n, &all[k]);
+        else
+            all[kept++] = all[k];
+    }
+    n->flights[w->index].count = kept;
+}
+
+void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier)
+{
+    struct shared_notes *n = w->block->notes;
+    for (size_t k = 0; n && k < n->flights[w->index].count; k++) {
+        struct flight *f = &n->flights[w->index].all[k];
+        if ((f->record & THREAD) == w->index * WARP_SIZE + l && !f->barrier)
+            f->barrier = barrier;
+    }
+}
+
+void shared_land_copies(struct block *b, uint64_t barrier)
+{
+    struct shared_notes *n = b->notes;
+    if (!n || !n->flight_count)
+        return;
+    for (unsigned w = 0; w < b->warp_count; w++) {
+        size_t kept = 0;
+        for (size_t k = 0; k < n->flights[w].count; k++)
+            if (n->flights[w].all[k].barrier == barrier)
+                land(n, &n->flights[w].all[k]);
+            else
+                n->flights[w].all[kept++] = n->flights[w].all[k];
+        n->flights[w].count = kept;
+    }
+}
+
 /* ---- what is found ---- */
 
 /* Fills in what a record says of an access. */
@@ -199,19 +331,16 @@ static bool stores_the_same(const struct warp *w, const struct instruction *i, u
     return true;
 }
 
-static bool synchronizes(const struct instruction *i, enum access_kind kind)
-{
-    return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
-}
-
 static void found_race(struct warp *w, const struct instruction *i, unsigned l, size_t g,
                        uint64_t earlier, bool wrote, enum access_kind kind)
 {
     struct launch_fault *race = w->launch->found->shared_race;
+    const struct shared_notes *n = w->block->notes;
     if (race[1].instruction || !w->launch->shape->checks.race)
         return;
     describe(w, earlier, &race[0]);
     race[0].write = wrote;
+    race[0].is_in_flight = wrote && n->flight_count && n->in_flight[g];
     race[0].is_atomic = earlier & SYNCHRONIZES;
     race[1] = warp_place(w, l, i);
     race[1].address = (uint64_t)g << w->launch->granule_shift;
@@ -238,6 +367,12 @@ static void found_unwritten(struct warp *w, const struct instruction *i, unsigne
 static bool is_load_alone(const struct instruction *i)
 {
     return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
+}
+
+/* Has the thread of the last write not waited for it? Then it may come at any time. */
+static bool is_in_flight(const struct shared_notes *n, size_t g)
+{
+    return n->flight_count && n->in_flight[g];
 }
 
 /* Is the earlier access a conflict that nothing orders? */
@@ -272,7 +407,7 @@ static void note_write(struct warp *w, const struct instruction *i, unsigned l, 
         const unsigned other = written & (WARP_SIZE - 1);
         if (kind == ACCESS_WRITE && other != l && stores_the_same(w, i, l, other))
             me |= AGREED;
-    } else if (written >= limit && is_race(n, written, me)) {
+    } else if (is_in_flight(n, g) || (written >= limit && is_race(n, written, me))) {
         earlier = written;
     }
     if (!earlier && first >= limit && is_race(n, first, me))
@@ -302,7 +437,7 @@ static void note_read(struct warp *w, const struct instruction *i, unsigned l, s
 {
     struct shared_notes *n = w->block->notes;
     const uint64_t written = n->written[g];
-    if (written >= limit && !(written & AGREED) && is_race(n, written, me))
+    if (is_in_flight(n, g) || (written >= limit && !(written & AGREED) && is_race(n, written, me)))
         found_race(w, i, l, g, written, true, ACCESS_READ);
     note_reader(n, g, me, limit);
 }
@@ -341,6 +476,8 @@ static HOT bool log_reads(struct shared_notes *n, const struct logged *r)
         late |= written - begun >= span;
         flags |= written;
     }
+    for (unsigned l = 0; l < r->count && n->flight_count; l++)
+        late |= n->in_flight[r->granules[l]];
     if (late || flags & WITHOUT)
         return false;
     if (++n->logged == LOG_MAX)
@@ -392,16 +529,6 @@ static HOT uint32_t note_atomics(struct shared_notes *n, unsigned shift, uint32_
     return others;
 }
 
-/* The beginning of a record of this access. */
-static uint64_t record_of(const struct warp *w, const struct instruction *i, enum access_kind kind)
-{
-    const struct instruction *whole = w->whole ? w->whole : i;
-    const uint32_t number = w->frame->code->first_number + (uint32_t)(whole - w->frame->code->all);
-    return (uint64_t)w->block->notes->time << TIME_SHIFT | w->index * WARP_SIZE
-         | (uint64_t)(number % INSTRUCTIONS_MAX) << INSTRUCTION_SHIFT
-         | (synchronizes(i, kind) ? SYNCHRONIZES : 0);
-}
-
 HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
                           size_t bytes, enum access_kind kind)
 {
@@ -436,7 +563,7 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
         }
         return log_reads(n, r);
     }
-    if (!by)
+    if (!by || n->flight_count)
         return false;
     if (n->logged)
         enter_reads(n);

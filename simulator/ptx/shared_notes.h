@@ -37,4 +37,16 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
 bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
                       size_t bytes, enum access_kind kind);
 
+/* A cp.async of thread l has asked for a copy to these bytes; threads have closed their group of
+ * copies; or have waited for all but the last `left` groups, or for ALL_COPIES. What nobody has
+ * waited for is in a race with each access. */
+#define ALL_COPIES UINT32_MAX
+void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
+                   size_t bytes);
+void shared_close_group(struct warp *w, uint32_t lanes);
+void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left);
+/* The mbarrier counts the copies of thread l so far; and a thread has waited for that mbarrier. */
+void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier);
+void shared_land_copies(struct block *b, uint64_t barrier);
+
 #endif

@@ -720,11 +720,12 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
     if (race[1].instruction) {
         write_fault_place(first, sizeof first, r, &race[0]);
         write_fault_place(second, sizeof second, r, &race[1]);
-        snprintf(what, sizeof what, "touch byte %llu of their block's shared memory",
+        snprintf(what, sizeof what, "byte %llu of their block's shared memory",
                  (unsigned long long)race[1].address);
-        checker_found_race(r->kernel->late, HAZARD_RACE_IN_A_BLOCK, what,
-                           &(struct racing){first, race[0].write, race[0].is_atomic},
-                           &(struct racing){second, race[1].write, race[1].is_atomic});
+        checker_found_race(
+            r->kernel->late, HAZARD_RACE_IN_A_BLOCK, what,
+            &(struct racing){first, race[0].write, race[0].is_atomic, race[0].is_in_flight},
+            &(struct racing){second, race[1].write, race[1].is_atomic, false});
     }
     if (found->race_window) {
         const struct touched_memory *m = found->race_window->owner;
@@ -736,8 +737,8 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
                 snprintf(n ? second : first, sizeof first, "by %s",
                          n ? "a later block" : "an earlier block");
         checker_found_race_of_blocks(r->kernel->late, m->ref, found->race_byte,
-                                     &(struct racing){first, both[0].write, false},
-                                     &(struct racing){second, both[1].write, false});
+                                     &(struct racing){first, both[0].write, false, false},
+                                     &(struct racing){second, both[1].write, false, false});
     }
     /* Where a barrier is missing, the read may only have come too early. */
     if (unwritten->instruction && !race[1].instruction) {

@@ -52,7 +52,9 @@ silent() {
         "Note:      An atomic access and an ordinary one of the same bytes race, too"
     # A copy reads and writes; its line is the same one in each run.
     run bounded ./races copy_async incorrect
-    assert_line --regexp "^  written    thread \(64,0,0\) of block \(0,0,0\) at .*races.cu:237$"
+    assert_line --regexp "^  written    thread \(64,0,0\) of block \(0,0,0\) at .*races.cu:239$"
+    pairs races "race in a block" "shared memory while cp.async may still write it.
+  launched " two_stages awaited_late own_copy counted
 }
 
 @test "blocks of a launch that touch the same bytes, with nothing that orders them, are reported" {

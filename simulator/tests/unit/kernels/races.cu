@@ -1,6 +1,8 @@
 // Threads of a launch that touch the same bytes, each case beside its incorrect form:
 // races CASE correct|incorrect. compute-sanitizer --tool racecheck looks for these.
 #include <cooperative_groups.h>
+#include <cuda_awbarrier_primitives.h>
+#include <cuda_pipeline.h>
 
 #include "cases.h"
 
@@ -241,6 +243,72 @@ __global__ void copy_async(int *x, bool wrong)
     x[t] = s[N - 1 - t];
 }
 
+
+// ---- copies that go on: behind this line a report says so ----
+
+// Two stages; the incorrect form waits for one group too few.
+__global__ void two_stages(int *x, bool wrong)
+{
+    __shared__ int s[2][N];
+    int t = threadIdx.x, sum = 0;
+    __pipeline_memcpy_async(&s[0][t], x + t, 4);
+    __pipeline_commit();
+    for (int turn = 0; turn < 4; turn++) {
+        if (turn < 3)
+            __pipeline_memcpy_async(&s[(turn + 1) & 1][t], x + t, 4);
+        __pipeline_commit();
+        if (wrong)
+            __pipeline_wait_prior(2);
+        else
+            __pipeline_wait_prior(1);
+        __syncthreads();
+        sum += s[turn & 1][N - 1 - t];
+        __syncthreads();
+    }
+    x[t] = sum;
+}
+// The incorrect form waits behind the barrier, so that only a thread's own copy is there.
+__global__ void awaited_late(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[t], x + t, 4);
+    __pipeline_commit();
+    if (!wrong)
+        __pipeline_wait_prior(0);
+    __syncthreads();
+    x[t] = s[N - 1 - t];
+    __pipeline_wait_prior(0);
+}
+// Each thread reads what it has copied.
+__global__ void own_copy(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[t], x + t, 4);
+    __pipeline_commit();
+    if (!wrong)
+        __pipeline_wait_prior(0);
+    x[t] = s[t] + 1;
+}
+// An mbarrier counts the copies.
+__global__ void counted(int *x, bool wrong)
+{
+    __shared__ int s[N];
+    __shared__ __mbarrier_t barrier;
+    int t = threadIdx.x;
+    if (!t)
+        __mbarrier_init(&barrier, N);
+    __syncthreads();
+    __pipeline_memcpy_async(&s[t], x + t, 4);
+    __pipeline_arrive_on(&barrier);
+    auto token = __mbarrier_arrive(&barrier);
+    while (!wrong && !__mbarrier_test_wait(&barrier, token))
+        ;
+    __syncthreads();
+    x[t] = s[N - 1 - t];
+}
+
 static const struct {
     const char *name;
     void (*kernel)(int *, bool);
@@ -260,7 +328,11 @@ static const struct {
              {"flag", flag, N},
              {"named", named, N},
              {"last", last_of_block, N},
-             {"copy_async", copy_async, N}};
+             {"copy_async", copy_async, N},
+             {"two_stages", two_stages, N},
+             {"awaited_late", awaited_late, N},
+             {"own_copy", own_copy, N},
+             {"counted", counted, N}};
 
 int main(int argc, char **argv)
 {
