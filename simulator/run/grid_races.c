@@ -113,9 +113,10 @@ void grid_judge(const struct late_launch *l, const struct grid *g)
         for (const struct grid_access *a = e->accesses; a; a = a->next)
             for (const struct grid_access *b = g->accesses; b; b = b->next)
                 if (a->launches >= launches && do_race(a, b, writes)) {
-                    checker_found_race_of_grids(l, a->ref, launches ? g->name : NULL,
-                                                &(struct racing){a->inside, writes[0], false},
-                                                &(struct racing){b->inside, writes[1], false});
+                    checker_found_race_of_grids(
+                        l, a->ref, launches ? g->name : NULL,
+                        &(struct racing){a->inside, writes[0], false, false},
+                        &(struct racing){b->inside, writes[1], false, false});
                     return;
                 }
     }
