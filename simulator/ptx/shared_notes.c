@@ -28,7 +28,8 @@
 #define TIME_MAX 0x70000000u
 
 /* A thread's cp.async, of `count` granules. `group`: the number of groups that the thread had closed
- * before; `barrier`: the mbarrier that counts it, or 0. */
+ * before; `barrier`: the mbarrier that counts it, or NO_BARRIER. */
+#define NO_BARRIER UINT64_MAX
 struct flight {
     uint64_t record, barrier;
     uint32_t from, count, group;
@@ -204,7 +205,7 @@ void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint
             os_grow(n->flights[w->index].all, n->flights[w->index].room * sizeof *n->flights->all);
     }
     n->flights[w->index].all[n->flights[w->index].count++] =
-        (struct flight){record_of(w, i, ACCESS_WRITE) | l, 0, from, count,
+        (struct flight){record_of(w, i, ACCESS_WRITE) | l, NO_BARRIER, from, count,
                         n->threads[w->index * WARP_SIZE + l].groups};
     n->flight_count++;
     memset(n->in_flight + from, true, count * sizeof *n->in_flight);
@@ -223,7 +224,7 @@ static void land(struct shared_notes *n, const struct flight *f)
 {
     for (size_t g = f->from; g < f->from + f->count; g++) {
         n->in_flight[g] = false;
-        if (!f->barrier && !((n->written[g] ^ f->record) & THREAD))
+        if (f->barrier == NO_BARRIER && !((n->written[g] ^ f->record) & THREAD))
             n->written[g] = (uint64_t)n->time << TIME_SHIFT | (uint32_t)n->written[g];
     }
     n->changed = n->time;
@@ -254,7 +255,7 @@ void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier)
     struct shared_notes *n = w->block->notes;
     for (size_t k = 0; n && k < n->flights[w->index].count; k++) {
         struct flight *f = &n->flights[w->index].all[k];
-        if ((f->record & THREAD) == w->index * WARP_SIZE + l && !f->barrier)
+        if ((f->record & THREAD) == w->index * WARP_SIZE + l && f->barrier == NO_BARRIER)
             f->barrier = barrier;
     }
 }
