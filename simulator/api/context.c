@@ -66,16 +66,24 @@ struct context *context_new(int device, unsigned flags)
     return c;
 }
 
-/* Its handle becomes invalid, also in the stacks of threads. A primary context can begin again. */
+/* The handle becomes invalid, also in the stacks of threads. */
+static void retire(struct context *c)
+{
+    handle_retire(HANDLE_CONTEXT, c->handle);
+    c->handle = NULL;
+}
+
+void context_end_primary(int device)
+{
+    NEEDS_LOCK();
+    retire(&primaries[device]);
+    runtime_has_used[device] = false;
+}
+
 void context_end(struct context *c)
 {
     NEEDS_LOCK();
-    handle_retire(HANDLE_CONTEXT, c->handle);
-    c->handle = NULL;
-    if (c->is_primary) {
-        runtime_has_used[c->device] = false;
-        return;
-    }
+    retire(c);
     created--;
     os_free(c);
 }

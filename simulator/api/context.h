@@ -32,7 +32,10 @@ bool context_is_initialized(void);
 struct context *context_primary(int device);
 /* Returns whether the primary context is active: retained, or used by the runtime. */
 bool context_is_active(const struct context *c);
+/* Ends the primary context, which can begin again. */
+void context_end_primary(int device);
 struct context *context_new(int device, unsigned flags);
+/* Ends a context of context_new. */
 void context_end(struct context *c);
 /* Returns the context of a handle, or NULL. */
 struct context *context_of(const void *handle);

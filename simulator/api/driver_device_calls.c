@@ -127,7 +127,7 @@ cudaError_t do_cuDevicePrimaryCtxRelease_v2(struct call *call, CUdevice device)
     if (--c->references || context_is_active(c))
         return cudaSuccess;
     cudaError_t e = reset(call, device);
-    context_end(c);
+    context_end_primary(device);
     return e;
 }
 
