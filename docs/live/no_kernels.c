@@ -22,6 +22,11 @@ NONE(struct variable *, registry_module_variable, (struct registered_variable * 
 NONE(struct variable *, module_variable, (struct module * m, const char *name))
 NONE(struct function *, module_function, (struct module * m, const char *name))
 NONE(uint64_t, module_function_address, (const struct function *f))
+NONE(struct function *, module_function_at, (struct module * m, uint64_t address))
+NONE(struct binary *, registry_load, (const void *image, int device, const char **why))
+NONE(struct registered_kernel *, registry_kernel_of, (struct binary * binary, const char *symbol))
+NONE(bool, registry_has_kernels, (void))
+NONE(bool, kernel_signals, (const struct kernel_code *k))
 NONE(const char *, registry_place_managed,
      (struct binary * binary, uint64_t (*address)(struct variable *v, int device)))
 NONE(bool, code_address_origins,

@@ -154,6 +154,17 @@ refuses() {
             "what it does, and make live compiles it anew (its compiler takes 842 MB)")"
 }
 
+@test "no_kernels.c has all that a page's rooms call of ptx/, so that make live can link" {
+    local objects=build/simulator/objects name
+    for name in $(comm -12 \
+        <(nm "$objects"/ptx/*.o | awk '$2 ~ /^[TDB]$/ { print $3 }' | sort -u) \
+        <(find $objects -name '*.o' ! -path '*/ptx/*' ! -path '*/os/*' ! -name 'driver_*' \
+            -exec nm {} + | awk '$1 == "U" { print $2 }' | sort -u)); do
+        grep -qw "$name" docs/live/no_kernels.c || complain "$name is not in docs/live/no_kernels.c"
+    done
+    finish
+}
+
 # compare_bench MODULE: a hundred random scripts in a page, and outside
 compare_bench() {
     local folder=$BATS_TEST_TMPDIR number scripts=() rungs word
