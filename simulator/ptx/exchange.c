@@ -65,28 +65,36 @@ void run_vote(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
+/* Returns the threads that have the same value as thread l. */
+#define SAME(type)                                           \
+    AT_ONCE for (unsigned m = 0; m < WARP_SIZE; m++) same |= \
+        (uint32_t)(((const type *)a)[m] == ((const type *)a)[l]) << m;
+static INLINE uint32_t same_as(const char *a, unsigned bytes, unsigned l)
+{
+    uint32_t same = 0;
+    if (bytes == 8) {
+        SAME(lane_u64)
+    } else {
+        SAME(lane_u32)
+    }
+    return same;
+}
+
 /* match.any.sync: which threads have this value; match.all.sync: whether all have it. */
-void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
-    const char *a = w->registers + i->r[2];
-    uint32_t found[WARP_SIZE], everybody = 0;
-    for (unsigned l = 0; l < WARP_SIZE; l++) {
-        found[l] = 0;
-        for (unsigned m = 0; m < WARP_SIZE; m++) {
-            bool same = i->bytes == 8 ? ((const lane_u64 *)a)[l] == ((const lane_u64 *)a)[m]
-                                      : ((const lane_u32 *)a)[l] == ((const lane_u32 *)a)[m];
-            found[l] |= (uint32_t)(same && lane_is_in(lanes, m)) << m;
-        }
-        if (found[l] == lanes)
-            everybody |= 1u << l;
+    const uint32_t first = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(lanes))
+                         & lanes,
+                   all = first == lanes ? lanes : 0;
+    uint32_t found[WARP_SIZE], same;
+    for (uint32_t rest = i->option != 'a' ? lanes : 0; rest; rest &= ~same) {
+        same = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(rest)) & lanes;
+        EACH_LANE(same, found[l] = same;)
     }
-    bool all = (everybody & lanes) == lanes;
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        if (lane_is_in(lanes, l))
-            d[l] = i->option != 'a' ? found[l] : all ? lanes : 0;
+    EACH_LANE(lanes, d[l] = i->option != 'a' ? found[l] : all;)
     if (i->count)
-        set_predicate(w, i->r[1], lanes, all ? lanes : 0);
+        set_predicate(w, i->r[1], lanes, all);
 }
 
 void run_active_mask(struct warp *w, const struct instruction *i, uint32_t lanes)
