@@ -35,9 +35,13 @@ window.workbookFind = (() => {
     // Words of one family have one stem: allocate, allocates, allocation.
     const ENDING = new RegExp("(?:ations?|at(?:ed?|es|ing|ors?)|ions?|ings?|i[sz](?:ed?|es|ing)|" +
         "ies|ed|es|e|y|(?<!s)s)$");
+    const known = new Map(); // of a word: its stem
     const stem = (word) => {
-        const short = word.replace(ENDING, "");
-        return short.length > 2 && /[a-z]/.test(word) ? short : word;
+        if (!known.has(word)) {
+            const short = word.replace(ENDING, "");
+            known.set(word, short.length > 2 && /[a-z]/.test(word) ? short : word);
+        }
+        return known.get(word);
     };
     // "CUDA.jl", "llama.cpp" and "C++" are words, and "doesn't" is "does not".
     const plain = (text) => text.replace(/n['\u2019]t\b/g, " not").replace(/['\u2019]/g, "")
@@ -58,11 +62,12 @@ window.workbookFind = (() => {
 
     // What counts how much; found by trying it with the searches of tests/book/browser.
     const WEIGHTS = {
-        // A word in the name of a place, in its sentence, and in the rest
+        // A word in the name of a place, in its sentence, in the rest, and in what is said
         fields: {
-            symptom: [3, 1.4, 2], library: [5, 1.4, 1], platform: [5, 1.4, 1], other: [3, 1.4, 1],
+            symptom: [3, 1.4, 2, 0.2], library: [5, 1.4, 1], platform: [5, 1.4, 1],
+            other: [3, 1.4, 1],
         },
-        length: [0.3, 0.3, 0.2], // how much less a word of a long text counts
+        length: [0.3, 0.3, 0.2, 0], // how much less a word of a long text counts
         enough: 1.5, // more of one word in a place hardly counts
         // Another word, a part of a call, the beginning of a word, one that is spelled alike
         synonym: 0.75, part: 0.35, beginning: 0.7, alike: 0.6,
@@ -70,6 +75,7 @@ window.workbookFind = (() => {
         loose: 0.5, product: 2.2, call: 1.7, digits: 0.3, phrase: 0.6,
         cover: 1.1, // how much what a place lacks of the words counts against it
         together: 0.4, // what all places of one address have together
+        often: 0.12, // that many ask for a place
         near: 0.5, // what is said, or a name, like what was typed
         // All as it was typed, three words or two in a row, a name, a name among few words
         whole: 6, three: 0.6, pair: 0.15, name: 60, inside: 2,
@@ -79,7 +85,7 @@ window.workbookFind = (() => {
         },
     };
 
-    let places = null; // [{place, group, written, text}]
+    let places = null; // [{place, group, worth}]
     let groups = 0; // sets of places with one address
     let rows = null; // of a stem: [number of a place, what the word counts there]
     let vocabulary = null; // of a word as it is written: its stem
@@ -88,31 +94,32 @@ window.workbookFind = (() => {
     let phrases = null; // [stems of a phrase, other words for it]
     let sayings = null; // {at: number of a place, one, roots, sum} of each name, and what is said
     let names = null; // the words of the names of libraries and platforms
-    let known = null; // words of names and first sentences; a word of other texts counts less
+    let told = null; // words of names and first sentences; a word of other texts counts less
 
     function prepare() {
         [rows, vocabulary, parts, same] = [new Map(), new Map(), new Map(), new Map()];
-        [names, known, phrases] = [new Set(), new Set(), []];
+        [names, told, phrases] = [new Set(), new Set(), []];
         const texts = Object.entries(window.workbookTexts).flatMap(([name, found]) =>
             found.map(([address, sentence, more]) => ["text", name, sentence, address, more]));
         const all = [...window.workbookPlaces, ...texts];
-        const fields = all.map(([, name, sentence, , more]) => [name, sentence, more].map(namesOf));
-        const usual = [0, 1, 2].map((at) =>
+        const fields = all.map(([, name, sentence, , more, said = ""]) =>
+            [name, sentence, more, said].map(namesOf));
+        const usual = [0, 1, 2, 3].map((at) =>
             fields.reduce((sum, field) => sum + field[at].length, 0) / all.length + 1);
         const numbers = new Map(); // of an address: the number of its group
         places = all.map((place, at) => {
-            const [kind, name, sentence, address, more] = place;
+            const [kind, name, sentence, address, more, said] = place;
             const worth = WEIGHTS.fields[kind] || WEIGHTS.fields.other;
-            const telling = { symptom: 3, library: 1, platform: 1, text: 0 }[kind] ?? 2;
+            const telling = { symptom: 4, library: 1, platform: 1, text: 0 }[kind] ?? 2;
             const sums = new Map();
-            fields[at].forEach((words, field) => {
+            fields[at].slice(0, worth.length).forEach((words, field) => {
                 const long = WEIGHTS.length[field];
                 const share = worth[field] / (1 - long + long * words.length / usual[field]);
                 for (const word of words) {
                     const root = stem(word);
                     vocabulary.set(word, root);
                     sums.set(root, (sums.get(root) || 0) + share);
-                    if (field < telling) known.add(root);
+                    if (field < telling) told.add(root);
                     if (NAMED.has(kind) && !field) names.add(root);
                 }
             });
@@ -122,9 +129,9 @@ window.workbookFind = (() => {
             }
             const key = kind === "text" ? at : address;
             if (!numbers.has(key)) numbers.set(key, numbers.size);
-            const written = `${name} ${sentence} ${more}`;
-            return { place, group: numbers.get(key), written: written.toLowerCase(),
-                text: ` ${stemsOf(written).join(" ")} ` };
+            const many = (said || "").split("; ").length;
+            return { place, group: numbers.get(key),
+                worth: (WEIGHTS.kinds[kind] || 1) * (1 + WEIGHTS.often * Math.log(many)) };
         });
         groups = numbers.size;
         for (const [said, meant] of window.workbookSame) {
@@ -235,7 +242,7 @@ window.workbookFind = (() => {
             const found = meant(word, at === words.length - 1);
             const root = stem(word);
             let weight = rows.has(root) ? rare(root) : Math.min(...found.map(([one]) => rare(one)));
-            if (!found.some(([one]) => known.has(one))) weight *= WEIGHTS.loose;
+            if (!found.some(([one]) => told.has(one))) weight *= WEIGHTS.loose;
             if (found.some(([one, share]) => share > 0.5 && names.has(one) && rare(one) > 3))
                 weight *= WEIGHTS.product;
             if (parts.has(word)) weight *= WEIGHTS.call;
@@ -299,8 +306,7 @@ window.workbookFind = (() => {
             near[at] = Math.max(near[at], shared * shared / (0.3 * all + 0.7 * sum + 0.1));
         }
         const covered = ([sum, part]) => sum * Math.min(1, part / all) ** WEIGHTS.cover;
-        const kindOf = ({ place: [kind] }) => WEIGHTS.kinds[kind] || 1;
-        const value = (at) => kindOf(places[at]) * (covered(own[at]) * (1 - WEIGHTS.together) +
+        const value = (at) => places[at].worth * (covered(own[at]) * (1 - WEIGHTS.together) +
             covered(ours[places[at].group]) * WEIGHTS.together + WEIGHTS.near * near[at]);
 
         // Names, neighbors that are neighbors there as well, and the whole as it was typed
@@ -308,15 +314,18 @@ window.workbookFind = (() => {
         const exact = new Set(asked.length === 1 ? asked[0].found.filter(sure).map(([one]) => one)
             : []);
         const roots = words.map(stem);
-        const bonus = ({ place: [kind, name], written, text: there }) => {
-            let sum = query.length > 3 && written.includes(query) ? WEIGHTS.whole : 0;
+        const bonus = ({ place: [kind, name, sentence, , more], worth }) => {
+            const written = `${name} ${sentence} ${more}`;
+            const there = ` ${stemsOf(written).join(" ")} `;
+            const isWritten = query.length > 3 && written.toLowerCase().includes(query);
+            let sum = isWritten ? WEIGHTS.whole : 0;
             for (let at = 2; at < stems.length; at++)
                 if (there.includes(` ${stems.slice(at - 2, at + 1).join(" ")} `))
                     sum += WEIGHTS.three;
             for (let at = 1; at < roots.length; at++)
                 if (there.includes(` ${roots[at - 1]} ${roots[at]} `))
                     sum += WEIGHTS.pair * summed(roots.slice(at - 1, at + 1).map(weightOf));
-            sum *= WEIGHTS.kinds[kind] || 1;
+            sum *= worth;
             const code = CODE.has(kind) || kind === "word" ? name.toLowerCase() : "";
             if (name.toLowerCase() === query || exact.has(stem(code)) ||
                 (kind !== "word" && query.length > 8 && code.endsWith(query))) sum += WEIGHTS.name;

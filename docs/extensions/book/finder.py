@@ -6,8 +6,8 @@ each row of a table, paragraph and item of a list gets an anchor; the rows of a 
 column is headed "question", "symptom" or "what you see" are named by what stands there, and the
 next column says what to do. So is each entry of docs/when_something_is_wrong.rst, whose first
 paragraph says what to do. At the end _static/places.js gets all places; docs/_static/finder.js
-shows what docs/_static/find_places.js finds in them. A place of docs/symptoms.txt that is not there is a
-warning, which ends the build.
+shows what docs/_static/find_places.js finds in them. A place of docs/symptoms.txt that is not there
+is a warning, which ends the build.
 
 Sphinx's own search does not index programs.
 """
