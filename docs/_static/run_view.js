@@ -411,7 +411,7 @@ const runView = (() => {
                 ends.every(([endX, endY]) =>
                     Math.abs(x - endX) > long / 2 + 9 || Math.abs(y - endY) > 14) &&
                 boxes.every(([, , left, top, { width, height }]) =>
-                    x + long / 2 < left - 2 || x - long / 2 > left + width + 2 ||
+                    x + long / 2 < left - 5 || x - long / 2 > left + width + 5 ||
                     y + 9 < top - 1 || y - 9 > top + height + 1);
             let best = [nearX, HEAD + 16 + rows.length * ROW];
             let least = Infinity;
@@ -596,9 +596,13 @@ const runView = (() => {
             refresh();
             // The first one near the present line comes to the top: the report lies over the end.
             const now = part(".line.now")?.offsetTop || 0;
-            const first = [...place.querySelectorAll(".line.new")].find((line) =>
-                line.offsetTop > now - highNow() / 2);
-            if (first) listing.scrollTop = Math.min(first.offsetTop, now) - first.offsetHeight;
+            const half = highNow() / 2;
+            const added = [...place.querySelectorAll(".line.new")];
+            const first = added.find((line) => line.offsetTop > now - half) || added.at(-1);
+            if (!first) return;
+            const isNear = Math.abs(first.offsetTop - now) < half;
+            listing.scrollTop = (isNear ? Math.min(first.offsetTop, now) : first.offsetTop) -
+                first.offsetHeight;
         }
 
         // What is missing and what to do, with the repair, and with many days of the program.

@@ -499,16 +499,16 @@ def repair(page):
             yield f"{name}: the repair is not taken back"
 
 
-SEEN = """
+EDGES = """
     const box = (one) => one.getBoundingClientRect();
     const [code, card] = ["pre", ".stepper-report"].map((one) => box(place.querySelector(one)));
     const end = card.top > code.top ? Math.min(code.bottom, card.top) : code.bottom;"""
 # How many of the lines that a repair adds are seen.
-REPAIRED = f"""(place) => {{{SEEN}
+REPAIRED = f"""(place) => {{{EDGES}
     return [...place.querySelectorAll(".line.new")].map(box).filter(({{ top, bottom, height }}) =>
         height && top >= code.top - 1 && bottom <= end + 1).length;
 }}"""
-REPORTED = f"(place) => {{{SEEN}" + """
+REPORTED = f"(place) => {{{EDGES}" + """
     const faults = [...place.querySelectorAll(".line.access")].map(box)
         .filter(({ top, bottom }) => top < code.top - 1 || bottom > end + 1)
         .map(({ top }) => `a line of the report is at ${top}, and ${code.top} to ${end} is seen`);
