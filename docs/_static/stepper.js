@@ -90,8 +90,9 @@ window.workbookSteps = {};
             question: (at) => {
                 current = box.checked ? ownQuestion(at) : null;
                 if (current) {
-                    const lead = isAhead ? "The text is further on. Here, line" : "Line";
-                    return [`${lead} ${steps[at].line} is next. `, formOf(current)];
+                    const ahead = "The text is further on: answer, or untick Ask me first. ";
+                    return [`${isAhead ? ahead : ""}Line ${steps[at].line} is next. `,
+                        formOf(current)];
                 }
                 return isOpen(at) ? question(at) : null;
             },

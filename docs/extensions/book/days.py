@@ -171,7 +171,8 @@ def lanes():
 
 
 CONTROLS = f"""<div class="days-set"><label for="days-load">quiet GPU</label>
-<input id="days-load" type="range" min="0" max="{len(LOADS) - 1}" value="0">
+<input id="days-load" type="range" min="0" max="{len(LOADS) - 1}" value="0"
+autocomplete="off">
 <span aria-hidden="true">busy GPU</span>
 <button type="button" class="days-hint" aria-pressed="false">Show what is unordered</button></div>
 """
