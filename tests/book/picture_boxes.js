@@ -15,8 +15,8 @@
             size: parseFloat(getComputedStyle(text).fontSize) *
                 frame.width / picture.viewBox.baseVal.width,
         }));
-        const boxes = [...picture.querySelectorAll("rect.call, rect.waits, rect.work")].map((rect) =>
-            rect.getBoundingClientRect());
+        const boxes = [...picture.querySelectorAll("rect.call, rect.waits, rect.work")]
+            .map((rect) => rect.getBoundingClientRect());
         for (const { words, box } of texts.filter((text) => text.words.startsWith("\u2717 no"))) {
             const isCut = ({ left, right, top, bottom }) => left < box.right && box.left < right &&
                 top < box.bottom - 3 && box.top + 3 < bottom && (box.left < left ||
