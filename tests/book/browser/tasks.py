@@ -508,7 +508,9 @@ REPAIRED = f"""(place) => {{{EDGES}
     return [...place.querySelectorAll(".line.new")].map(box).filter(({{ top, bottom, height }}) =>
         height && top >= code.top - 1 && bottom <= end + 1).length;
 }}"""
-REPORTED = f"(place) => {{{EDGES}" + """
+REPORTED = (
+    f"(place) => {{{EDGES}"
+    + """
     const faults = [...place.querySelectorAll(".line.access")].map(box)
         .filter(({ top, bottom }) => top < code.top - 1 || bottom > end + 1)
         .map(({ top }) => `a line of the report is at ${top}, and ${code.top} to ${end} is seen`);
@@ -518,6 +520,7 @@ REPORTED = f"(place) => {{{EDGES}" + """
             one.top < words.bottom) faults.push("the words of the missing edge lie on a box");
     return faults;
 }"""
+)
 
 
 def many_days(page):
