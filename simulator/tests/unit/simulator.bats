@@ -803,7 +803,7 @@ unordered writes, launch_add at again.c:8."
     done
     program behaviour touch freed
     [ "$status" = 139 ]
-    [[ $errors == *"an address of device 0 where nothing is allocated"* ]] ||
+    [[ $errors == *"which is in allocation 1, which cudaFreeAsync at "*" has freed."* ]] ||
         complain "freed: stderr says: $errors"
     finish
 }
