@@ -61,7 +61,7 @@ static bool find_race(const struct window *win, size_t *byte, enum access_kind k
     const struct touched *all[] = {&win->read, &win->written, &win->atomic};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
         const struct touched *before = all[pairs[p][0]], *now = &win->of_block[pairs[p][1]];
-        if (!touched_meet(now, before))
+        if (!now->bits || now->first > now->last || !touched_meet(now, before))
             continue;
         kinds[0] = pairs[p][0];
         kinds[1] = pairs[p][1];

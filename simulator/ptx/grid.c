@@ -200,7 +200,7 @@ static bool run_turn(struct block *b)
     bool any = false;
     unsigned first = b->launch->random ? (unsigned)(next_random(b->launch) >> 32) : 0;
     for (unsigned n = 0; n < b->warp_count && !b->launch->fault->kind; n++) {
-        struct warp *w = &b->warps[(n + first) % b->warp_count];
+        struct warp *w = &b->warps[first ? (n + first) % b->warp_count : n];
         bool could = w->alive;
         for (unsigned g = 0; could && g < w->group_count; g++)
             if (w->groups[g].state != GROUP_AT_BARRIER)

@@ -79,7 +79,8 @@ static bool choose(struct warp *w)
             }
         return any && choose(w);
     }
-    swap_groups(w, best);
+    if (best)
+        swap_groups(w, best);
     return true;
 }
 
