@@ -136,19 +136,33 @@ static double value_of(const struct fragment *f, uint64_t bits)
     }
 }
 
+/* Returns the bits of an element, which is in one register. */
+static uint64_t element_at(const char *from, unsigned size)
+{
+    uint64_t bits = 0;
+    switch (size) {
+    case 1: memcpy(&bits, from, 1); break;
+    case 2: memcpy(&bits, from, 2); break;
+    case 4: memcpy(&bits, from, 4); break;
+    default: memcpy(&bits, from, 8);
+    }
+    return bits;
+}
+
 /* Reads a fragment's elements, row by row. */
 static void read_matrix(struct warp *w, const struct fragment *f, double *to)
 {
     const unsigned size = element_bytes[f->element], share = share_of(f);
-    for (unsigned n = 0; n < count_of(f); n++) {
-        uint64_t bits = 0;
-        for (unsigned k = 0; k < size; k++)
-            bits |= (uint64_t)(uint8_t)*register_byte(w, f, n / share, n % share * size + k)
-                 << 8 * k;
-        unsigned row = f->by_column ? n % f->rows : n / f->columns;
-        unsigned column = f->by_column ? n / f->rows : n % f->columns;
-        to[row * f->columns + column] = value_of(f, bits);
-    }
+    const unsigned inner = f->by_column ? f->rows : f->columns;
+    const unsigned next = f->by_column ? f->columns : 1, next_line = f->by_column ? 1 : f->columns;
+    unsigned in_line = 0, line = 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++)
+        for (unsigned n = 0; n < share; n++) {
+            to[line * next_line + in_line * next] =
+                value_of(f, element_at(register_byte(w, f, l, n * size), size));
+            in_line = in_line + 1 == inner ? 0 : in_line + 1;
+            line += !in_line;
+        }
 }
 
 /* Integers wrap around, unless they saturate. */
@@ -176,21 +190,23 @@ static void write_element(struct warp *w, const struct fragment *f, unsigned n, 
 }
 
 /* Sums of integers are far below 2 to the 53. */
-void run_matrix_multiply(struct warp *w, const struct instruction *i, uint32_t lanes)
+HOT void run_matrix_multiply(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct matrix_step *step = &w->frame->code->matrices[i->immediate];
-    double a[ELEMENTS_MAX], b[ELEMENTS_MAX], c[ELEMENTS_MAX];
-    const unsigned columns = step->b.columns, depth = step->a.columns;
+    double a[ELEMENTS_MAX], b[ELEMENTS_MAX], sums[ELEMENTS_MAX];
+    const unsigned rows = step->d.rows, columns = step->b.columns, depth = step->a.columns;
     if (!is_whole(w, lanes))
         return;
     read_matrix(w, &step->a, a);
     read_matrix(w, &step->b, b);
-    read_matrix(w, &step->c, c);
-    for (unsigned n = 0; n < count_of(&step->d); n++) {
-        const double *row = a + n / columns * depth, *column = b + n % columns;
-        double sum = c[n];
-        for (unsigned k = 0; k < depth; k++)
-            sum = fma(row[k], column[k * columns], sum);
-        write_element(w, &step->d, n, bits_of(step->d.element, sum, step->saturates));
-    }
+    read_matrix(w, &step->c, sums);
+    for (unsigned row = 0; row < rows; row++)
+        for (unsigned k = 0; k < depth; k++) {
+            const double factor = a[row * depth + k];
+            double *sum = sums + row * columns;
+            AT_ONCE for (unsigned n = 0; n < columns; n++) sum[n] =
+                fma(factor, b[k * columns + n], sum[n]);
+        }
+    for (unsigned n = 0; n < count_of(&step->d); n++)
+        write_element(w, &step->d, n, bits_of(step->d.element, sums[n], step->saturates));
 }
