@@ -245,12 +245,19 @@ static HOT bool fetch_nearest(const struct fetch *f, texels c)
 /* ---- filters ---- */
 
 /* The corners that a filter weighs, in 256ths. Bit n of a corner's index says that it is the
- * further one in dimension n. Those of weight 0 have the value 0. */
+ * further one in dimension n. Those of weight 0 have the value 0, and those that have it in all
+ * threads are not used. */
 struct weighed {
-    unsigned count;
+    unsigned count, used;
     int weight[8][WARP_SIZE];
     texels value[8];
 };
+
+#define EACH_USED(k, w, first, end)            \
+    for (unsigned k = (first); k < (end); k++) \
+        if (!((w)->used >> k & 1))             \
+            continue;                          \
+        else
 
 /* Returns part/256 of a weight. */
 static INLINE int share(int weight, int part) { return (weight * part + 128) >> 8; }
@@ -287,8 +294,8 @@ static HOT void add_fractions(const struct fetch *f, const struct weighed *w, un
                               union channel *c)
 {
     int32_t sum[WARP_SIZE] = {0};
-    for (unsigned corner = 0; corner < w->count; corner++)
-        EACH_LANE(f->lanes, sum[l] += w->weight[corner][l] * (int32_t)w->value[corner][n][l].bits;)
+    EACH_USED(k, w, 0, w->count)
+    EACH_LANE(f->lanes, sum[l] += w->weight[k][l] * (int32_t)w->value[k][n][l].bits;)
     EACH_LANE(f->lanes, c[l] = fraction_of_sum(f->t, sum[l]);)
 }
 
@@ -314,13 +321,13 @@ static HOT void add_slice(const struct fetch *f, const struct weighed *w, unsign
     double part[WARP_SIZE] = {0};
     for (unsigned l = 0; l < WARP_SIZE; l++)
         greatest[l] = NO_EXPONENT;
-    for (unsigned k = first; k < end; k++)
-        EACH_LANE(f->lanes, const int e = exponent_of(w->value[k][n][l]);
-                  greatest[l] = e > greatest[l] ? e : greatest[l];)
-    for (unsigned k = first; k < end; k++)
-        EACH_LANE(f->lanes, const union channel v = w->value[k][n][l];
-                  const double x = fabsf(v.number) < FLT_MIN ? 0 : v.number;
-                  part[l] += w->weight[k][l] * trunc(x * power_of_2(digits + 3 - greatest[l]));)
+    EACH_USED(k, w, first, end)
+    EACH_LANE(f->lanes, const int e = exponent_of(w->value[k][n][l]);
+              greatest[l] = e > greatest[l] ? e : greatest[l];)
+    EACH_USED(k, w, first, end)
+    EACH_LANE(f->lanes, const union channel v = w->value[k][n][l];
+              const double x = fabsf(v.number) < FLT_MIN ? 0 : v.number;
+              part[l] += w->weight[k][l] * trunc(x * power_of_2(digits + 3 - greatest[l]));)
     EACH_LANE(f->lanes, sum[l] += part[l] * power_of_2(greatest[l] - digits - 11);)
 }
 
@@ -349,10 +356,10 @@ static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsig
     float unusual[WARP_SIZE] = {0};
     uint32_t sign[WARP_SIZE];
     memset(sign, 255, sizeof sign);
-    for (unsigned k = 0; k < w->count; k++)
-        EACH_LANE(f->lanes, const union channel v = w->value[k][n][l];
-                  sign[l] &= w->weight[k][l] ? v.bits : ALL_LANES;
-                  unusual[l] += fabsf(v.number) <= FLT_MAX ? 0 : v.number;)
+    EACH_USED(k, w, 0, w->count)
+    EACH_LANE(f->lanes, const union channel v = w->value[k][n][l];
+              sign[l] &= w->weight[k][l] ? v.bits : ALL_LANES;
+              unusual[l] += fabsf(v.number) <= FLT_MAX ? 0 : v.number;)
     for (unsigned k = 0; k < w->count; k += 4)
         add_slice(f, w, k, n, is_half ? 11 : 24, sum);
     EACH_LANE(f->lanes, c[l].number = float_of_sum(sum[l], is_half, sign[l] >> 31);
@@ -380,11 +387,14 @@ static HOT bool read_corner(const struct fetch *f, texel_places from, unsigned c
     texel_places at;
     uint32_t lanes = 0;
     EACH_LANE(f->lanes, lanes |= (uint32_t)(w->weight[corner][l] != 0) << l;)
+    if (!lanes)
+        return true;
+    w->used |= 1u << corner;
     for (unsigned n = 0; n < f->dimensions; n++)
         EACH_LANE(f->lanes, at[n][l] = from[n][l] + (corner >> n & 1);)
     if (lanes != f->lanes)
         memset(w->value[corner], 0, f->t->channels * sizeof *w->value[corner]);
-    return !lanes || read_texels(f, at, lanes, w->value[corner]);
+    return read_texels(f, at, lanes, w->value[corner]);
 }
 
 static HOT bool fetch_linear(const struct fetch *f, texels c)
@@ -393,6 +403,7 @@ static HOT bool fetch_linear(const struct fetch *f, texels c)
     texel_places from;
     int part[3][WARP_SIZE];
     w.count = 1u << f->dimensions;
+    w.used = 0;
     for (unsigned n = 0; n < f->dimensions; n++)
         find_corner(f, n, from, part);
     weigh_corners(f, part, &w);
