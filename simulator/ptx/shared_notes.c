@@ -131,22 +131,16 @@ void shared_acquire(struct warp *w, uint32_t lanes)
         n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].acquired = n->time;
 }
 
-void shared_sync_warp(struct warp *w, uint32_t lanes)
+HOT void shared_sync_warp(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
     uint32_t acquired = 0;
     if (!n)
         return;
     struct thread_notes *t = &n->threads[w->index * WARP_SIZE];
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const uint32_t by = t[__builtin_ctz(rest)].acquired;
-        acquired = by > acquired ? by : acquired;
-    }
-    n->time++;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        t[__builtin_ctz(rest)].acquired = acquired;
-        t[__builtin_ctz(rest)].synced = n->time;
-    }
+    EACH_LANE(lanes, acquired = t[l].acquired > acquired ? t[l].acquired : acquired;)
+    const uint32_t time = ++n->time;
+    EACH_LANE(lanes, t[l].acquired = acquired; t[l].synced = time;)
 }
 
 void shared_sync_block(struct block *b)

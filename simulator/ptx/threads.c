@@ -438,31 +438,28 @@ void warp_release(struct warp *w, unsigned barrier)
     }
 }
 
-static uint32_t mask_of(const struct warp *w, const struct instruction *i, unsigned l)
-{
-    return i->wide ? ((const lane_u32 *)(w->registers + i->target))[l] : ALL_LANES;
-}
-
 /* Runs an instruction for which threads come together: those with the same mask exchange with each
  * other. Returns false if they wait for others. */
-static bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
+static HOT bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint32_t wanted = 0;
+    const lane_u32 *masks = i->wide ? (const lane_u32 *)(w->registers + i->target) : NULL;
+    uint32_t wanted = masks ? 0 : ALL_LANES;
     bool forced = w->groups[0].barrier;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        wanted |= mask_of(w, i, (unsigned)__builtin_ctz(rest));
+    if (masks) {
+        EACH_LANE(lanes, wanted |= masks[l];)
+    }
     if ((wanted & w->alive & ~w->groups[0].lanes) && w->group_count > 1 && !forced) {
         w->groups[0].state = GROUP_TOGETHER;
         return false;
     }
     w->groups[0].barrier = 0;
     while (lanes) {
-        const uint32_t mask = mask_of(w, i, (unsigned)__builtin_ctz(lanes));
-        uint32_t same = 0;
-        for (uint32_t rest = lanes; rest; rest &= rest - 1)
-            if (mask_of(w, i, (unsigned)__builtin_ctz(rest)) == mask)
-                same |= rest & -rest;
-        if (i->wide && ((mask & w->alive) != same))
+        const uint32_t mask = masks ? masks[__builtin_ctz(lanes)] : ALL_LANES;
+        uint32_t same = masks ? 0 : lanes;
+        if (masks) {
+            EACH_LANE(lanes, same |= (uint32_t)(masks[l] == mask) << l;)
+        }
+        if (masks && ((mask & w->alive) != same))
             misuse_of_mask(w, i, mask, same);
         i->run(w, i, same);
         shared_sync_warp(w, same);
