@@ -173,7 +173,8 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live,pictures} \
+        "$copy/docs"
     : >"$copy/docs/symptoms.txt"   # it names pages
     cd "$copy" || return 1
     sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
@@ -207,7 +208,7 @@ END
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,live,pictures} "$copy/docs"
     : >"$copy/docs/symptoms.txt"
     cd "$copy" || return 1
     printf '%s\n' Book ==== '' '.. toctree::' '   :glob:' '' '   p*' '   glossary' \
@@ -252,7 +253,8 @@ in_pot() {
     workbook_copy "$copy"
     cp -a conf.py "$copy"
     mkdir "$copy/docs"
-    cp -a docs/{404.rst,calls.txt,_static,extensions,fonts,glossary.rst,live,pictures} "$copy/docs"
+    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,glossary.rst,live,pictures} \
+        "$copy/docs"
     : >"$copy/docs/symptoms.txt"
     cd "$copy" || return 1
     sed -Ezi 's/:(doc|ref):`[^`]*`/a page/g' docs/glossary.rst
