@@ -43,9 +43,9 @@ window.workbookFind = (() => {
         }
         return known.get(word);
     };
-    // "CUDA.jl", "llama.cpp" and "C++" are words, and "doesn't" is "does not".
+    // "CUDA.jl", "cuda.core" and "C++" are words, and "doesn't" is "does not".
     const plain = (text) => text.replace(/n['\u2019]t\b/g, " not").replace(/['\u2019]/g, "")
-        .replace(/(\w)\.(jl|cpp)\b/gi, "$1$2").replace(/c\+\+/gi, "cpp");
+        .replace(/(\w)\.(jl|cpp|core)\b/gi, "$1$2").replace(/c\+\+/gi, "cpp");
     const wordsOf = (text) => text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()
         .split(/[^a-z0-9]+/).filter(Boolean);
     const stemsOf = (text) => wordsOf(plain(text)).map(stem);

@@ -31,7 +31,8 @@ LAST = ("error", "text")
 UNSEARCHED = ("404", "index", "teaching", "course")
 ENTRIES = "when_something_is_wrong"
 BUGS = "known_bugs"
-KINDS = {"your_library": "library", "platforms": "platform"}  # of a page's sections
+# Of sections below a section of a page
+KINDS = {("your_library", "the-libraries"): "library", ("platforms", "platforms"): "platform"}
 SAME = "docs/synonyms.txt"
 BLOCK = r"^[^#\s].*\n(?: .*\n)+"  # a line, and the lines below it that are indented
 # A thread that is cited in parentheses: "cuda-python 206"
@@ -138,13 +139,12 @@ def section_places(env, page, doctree):
     if LESSON.fullmatch(page) or page.startswith(("notes/", "clinic/")) or page in told:
         return
     title = text_of(env.titles[page])
-    kind = KINDS.get(page, "section")
     for section in doctree.findall(nodes.section):
         first = next((node for node in section if isinstance(node, nodes.paragraph)), None)
         if section.parent is doctree or first is None:
             continue
-        others = [title]
-        if page in KINDS and not any(isinstance(node, nodes.section) for node in section):
+        others, kind = [title], KINDS.get((page, *section.parent["ids"][:1]), "section")
+        if kind != "section":
             others.append(other_words(text_of(first), text_of(section)))
         place = (page, section["ids"][0])
         yield [kind, text_of(section[0]), text_of(first), place, " ".join(others)]
