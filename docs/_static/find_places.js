@@ -92,7 +92,7 @@ window.workbookFind = (() => {
     let parts = null; // of a call: the stems of its words
     let same = null; // of a stem: other words for it
     let phrases = null; // [stems of a phrase, other words for it]
-    let sayings = null; // {at: number of a place, one, roots, sum} of each name, and what is said
+    let sayings = null; // {at: number of a place, roots, sum} of each name, and of what is said
     let names = null; // the words of the names of libraries and platforms
     let told = null; // words of names and first sentences; a word of other texts counts less
 
@@ -108,7 +108,7 @@ window.workbookFind = (() => {
             fields.reduce((sum, field) => sum + field[at].length, 0) / all.length + 1);
         const numbers = new Map(); // of an address: the number of its group
         places = all.map((place, at) => {
-            const [kind, name, sentence, address, more, said] = place;
+            const [kind, , , address, , said] = place;
             const worth = WEIGHTS.fields[kind] || WEIGHTS.fields.other;
             const telling = { symptom: 4, library: 1, platform: 1, text: 0 }[kind] ?? 2;
             const sums = new Map();
@@ -143,7 +143,7 @@ window.workbookFind = (() => {
         sayings = places.flatMap(({ place: [kind, name, , , , said] }, at) =>
             kind === "text" ? [] : [name, ...(said || "").split("; ")].map((one) => {
                 const roots = new Set(typedWords(plain(one)).filter(tells).map(stem));
-                return { at, one, roots, sum: summed([...roots].map(weightOf)) };
+                return { at, roots, sum: summed([...roots].map(weightOf)) };
             }));
     }
 
@@ -294,8 +294,7 @@ window.workbookFind = (() => {
         }
         // How much of what was typed is in a name or in what others say, and the other way round
         const near = places.map(() => 0);
-        for (const { at, one, roots, sum } of sayings) {
-            if (window.workbookLeaveOut === one) continue;
+        for (const { at, roots, sum } of sayings) {
             let shared = 0;
             for (const { found, weight } of asked) {
                 let most = 0;
