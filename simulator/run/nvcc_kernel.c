@@ -602,6 +602,21 @@ static size_t argument_at(const struct nvcc_kernel *k, uint32_t from)
     return n;
 }
 
+/* Returns the allocation that had the address when the launch was made, and may have been freed
+ * since; .shadow is NULL for none, and for a variable of device code. */
+static struct shadow_ref allocation_at_launch(const struct late_launch *l, uint64_t address)
+{
+    const char *p = (const char *)(uintptr_t)address;
+    const struct late_freed *freed = late_freed_find(l, p);
+    struct address_info a = memory_find(p);
+    if (freed)
+        return freed->ref;
+    if (a.kind != ADDRESS_ALLOCATED || memory_is_variable(a.range)
+        || a.range->id > l->newest_allocation)
+        return (struct shadow_ref){.shadow = NULL};
+    return memory_shadow(&a);
+}
+
 /* Reports a write to an allocation to which no argument points (nor to its end, nor shortly before
  * it, as where the elements of an array count from 1) if the first address there was computed from
  * one argument, which is what an allocation has returned, and from numbers. Where an address may
@@ -613,10 +628,10 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     const struct window *win = &m->window;
     const struct nvcc_kernel *k = r->kernel;
     struct address_origins origins;
-    struct address_info given = {.kind = ADDRESS_PAGEABLE};
+    struct shadow_ref given = {.shadow = NULL};
     size_t argument = 0;
-    if ((!win->written.bits && !win->atomic.bits) || m->info.kind != ADDRESS_ALLOCATED
-        || m->info.range->id != m->ref.id || memory_is_variable(m->info.range)
+    if ((!win->written.bits && !win->atomic.bits) || m->info.kind == ADDRESS_PINNED
+        || !allocation_at_launch(k->late, win->base).shadow
         || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end)
         || !code_address_origins(win->code, win->instruction, &origins))
         return false;
@@ -626,16 +641,14 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
         struct address_info a = memory_find((const void *)(uintptr_t)value);
         if (a.kind == ADDRESS_PAGEABLE && !memory_host_has((const void *)(uintptr_t)value, 1))
             continue; /* A number. */
-        if (argument || a.kind != ADDRESS_ALLOCATED || a.inner_offset
-            || a.range->id > k->late->newest_allocation)
+        given = allocation_at_launch(k->late, value);
+        if (argument || !given.shadow || (uint64_t)(uintptr_t)given.address != value)
             return false;
         argument = argument_at(k, origins.from[n]);
-        given = a;
     }
     if (!argument)
         return false;
-    checker_found_stray(k->late, m->ref, win->address - win->base, win->bytes,
-                        memory_shadow(&given), argument,
+    checker_found_stray(k->late, m->ref, win->address - win->base, win->bytes, given, argument,
                         place_in_kernel(r, "first by ", win->code, win->instruction, win->thread,
                                         win->block, argument));
     return true;

@@ -29,12 +29,26 @@ struct Rows {
 };
 __global__ void rows(Rows r) { r.x[blockIdx.x * r.stride + threadIdx.x] = 1; }
 
+// Pool memory that has been freed in the stream's order when the kernel runs.
+static void run_freed(bool wrong)
+{
+    int *x, *y;
+    CHECK(cudaMallocAsync(&x, N * sizeof *x, 0));
+    CHECK(cudaMallocAsync(&y, N * sizeof *y, 0));
+    CHECK(cudaMemsetAsync(y, 0, N * sizeof *y, 0));
+    set<<<wrong ? 2 : 1, N>>>(x);
+    CHECK(cudaFreeAsync(x, 0));
+    CHECK(cudaFreeAsync(y, 0));
+}
+
 static void run(const char *name, bool wrong)
 {
     int64_t apart = (char *)b - (char *)a;
     int at = (int)(apart / 4), index[2] = {3, wrong ? at + 1 : 4};
     CHECK(cudaMemcpy(d, index, sizeof index, cudaMemcpyHostToDevice));
-    if (!strcmp(name, "set"))
+    if (!strcmp(name, "freed"))
+        run_freed(wrong);
+    else if (!strcmp(name, "set"))
         set<<<wrong ? 2 : 1, N>>>(a);
     else if (!strcmp(name, "add"))
         add<<<wrong ? 2 : 1, N>>>(a);
@@ -204,7 +218,7 @@ static void run_form(const char *name)
 int main(int argc, char **argv)
 {
     if (argc == 1) {
-        puts("set add atomic loop scatter far below wide rows");
+        puts("set freed add atomic loop scatter far below wide rows");
         return 0;
     }
     if (!strcmp(argv[1], "forms")) {
