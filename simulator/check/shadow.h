@@ -66,8 +66,10 @@ struct shadow {
     struct access_trees *accesses;
     struct origin allocated_by;
     enum allocation_kind kind : 4;
+    /* Memory that the host shares: all of its pages have been touched. */
+    bool is_touched : 1;
     /* Which bytes have a value (check/written.h); 0: all. */
-    uint32_t written : 28;
+    uint32_t written : 27;
     /* The allocation in the ipc table (ipc/ipc_table.h), or 0. */
     uint32_t ipc_ref;
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "os/needs_lock.h"
@@ -153,6 +154,40 @@ bool os_has_memory(const void *address, size_t bytes)
         if (mincore((void *)from, to - from < most ? to - from : most, there))
             return false;
     return true;
+}
+
+/* A page in swap is not there either. It is read, and has no zeros alone. */
+static bool is_touched(const char *page, unsigned char there)
+{
+    static int swaps = -1;
+    struct sysinfo info;
+    if (swaps < 0)
+        swaps = sysinfo(&info) || info.totalswap;
+    return there & 1 || (swaps && (*page || memcmp(page, page + 1, PAGE - 1) != 0));
+}
+
+bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first, size_t *end)
+{
+    NEEDS_LOCK();
+    unsigned char there[1024];
+    const size_t most = sizeof there * PAGE;
+    bool found = false;
+    for (size_t at = from; at < to; at += most) {
+        const size_t bytes = to - at < most ? to - at : most;
+        if (mincore((void *)(uintptr_t)(storage + at), bytes, there))
+            memset(there, 1, sizeof there);
+        for (size_t n = 0; n * PAGE < bytes; n++) {
+            const bool touched = is_touched(storage + at + n * PAGE, there[n]);
+            if (touched == found)
+                continue;
+            *(found ? end : first) = at + n * PAGE;
+            if (found)
+                return true;
+            found = true;
+        }
+    }
+    *end = to;
+    return found;
 }
 
 char *os_reserve(size_t bytes)

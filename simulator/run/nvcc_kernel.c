@@ -201,13 +201,40 @@ static struct window *add_window(struct running *r, const struct address_info *a
     return &m->window;
 }
 
+/* More is taken for written, because looking takes too long. */
+#define LOOKED_AT_MAX ((size_t)64 * MiB)
+
+/* What the host writes into memory that it shares is not seen. But as long as nobody has touched a
+ * page of it, that has no value (assumed: what a page of a pool had before is one). Called before
+ * the launch touches it. */
+static void note_untouched(const struct address_info *a, struct shadow_ref ref, const char *storage)
+{
+    const bool is_own = a->kind == ADDRESS_PINNED
+                          ? !a->pinned->registered
+                          : a->kind == ADDRESS_ALLOCATED && a->heap->host_visible && !a->heap->file
+                                && !a->heap->imported && !memory_is_variable(a->range);
+    if (!is_own || ref.shadow->is_touched || ref.shadow->ipc_ref || ref.bytes > LOOKED_AT_MAX)
+        return;
+    const size_t before = (uintptr_t)storage & (PAGE - 1), end = page_up(before + ref.bytes);
+    size_t first, last = 0;
+    written_end(ref.shadow);
+    written_begin(ref.shadow);
+    while (os_find_touched(storage - before, last, end, &first, &last)) {
+        const size_t from = first > before ? first - before : 0, to = last - before;
+        written_set(ref.shadow, ref.bytes, from, to < ref.bytes ? to : ref.bytes, true);
+    }
+    ref.shadow->is_touched = written_is_all(ref.shadow);
+}
+
 static struct window *add_allocation(struct running *r, const struct address_info *a,
                                      struct shadow_ref ref, char *storage)
 {
     uint64_t base = (uint64_t)(uintptr_t)ref.address;
     struct window *win = add_window(r, a, ref, base, base + ref.bytes, storage);
-    if (settings.check && settings.init)
+    if (settings.check && settings.init) {
+        note_untouched(a, ref, storage);
         win->pieces = written_pieces(ref.shadow, ref.bytes);
+    }
     return win;
 }
 

@@ -297,6 +297,37 @@ static void staged()
         memset_all();
     shared_staged<<<1, N>>>(a, b);
 }
+// The host has written its memory, or a memset half of it.
+static void managed()
+{
+    int *m;
+    CHECK(cudaMallocManaged(&m, N * sizeof *m));
+    if (!wrong)
+        memset(m, 0, N * sizeof *m);
+    accumulate<<<1, N>>>(m);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(m));
+}
+static void managed_half()
+{
+    const size_t bytes = 32 << 10;
+    int *m;
+    CHECK(cudaMallocManaged(&m, bytes));
+    CHECK(cudaMemset(m, 0, wrong ? bytes / 2 : bytes));
+    accumulate<<<1, N>>>(m + bytes / 8);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(m));
+}
+static void pinned()
+{
+    int *p;
+    CHECK(cudaMallocHost(&p, N * sizeof *p));
+    if (!wrong)
+        p[N - 1] = 1; // Of a page that the host has touched, nothing is reported.
+    add_one<<<1, N>>>(p, a);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFreeHost(p));
+}
 
 static const struct {
     const char *name;
@@ -322,7 +353,10 @@ static const struct {
              {"shared_sum", sum_in_shared},
              {"shared_counter", counter_in_shared},
              {"shared_behind", behind_in_shared},
-             {"staged", staged}};
+             {"staged", staged},
+             {"managed", managed},
+             {"managed_half", managed_half},
+             {"pinned", pinned}};
 
 int main(int argc, char **argv)
 {
