@@ -14,6 +14,8 @@
 NONE(struct binary *, registry_add_binary, (const void *wrapper))
 NONE(struct registered_kernel *, registry_kernel, (const void *host))
 NONE(struct registered_variable *, registry_variable, (const void *host))
+NONE(bool, registry_has_kernels, (void))
+NONE(bool, kernel_signals, (const struct kernel_code *k))
 NONE(const struct kernel_code *, registry_code,
      (struct registered_kernel * k, int device, uint64_t (*address)(struct variable *v, int device),
       const char **why))

@@ -8,15 +8,18 @@
 #include "base/settings.h"
 #include "check/report.h"
 #include "os/needs_lock.h"
+#include "os/os.h"
 
 struct failed {
     struct origin origin;
     const char *error;
     char why[256];
+    /* It is a <<<...>>>. */
+    bool is_launch;
 };
 
-/* Needs the lock. `first` is the first failed call, and `ignored` the first <<<...>>> of whose error
- * the program has not asked; both are empty without a name. `why` is about the call that is
+/* Needs the lock. `first` is the first failed call, and `ignored` the first whose result it does not look
+ * at, and of whose error it has not asked; both are empty without a name. `why` is about the call that is
  * running. */
 static struct {
     struct failed first, ignored;
@@ -64,12 +67,17 @@ static bool is_work(const char *call)
 void failed_call_note(const struct call *call, const char *error)
 {
     NEEDS_LOCK();
+    /* A null pointer is freed for nothing, too. */
+    const bool may_matter = failed.why[0] || strncmp(call->origin.call, "cudaFree", 8) != 0;
+    const bool is_ignored =
+        call->is_launch || (may_matter && os_site_ignores_result(call->origin.site));
     struct failed *kept =
-        call->is_launch && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
+        is_ignored && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
     if (is_work(call->origin.call) && !kept->origin.call) {
         *kept = (struct failed){.origin = call->origin, .error = error ? error : "an error"};
         kept->origin.stream = -2;
         kept->origin.slot = HOST_SLOT;
+        kept->is_launch = call->is_launch;
         strcpy(kept->why, failed.why);
     }
     failed.why[0] = '\0';
@@ -116,7 +124,10 @@ void failed_call_report(bool with_error)
     report_text(f->why[0] ? ": %s." : "%s.", f->why);
     report_origin("called", &f->origin);
     if (f == &failed.ignored)
-        report_note("the program has not asked for the error, which cudaGetLastError() returns.");
+        report_note(
+            f->is_launch
+                ? "the program has not asked for the error, which cudaGetLastError() returns."
+                : "the program has not looked at the result.");
     report_advice("look at what each call returns, and after a launch at cudaGetLastError().");
     report_end(0);
 }

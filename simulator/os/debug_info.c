@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/needs_lock.h"
+#include "os/result.h"
 #include "os/seal.h"
 
 /* ---- sites with callers ---- */
@@ -96,6 +97,11 @@ READS_FRAMES void *os_call_site(void *address, void *const *frame)
 bool os_call_sites_same_address(void *a, void *b)
 {
     return site_of(a).address == site_of(b).address;
+}
+
+bool os_site_ignores_result(void *site)
+{
+    return site && os_code_ignores_result(site_of(site).address);
 }
 
 /* ---- addr2line ---- */

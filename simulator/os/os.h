@@ -215,6 +215,9 @@ struct os_source_loc {
      * was called. */
     bool is_called_from;
 };
+/* Returns whether the program does not look at the result of the call: its next instructions
+ * overwrite it. In doubt, it does. */
+bool os_site_ignores_result(void *site);
 /* Returns whether two sites have the same address, whatever their callers are. */
 bool os_call_sites_same_address(void *a, void *b);
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations that have none yet. Needs the lock. */

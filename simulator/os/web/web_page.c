@@ -72,6 +72,11 @@ void *os_call_site(void *address, void *const *frame)
     return address;
 }
 
+bool os_site_ignores_result(void *site)
+{
+    (void)site;
+    return false;
+}
 bool os_call_sites_same_address(void *a, void *b) { return a == b; }
 
 void os_source_lines(struct os_source_loc **locs, size_t n)

@@ -813,6 +813,16 @@ threads returned cudaErrorInvalidValue and did nothing: a block has 2000 threads
 blocks returned cudaErrorInvalidConfiguration and did nothing: a grid of (0,1,1) blocks of (32,1,1)
 shared a block of store has 102400 bytes of shared memory, and may have 49152
 CASES
+    # On other processors than x86-64, each result counts as looked at.
+    for case in memset twice free; do
+        run bounded ./refused $case looked
+        assert_success
+        assert_output ""
+        [ "$(uname -m)" = x86_64 ] || continue
+        run bounded ./refused $case unseen
+        assert_equal "$status" 3
+        assert_output --partial "Note:      the program has not looked at the result."
+    done
     # A result may have been looked at, unless the program ends because of it.
     run bounded ./refused copy correct
     assert_success

@@ -1,5 +1,6 @@
 // Work that the device refuses: refused CASE correct|incorrect. The correct form asks for the error
-// of a launch; the incorrect form of "copy" ends because of it.
+// of a launch; the incorrect form of "copy" ends because of it. "memset", "twice" and "free" are
+// silent if they look at the result: refused CASE looked.
 #include "cases.h"
 
 static int *a;
@@ -21,6 +22,44 @@ static void blocks()
 static void shared() { store<<<1, 32, 100 << 10>>>(a); }
 static void copy() { cudaMemcpy(a, here, 4100, cudaMemcpyHostToDevice); }
 
+static int memset_unseen()
+{
+    cudaMemset(a, 0, 4100);
+    return 0;
+}
+static int memset_looked() { return cudaMemset(a, 0, 4100) == cudaSuccess; }
+static int twice_unseen()
+{
+    if (a)
+        cudaMemcpy(here, a, 4096, cudaMemcpyHostToDevice);
+    else
+        return 1;
+    return 0;
+}
+static int twice_looked()
+{
+    cudaError_t e = cudaMemcpy(here, a, 4096, cudaMemcpyHostToDevice);
+    return e == cudaSuccess;
+}
+static int free_unseen()
+{
+    cudaFree(a + 1);
+    return 0;
+}
+static int free_looked()
+{
+    if (cudaFree(a + 1))
+        return 0;
+    return 1;
+}
+
+static const struct {
+    const char *name;
+    int (*unseen)(), (*looked)();
+} results[] = {{"memset", memset_unseen, memset_looked},
+               {"twice", twice_unseen, twice_looked},
+               {"free", free_unseen, free_looked}};
+
 static const struct {
     const char *name;
     void (*run)();
@@ -30,6 +69,9 @@ int main(int argc, char **argv)
 {
     CHECK(cudaMalloc(&a, 4096));
     bool ends = false;
+    for (const auto &r : results)
+        if (argc > 2 && !strcmp(argv[1], r.name))
+            ends = (!strcmp(argv[2], "looked") ? r.looked : r.unseen)();
     run_case(argc, argv, cases, [&ends](const auto &c, bool wrong) {
         c.run();
         if (!wrong)
