@@ -18,9 +18,9 @@ struct failed {
     bool is_launch;
 };
 
-/* Needs the lock. `first` is the first failed call, and `ignored` the first whose result it does not look
- * at, and of whose error it has not asked; both are empty without a name. `why` is about the call that is
- * running. */
+/* Needs the lock. `first` is the first failed call; `ignored` is the first whose result the program
+ * does not look at, and of whose error it has not asked; both are empty without a name. `why` is
+ * about the running call. */
 static struct {
     struct failed first, ignored;
     char why[256];

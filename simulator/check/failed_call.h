@@ -1,8 +1,8 @@
 /* Work that a program asks for and that is refused: a launch, a copy, a memset, an allocation, a
  * free, or a call that makes order. The first such call is reported at the end if the program ends
  * with an error, or if it has not looked at the result, nor asked for the last error: <<<...>>> has
- * no result, and behind another call the program's instructions show it (os/result.c). Otherwise the
- * call may have been tried on purpose. All of these need the lock. */
+ * no result, and behind another call the program's instructions show it (os/result.c). Otherwise
+ * the call may have been tried on purpose. All of these need the lock. */
 #ifndef SIM_CHECK_FAILED_CALL_H
 #define SIM_CHECK_FAILED_CALL_H
 

@@ -19,7 +19,8 @@
  *   function protects nothing.
  * - Accesses by the operating system for the program (read, write) are not seen. At a protected
  *   page they fail with EFAULT.
- * - In pinned memory only copies and memsets protect pages, because a program may poll what a
+ * - In pinned memory a kernel protects pages only if nothing in it may signal the host
+ *   (kernel_signals) and the allocation is larger than a flag, because a program may poll what a
  *   kernel writes there.
  * - Each protected range may cost the process two mappings, of which Linux allows a limited number
  *   (vm.max_map_count). When three quarters of them are in use, no more ranges are protected, and a

@@ -14,8 +14,8 @@ struct known {
     int overwrites;
 };
 
-/* Reads an operand: a register, or an address computed from registers. `*at` goes behind it. Returns
- * its register (-1: it is in memory), or -2 if the address needs rax. */
+/* Reads an operand: a register, or an address computed from registers. `*at` goes behind it.
+ * Returns its register (-1: it is in memory), or -2 if the address needs rax. */
 static int read_operand(const unsigned char **at, unsigned rex)
 {
     const unsigned modrm = *(*at)++, mode = modrm >> 6, low = modrm & 7;
@@ -59,12 +59,12 @@ static struct known read_instruction(const unsigned char *code)
     case 0x8b: /* mov operand, register */
     case 0x8d: /* lea */
     case 0x63: /* movslq */ return operand == 0 ? unknown : (struct known){bytes, reg};
-    case 0x89: /* mov register, operand */ return reg == 0 ? unknown : (struct known){bytes, operand};
+    case 0x89: /* mov register, operand */
+        return reg == 0 ? unknown : (struct known){bytes, operand};
     case 0xc7: /* mov number, operand */ return (struct known){bytes + 4, operand};
     case 0x31: /* xor register, itself */
         return operand == reg ? (struct known){bytes, reg} : unknown;
-    case 0x83: /* add number, rsp */
-        return operand == 4 ? (struct known){bytes + 1, -1} : unknown;
+    case 0x83: /* add number, rsp */ return operand == 4 ? (struct known){bytes + 1, -1} : unknown;
     case 0xff: /* call at an address */
         return (reg & 7) == 2 && operand ? (struct known){bytes, 0} : unknown;
     default: return unknown;

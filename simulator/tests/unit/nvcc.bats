@@ -829,7 +829,8 @@ CASES
     assert_output ""
     run bounded ./refused copy incorrect
     assert_equal "$status" 3
-    assert_output --partial "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
+    assert_output --partial \
+        "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
 }
 
 # The program of the next two tests, in ./program.
