@@ -15,6 +15,8 @@ struct child {
     /* Children with the same stream run in order. */
     uint64_t stream;
     bool is_tail;
+    /* It is one of the pending launches. */
+    bool is_counted;
     /* For races: the grid that launches it, or NULL, and by which of its launches, from 1. */
     struct grid *parent;
     unsigned launch;
@@ -24,8 +26,11 @@ struct child {
 struct device_runtime {
     const struct nvcc_kernel *kernel;
     int device;
-    /* How many launches of the device have not ended. */
+    /* How many pending launches the launch of the host has; and which threads of a block have made
+     * one. */
     size_t *pending;
+    uint64_t launching_block;
+    uint32_t launching[32];
     struct buffers *buffers;
     /* Those that have only got a buffer; in the order of their launches, those that may run at
      * once; and those that run when all of them have ended. */

@@ -980,7 +980,7 @@ static void effect_nvcc_kernel(struct op *op)
         newest = g ? g : newest;
         children = c->next;
         goes_on = goes_on && run_grid(op, c->kernel, g, &pending, &children);
-        pending--;
+        pending -= c->is_counted;
     }
     grids_free(newest);
     checker_launch_ended(k->late);

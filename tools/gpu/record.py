@@ -777,7 +777,10 @@ def kernels(part):
     def row(name, source, architecture, on_gpu):
         program = (part.folder / name).resolve()
         options = ["-cudart=shared", "-fmad=false", "-Xcompiler", "-ffp-contract=off"]
-        options += ["-gencode", f"arch=compute_{architecture},code=compute_{architecture}"]
+        # Options of its own, which link device code, and so need the GPU's.
+        own = re.findall("^// nvcc: (.*)", Path(source).read_text(), re.M)
+        code = f"[compute_{architecture},sm_{architecture}]" if own else f"compute_{architecture}"
+        options += ["-gencode", f"arch=compute_{architecture},code={code}", *" ".join(own).split()]
         options += ["-diag-suppress", "177,186,550", "-std=c++20", "-Ilessons"]
         made = part.run(f"{name}.log", [part.machine.nvcc, *options, source, "-o", program], 120)
         if made.status:
@@ -801,7 +804,7 @@ def kernels(part):
             part.complain(source.stem, "differs from the host.")
         return found
 
-    newer = ("variety", "conditional", "textures", "texture_words")
+    newer = ("variety", "conditional", "textures", "texture_words", "launches")
     named = [UNITS / f"kernels/{name}.cu" for name in ("features", *newer)]
     named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
 
