@@ -45,6 +45,10 @@ __global__ void flag(int *x, int *y, bool wrong)
         found_at = wrong ? rank() : 7;
     }
 }
+__global__ void row_of_flags(int *x, int *y, bool wrong)
+{
+    y[threadIdx.x] = wrong ? blockIdx.x : 1;
+}
 // The last block sums up what the others have written: a ticket tells which is the last.
 __global__ void last_block(int *x, int *y, bool wrong)
 {
@@ -112,10 +116,10 @@ __global__ void maximum(int *x, int *y, bool wrong)
 static const struct {
     const char *name;
     void (*kernel)(int *, int *, bool);
-} cases[] = {{"counter", counter}, {"neighbors", neighbors}, {"strided", strided},
-             {"bytes", bytes},     {"flag", flag},           {"last_block", last_block},
-             {"chain", chain},     {"lock", lock},           {"cleared", cleared},
-             {"maximum", maximum}};
+} cases[] = {{"counter", counter},       {"neighbors", neighbors}, {"strided", strided},
+             {"bytes", bytes},           {"flag", flag},           {"row_of_flags", row_of_flags},
+             {"last_block", last_block}, {"chain", chain},         {"lock", lock},
+             {"cleared", cleared},       {"maximum", maximum}};
 
 int main(int argc, char **argv)
 {
