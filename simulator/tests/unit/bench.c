@@ -273,8 +273,8 @@ static const char *verdict(size_t i, double plain, double journal, double glibc)
 
 /* ---- kernels, and the same loops of C ---- */
 
-/* simulator/tests/unit/kernels/costs.cu has the kernels. C has no halves, so there the loop of C has
- * floats. */
+/* simulator/tests/unit/kernels/costs.cu has the kernels. C has no halves, therefore the loop of C
+ * has floats there. */
 enum { THREADS = 1 << 14, MANY_THREADS = 1 << 20, SIDE = 256, TURNS = 1000 };
 
 static float *first, *second, *result;
