@@ -196,8 +196,8 @@ struct launch_memory {
     void *context;
 };
 
-/* Returns whether other threads, or the host, may learn from the kernel's accesses that something is
- * over: by a fence, a volatile access, or the value of an atomic operation. */
+/* Returns whether other threads, or the host, may learn from the kernel's accesses that something
+ * is over: by a fence, a volatile access, or the value of an atomic operation. */
 bool kernel_signals(const struct kernel_code *k);
 /* Frees the bits of a window. */
 void touched_end(const struct window *win, struct touched *t);

@@ -27,8 +27,8 @@
 /* Long before it wraps around. */
 #define TIME_MAX 0x70000000u
 
-/* A thread's cp.async, of `count` granules. `group`: the number of groups that the thread had closed
- * before; `barrier`: the mbarrier that counts it, or NO_BARRIER. */
+/* A thread's cp.async, of `count` granules. `group`: how many groups the thread had closed before;
+ * `barrier`: the mbarrier that counts it, or NO_BARRIER. */
 #define NO_BARRIER UINT64_MAX
 struct flight {
     uint64_t record, barrier;

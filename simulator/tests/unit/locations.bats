@@ -60,7 +60,7 @@ END
 
 @test "the host dies of a host pool's allocation that has gone back; a sentence names the line" {
     run bounded "$FACTS/probe-pools" touch_freed
-    assert_output --regexp "simulated device: the host touched .*, which cudaFreeAsync at .* has freed"
+    assert_output --regexp "device: the host touched .*, which cudaFreeAsync at .* has freed"
     assert_output --partial "at simulator/tests/facts/probe-pools.c:"
     [ "$status" = 139 ]
 }

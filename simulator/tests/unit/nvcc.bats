@@ -1048,8 +1048,8 @@ cudaFreeArray (the host) has freed."
     SIM_CHECK=on ran launches streams incorrect
     assert_output --partial "hazard: unordered writes. launch_touching (stream 2) and launch_"
     SIM_CHECK=on ran launches write-after incorrect
-    assert_line --partial "hazard: race between blocks. A kernel of write_after (the legacy stream) \
-touches bytes of allocation 2 after it has launched touching, which touches them, too"
+    assert_line --partial "hazard: race between blocks. A kernel of write_after (the legacy \
+stream) touches bytes of allocation 2 after it has launched touching, which touches them, too"
     SIM_CHECK=no-race ran launches write-after incorrect
     assert_success
     SIM_CHECK=on ran launches unasked
