@@ -1,13 +1,14 @@
 # Builds the simulated device for web pages, docs/live/live.wasm. Included by the Makefile. The
 # repository contains the result, so only `make live` needs the compiler. It consists of the rooms
-# of simulator/, with os/web/ instead of os/ (except os/common.c) and without ptx/ and the driver
-# API; the pool bench (docs/live/bench.c); the race of the first page (docs/live/days.c); and the
-# lessons whose manifest allows it, because they need no second device, process, or thread: each
-# unfinished, solved, and with the mistakes that the manifest names. Similar programs are next to
-# each other, which compresses well.
+# of simulator/, with os/web/ instead of os/ (except os/common.c) and without kernels that nvcc
+# built and the driver API; the pool bench (docs/live/bench.c); the race of the first page
+# (docs/live/days.c); and the lessons whose manifest allows it, because they need no second device,
+# process, or thread: each unfinished, solved, and with the mistakes that the manifest names.
+# Similar programs are next to each other, which compresses well.
 LIVE := docs/live/live.wasm
 LIVE_PROGRAMS := docs/live/bench docs/live/days $(shell tools/live_programs.sh)
-LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/% simulator/api/driver_%, \
+LIVE_SOURCES := $(filter-out simulator/os/% simulator/ptx/% simulator/api/driver_% \
+	$(addprefix simulator/run/,nvcc_kernel.c device_runtime.c grid_races.c), \
 	$(wildcard simulator/*/*.c)) \
 	simulator/os/common.c $(wildcard simulator/os/web/*.c) docs/live/main.c docs/live/no_kernels.c
 LIVE_OBJECTS := $(LIVE_SOURCES:%.c=build/live/objects/%.o)

@@ -20,6 +20,7 @@
 #include "run/device_runtime.h"
 #include "run/grid_races.h"
 #include "run/texture_object.h"
+#include "run/user_kernel.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
 #include "sched/virtual_time.h"
@@ -73,30 +74,6 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
                         + figure(cudaDevAttrReservedSharedMemoryPerBlock));
     most = by_threads < most ? by_threads : most;
     return (unsigned)(by_shared < most ? by_shared : most);
-}
-
-/* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
- * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
- * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__,
- * and dynamic shared memory. */
-cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
-{
-    NEEDS_LOCK();
-    cudaError_t e = cudaSuccess;
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
-        e = cudaErrorInvalidValue;
-    else if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
-             || grid.z > 65535 || (most && threads > most))
-        e = cudaErrorInvalidConfiguration;
-    if (e && threads > (most ? most : 1024))
-        failed_call_because("a block has %llu threads, and may have %u",
-                            (unsigned long long)threads, most ? most : 1024);
-    else if (e)
-        failed_call_because("a grid of (%u,%u,%u) blocks of (%u,%u,%u) threads is empty, or too "
-                            "large in one direction",
-                            grid.x, grid.y, grid.z, block.x, block.y, block.z);
-    return e;
 }
 
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,

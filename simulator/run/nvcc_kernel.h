@@ -29,9 +29,6 @@ cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
 /* Refuses a launch of the kernel or a node of it, says why, and changes the exit status. Returns
  * the error. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
-/* Returns the error of a launch of this shape, or cudaSuccess. A block has at most `most` threads,
- * if that is not 0. */
-cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most);
 /* Returns the error of a launch of this kernel in this shape, or cudaSuccess. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
                               dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);

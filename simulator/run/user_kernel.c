@@ -8,6 +8,7 @@
 
 #include "base/fatal.h"
 #include "base/settings.h"
+#include "check/failed_call.h"
 #include "check/report.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -428,4 +429,28 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
     op->from = copy->count > 1 ? copy->ranges[1].address : NULL;
     check_operands(call, copy, op);
     return cudaSuccess;
+}
+
+/* Documented for the driver's launch: grids and blocks have limits. Measured on an H100 with a
+ * block of 2,000 threads (simulator/tests/facts/kernels-features.txt): exceeding a block's limit is
+ * an invalid value. Assumed: the runtime's errors for empty and too large grids, __launch_bounds__,
+ * and dynamic shared memory. */
+cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most)
+{
+    NEEDS_LOCK();
+    cudaError_t e = cudaSuccess;
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
+        e = cudaErrorInvalidValue;
+    else if (!threads || !grid.x || !grid.y || !grid.z || grid.x > 2147483647 || grid.y > 65535
+             || grid.z > 65535 || (most && threads > most))
+        e = cudaErrorInvalidConfiguration;
+    if (e && threads > (most ? most : 1024))
+        failed_call_because("a block has %llu threads, and may have %u",
+                            (unsigned long long)threads, most ? most : 1024);
+    else if (e)
+        failed_call_because("a grid of (%u,%u,%u) blocks of (%u,%u,%u) threads is empty, or too "
+                            "large in one direction",
+                            grid.x, grid.y, grid.z, block.x, block.y, block.z);
+    return e;
 }

@@ -43,4 +43,8 @@ cudaError_t command_user_kernel(const struct call *call, const struct user_kerne
  * did so, ends the process with a report, because it may only touch what is in `memory`. */
 void user_kernel_touched(const void *address);
 
+/* Returns the error of a launch of this shape, or cudaSuccess. A block has at most `most` threads,
+ * if that is not 0. */
+cudaError_t kernel_check_shape(dim3 grid, dim3 block, unsigned most);
+
 #endif
