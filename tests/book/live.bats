@@ -154,9 +154,10 @@ refuses() {
             "what it does, and make live compiles it anew (its compiler takes 842 MB)")"
 }
 
-@test "no_kernels.c has all that a page's rooms call of nvcc's kernels, so that make live can link" {
+@test "no_kernels.c has all that pages need of nvcc's kernels, so that make live can link" {
     local objects=build/simulator/objects left name
-    left=$(printf '%s\n' "$objects"/ptx/*.o "$objects"/run/{nvcc_kernel,device_runtime,grid_races}.o)
+    left=$(printf '%s\n' "$objects"/ptx/*.o \
+        "$objects"/run/{nvcc_kernel,device_runtime,grid_races}.o)
     for name in $(comm -12 \
         <(xargs nm <<<"$left" | awk '$2 ~ /^[TDB]$/ { print $3 }' | sort -u) \
         <(find $objects -name '*.o' ! -path '*/os/*' ! -name 'driver_*' | grep -vxF "$left" |
