@@ -66,8 +66,7 @@ char *os_storage(char *base, size_t bytes);
  * sentence. Does nothing where the system provides room at the first touch. */
 void os_commit(char *storage, size_t bytes);
 /* Finds the first pages in [from, to) of shared storage that somebody has touched, and sets *first
- * and *end to them. Returns false if there are none. Memory that may be in swap counts as touched.
- */
+ * and *end to them. Returns false if there are none. Memory that may be in swap counts, too. */
 bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first, size_t *end);
 /* Sets what the host may do with the range. Returns false if Linux allows no more mappings. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };

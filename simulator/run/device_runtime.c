@@ -348,7 +348,6 @@ static cudaError_t figure(struct device_runtime *r, struct device_call *c)
     switch (c->function) {
     case DEVICE_GetDevice: value = r->device; break;
     case DEVICE_GetDeviceCount: value = settings.devices; break;
-    case DEVICE_RuntimeGetVersion: value = 13000; break;
     case DEVICE_DeviceGetLimit:
         if (!device_limit(r->device, (int)c->arguments[1][0], &limit))
             return device_runtime_fail(r, c, cudaErrorUnsupportedLimit);
