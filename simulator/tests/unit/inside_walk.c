@@ -56,7 +56,7 @@ struct world { /* the state of one host thread */
 /* The last one's memory is on device 1, to which device 0 has access. */
 static cudaMemPool_t pools[POOLS];
 /* The bytes of `used` that cudaFree has left behind (measured: probe-cuda-free.txt). */
-static size_t left_behind[POOLS];
+static _Atomic size_t left_behind[POOLS];
 static bool is_ordered;
 static struct world worlds[THREADS];
 static long functions, failures;
