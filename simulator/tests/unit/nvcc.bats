@@ -1062,6 +1062,16 @@ block 0 of launch_much, which fails with cudaErrorInvalidConfiguration and does 
 has 1025 threads, and may have 1024."
 }
 
+@test "what the device runtime answers kernels: each line is what an H200 printed" {
+    local number
+    kernels launch_answers
+    # How many of 65,536 launches find room depends on time (15).
+    for number in {0..14} {16..20}; do
+        SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator bounded ./launch_answers "$number"
+    done >printed 2>/dev/null
+    diff <(grep -v '^15:' "$ROOT/simulator/tests/facts/kernels-launches.txt") printed
+}
+
 @test "with SIM_FILL shared memory and malloc in a kernel have that byte" {
     cat >filled.cu <<'END'
 #include <cstdio>
