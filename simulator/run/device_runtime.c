@@ -153,8 +153,8 @@ static cudaError_t refuse(struct device_runtime *r, const struct device_call *c,
 /* Documented: the error of more launches at once than cudaLimitDevRuntimePendingLaunchCount.
  * Measured on an H200 (driver 580.159.04): 5,000 launches of one thread all run, because some have
  * ended before others begin, and of 4,096 threads that launch once 2,048 succeed (both in
- * kernels-launches.txt). So a thread has at most one pending launch here. Assumed: the limit fails where the
- * buffer is asked for. */
+ * kernels-launches.txt). So a thread has at most one pending launch here. Assumed: the limit fails
+ * where the buffer is asked for. */
 static cudaError_t check_pending(struct device_runtime *r, const struct device_call *c,
                                  bool *is_counted)
 {
