@@ -153,8 +153,8 @@ static cudaError_t refuse(struct device_runtime *r, const struct device_call *c,
 /* Documented: the error of more launches at once than cudaLimitDevRuntimePendingLaunchCount.
  * Measured on an H200 (driver 580.159.04): 5,000 launches of one thread all run, because some have
  * ended before others begin, and of 4,096 threads that launch once 2,048 succeed (both in
- * kernels-launches.txt). So a thread has at most one pending launch here. Assumed: the limit fails
- * where the buffer is asked for. */
+ * kernels-launch_answers.txt). So a thread has at most one pending launch here. Assumed: the limit
+ * fails where the buffer is asked for. */
 static cudaError_t check_pending(struct device_runtime *r, const struct device_call *c,
                                  bool *is_counted)
 {
@@ -187,7 +187,7 @@ static struct child *child_new(struct device_runtime *r, const struct device_cal
         device_runtime_fail(r, c, nvcc_kernel_refuse_launch(k, why));
         return NULL;
     }
-    /* Measured (kernels-launches.txt): there is only one error of a shape. */
+    /* Measured (kernels-launch_answers.txt): there is only one error of a shape. */
     cudaError_t e = nvcc_kernel_check(k, code, grid, block, shared_bytes, false)
                       ? cudaErrorInvalidConfiguration
                       : cudaSuccess;
@@ -256,7 +256,7 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
         child->stream = c->block;
     else {
         *r->pending -= child->is_counted;
-        /* Measured (kernels-launches.txt); documented as undefined. */
+        /* Measured (kernels-launch_answers.txt); documented as undefined. */
         failed_call_because("its stream is not one of the block's");
         refuse(r, c, child->kernel->kernel, cudaErrorInvalidValue);
         child_free(child);
@@ -296,7 +296,7 @@ static const char copies[] = ".version 9.0\n.target sm_75\n.address_size 64\n" E
     "cudaMemcpyAsync", "add.u64 %a2, %a2, %a4; ld.u8 %v, [%a2]; ")
     ENTRY("cudaMemsetAsync", "cvt.u16.u64 %v, %a2; ");
 
-/* Documented: the bytes get the value. Measured (kernels-launches.txt): they get 0. */
+/* Documented: the bytes get the value. Measured (kernels-launch_answers.txt): they get 0. */
 static uint64_t byte_of(uint64_t value)
 {
     static bool said;
@@ -370,7 +370,7 @@ uint64_t device_runtime_call(struct device_runtime *r, struct device_call *c)
     case DEVICE_MemcpyAsync: return copy_or_set(r, c, "cudaMemcpyAsync", c->arguments[4][0]);
     case DEVICE_MemsetAsync: return copy_or_set(r, c, "cudaMemsetAsync", c->arguments[3][0]);
     /* Documented: a stream has to be non-blocking. Measured: 0 is taken, too
-     * (kernels-launches.txt). */
+     * (kernels-launch_answers.txt). */
     case DEVICE_StreamCreateWithFlags:
         return make(r, c, (uint32_t)c->arguments[1][0] <= cudaStreamNonBlocking);
     /* Documented: no event has a time. */

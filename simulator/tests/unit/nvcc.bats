@@ -1069,7 +1069,7 @@ has 1025 threads, and may have 1024."
     for number in {0..14} {16..20}; do
         SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator bounded ./launch_answers "$number"
     done >printed 2>/dev/null
-    diff <(grep -v '^15:' "$ROOT/simulator/tests/facts/kernels-launches.txt") printed
+    diff <(grep -v '^15:' "$ROOT/simulator/tests/facts/kernels-launch_answers.txt") printed
 }
 
 @test "with SIM_FILL shared memory and malloc in a kernel have that byte" {

@@ -1,6 +1,6 @@
 // nvcc: -rdc=true -lcudadevrt
 // What the device runtime answers kernels that launch kernels, a case each: the argument is its
-// number. simulator/tests/facts/kernels-launches.txt has what an H200 printed.
+// number. simulator/tests/facts/kernels-launch_answers.txt has what an H200 printed.
 #include <cstdio>
 #include <cstdlib>
 
