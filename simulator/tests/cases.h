@@ -8,7 +8,7 @@
 
 struct named_case {
     const char *name;
-    void (*run)(void);
+    void (*run)(void), (*other)(void); /* the other is that of a second process, or NULL */
     int line;
     struct named_case *next;
 };
@@ -41,11 +41,14 @@ static inline int run_case(int argc, char **argv)
 }
 
 /* Lists `function` before main begins. */
-#define LIST_CASE(title, function)                                         \
-    __attribute__((constructor)) static void list_##title(void)            \
-    {                                                                      \
-        static struct named_case one = {#title, function, __LINE__, NULL}; \
-        add_case(&one);                                                    \
+#define LIST_CASE(title, function) CASE_OF_TWO(title, function, NULL)
+
+/* Lists a case of two processes. */
+#define CASE_OF_TWO(title, function, other)                                       \
+    __attribute__((constructor)) static void list_##title(void)                   \
+    {                                                                             \
+        static struct named_case one = {#title, function, other, __LINE__, NULL}; \
+        add_case(&one);                                                           \
     }
 
 #define CASE(title)          \

@@ -1,6 +1,6 @@
-/* What the probes of several processes share. A case is one process, or an exporter and an importer
- * with a socket between them. Each has its lines for itself, so that they stand in one order:
- * "== CASE", the lines of the exporter, its "rc STATUS", those of the importer.
+/* What the probes of several processes share. A CASE is one process, and a CASE_OF_TWO an exporter
+ * and an importer with a socket between them. Each has its lines for itself, so that they stand in
+ * one order: "== CASE", the lines of the exporter, its "rc STATUS", those of the importer.
  *
  * Each process may take 15 seconds. Status 139: it died of SIGSEGV; 142: it hung. */
 #ifndef PAIRS_H
@@ -11,16 +11,6 @@
 #include "messages.h"
 #include <fcntl.h>
 
-/* A case of one process has no importer. */
-struct pair {
-    const char *name;
-    void (*exporter)(void), (*importer)(void);
-};
-
-#define ALONE(function)                         \
-    {                                           \
-        .name = #function, .exporter = function \
-    }
 #define FD(number) (void *)(uintptr_t)(number), cudaMemHandleTypePosixFileDescriptor
 
 /* The two take turns: one goes on when the other has passed the turn. */
@@ -63,7 +53,7 @@ static inline void print_process(FILE *lines, const char *prefix, int status)
     printf("rc %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-static inline int run_pair(const struct pair *c)
+static inline int run_pair(const struct named_case *c)
 {
     int ends[2], status[2] = {0, 0};
     FILE *lines[2] = {tmpfile(), tmpfile()};
@@ -74,7 +64,7 @@ static inline int run_pair(const struct pair *c)
     if (!lines[0] || !lines[1] || socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
         return 1;
     for (int role = 0; role < 2; role++) {
-        void (*body)(void) = role ? c->importer : c->exporter;
+        void (*body)(void) = role ? c->other : c->run;
         if (!body || (process[role] = fork()))
             continue;
         close(ends[!role]);
@@ -87,20 +77,20 @@ static inline int run_pair(const struct pair *c)
             waitpid(process[role], &status[role], 0);
     for (int role = 0; role < 2; role++) {
         if (process[role])
-            print_process(lines[role], c->importer ? prefixes[role] : "", status[role]);
+            print_process(lines[role], c->other ? prefixes[role] : "", status[role]);
         fclose(lines[role]);
     }
     fflush(stdout);
     return 0;
 }
 
-/* Every pair, or the one that the first argument names. */
-static inline int run_pairs(int argc, char **argv, const struct pair *pairs, size_t count)
+/* Every case, or the one that the first argument names. */
+static inline int run_pairs(int argc, char **argv)
 {
     int failed = 0;
-    for (size_t i = 0; i < count; i++)
-        if (argc < 2 || !strcmp(argv[1], pairs[i].name))
-            failed |= run_pair(&pairs[i]);
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        if (argc < 2 || !strcmp(argv[1], one->name))
+            failed |= run_pair(one);
     return failed;
 }
 

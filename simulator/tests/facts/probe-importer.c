@@ -78,6 +78,8 @@ static void free_in_importer(void)
     pass_turn();
 }
 
+CASE_OF_TWO(freed_by_cuda_free, export_until_turn, free_in_importer)
+
 /* Does it wait in the importer, for work that is pending there? */
 static void free_in_importer_waits(void)
 {
@@ -89,6 +91,8 @@ static void free_in_importer_waits(void)
     RECORD_WAIT(launch_hold(gate, s), cudaFree(q), "cudaFree(q)");
     pass_turn();
 }
+
+CASE_OF_TWO(freed_by_cuda_free_behind_work, export_until_turn, free_in_importer_waits)
 
 /* The exporter first, by cudaFree? */
 static void export_and_free(void)
@@ -114,6 +118,8 @@ static void import_and_free_second(void)
     pass_turn();
 }
 
+CASE_OF_TWO(freed_by_cuda_free_exporter_first, export_and_free, import_and_free_second)
+
 /* ---- attributes of an imported pool ---- */
 
 static void export_until_end(void)
@@ -136,26 +142,27 @@ static void attributes_of_imported(void)
     pass_turn();
 }
 
+CASE_OF_TWO(attributes, export_until_end, attributes_of_imported)
+
 /* ---- a GPU that the importer does not see ---- */
 
 /* The process is started anew by exec, with the variable in its environment: nothing of CUDA is
  * there before. run_pair has made a stream, which ends with the process that was. */
 static char *self;
 
-static void see_only(const char *gpus, const char *part)
+static void see_only(const char *gpus)
 {
     char number[16];
     snprintf(number, sizeof number, "%d", channel);
     setenv("CUDA_VISIBLE_DEVICES", gpus, 1);
-    setenv("PROBE_PART", part, 1);
     setenv("PROBE_SOCKET", number, 1);
     execl("/proc/self/exe", self, (char *)NULL);
     _exit(127);
 }
 
-static void import_with_gpu_1(void) { see_only("1", "import"); }
-static void import_with_gpu_1_first(void) { see_only("1,0", "import"); }
-static void import_with_none(void) { see_only("-1", "import"); }
+static void import_with_gpu_1(void) { see_only("1"); }
+static void import_with_gpu_1_first(void) { see_only("1,0"); }
+static void import_with_none(void) { see_only("-1"); }
 
 /* What does the import of a pool return, and its use, where its GPU is not to be seen, is another
  * number, or there is none? */
@@ -193,6 +200,10 @@ static void import_elsewhere(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
+CASE_OF_TWO(importer_sees_gpu_1_only, export_until_end, import_with_gpu_1)
+CASE_OF_TWO(importer_sees_gpu_1_first, export_until_end, import_with_gpu_1_first)
+CASE_OF_TWO(importer_sees_none, export_until_end, import_with_none)
+
 static int in_part(void)
 {
     channel = atoi(getenv("PROBE_SOCKET"));
@@ -205,20 +216,10 @@ static int in_part(void)
     return 0;
 }
 
-static const struct pair cases[] = {
-    {"freed_by_cuda_free", export_until_turn, free_in_importer},
-    {"freed_by_cuda_free_behind_work", export_until_turn, free_in_importer_waits},
-    {"freed_by_cuda_free_exporter_first", export_and_free, import_and_free_second},
-    {"attributes", export_until_end, attributes_of_imported},
-    {"importer_sees_gpu_1_only", export_until_end, import_with_gpu_1},
-    {"importer_sees_gpu_1_first", export_until_end, import_with_gpu_1_first},
-    {"importer_sees_none", export_until_end, import_with_none},
-};
-
 int main(int argc, char **argv)
 {
     self = argv[0];
-    if (getenv("PROBE_PART"))
+    if (getenv("PROBE_SOCKET"))
         return in_part();
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
+    return run_pairs(argc, argv);
 }

@@ -43,6 +43,8 @@ static void import_and_wait_in_stream(void)
     RECORD(cudaGetLastError());
 }
 
+CASE_OF_TWO(stream_waits, export_and_fault, import_and_wait_in_stream)
+
 static void import_and_wait_in_host(void)
 {
     open_event();
@@ -50,12 +52,6 @@ static void import_and_wait_in_host(void)
     RECORD(cudaGetLastError());
 }
 
-static const struct pair cases[] = {
-    {"stream_waits", export_and_fault, import_and_wait_in_stream},
-    {"host_waits", export_and_fault, import_and_wait_in_host},
-};
+CASE_OF_TWO(host_waits, export_and_fault, import_and_wait_in_host)
 
-int main(int argc, char **argv)
-{
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_pairs(argc, argv); }

@@ -100,6 +100,8 @@ static void import_and_grant(void)
     pass_turn();
 }
 
+CASE_OF_TWO(granted_by_the_importer, export_and_wait, import_and_grant)
+
 /* May a kernel of GPU 1 use it when only the exporter has granted access? */
 static void import_and_trust(void)
 {
@@ -109,12 +111,6 @@ static void import_and_trust(void)
     pass_turn();
 }
 
-static const struct pair cases[] = {
-    {"granted_by_the_importer", export_and_wait, import_and_grant},
-    {"granted_by_the_exporter_only", export_and_wait, import_and_trust},
-};
+CASE_OF_TWO(granted_by_the_exporter_only, export_and_wait, import_and_trust)
 
-int main(int argc, char **argv)
-{
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_pairs(argc, argv); }

@@ -117,7 +117,7 @@ static void export_pointers(void)
 }
 
 /* Can an allocation be exported before its pool was, or after its free? */
-static void pool_export(void)
+CASE(pool_export)
 {
     void *b;
     p = make_descriptor_pool();
@@ -192,7 +192,7 @@ static void write_through_import(void)
     NOTE("value through the exporter's %x", v);
 }
 
-static void pool_import(void)
+CASE(pool_import)
 {
     import_handles();
     import_pointers();
@@ -201,7 +201,7 @@ static void pool_import(void)
 }
 
 /* What may be done with an imported pool that was destroyed? */
-static void pool_import_destroyed(void)
+CASE(pool_import_destroyed)
 {
     export_shared();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
@@ -220,7 +220,7 @@ static void pool_import_destroyed(void)
 }
 
 /* What can still be exported and imported when the exporter has destroyed its pool? */
-static void pool_exporter_destroyed(void)
+CASE(pool_exporter_destroyed)
 {
     export_shared();
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
@@ -233,7 +233,7 @@ static void pool_exporter_destroyed(void)
 }
 
 /* Can an allocation be imported that was freed, synchronized, trimmed? */
-static void pool_freed_block(void)
+CASE(pool_freed_block)
 {
     export_shared();
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
@@ -246,7 +246,7 @@ static void pool_freed_block(void)
 }
 
 /* Can a pool be exported as a type of handle that it was not made for? */
-static void pool_other_types(void)
+CASE(pool_other_types)
 {
     cudaMemFabricHandle_t fabric;
     p = make_keeping_pool(cudaMemHandleTypeFabric);
@@ -260,7 +260,7 @@ static void pool_other_types(void)
 }
 
 /* Can a fabric handle be imported that is empty? */
-static void pool_empty_fabric(void)
+CASE(pool_empty_fabric)
 {
     cudaMemFabricHandle_t fabric;
     memset(&fabric, 0, sizeof fabric);
@@ -268,7 +268,7 @@ static void pool_empty_fabric(void)
 }
 
 /* Can a descriptor be imported as a fabric handle? */
-static void pool_descriptor_as_fabric(void)
+CASE(pool_descriptor_as_fabric)
 {
     export_shared();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, cudaMemHandleTypeFabric,
@@ -278,7 +278,7 @@ static void pool_descriptor_as_fabric(void)
 /* ---- events and cudaMalloc's memory, in one process ---- */
 
 /* Which events have handles, and can a process open its own? */
-static void event_handles(void)
+CASE(event_handles)
 {
     cudaIpcEventHandle_t again;
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
@@ -299,7 +299,7 @@ static void event_handles(void)
 }
 
 /* Does the process survive it when there is no room for an event's handle? */
-static void event_handle_nowhere(void)
+CASE(event_handle_nowhere)
 {
     e = make_interprocess_event();
     RECORD(cudaIpcGetEventHandle(NULL, e));
@@ -326,7 +326,7 @@ static void handles_of_memory(void)
 }
 
 /* Can a process open and close its own memory, and what is none? */
-static void memory_handles(void)
+CASE(memory_handles)
 {
     handles_of_memory();
     NOTE("its own");
@@ -344,14 +344,14 @@ static void memory_handles(void)
 }
 
 /* Does the process survive it when there is no room for the handle of memory? */
-static void memory_handle_nowhere(void)
+CASE(memory_handle_nowhere)
 {
     cudaMalloc(&a, MiB);
     RECORD(cudaIpcGetMemHandle(NULL, a));
 }
 
 /* Does it survive it when there is no room for the address? */
-static void memory_opened_nowhere(void)
+CASE(memory_opened_nowhere)
 {
     cudaMalloc(&a, MiB);
     cudaIpcGetMemHandle(&mh, a);
@@ -449,6 +449,8 @@ static void import_pool(void)
     import_of_destroyed(again);
     pass_turn();
 }
+
+CASE_OF_TWO(pool, export_pool, import_pool)
 
 /* ---- two processes: an event ---- */
 
@@ -550,6 +552,8 @@ static void import_event(void)
     pass_turn();
 }
 
+CASE_OF_TWO(event, export_event, import_event)
+
 /* Can an event be opened whose process has ended? */
 static void export_event_and_end(void)
 {
@@ -564,6 +568,8 @@ static void import_event_of_ended(void)
     await_end();
     RECORD(cudaIpcOpenEventHandle(&e, eh));
 }
+
+CASE_OF_TWO(event_of_ended, export_event_and_end, import_event_of_ended)
 
 /* ---- two processes: one is killed ---- */
 
@@ -601,6 +607,8 @@ static void import_from_dead(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
+CASE_OF_TWO(exporter_killed, export_and_die, import_from_dead)
+
 /* What has an exporter left when the importer was killed? */
 static void export_to_dead(void)
 {
@@ -627,6 +635,8 @@ static void import_and_die(void)
     await_turn();
     kill(getpid(), SIGKILL);
 }
+
+CASE_OF_TWO(importer_killed, export_to_dead, import_and_die)
 
 /* ---- two processes: cudaMalloc's memory ---- */
 
@@ -731,6 +741,8 @@ static void import_memory(void)
     memory_of_ended(next);
 }
 
+CASE_OF_TWO(memory, export_memory, import_memory)
+
 /* ---- two processes: cudaMalloc's memory, and what is pending, freed, or gone ---- */
 
 /* A memory of its own segments, filled with 7, and its handle. */
@@ -780,6 +792,8 @@ static void import_and_close_in_use(void)
     pass_turn();
 }
 
+CASE_OF_TWO(memory_closed_in_use, export_large_and_wait, import_and_close_in_use)
+
 /* Does a close wait for work that uses something else? */
 static void import_and_close_beside(void)
 {
@@ -798,6 +812,8 @@ static void import_and_close_beside(void)
     RECORD(cudaStreamSynchronize(s));
     pass_turn();
 }
+
+CASE_OF_TWO(memory_closed_beside, export_large_and_wait, import_and_close_beside)
 
 /* Can memory be opened whose segments its exporter has freed? */
 static void export_freed(void)
@@ -820,6 +836,8 @@ static void import_freed(void)
     }
     pass_turn();
 }
+
+CASE_OF_TWO(memory_freed, export_freed, import_freed)
 
 /* Does what is open stay when its exporter frees it? */
 static void export_and_free_open(void)
@@ -846,6 +864,8 @@ static void import_and_keep(void)
     pass_turn();
 }
 
+CASE_OF_TWO(memory_freed_open, export_and_free_open, import_and_keep)
+
 /* Can memory be opened whose exporter has ended, when nothing of it is open here? */
 static void import_memory_of_ended(void)
 {
@@ -853,6 +873,8 @@ static void import_memory_of_ended(void)
     await_end();
     RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
 }
+
+CASE_OF_TWO(memory_of_ended, send_large, import_memory_of_ended)
 
 /* What is left of open memory when its exporter was killed? */
 static void export_memory_and_die(void)
@@ -877,35 +899,6 @@ static void import_memory_from_dead(void)
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
 }
 
-static const struct pair cases[] = {
-    ALONE(pool_export),
-    ALONE(pool_import),
-    ALONE(pool_import_destroyed),
-    ALONE(pool_exporter_destroyed),
-    ALONE(pool_freed_block),
-    ALONE(pool_other_types),
-    ALONE(pool_empty_fabric),
-    ALONE(pool_descriptor_as_fabric),
-    ALONE(event_handles),
-    ALONE(event_handle_nowhere),
-    ALONE(memory_handles),
-    ALONE(memory_handle_nowhere),
-    ALONE(memory_opened_nowhere),
-    {"pool", export_pool, import_pool},
-    {"event", export_event, import_event},
-    {"event_of_ended", export_event_and_end, import_event_of_ended},
-    {"exporter_killed", export_and_die, import_from_dead},
-    {"importer_killed", export_to_dead, import_and_die},
-    {"memory", export_memory, import_memory},
-    {"memory_closed_in_use", export_large_and_wait, import_and_close_in_use},
-    {"memory_closed_beside", export_large_and_wait, import_and_close_beside},
-    {"memory_freed", export_freed, import_freed},
-    {"memory_freed_open", export_and_free_open, import_and_keep},
-    {"memory_of_ended", send_large, import_memory_of_ended},
-    {"memory_of_killed", export_memory_and_die, import_memory_from_dead},
-};
+CASE_OF_TWO(memory_of_killed, export_memory_and_die, import_memory_from_dead)
 
-int main(int argc, char **argv)
-{
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_pairs(argc, argv); }

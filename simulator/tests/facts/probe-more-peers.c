@@ -27,7 +27,7 @@ static void ask_link(int from, int to)
     cudaGetLastError();
 }
 
-static void attributes_of_the_link(void)
+CASE(attributes_of_the_link)
 {
     cudaFree(0);
     ask_link(0, 1);
@@ -63,7 +63,7 @@ static void ask_atomics(int from, int to)
     RECORD(cudaDeviceGetP2PAtomicCapabilities(can, operations, 0, from, to));
 }
 
-static void atomics_of_the_link(void)
+CASE(atomics_of_the_link)
 {
     unsigned can[14];
     enum cudaAtomicOperation operations[14];
@@ -150,7 +150,7 @@ static void launch_virtual(int device)
     NOTE("value %d", value);
 }
 
-static void opened_for_both(void)
+CASE(opened_for_both)
 {
     make_virtual(0);
     open_for(0, 3);
@@ -165,7 +165,7 @@ static void opened_for_both(void)
     launch_virtual(1);
 }
 
-static void opened_for_the_owner(void)
+CASE(opened_for_the_owner)
 {
     make_virtual(0);
     open_for(0, 3);
@@ -175,7 +175,7 @@ static void opened_for_the_owner(void)
     launch_virtual(1);
 }
 
-static void opened_for_the_other(void)
+CASE(opened_for_the_other)
 {
     make_virtual(0);
     open_for(1, 3);
@@ -186,7 +186,7 @@ static void opened_for_the_other(void)
 }
 
 /* Memory of GPU 1 that is made, mapped, and opened while GPU 0 is current. */
-static void owned_by_gpu_1(void)
+CASE(owned_by_gpu_1)
 {
     make_virtual(1);
     open_for(1, 3);
@@ -197,7 +197,7 @@ static void owned_by_gpu_1(void)
     launch_virtual(1);
 }
 
-static void read_only_for_the_other(void)
+CASE(read_only_for_the_other)
 {
     make_virtual(0);
     open_for(0, 3);
@@ -207,7 +207,7 @@ static void read_only_for_the_other(void)
 }
 
 /* Two memories, each open for its own GPU alone. */
-static void copied_between(void)
+CASE(copied_between)
 {
     CUdeviceptr near_memory;
     int value = 0;
@@ -265,6 +265,8 @@ static void receive_virtual_on_gpu_1(void)
     pass_turn();
 }
 
+CASE_OF_TWO(opened_by_another_process, send_virtual, receive_virtual_on_gpu_1)
+
 /* ---- memory of another process ---- */
 
 static void send_memory(void)
@@ -321,6 +323,8 @@ static void open_on_gpu_1(void)
     pass_turn();
 }
 
+CASE_OF_TWO(opened_on_gpu_1, send_memory, open_on_gpu_1)
+
 static void open_on_gpu_1_use_on_gpu_0(void)
 {
     receive_bytes(&handle, sizeof handle);
@@ -332,6 +336,8 @@ static void open_on_gpu_1_use_on_gpu_0(void)
     pass_turn();
 }
 
+CASE_OF_TWO(opened_on_gpu_1_used_on_gpu_0, send_memory, open_on_gpu_1_use_on_gpu_0)
+
 static void open_on_gpu_0_use_on_gpu_1(void)
 {
     receive_bytes(&handle, sizeof handle);
@@ -342,6 +348,8 @@ static void open_on_gpu_0_use_on_gpu_1(void)
     pass_turn();
 }
 
+CASE_OF_TWO(opened_on_gpu_0_used_on_gpu_1, send_memory, open_on_gpu_0_use_on_gpu_1)
+
 static void open_on_gpu_0_use_on_gpu_1_without_access(void)
 {
     receive_bytes(&handle, sizeof handle);
@@ -349,6 +357,8 @@ static void open_on_gpu_0_use_on_gpu_1_without_access(void)
     use(1);
     pass_turn();
 }
+
+CASE_OF_TWO(opened_without_access, send_memory, open_on_gpu_0_use_on_gpu_1_without_access)
 
 /* Is a second opening on the other GPU the same address, and has each a close of its own? */
 static void open_on_both(void)
@@ -368,6 +378,8 @@ static void open_on_both(void)
     pass_turn();
 }
 
+CASE_OF_TWO(opened_on_both, send_memory, open_on_both)
+
 /* ---- copies of slices that name their GPUs ---- */
 
 static void set_up(void)
@@ -385,7 +397,7 @@ static void copy(const char *what, struct cudaMemcpy3DPeerParms p)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void slices_of_peers(void)
+CASE(slices_of_peers)
 {
     struct cudaMemcpy3DPeerParms good, p;
     set_up();
@@ -417,7 +429,7 @@ static void slices_of_peers(void)
 
 /* ---- what belongs to the GPU that is not current ---- */
 
-static void arrays_of_the_other(void)
+CASE(arrays_of_the_other)
 {
     struct cudaChannelFormatDesc d = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     struct cudaResourceDesc r;
@@ -441,7 +453,7 @@ static void arrays_of_the_other(void)
     RECORD(cudaFreeArray(array));
 }
 
-static void attributes_of_streams(void)
+CASE(attributes_of_streams)
 {
     cudaStream_t other;
     cudaSetDevice(1);
@@ -468,7 +480,7 @@ static cudaError_t add_condition(cudaGraph_t graph, cudaGraphConditionalHandle h
 }
 
 /* A handle of GPU 0 in a node that is added while GPU 1 is current. */
-static void condition_of_the_other(void)
+CASE(condition_of_the_other)
 {
     cudaGraphConditionalHandle h;
     cudaGraph_t graph, body;
@@ -507,35 +519,7 @@ static void body_of_the_other(int with_kernel)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void kernel_of_the_other_in_a_body(void) { body_of_the_other(1); }
-static void copy_from_the_other_in_a_body(void) { body_of_the_other(0); }
+CASE(kernel_of_the_other_in_a_body) { body_of_the_other(1); }
+CASE(copy_from_the_other_in_a_body) { body_of_the_other(0); }
 
-static const struct pair cases[] = {
-    ALONE(attributes_of_the_link),
-#if CUDART_VERSION >= 13000
-    ALONE(atomics_of_the_link),
-#endif
-    ALONE(opened_for_both),
-    ALONE(opened_for_the_owner),
-    ALONE(opened_for_the_other),
-    ALONE(owned_by_gpu_1),
-    ALONE(read_only_for_the_other),
-    ALONE(copied_between),
-    {"opened_by_another_process", send_virtual, receive_virtual_on_gpu_1},
-    {"opened_on_gpu_1", send_memory, open_on_gpu_1},
-    {"opened_on_gpu_1_used_on_gpu_0", send_memory, open_on_gpu_1_use_on_gpu_0},
-    {"opened_on_gpu_0_used_on_gpu_1", send_memory, open_on_gpu_0_use_on_gpu_1},
-    {"opened_without_access", send_memory, open_on_gpu_0_use_on_gpu_1_without_access},
-    {"opened_on_both", send_memory, open_on_both},
-    ALONE(slices_of_peers),
-    ALONE(arrays_of_the_other),
-    ALONE(attributes_of_streams),
-    ALONE(condition_of_the_other),
-    ALONE(kernel_of_the_other_in_a_body),
-    ALONE(copy_from_the_other_in_a_body),
-};
-
-int main(int argc, char **argv)
-{
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_pairs(argc, argv); }

@@ -33,8 +33,8 @@ static void memset_beside_hold(int allocates)
     CHECK(cudaDeviceSynchronize());
 }
 
-static void failed_allocation(void) { memset_beside_hold(1); }
-static void no_allocation(void) { memset_beside_hold(0); }
+CASE(failed_allocation) { memset_beside_hold(1); }
+CASE(no_allocation) { memset_beside_hold(0); }
 
 /* ---- neighbors ---- */
 
@@ -70,7 +70,7 @@ static void one_merge(int frees_neighbor, cudaStream_t allocating)
     CHECK(cudaDeviceSynchronize());
 }
 
-static void merged_neighbors(void)
+CASE(merged_neighbors)
 {
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
@@ -90,7 +90,7 @@ static void note_run(void *unused)
 }
 
 /* A host function behind the free, and no synchronization. */
-static void host_function_behind_free(void)
+CASE(host_function_behind_free)
 {
     cudaMemPool_t pool;
     void *p;
@@ -117,7 +117,7 @@ static unsigned long long mib_kept_for_graphs(void)
 }
 
 /* cudaMalloc on a device that lacks what it keeps for graphs. */
-static void full_with_graph_memory(void)
+CASE(full_with_graph_memory)
 {
     struct cudaMemAllocNodeParams params = {.poolProps = device_props(), .bytesize = 64 * MiB};
     size_t free_bytes, total_bytes;
@@ -209,6 +209,8 @@ static void import_twice(void)
     pass_turn();
 }
 
+CASE_OF_TWO(imported_twice, export_to_import_twice, import_twice)
+
 /* The importer adds, and frees nothing, whatever its line says. Both destroy the pool at the
  * end. */
 static void export_to_no_free(void)
@@ -242,17 +244,7 @@ static void import_without_free(void)
     printf("importer's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(pool)));
 }
 
-/* ---- all ---- */
-
-static const struct pair questions[] = {
-    ALONE(failed_allocation),
-    ALONE(no_allocation),
-    ALONE(merged_neighbors),
-    ALONE(host_function_behind_free),
-    ALONE(full_with_graph_memory),
-    {"imported_twice", export_to_import_twice, import_twice},
-    {"imported_and_not_freed", export_to_no_free, import_without_free},
-};
+CASE_OF_TWO(imported_and_not_freed, export_to_no_free, import_without_free)
 
 /* Starts the process of one role: 0 the exporter, 1 the importer. */
 static pid_t start(void (*body)(void), const int ends[2], int role)
@@ -282,14 +274,13 @@ static void await_process(pid_t process)
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+    for (const struct named_case *one = named_cases; one; one = one->next) {
         int ends[2];
-        printf("== %s\n", questions[i].name);
+        printf("== %s\n", one->name);
         fflush(stdout);
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
             return 1;
-        pid_t importer = start(questions[i].importer, ends, 1),
-              exporter = start(questions[i].exporter, ends, 0);
+        pid_t importer = start(one->other, ends, 1), exporter = start(one->run, ends, 0);
         close(ends[0]);
         close(ends[1]);
         await_process(importer);

@@ -25,6 +25,25 @@ static void set_up_mapped(void)
 
 /* ---- granularities ---- */
 
+CASE(support)
+{
+    static const int attributes[] = {
+        CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
+        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED,
+        CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+        CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+        128, /* a fabric handle */
+    };
+    cudaFree(0);
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        int value = -1;
+        CUresult r = DRIVER(cuDeviceGetAttribute)(&value, (CUdevice_attribute)attributes[i], 0);
+        NOTE("attribute %d: result %d, %d", attributes[i], (int)r, value);
+    }
+}
+
 static void ask_granularity(const char *what, CUmemAllocationProp p)
 {
     size_t n = 7;
@@ -73,32 +92,13 @@ static void with_each_property(void (*ask)(const char *what, CUmemAllocationProp
     ask("type 7", props_of(7, DEVICE, 0));
 }
 
-static void granularities(void)
+CASE(granularities)
 {
     size_t n = 7;
     CUmemAllocationProp p = on_device();
     cudaFree(0);
     with_each_property(ask_granularity);
     ASK(cuMemGetAllocationGranularity, &n, &p, (CUmemAllocationGranularity_flags)2);
-}
-
-static void support(void)
-{
-    static const int attributes[] = {
-        CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,
-        CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED,
-        CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
-        CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-        128, /* a fabric handle */
-    };
-    cudaFree(0);
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-        int value = -1;
-        CUresult r = DRIVER(cuDeviceGetAttribute)(&value, (CUdevice_attribute)attributes[i], 0);
-        NOTE("attribute %d: result %d, %d", attributes[i], (int)r, value);
-    }
 }
 
 /* ---- addresses ---- */
@@ -117,7 +117,7 @@ static CUdeviceptr ask_reserve(size_t bytes, size_t alignment, CUdeviceptr wante
     return p;
 }
 
-static void reserved_sizes(void)
+CASE(reserved_sizes)
 {
     static const size_t sizes[] = {0,           1,          4096,       65536,      MiB,
                                    STEP,        STEP + 1,   3 * MiB,    3 * STEP,   33 * MiB,
@@ -132,7 +132,7 @@ static void reserved_sizes(void)
     }
 }
 
-static void reserved_alignments(void)
+CASE(reserved_alignments)
 {
     static const size_t alignments[] = {
         1,        2,        3,        512,        4096,       65536,      STEP,       3 * MiB,
@@ -146,7 +146,7 @@ static void reserved_alignments(void)
     }
 }
 
-static void reserved_places(void)
+CASE(reserved_places)
 {
     set_up();
     CUdeviceptr next = at + 8 * STEP, free_place = reserve(64 * STEP);
@@ -171,7 +171,7 @@ static void reserved_places(void)
          ((long long)q - (long long)p) / (long long)STEP);
 }
 
-static void freed_addresses(void)
+CASE(freed_addresses)
 {
     set_up();
     CUdeviceptr p = at;
@@ -217,13 +217,13 @@ static void ask_create(const char *what, CUmemAllocationProp p)
     ASK(cuMemRelease, h);
 }
 
-static void created_properties(void)
+CASE(created_properties)
 {
     set_up();
     with_each_property(ask_create);
 }
 
-static void created_sizes(void)
+CASE(created_sizes)
 {
     static const size_t sizes[] = {0,       1,           4096,     65536,      MiB,     STEP,
                                    3 * MiB, STEP + 4096, 3 * STEP, 1ull << 50, SIZE_MAX};
@@ -251,7 +251,7 @@ static void count_from(const char *what)
 }
 
 /* Which call takes memory, and which gives it back? */
-static void counted_memory(void)
+CASE(counted_memory)
 {
     size_t all;
     cudaFree(0);
@@ -281,7 +281,7 @@ static void counted_memory(void)
     count_from("freed");
 }
 
-static void released(void)
+CASE(released)
 {
     memory again = 0;
     int value = 0;
@@ -301,7 +301,7 @@ static void released(void)
     ASK(cuMemcpyDtoH, &value, at, 4);
 }
 
-static void released_twice(void)
+CASE(released_twice)
 {
     set_up();
     ASK(cuMemRelease, one);
@@ -309,7 +309,7 @@ static void released_twice(void)
     ASK(cuMemMap, at, 2 * STEP, 0, one, 0);
 }
 
-static void retained(void)
+CASE(retained)
 {
     memory h = 0, k = 0;
     void *m = NULL, *a = NULL;
@@ -332,7 +332,7 @@ static void retained(void)
 
 /* ---- mappings ---- */
 
-static void mapped(void)
+CASE(mapped)
 {
     void *m = NULL;
     CUdeviceptr p;
@@ -363,7 +363,7 @@ static void mapped(void)
     ASK(cuMemMap, p + 2 * STEP, 2 * STEP, 0, two, 0);
 }
 
-static void mapped_in_part(void)
+CASE(mapped_in_part)
 {
     set_up();
     NOTE("one step of the two of the memory");
@@ -378,7 +378,7 @@ static void mapped_in_part(void)
         ASK(cuMemMap, p, 2 * STEP, 0, one, 0);
 }
 
-static void unmapped(void)
+CASE(unmapped)
 {
     CUdeviceptr p;
     set_up_mapped();
@@ -401,7 +401,7 @@ static void unmapped(void)
 }
 
 /* Two mappings with a step between them that is not mapped. */
-static void unmapped_with_a_gap(void)
+CASE(unmapped_with_a_gap)
 {
     set_up_mapped();
     map(at + 3 * STEP, two, 2 * STEP);
@@ -427,7 +427,7 @@ static void note_access(CUdeviceptr p, int location, int id)
     NOTE("location %d, number %d: flags %llu", location, id, flags);
 }
 
-static void opened(void)
+CASE(opened)
 {
     CUmemAccessDesc both[2] = {access_of(DEVICE, 0, 3), access_of(DEVICE, 0, 1)};
     CUdeviceptr p;
@@ -493,7 +493,7 @@ static void opened(void)
 }
 
 /* Memory of other calls. */
-static void opened_of_others(void)
+CASE(opened_of_others)
 {
     void *m = NULL, *a = NULL;
     set_up();
@@ -530,14 +530,14 @@ static void launch(CUdeviceptr p)
     RECORD(cudaDeviceSynchronize());
 }
 
-static void used(void)
+CASE(used)
 {
     set_up_mapped();
     use(at, 2 * STEP);
     launch(at);
 }
 
-static void used_beyond(void)
+CASE(used_beyond)
 {
     int value = 0;
     set_up_mapped();
@@ -555,27 +555,27 @@ static void used_beyond(void)
     NOTE("value %#x", (unsigned)value);
 }
 
-static void used_before_access(void)
+CASE(used_before_access)
 {
     set_up();
     map(at, one, 2 * STEP);
     use(at, 2 * STEP);
 }
 
-static void launched_before_access(void)
+CASE(launched_before_access)
 {
     set_up();
     map(at, one, 2 * STEP);
     launch(at);
 }
 
-static void used_before_mapping(void)
+CASE(used_before_mapping)
 {
     set_up();
     use(at, 2 * STEP);
 }
 
-static void launched_before_mapping(void)
+CASE(launched_before_mapping)
 {
     set_up();
     CUmemAllocationProp p = on_device();
@@ -588,14 +588,14 @@ static void launched_before_mapping(void)
     ASK(cuMemAddressFree, at, 8 * STEP);
 }
 
-static void used_after_unmapping(void)
+CASE(used_after_unmapping)
 {
     set_up_mapped();
     DRIVER(cuMemUnmap)(at, 2 * STEP);
     use(at, 2 * STEP);
 }
 
-static void launched_after_unmapping(void)
+CASE(launched_after_unmapping)
 {
     set_up_mapped();
     DRIVER(cuMemUnmap)(at, 2 * STEP);
@@ -609,19 +609,19 @@ static void set_up_read_only(void)
     ASK(cuMemSetAccess, at, 2 * STEP, &d, 1);
 }
 
-static void used_read_only(void)
+CASE(used_read_only)
 {
     set_up_read_only();
     use(at, 2 * STEP);
 }
 
-static void launched_read_only(void)
+CASE(launched_read_only)
 {
     set_up_read_only();
     launch(at);
 }
 
-static void launched_after_closing(void)
+CASE(launched_after_closing)
 {
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_NONE);
     set_up_mapped();
@@ -630,7 +630,7 @@ static void launched_after_closing(void)
 }
 
 /* One memory at two places: what is written at the one is read at the other. */
-static void used_at_two_places(void)
+CASE(used_at_two_places)
 {
     int value = 0;
     set_up_mapped();
@@ -646,7 +646,7 @@ static void used_at_two_places(void)
     NOTE("value %d", value);
 }
 
-static void mapped_anew(void)
+CASE(mapped_anew)
 {
     int value = 0;
     set_up_mapped();
@@ -712,7 +712,7 @@ static void about(const char *what, CUdeviceptr p)
         close(fd);
 }
 
-static void known_of_addresses(void)
+CASE(known_of_addresses)
 {
     set_up_mapped();
     map(at + 2 * STEP, two, 2 * STEP);
@@ -730,7 +730,7 @@ static void known_of_addresses(void)
     about("freed", p);
 }
 
-static void known_of_shared(void)
+CASE(known_of_shared)
 {
     set_up();
     memory h = make(STEP, shared());
@@ -741,7 +741,7 @@ static void known_of_shared(void)
 
 /* ---- other calls on such addresses ---- */
 
-static void freed_by_others(void)
+CASE(freed_by_others)
 {
     set_up_mapped();
     ASK(cuMemFree, at);
@@ -756,7 +756,7 @@ static void freed_by_others(void)
     RECORD(cudaDeviceSynchronize());
 }
 
-static void captured(void)
+CASE(captured)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -780,7 +780,7 @@ static void captured(void)
     RECORD(cudaStreamEndCapture(s, &graph));
 }
 
-static void without_context(void)
+CASE(without_context)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -801,7 +801,7 @@ static void without_context(void)
 }
 
 /* What a reset leaves. */
-static void reset(void)
+CASE(reset)
 {
     set_up_mapped();
     RECORD(cudaDeviceReset());
@@ -834,7 +834,7 @@ static void set_up_waiting(void)
     load_kernels((int *)at);
 }
 
-static void waiting(void)
+CASE(waiting)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -855,7 +855,7 @@ static void waiting(void)
 }
 
 /* The pending work uses the memory. */
-static void unmapping_waits_for_its_use(void)
+CASE(unmapping_waits_for_its_use)
 {
     set_up_waiting();
     RECORD_WAIT((launch_hold(gate, s), launch_add((int *)at, 1, 1, s)),
@@ -864,43 +864,9 @@ static void unmapping_waits_for_its_use(void)
     RECORD(cudaDeviceSynchronize());
 }
 
-/* ---- what no program should give: a case each, since the process may die ---- */
+/* ---- descriptors ---- */
 
-static CUmemAllocationProp props;
-static CUmemLocation device;
-static unsigned long long flags;
-static size_t bytes;
-
-/* TITLE asks with the first two steps mapped, and open for the device. */
-#define BAD(title, name, ...)                                          \
-    static void title(void)                                            \
-    {                                                                  \
-        set_up_mapped();                                               \
-        props = on_device();                                           \
-        device = access_of(DEVICE, 0, 0).location;                     \
-        answer(#name "(" #__VA_ARGS__ ")", DRIVER(name)(__VA_ARGS__)); \
-    }
-
-BAD(no_granularity, cuMemGetAllocationGranularity, NULL, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
-BAD(no_properties, cuMemGetAllocationGranularity, &bytes, NULL, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
-BAD(no_address, cuMemAddressReserve, NULL, STEP, 0, 0, 0)
-BAD(no_handle, cuMemCreate, NULL, STEP, &props, 0)
-BAD(no_properties_of_memory, cuMemCreate, &two, STEP, NULL, 0)
-BAD(no_handle_to_release, cuMemRelease, 12345)
-BAD(no_handle_to_map, cuMemMap, at + 4 * STEP, 2 * STEP, 0, 12345, 0)
-BAD(no_handle_to_export, cuMemExportToShareableHandle, &bytes, 12345,
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)
-BAD(no_descriptor, cuMemExportToShareableHandle, NULL, make(STEP, shared()),
-    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)
-BAD(no_list, cuMemSetAccess, at, 2 * STEP, NULL, 1)
-BAD(no_flags, cuMemGetAccess, NULL, &device, at)
-BAD(no_location, cuMemGetAccess, &flags, NULL, at)
-BAD(no_handle_to_retain, cuMemRetainAllocationHandle, NULL, (void *)at)
-BAD(no_handle_to_import, cuMemImportFromShareableHandle, NULL, MEMORY(0))
-
-/* ---- two processes ---- */
-
-static void exported(void)
+CASE(exported)
 {
     int fd = -1, second = -1;
     memory h;
@@ -937,7 +903,7 @@ static void exported(void)
 }
 
 /* A pool's descriptor as memory, and memory's as a pool. */
-static void exported_as_another(void)
+CASE(exported_as_another)
 {
     struct cudaMemPoolProps p = device_props();
     cudaMemPool_t pool = NULL, imported = NULL;
@@ -952,6 +918,42 @@ static void exported_as_another(void)
     ASK(cuMemExportToShareableHandle, &of_memory, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     RECORD(cudaMemPoolImportFromShareableHandle(&imported, FD(of_memory), 0));
 }
+
+/* ---- what no program should give: a case each, since the process may die ---- */
+
+static CUmemAllocationProp props;
+static CUmemLocation device;
+static unsigned long long flags;
+static size_t bytes;
+
+/* TITLE asks with the first two steps mapped, and open for the device. */
+#define BAD(title, name, ...)                                          \
+    CASE(title)                                                        \
+    {                                                                  \
+        set_up_mapped();                                               \
+        props = on_device();                                           \
+        device = access_of(DEVICE, 0, 0).location;                     \
+        answer(#name "(" #__VA_ARGS__ ")", DRIVER(name)(__VA_ARGS__)); \
+    }
+
+BAD(no_granularity, cuMemGetAllocationGranularity, NULL, &props, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+BAD(no_properties, cuMemGetAllocationGranularity, &bytes, NULL, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+BAD(no_address, cuMemAddressReserve, NULL, STEP, 0, 0, 0)
+BAD(no_handle, cuMemCreate, NULL, STEP, &props, 0)
+BAD(no_properties_of_memory, cuMemCreate, &two, STEP, NULL, 0)
+BAD(no_handle_to_release, cuMemRelease, 12345)
+BAD(no_handle_to_map, cuMemMap, at + 4 * STEP, 2 * STEP, 0, 12345, 0)
+BAD(no_handle_to_export, cuMemExportToShareableHandle, &bytes, 12345,
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)
+BAD(no_descriptor, cuMemExportToShareableHandle, NULL, make(STEP, shared()),
+    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)
+BAD(no_list, cuMemSetAccess, at, 2 * STEP, NULL, 1)
+BAD(no_flags, cuMemGetAccess, NULL, &device, at)
+BAD(no_location, cuMemGetAccess, &flags, NULL, at)
+BAD(no_handle_to_retain, cuMemRetainAllocationHandle, NULL, (void *)at)
+BAD(no_handle_to_import, cuMemImportFromShareableHandle, NULL, MEMORY(0))
+
+/* ---- two processes ---- */
 
 static void send_memory(void)
 {
@@ -1012,6 +1014,8 @@ static void receive_memory(void)
     pass_turn();
 }
 
+CASE_OF_TWO(shared, send_memory, receive_memory)
+
 /* Is the memory still there when its process has ended? */
 static void send_and_end(void)
 {
@@ -1043,67 +1047,6 @@ static void receive_after_the_end(void)
     NOTE("value %#x", (unsigned)value);
 }
 
-static const struct pair cases[] = {
-    ALONE(support),
-    ALONE(granularities),
-    ALONE(reserved_sizes),
-    ALONE(reserved_alignments),
-    ALONE(reserved_places),
-    ALONE(freed_addresses),
-    ALONE(created_properties),
-    ALONE(created_sizes),
-    ALONE(counted_memory),
-    ALONE(released),
-    ALONE(released_twice),
-    ALONE(retained),
-    ALONE(mapped),
-    ALONE(mapped_in_part),
-    ALONE(unmapped),
-    ALONE(unmapped_with_a_gap),
-    ALONE(opened),
-    ALONE(opened_of_others),
-    ALONE(used),
-    ALONE(used_beyond),
-    ALONE(used_before_access),
-    ALONE(launched_before_access),
-    ALONE(used_before_mapping),
-    ALONE(launched_before_mapping),
-    ALONE(used_after_unmapping),
-    ALONE(launched_after_unmapping),
-    ALONE(used_read_only),
-    ALONE(launched_read_only),
-    ALONE(launched_after_closing),
-    ALONE(used_at_two_places),
-    ALONE(mapped_anew),
-    ALONE(known_of_addresses),
-    ALONE(known_of_shared),
-    ALONE(freed_by_others),
-    ALONE(captured),
-    ALONE(without_context),
-    ALONE(reset),
-    ALONE(waiting),
-    ALONE(unmapping_waits_for_its_use),
-    ALONE(exported),
-    ALONE(exported_as_another),
-    ALONE(no_granularity),
-    ALONE(no_properties),
-    ALONE(no_address),
-    ALONE(no_handle),
-    ALONE(no_properties_of_memory),
-    ALONE(no_handle_to_release),
-    ALONE(no_handle_to_map),
-    ALONE(no_handle_to_export),
-    ALONE(no_descriptor),
-    ALONE(no_list),
-    ALONE(no_flags),
-    ALONE(no_location),
-    ALONE(no_handle_to_retain),
-    ALONE(no_handle_to_import),
-    {"shared", send_memory, receive_memory},
-    {"shared_after_the_end", send_and_end, receive_after_the_end},
-};
+CASE_OF_TWO(shared_after_the_end, send_and_end, receive_after_the_end)
 
-int main(int argc, char **argv)
-{
-    return run_pairs(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+int main(int argc, char **argv) { return run_pairs(argc, argv); }
