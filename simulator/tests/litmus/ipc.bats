@@ -4,13 +4,12 @@
 
 load ../../../tests/suite
 
+# Those that lack nothing.
 CORRECT=(sent_by_host_function free_behind_host_function write_behind_host_function rounds
-    one_event free_by_own_event free_after_host_wait free_after_query import_freed_by_cudafree
-    imported_twice relay)
+    imported_twice)
 
 setup_file() {
-    make -s BACKEND=simulator \
-        build/simulator/simulator/tests/litmus/ipc_{correct,incorrect,pairs,random}
+    make -s BACKEND=simulator build/simulator/simulator/tests/litmus/ipc_{pairs,random}
 }
 
 setup() {
@@ -25,47 +24,44 @@ at() { export LD_LIBRARY_PATH=$ROOT/$1 programs=$ROOT/$1/simulator/tests/litmus;
 # sanitized KIND: the same programs, with the simulated device, under a sanitizer
 sanitized() {
     make -s -C "$ROOT" BACKEND=simulator SANITIZE="$1" \
-        "build/simulator-${1//,/-}/simulator/tests/litmus/ipc_correct"
+        "build/simulator-${1//,/-}/simulator/tests/litmus/ipc_pairs"
     at "build/simulator-${1//,/-}"
 }
 
-# ends PROGRAM "CASE..." STATUS: runs one case, which must end in time with this status
+# ends "CASE..." STATUS: runs one case, which must end in time with this status
 ends() {
     # shellcheck disable=SC2086 # a case may have two words
-    run bounded "$programs/$1" $2
-    [ "$status" = "$3" ] ||
-        miss "$1 $2, ${SIM_SCHEDULE:-measured}: exit status $status, expected $3." "$output"
+    run bounded "$programs/ipc_pairs" $1
+    [ "$status" = "$2" ] ||
+        miss "ipc_pairs $1, ${SIM_SCHEDULE:-measured}: exit status $status, expected $2." "$output"
 }
 
 # silent CASE...: nothing is reported, nor printed
 silent() {
     local one
     for one in "$@"; do
-        ends ipc_correct "$one" 0 || return
+        ends "$one" 0 || return
         [ "$output" = "" ] ||
-            miss "ipc_correct $one, ${SIM_SCHEDULE:-measured}: it prints:" "$output" || return
+            miss "ipc_pairs $one, ${SIM_SCHEDULE:-measured}: it prints:" "$output" || return
     done
 }
 
-# reported CASE REGEXP: one report, in these words, under each schedule
-reported() {
+# pair CASE REGEXP [once]: correct, and reported in these words without what its heading names,
+# under each schedule; once: and in no other report
+pair() {
     local schedule
-    for schedule in measured instant late; do
-        SIM_SCHEDULE=$schedule ends ipc_incorrect "$1" 3 || return
+    for schedule in measured instant late random:1; do
+        SIM_SCHEDULE=$schedule silent "$1" || return
+        SIM_SCHEDULE=$schedule ends "$1 without" 3 || return
         assert_output --regexp "$2" || return
-        [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] ||
-            miss "ipc_incorrect $1, $schedule: more than one report." "$output" || return
+        [ -z "${3:-}" ] || [ "$(grep -c '^hazard:' <<<"$output")" = 1 ] ||
+            miss "ipc_pairs $1 without, $schedule: more than one report." "$output" || return
     done
 }
 
-@test "correct ways are not reported: schedules measured and instant" {
-    SIM_SCHEDULE=measured silent "${CORRECT[@]}"
-    SIM_SCHEDULE=instant silent "${CORRECT[@]}"
-}
-
-@test "correct ways are not reported: schedules late and random" {
+@test "correct ways are not reported: host functions, many records of an event, two imports" {
     local schedule
-    for schedule in late random:1 random:2; do
+    for schedule in measured instant late random:1 random:2; do
         SIM_SCHEDULE=$schedule silent "${CORRECT[@]}" || return
     done
 }
@@ -73,38 +69,26 @@ reported() {
 @test "an event recorded before the write, or waited for before it is recorded, is no edge" {
     local words="hazard: unordered writes of two processes\. launch_add \(stream 1\) and "
     words+="process [0-9]+ \(launch_fill, its stream 1\)"
-    reported recorded_too_early "$words.*litmus/ipc_incorrect.c:[0-9]+"
-    SIM_SCHEDULE=measured ends ipc_incorrect waited_too_early 3
-    assert_output --regexp "$words"
+    pair recorded_after_the_write "$words.*litmus/ipc_pairs.c:[0-9]+" once
+    pair waited_after_the_record "$words"
 }
 
 @test "a message without a wait before it is no edge" {
     local words="hazard: unordered writes of two processes\. launch_add \(stream 1\) and "
-    reported read_back_unordered "${words}process [0-9]+ \(launch_add, its stream 1\)"
+    pair added_in_turn "${words}process [0-9]+ \(launch_add, its stream 1\)" once
 }
 
 @test "the importer's event must come after its free, and the exporter must wait for it" {
-    local words="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees "
-    words+="[a-z]+ 1, and nothing orders it after the free by process [0-9]+ "
-    reported recorded_before_the_free "$words\(cudaFreeAsync, its stream 1\)"
-    words="hazard: free before another process's use ends\. cudaFreeAsync \(stream 1\) frees "
-    reported freed_without_a_wait \
-        "${words}allocation 1 while process [0-9]+ \(launch_add, its stream 1\)"
+    local words="hazard: free before another process's use ends\. "
+    words+="cudaFreeAsync \(stream 1\) frees "
+    pair recorded_after_the_free "${words}[a-z]+ 1, and nothing orders it after the free by process \
+[0-9]+ \(cudaFreeAsync, its stream 1\)" once
+    pair freed_after_a_wait \
+        "${words}allocation 1 while process [0-9]+ \(launch_add, its stream 1\)" once
 }
 
 @test "an imported allocation that is not freed is a leak of the importer" {
-    reported never_freed "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\."
-}
-
-# pair CASE REGEXP: correct, and reported in these words without one wait, under each schedule
-pair() {
-    local schedule
-    for schedule in measured instant late random:1; do
-        SIM_SCHEDULE=$schedule ends ipc_pairs "$1" 0 || return
-        [ "$output" = "" ] || miss "ipc_pairs $1, $schedule: it prints:" "$output" || return
-        SIM_SCHEDULE=$schedule ends ipc_pairs "$1 without" 3 || return
-        assert_output --regexp "$2" || return
-    done
+    pair freed_at_the_end "hazard: leak\..*cudaMemPoolImportPointer.*cudaFree\." once
 }
 
 @test "what one host has waited for is over for all, also where nothing else is shared" {
@@ -149,12 +133,12 @@ pair() {
 @test "address and undefined behavior sanitizers find nothing" {
     export ASAN_OPTIONS=detect_leaks=0
     sanitized address,undefined
-    silent free_behind_host_function rounds relay free_after_host_wait
+    silent free_behind_host_function rounds imported_twice
 }
 
 # bats test_tags=long
 @test "the thread sanitizer finds nothing" {
     export SIM_MEMORY=1G TSAN_OPTIONS=atexit_sleep_ms=0
     sanitized thread
-    silent sent_by_host_function one_event
+    silent sent_by_host_function imported_twice
 }

@@ -1,16 +1,337 @@
-/* Ways in which two or more processes order their work, or lack one wait: ipc_pairs NAME is
- * correct, and ipc_pairs NAME without lacks the wait that the case's heading names. */
-#include "ipc_allocation.h"
+/* Ways in which two or more processes order their work on one allocation. ipc_pairs NAME is
+ * correct; ipc_pairs NAME without lacks what the heading of its case names after "Without", and
+ * must be reported in the process whose call comes second. What ordinary events, waits and messages
+ * order is also in the programs of ipc_random. */
+#include "../unit/ipc_pair.h"
 
 #include <stdbool.h>
 
 static bool without;
+static const size_t count = MiB / sizeof(int);
+static int *data;
+static cudaMemPool_t pool;
+
+/* Returns the exporter's allocation, filled with 7 by work that no one has waited for. */
+static void share(void)
+{
+    pool = shared_pool();
+    OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
+    OK(launch_fill(data, 7, count, s));
+    send_block(pool, data);
+}
+
+static void import(void) { data = receive_block(&pool); }
+
+/* The importer's last calls, after which the exporter may free; and the exporter's last calls,
+ * after a message from the importer. */
+static void importer_ends(void)
+{
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(cudaMemPoolDestroy(pool));
+}
+
+static void exporter_ends(void)
+{
+    wait_for_go();
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+static void expect_elements(int value)
+{
+    static int h[MiB / sizeof(int)];
+    OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    for (size_t i = 0; i < count; i++)
+        if (h[i] != value)
+            _exit(6);
+}
+
+/* Returns an event that comes after the stream's work so far, for the other process, which makes
+ * its stream wait for it. */
+static cudaEvent_t send_record(void)
+{
+    cudaEvent_t event = shared_event();
+    OK(cudaEventRecord(event, s));
+    send_event(event);
+    return event;
+}
+
+static void await_record(void) { OK(cudaStreamWaitEvent(s, receive_event(), 0)); }
 
 static cudaStream_t new_stream(void)
 {
     cudaStream_t stream;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     return stream;
+}
+
+/* ---- host functions, and cases that lack nothing ---- */
+
+static void send_go(void *unused)
+{
+    (void)unused;
+    go();
+}
+static void await_go(void *unused)
+{
+    (void)unused;
+    wait_for_go();
+}
+
+/* A host function after the write sends the message that the allocation is ready. */
+CASE(sent_by_host_function)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaLaunchHostFunc(s, send_go, NULL));
+    exporter_ends();
+    OK(cudaStreamSynchronize(s));
+}
+
+/* The exporter's free is queued at once, after a host function that waits for the importer's
+ * message. */
+CASE(free_behind_host_function)
+{
+    if (importer) {
+        import();
+        await_record();
+        wait_for_go(); /* the free is queued */
+        expect_elements(7);
+        importer_ends();
+        return;
+    }
+    share();
+    send_record();
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(cudaFreeAsync(data, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+/* The exporter's second write is queued at once, after a host function that waits for a message of
+ * the importer. */
+CASE(write_behind_host_function)
+{
+    if (importer) {
+        import();
+        await_record();
+        wait_for_go(); /* the write is queued */
+        expect_elements(7);
+        go();
+        importer_ends();
+        return;
+    }
+    share();
+    send_record();
+    OK(cudaLaunchHostFunc(s, await_go, NULL));
+    OK(launch_fill(data, 8, count, s));
+    go();
+    OK(cudaStreamSynchronize(s));
+    expect_elements(8);
+    exporter_ends();
+}
+
+/* One event in each direction, recorded again in each round; each side adds 1. No one waits before
+ * the end, so many records of one event may be pending. */
+CASE(rounds)
+{
+    enum { ROUNDS = 300 };
+    cudaEvent_t there, back;
+    if (importer) {
+        import();
+        there = receive_event();
+        back = shared_event();
+        send_event(back);
+    } else {
+        share();
+        there = shared_event();
+        send_event(there);
+        back = receive_event();
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        if (importer)
+            wait_for_go();
+        if (importer || i)
+            OK(cudaStreamWaitEvent(s, importer ? there : back, 0));
+        OK(launch_add(data, 1, count, s));
+        OK(cudaEventRecord(importer ? back : there, s));
+        go();
+        if (!importer)
+            wait_for_go();
+    }
+    if (importer) {
+        importer_ends();
+    } else {
+        OK(cudaStreamWaitEvent(s, back, 0));
+        expect_elements(7 + 2 * ROUNDS);
+        exporter_ends();
+    }
+}
+
+/* Imported twice, freed once; both imports have one address. */
+CASE(imported_twice)
+{
+    struct cudaMemPoolPtrExportData pointer;
+    if (!importer) {
+        share();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolExportPointer(&pointer, data));
+        send_bytes(&pointer, sizeof pointer);
+        exporter_ends();
+        return;
+    }
+    void *again;
+    import();
+    receive_bytes(&pointer, sizeof pointer);
+    OK(cudaMemPoolImportPointer(&again, pool, &pointer));
+    if (again != data)
+        _exit(6);
+    expect_elements(7);
+    importer_ends();
+}
+
+/* ---- records, waits, messages, and frees ---- */
+
+/* The importer adds what the exporter filled. Without: the exporter records before it fills. */
+CASE(recorded_after_the_write)
+{
+    if (importer) {
+        import();
+        await_record();
+        OK(launch_add(data, 1, count, s));
+        importer_ends();
+        return;
+    }
+    share();
+    cudaEvent_t ready = shared_event();
+    if (without)
+        OK(cudaEventRecord(ready, s));
+    OK(launch_fill(data, 9, count, s));
+    if (!without)
+        OK(cudaEventRecord(ready, s));
+    send_event(ready);
+    exporter_ends();
+}
+
+/* The same. Without: the importer waits before the exporter has recorded, when there is nothing to
+ * wait for yet. */
+CASE(waited_after_the_record)
+{
+    if (importer) {
+        import();
+        cudaEvent_t ready = receive_event();
+        if (without)
+            OK(cudaStreamWaitEvent(s, ready, 0));
+        go();
+        wait_for_go();
+        if (!without)
+            OK(cudaStreamWaitEvent(s, ready, 0));
+        OK(launch_add(data, 1, count, s));
+        importer_ends();
+        return;
+    }
+    share();
+    cudaEvent_t ready = shared_event();
+    send_event(ready);
+    wait_for_go();
+    OK(cudaEventRecord(ready, s));
+    go();
+    exporter_ends();
+}
+
+/* Both add in turn, and send a message. Without: the importer does not wait for its add before its
+ * message. */
+CASE(added_in_turn)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        OK(launch_add(data, 1, count, s));
+        if (!without)
+            OK(cudaStreamSynchronize(s));
+        go();
+        wait_for_go();
+        importer_ends();
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    wait_for_go();
+    OK(launch_add(data, 1, count, s));
+    OK(cudaStreamSynchronize(s));
+    go();
+    exporter_ends();
+}
+
+/* The importer's event comes after its free, and the exporter waits for it before its own. */
+static void free_in_turn(bool records_last, bool waits)
+{
+    if (importer) {
+        import();
+        cudaEvent_t done = shared_event();
+        await_record();
+        OK(launch_add(data, 1, count, s));
+        if (!records_last)
+            OK(cudaEventRecord(done, s));
+        OK(cudaFreeAsync(data, s));
+        if (records_last)
+            OK(cudaEventRecord(done, s));
+        send_event(done);
+        wait_for_go();
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemPoolDestroy(pool));
+        return;
+    }
+    share();
+    send_record();
+    cudaEvent_t done = receive_event();
+    if (waits)
+        OK(cudaStreamWaitEvent(s, done, 0));
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    go();
+}
+
+/* Without: the event is recorded before the importer's free. */
+CASE(recorded_after_the_free) { free_in_turn(!without, true); }
+/* Without: the exporter does not wait for the event. */
+CASE(freed_after_a_wait) { free_in_turn(true, !without); }
+
+/* Without: the importer ends without freeing. */
+CASE(freed_at_the_end)
+{
+    if (importer) {
+        import();
+        wait_for_go();
+        expect_elements(7);
+        if (!without)
+            OK(cudaFreeAsync(data, s));
+        OK(cudaStreamSynchronize(s));
+        return;
+    }
+    share();
+    OK(cudaStreamSynchronize(s));
+    go();
+    int status = child_status();
+    OK(cudaFreeAsync(data, s));
+    OK(cudaStreamSynchronize(s));
+    exit(status);
 }
 
 /* ---- what another process's host has waited for ---- */
@@ -20,9 +341,8 @@ static cudaStream_t new_stream(void)
  * not wait for the event. */
 CASE(host_elsewhere)
 {
-    cudaEvent_t done;
     if (importer) {
-        done = receive_event();
+        cudaEvent_t done = receive_event();
         if (!without)
             OK(cudaEventSynchronize(done));
         go();
@@ -30,17 +350,14 @@ CASE(host_elsewhere)
     } else {
         cudaStream_t t = new_stream();
         OK(cudaMallocAsync((void **)&data, MiB, s));
-        done = shared_event();
         OK(launch_fill(data, 7, count, s));
-        OK(cudaEventRecord(done, s));
-        send_event(done);
+        send_record();
         wait_for_go();
         OK(launch_fill(data, 8, count, t));
         OK(cudaFreeAsync(data, t));
         OK(cudaDeviceSynchronize());
         go();
     }
-    OK(cudaEventDestroy(done));
 }
 
 /* A pipeline: the importer's stream waits for the exporter's event and adds; the exporter reads the
@@ -48,11 +365,9 @@ CASE(host_elsewhere)
  * message. */
 CASE(pipeline)
 {
-    cudaEvent_t ready;
     if (importer) {
         import();
-        ready = receive_event();
-        OK(cudaStreamWaitEvent(s, ready, 0));
+        await_record();
         OK(launch_add(data, 1, count, s));
         OK(cudaFreeAsync(data, s));
         if (!without)
@@ -63,11 +378,9 @@ CASE(pipeline)
         OK(cudaMemPoolDestroy(pool));
     } else {
         static int h[MiB / sizeof(int)];
-        cudaStream_t compute = s, copy = new_stream();
+        cudaStream_t copy = new_stream();
         share();
-        ready = shared_event();
-        OK(cudaEventRecord(ready, compute));
-        send_event(ready);
+        send_record();
         wait_for_go();
         OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, copy));
         OK(cudaStreamSynchronize(copy));
@@ -78,7 +391,6 @@ CASE(pipeline)
         OK(cudaMemPoolDestroy(pool));
         go();
     }
-    OK(cudaEventDestroy(ready));
 }
 
 /* The exporter fills and records. A second process's host waits for the event and sends a message
@@ -89,14 +401,11 @@ static int third, exporter;
 
 CASE(second_to_third)
 {
-    cudaEvent_t ready;
     if (!importer) {
         pool = shared_pool();
         OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
         OK(launch_fill(data, 7, count, s));
-        ready = shared_event();
-        OK(cudaEventRecord(ready, s));
-        send_event(ready);
+        send_record();
         send_block(pool, data);
         exporter_ends();
     } else if (third) {
@@ -109,7 +418,7 @@ CASE(second_to_third)
     } else {
         int to_third = channel;
         channel = exporter;
-        ready = receive_event();
+        cudaEvent_t ready = receive_event();
         channel = to_third;
         if (!without)
             OK(cudaEventSynchronize(ready));
@@ -118,7 +427,6 @@ CASE(second_to_third)
         if (status)
             _exit(status);
     }
-    OK(cudaEventDestroy(ready));
 }
 
 /* The importer splits once more. */
@@ -195,11 +503,9 @@ CASE(many_parts)
 {
     enum { PARTS = 100 };
     const size_t part = count / PARTS;
-    cudaEvent_t ready;
     if (importer) {
         import();
-        ready = receive_event();
-        OK(cudaStreamWaitEvent(s, ready, 0));
+        await_record();
         OK(launch_fill(data, 9, part, s));
         go();
         wait_for_go();
@@ -208,7 +514,7 @@ CASE(many_parts)
         cudaStream_t many[PARTS];
         share();
         OK(cudaStreamSynchronize(s));
-        ready = shared_event();
+        cudaEvent_t ready = shared_event();
         for (size_t i = 0; i < PARTS; i++) {
             many[i] = new_stream();
             OK(launch_fill(data + i * part, 1, part, many[i]));
@@ -220,18 +526,16 @@ CASE(many_parts)
         go();
         exporter_ends();
     }
-    OK(cudaEventDestroy(ready));
 }
 
 /* The exporter fills, and reads a hundred times; the importer reads too. Without: it does not wait
  * for the fill. */
 CASE(read_often)
 {
-    cudaEvent_t ready;
     if (importer) {
         static int h[MiB / sizeof(int)];
         import();
-        ready = receive_event();
+        cudaEvent_t ready = receive_event();
         if (!without)
             OK(cudaStreamWaitEvent(s, ready, 0));
         OK(cudaMemcpyAsync(h, data, MiB, cudaMemcpyDeviceToHost, s));
@@ -240,7 +544,7 @@ CASE(read_often)
     } else {
         void *copy;
         share();
-        ready = shared_event();
+        cudaEvent_t ready = shared_event();
         OK(cudaEventRecord(ready, s));
         OK(cudaMallocAsync(&copy, MiB, s));
         for (int i = 0; i < 100; i++)
@@ -250,7 +554,6 @@ CASE(read_often)
         wait_for_go();
         exporter_ends();
     }
-    OK(cudaEventDestroy(ready));
 }
 
 /* The exporter records an event in the newest of 1,100 streams with work that no one has waited
@@ -258,11 +561,9 @@ CASE(read_often)
 CASE(many_streams)
 {
     enum { STREAMS = 1100 };
-    cudaEvent_t ready;
     if (importer) {
         import();
-        ready = receive_event();
-        OK(cudaStreamWaitEvent(s, ready, 0));
+        await_record();
         OK(launch_add(data, 1, count, s));
         importer_ends();
     } else {
@@ -276,14 +577,13 @@ CASE(many_streams)
         share();
         OK(cudaStreamSynchronize(s));
         OK(launch_fill(data, 7, count, many[STREAMS - 1]));
-        ready = shared_event();
+        cudaEvent_t ready = shared_event();
         OK(cudaEventRecord(ready, many[STREAMS - 1 - without]));
         send_event(ready);
         exporter_ends();
         OK(cudaDeviceSynchronize());
         OK(cudaFree(other));
     }
-    OK(cudaEventDestroy(ready));
 }
 
 /* Twenty more importers, each the exporter's child. Without: the last of them frees only after the
