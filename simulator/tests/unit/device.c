@@ -198,7 +198,6 @@ CASE(attach)
        cudaStreamAttachMemAsync(stream, managed + 4096, 0, cudaMemAttachGlobal));
     IS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(stream, plain, 0, cudaMemAttachGlobal));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaStreamDestroy(stream));
     OK(cudaFree(managed));
     OK(cudaFree(plain));
 }
@@ -224,7 +223,6 @@ static void finish(void)
 {
     __atomic_store_n(gate, 1, __ATOMIC_SEQ_CST);
     OK(cudaStreamSynchronize(s));
-    OK(cudaStreamDestroy(s));
     OK(cudaFree(data));
     OK(cudaFreeHost(gate));
 }
@@ -265,8 +263,6 @@ CASE(full_otherwise)
         OK(launch_fill(data, i, 16, other));
     finish();
     OK(cudaStreamSynchronize(other));
-    OK(cudaEventDestroy(e));
-    OK(cudaStreamDestroy(other));
 }
 
 /* The nodes of a graph take room, whether they form a chain or not. */
@@ -288,8 +284,6 @@ static void launches(int chained, int count)
         OK(cudaGraphLaunch(exec, s));
     queue(ROOM - ROOM / NODES * NODES);
     finish();
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 CASE(full_of_launches)
 {

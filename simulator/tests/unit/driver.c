@@ -165,17 +165,16 @@ CASE(memory)
     DO(cuMemsetD2D16(row, pitch, 9, 20, 4));
     for (unsigned i = 0; i < 2 * COUNT; i++)
         halves[i] = (unsigned short)i;
-    memset(&copy, 0, sizeof copy);
-    copy.srcMemoryType = CU_MEMORYTYPE_HOST;
-    copy.srcHost = halves;
-    copy.srcPitch = 20;
-    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = row;
-    copy.dstPitch = pitch;
-    copy.dstXInBytes = 4;
-    copy.dstY = 1;
-    copy.WidthInBytes = 6;
-    copy.Height = 2;
+    copy = (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = halves,
+                           .srcPitch = 20,
+                           .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                           .dstDevice = row,
+                           .dstPitch = pitch,
+                           .dstXInBytes = 4,
+                           .dstY = 1,
+                           .WidthInBytes = 6,
+                           .Height = 2};
     DO(cuMemcpy2D(&copy));
     DO(cuMemcpyDtoH(halves, row + 2 * pitch, 40));
     SAME(9, halves[1]);
@@ -185,21 +184,18 @@ CASE(memory)
 
     OK(cudaFree((void *)row));
     DO(cuMemFree(p));
-    DO(cuStreamDestroy(s));
 }
 
 CASE(pools)
 {
     CUmemoryPool own, standard, owner;
-    CUmemPoolProps props;
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .location.type = CU_MEM_LOCATION_TYPE_DEVICE};
     CUdeviceptr p;
     CUstream s;
     cuuint64_t threshold = 1 << 20, used = 0;
     cudaMemPool_t runtime_pool;
     begin();
-    memset(&props, 0, sizeof props);
-    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     DO(cuStreamCreate(&s, 0));
     DO(cuMemPoolCreate(&own, &props));
     DO(cuMemPoolSetAttribute(own, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
@@ -215,7 +211,6 @@ CASE(pools)
     DO(cuStreamSynchronize(s));
     DO(cuMemPoolTrimTo(own, 0));
     DO(cuMemPoolDestroy(own));
-    DO(cuStreamDestroy(s));
 }
 
 /* Attributes of several at once; an address of nobody's has none and is no error. */
@@ -262,12 +257,8 @@ CASE(graphs)
     DO(cuMemAlloc(&p, sizeof got));
     DO(cuMemsetD8(p, 0, sizeof got));
     DO(cuGraphCreate(&graph, 0));
-    memset(&set, 0, sizeof set);
-    set.dst = p + 2;
-    set.elementSize = 2;
-    set.value = 0x5151;
-    set.width = 3;
-    set.height = 1;
+    set = (CUDA_MEMSET_NODE_PARAMS){
+        .dst = p + 2, .elementSize = 2, .value = 0x5151, .width = 3, .height = 1};
     DO(cuGraphAddMemsetNode(&node, graph, NULL, 0, &set, context));
     DO(cuGraphNodeGetType(node, &type));
     SAME(CU_GRAPH_NODE_TYPE_MEMSET, type);
@@ -293,10 +284,7 @@ CASE(graphs)
     SAME(5, got[0]);
     SAME(0, got[1]);
     SAME(0x5151, got[2]);
-    DO(cuGraphExecDestroy(exec));
-    DO(cuGraphDestroy(graph));
     DO(cuMemFree(p));
-    DO(cuStreamDestroy(s));
 }
 
 /* cuGetProcAddress finds the version that a program was compiled for. */
@@ -460,8 +448,6 @@ CASE(kernel_nodes)
     DO(cuMemcpyDtoH(got, memory, sizeof got));
     SAME(sum_of(4), got[1]);
     SAME(2 * sum_of(4), got[2]);
-    DO(cuGraphExecDestroy(exec));
-    DO(cuGraphDestroy(graph));
     DO(cuMemFree(memory));
     DO(cuModuleUnload(module));
 }

@@ -26,12 +26,8 @@ static void begin(void)
 
 static CUarray array_of(CUarray_format format, unsigned channels, size_t width, size_t height)
 {
-    CUDA_ARRAY_DESCRIPTOR d;
+    CUDA_ARRAY_DESCRIPTOR d = {width, height, format, channels};
     CUarray a;
-    d.Width = width;
-    d.Height = height;
-    d.Format = format;
-    d.NumChannels = channels;
     DO(cuArrayCreate(&a, &d));
     return a;
 }
@@ -39,30 +35,29 @@ static CUarray array_of(CUarray_format format, unsigned channels, size_t width, 
 /* All rows of an array and, if it is `to`, host memory without gaps. */
 static CUDA_MEMCPY2D rows_to(CUarray a, const void *host, size_t row, size_t height)
 {
-    CUDA_MEMCPY2D c;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = CU_MEMORYTYPE_HOST;
-    c.srcHost = host;
-    c.srcPitch = row;
-    c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    c.dstArray = a;
-    c.WidthInBytes = row;
-    c.Height = height;
-    return c;
+    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                           .srcHost = host,
+                           .srcPitch = row,
+                           .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .dstArray = a,
+                           .WidthInBytes = row,
+                           .Height = height};
 }
 
 static CUDA_MEMCPY2D rows_from(CUarray a, void *host, size_t row, size_t height)
 {
-    CUDA_MEMCPY2D c;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    c.srcArray = a;
-    c.dstMemoryType = CU_MEMORYTYPE_HOST;
-    c.dstHost = host;
-    c.dstPitch = row;
-    c.WidthInBytes = row;
-    c.Height = height;
-    return c;
+    return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = a,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = host,
+                           .dstPitch = row,
+                           .WidthInBytes = row,
+                           .Height = height};
+}
+
+static CUDA_RESOURCE_DESC resource_of(CUarray a)
+{
+    return (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = a};
 }
 
 static float texels[TEXELS];
@@ -95,13 +90,8 @@ CASE(descriptors)
     SAME(0, all.Depth);
     SAME(0, all.Flags);
 
-    memset(&all, 0, sizeof all);
-    all.Width = 5;
-    all.Height = 4;
-    all.Depth = 3;
-    all.Format = CU_AD_FORMAT_SIGNED_INT8;
-    all.NumChannels = 4;
-    all.Flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST;
+    all = (CUDA_ARRAY3D_DESCRIPTOR){
+        5, 4, 3, CU_AD_FORMAT_SIGNED_INT8, 4, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST};
     DO(cuArray3DCreate(&b, &all));
     memset(&all, 0x55, sizeof all);
     DO(cuArray3DGetDescriptor(&all, b));
@@ -122,19 +112,15 @@ CASE(descriptors)
 /* What is not simulated says so (driver.bats). */
 CASE(refused)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_ARRAY3D_DESCRIPTOR d = {4, 4, 0, CU_AD_FORMAT_BC1_UNORM, 4, 0};
     CUDA_RESOURCE_DESC r;
-    CUDA_TEXTURE_DESC t;
-    CUDA_RESOURCE_VIEW_DESC view;
+    CUDA_TEXTURE_DESC t = {.flags = 0};
+    CUDA_RESOURCE_VIEW_DESC view = {.width = 0};
     CUtexObject texture;
     CUmipmappedArray levels;
     CUtexref reference;
     CUarray a;
     begin();
-    memset(&d, 0, sizeof d);
-    d.Width = d.Height = 4;
-    d.Format = CU_AD_FORMAT_BC1_UNORM;
-    d.NumChannels = 4;
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuArray3DCreate(&a, &d));
     d.Format = CU_AD_FORMAT_FLOAT;
     d.Flags = CUDA_ARRAY3D_SPARSE;
@@ -145,11 +131,7 @@ CASE(refused)
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuModuleGetTexRef(&reference, NULL, "t"));
 #pragma GCC diagnostic pop
     a = array_of(CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, 4);
-    memset(&r, 0, sizeof r);
-    memset(&t, 0, sizeof t);
-    memset(&view, 0, sizeof view);
-    r.resType = CU_RESOURCE_TYPE_ARRAY;
-    r.res.array.hArray = a;
+    r = resource_of(a);
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuTexObjectCreate(&texture, &r, &t, &view));
     t.flags = CU_TRSF_SRGB;
     GIVES(CUDA_ERROR_NOT_SUPPORTED, cuTexObjectCreate(&texture, &r, &t, NULL));
@@ -211,7 +193,6 @@ CASE(rows)
     DO(cuArrayDestroy(a));
     DO(cuArrayDestroy(b));
     DO(cuMemFree(p));
-    DO(cuStreamDestroy(s));
 }
 
 /* Copies of so many bytes from a place in an array on. */
@@ -251,7 +232,6 @@ CASE(lines)
     DO(cuArrayDestroy(a));
     DO(cuArrayDestroy(b));
     DO(cuMemFree(p));
-    DO(cuStreamDestroy(s));
 }
 
 /* Copies of slices, and as nodes of a graph. */
@@ -259,7 +239,7 @@ CASE(slices)
 {
     enum { W = 3, H = 2, D = 4 };
     static int all[D][H][W], part[2][2][W];
-    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_ARRAY3D_DESCRIPTOR d = {W, H, D, CU_AD_FORMAT_SIGNED_INT32, 1, 0};
     CUDA_MEMCPY3D c;
     CUarray a;
     CUgraph graph;
@@ -268,40 +248,32 @@ CASE(slices)
     CUstream s;
     begin();
     DO(cuStreamCreate(&s, 0));
-    memset(&d, 0, sizeof d);
-    d.Width = W;
-    d.Height = H;
-    d.Depth = D;
-    d.Format = CU_AD_FORMAT_SIGNED_INT32;
-    d.NumChannels = 1;
     DO(cuArray3DCreate(&a, &d));
     for (int i = 0; i < D * H * W; i++)
-        all[0][0][i] = i;
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = CU_MEMORYTYPE_HOST;
-    c.srcHost = all;
-    c.srcPitch = sizeof **all;
-    c.srcHeight = H;
-    c.dstMemoryType = CU_MEMORYTYPE_ARRAY;
-    c.dstArray = a;
-    c.WidthInBytes = sizeof **all;
-    c.Height = H;
-    c.Depth = D;
+        ((int *)all)[i] = i;
+    c = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = all,
+                        .srcPitch = sizeof **all,
+                        .srcHeight = H,
+                        .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .dstArray = a,
+                        .WidthInBytes = sizeof **all,
+                        .Height = H,
+                        .Depth = D};
     DO(cuMemcpy3D(&c));
 
     /* Of slices 1 and 2, columns 1 and 2. */
-    memset(&c, 0, sizeof c);
-    c.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-    c.srcArray = a;
-    c.srcXInBytes = sizeof(int);
-    c.srcZ = 1;
-    c.dstMemoryType = CU_MEMORYTYPE_HOST;
-    c.dstHost = part;
-    c.dstPitch = sizeof **part;
-    c.dstHeight = 2;
-    c.WidthInBytes = 2 * sizeof(int);
-    c.Height = H;
-    c.Depth = 2;
+    c = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                        .srcArray = a,
+                        .srcXInBytes = sizeof(int),
+                        .srcZ = 1,
+                        .dstMemoryType = CU_MEMORYTYPE_HOST,
+                        .dstHost = part,
+                        .dstPitch = sizeof **part,
+                        .dstHeight = 2,
+                        .WidthInBytes = 2 * sizeof(int),
+                        .Height = H,
+                        .Depth = 2};
     DO(cuMemcpy3DAsync(&c, s));
     DO(cuStreamSynchronize(s));
     SAME(all[1][0][1], part[0][0][0]);
@@ -317,10 +289,7 @@ CASE(slices)
     DO(cuGraphLaunch(exec, s));
     DO(cuStreamSynchronize(s));
     SAME(all[3][1][1], part[1][1][0]);
-    DO(cuGraphExecDestroy(exec));
-    DO(cuGraphDestroy(graph));
     DO(cuArrayDestroy(a));
-    DO(cuStreamDestroy(s));
 }
 
 /* ---- what kernels read and write ---- */
@@ -348,12 +317,8 @@ static const void *fetched(const char *name, CUtexObject texture)
 
 static CUDA_TEXTURE_DESC clamped(unsigned flags)
 {
-    CUDA_TEXTURE_DESC t;
-    memset(&t, 0, sizeof t);
-    for (unsigned n = 0; n < 3; n++)
-        t.addressMode[n] = CU_TR_ADDRESS_MODE_CLAMP;
-    t.flags = flags;
-    return t;
+    const CUaddress_mode clamp = CU_TR_ADDRESS_MODE_CLAMP;
+    return (CUDA_TEXTURE_DESC){.addressMode = {clamp, clamp, clamp}, .flags = flags};
 }
 
 CASE(textures)
@@ -368,9 +333,7 @@ CASE(textures)
     size_t pitch;
     begin();
     a = filled_array();
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_ARRAY;
-    r.res.array.hArray = a;
+    r = resource_of(a);
     /* Documented: floats are floats, whether they are to be read as integers or not. */
     t.borderColor[2] = 7;
     t.maxAnisotropy = 3;
@@ -411,32 +374,21 @@ CASE(textures)
     /* Memory, in rows and without. */
     t = clamped(0);
     DO(cuMemAllocPitch(&p, &pitch, WIDTH * sizeof(float), HEIGHT, 4));
-    memset(&c, 0, sizeof c);
     c = rows_to(NULL, texels, WIDTH * sizeof(float), HEIGHT);
     c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
     c.dstDevice = p;
     c.dstPitch = pitch;
     DO(cuMemcpy2D(&c));
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_PITCH2D;
-    r.res.pitch2D.devPtr = p;
-    r.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
-    r.res.pitch2D.numChannels = 1;
-    r.res.pitch2D.width = WIDTH;
-    r.res.pitch2D.height = HEIGHT;
-    r.res.pitch2D.pitchInBytes = pitch;
+    r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_PITCH2D,
+                             .res.pitch2D = {p, CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT, pitch}};
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
     SAME(0, memcmp(texels, fetched("fetch", texture), sizeof texels));
     DO(cuTexObjectGetResourceDesc(&got, texture));
     SAME(0, memcmp(&r.res.pitch2D, &got.res.pitch2D, sizeof r.res.pitch2D));
     DO(cuTexObjectDestroy(texture));
     DO(cuMemcpyHtoD(p, texels, sizeof texels));
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_LINEAR;
-    r.res.linear.devPtr = p;
-    r.res.linear.format = CU_AD_FORMAT_FLOAT;
-    r.res.linear.numChannels = 1;
-    r.res.linear.sizeInBytes = sizeof texels;
+    r = (CUDA_RESOURCE_DESC){.resType = CU_RESOURCE_TYPE_LINEAR,
+                             .res.linear = {p, CU_AD_FORMAT_FLOAT, 1, sizeof texels}};
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
     SAME(0, memcmp(texels, fetched("fetch_line", texture), sizeof texels));
     DO(cuTexObjectGetResourceDesc(&got, texture));
@@ -452,21 +404,14 @@ CASE(surfaces)
 {
     float back[TEXELS];
     int width = WIDTH;
-    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUDA_ARRAY3D_DESCRIPTOR d = {
+        WIDTH, HEIGHT, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SURFACE_LDST};
     CUDA_RESOURCE_DESC r, got;
     CUsurfObject surface;
     CUarray a;
     begin();
-    memset(&d, 0, sizeof d);
-    d.Width = WIDTH;
-    d.Height = HEIGHT;
-    d.Format = CU_AD_FORMAT_FLOAT;
-    d.NumChannels = 1;
-    d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
     DO(cuArray3DCreate(&a, &d));
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_ARRAY;
-    r.res.array.hArray = a;
+    r = resource_of(a);
     DO(cuSurfObjectCreate(&surface, &r));
     void *arguments[] = {&surface, &width};
     launch("store", arguments);
@@ -487,9 +432,7 @@ CASE(destroyed)
     CUDA_TEXTURE_DESC t = clamped(0);
     CUtexObject texture;
     begin();
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_ARRAY;
-    r.res.array.hArray = filled_array();
+    r = resource_of(filled_array());
     DO(cuTexObjectCreate(&texture, &r, &t, NULL));
     DO(cuTexObjectDestroy(texture));
     DO(cuTexObjectDestroy(texture));

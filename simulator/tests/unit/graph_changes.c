@@ -19,10 +19,22 @@ static void begin(void)
 
 static void end(void)
 {
-    OK(cudaGraphDestroy(g));
     OK(cudaStreamSynchronize(s));
     OK(cudaFree(data));
-    OK(cudaStreamDestroy(s));
+}
+
+static cudaGraphExec_t instantiated(cudaGraph_t graph)
+{
+    cudaGraphExec_t exec;
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+static cudaGraphExec_t launched(cudaGraph_t graph)
+{
+    cudaGraphExec_t exec = instantiated(graph);
+    OK(cudaGraphLaunch(exec, s));
+    return exec;
 }
 
 /* ---- lists ---- */
@@ -74,7 +86,6 @@ CASE(taken_away)
 {
     cudaGraphNode_t n[4];
     cudaGraph_t clone;
-    cudaGraphExec_t exec;
     size_t count = 0;
     begin();
     diamond(n);
@@ -96,8 +107,7 @@ CASE(taken_away)
     SAME(4, count);
     OK(cudaGraphGetEdges(clone, NULL, NULL, NULL, &count));
     SAME(2, count);
-    OK(cudaGraphInstantiate(&exec, clone, 0));
-    OK(cudaGraphLaunch(exec, s));
+    cudaGraphExec_t exec = launched(clone);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(clone));
     OK(cudaGraphDestroyNode(n[0]));
@@ -131,7 +141,6 @@ static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
 CASE(memsets)
 {
     cudaGraphNode_t n, other;
-    cudaGraphExec_t exec, again;
     struct cudaMemsetParams p,
         rows = {.dst = NULL, .pitch = 64, .value = 1, .elementSize = 4, .width = 4, .height = 3};
     begin();
@@ -139,7 +148,7 @@ CASE(memsets)
     OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
     rows.dst = data;
     OK(cudaGraphAddMemsetNode(&other, g, &n, 1, &rows));
-    OK(cudaGraphInstantiate(&exec, g, 0));
+    cudaGraphExec_t exec = instantiated(g);
     p = set_of(data + 64, 2, 32);
     OK(cudaGraphMemsetNodeSetParams(n, &p));
     OK(cudaGraphLaunch(exec, s));
@@ -150,8 +159,7 @@ CASE(memsets)
     SAME(3, value_at(135));
     OK(cudaGraphMemsetNodeGetParams(n, &p));
     SAME(1, p.dst == data + 64 && p.value == 2 && p.width == 32 && p.elementSize == 4);
-    OK(cudaGraphInstantiate(&again, g, 0));
-    OK(cudaGraphLaunch(again, s));
+    launched(g);
     SAME(2, value_at(95));
     /* In a memset of rows the address and the value may change. */
     rows.value = 9;
@@ -162,15 +170,12 @@ CASE(memsets)
     IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, &p));
     IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(n, NULL));
     IS(cudaErrorInvalidValue, cudaGraphMemsetNodeSetParams(NULL, &p));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphExecDestroy(again));
     end();
 }
 
 CASE(copies)
 {
     cudaGraphNode_t n, set;
-    cudaGraphExec_t exec;
     struct cudaMemcpy3DParms p;
     struct cudaMemsetParams m;
     int *pinned;
@@ -180,7 +185,7 @@ CASE(copies)
     memset(pinned, 0, 4096);
     OK(cudaGraphAddMemsetNode(&set, g, NULL, 0, &m));
     OK(cudaGraphAddMemcpyNode1D(&n, g, &set, 1, pinned, data, 64, cudaMemcpyDeviceToHost));
-    OK(cudaGraphInstantiate(&exec, g, 0));
+    cudaGraphExec_t exec = instantiated(g);
     OK(cudaGraphMemcpyNodeGetParams(n, &p));
     SAME(1, p.srcPtr.ptr == data && p.dstPtr.ptr == pinned && p.extent.width == 64
                 && p.kind == cudaMemcpyDeviceToHost);
@@ -201,7 +206,6 @@ CASE(copies)
        cudaGraphExecMemcpyNodeSetParams1D(exec, n, data + 512, data, 64, cudaMemcpyDefault));
     IS(cudaErrorInvalidValue,
        cudaGraphExecMemcpyNodeSetParams1D(exec, set, pinned, data, 64, cudaMemcpyDefault));
-    OK(cudaGraphExecDestroy(exec));
     OK(cudaFreeHost(pinned));
     end();
 }
@@ -213,7 +217,6 @@ CASE(host_functions_and_events)
     int one = 0, two = 0;
     cudaEvent_t first, second, found;
     cudaGraphNode_t n, record, wait;
-    cudaGraphExec_t exec;
     struct cudaHostNodeParams p = {add_to, &one};
     begin();
     OK(cudaEventCreate(&first));
@@ -221,7 +224,7 @@ CASE(host_functions_and_events)
     OK(cudaGraphAddHostNode(&n, g, NULL, 0, &p));
     OK(cudaGraphAddEventRecordNode(&record, g, &n, 1, first));
     OK(cudaGraphAddEventWaitNode(&wait, g, &record, 1, first));
-    OK(cudaGraphInstantiate(&exec, g, 0));
+    cudaGraphExec_t exec = instantiated(g);
     p.userData = &two;
     OK(cudaGraphExecHostNodeSetParams(exec, n, &p));
     OK(cudaGraphHostNodeGetParams(n, &p));
@@ -250,16 +253,12 @@ CASE(host_functions_and_events)
     OK(cudaGraphEventWaitNodeSetEvent(wait, second));
     IS(cudaErrorInvalidValue, cudaGraphEventWaitNodeSetEvent(record, second));
     IS(cudaErrorInvalidValue, cudaGraphExecHostNodeSetParams(exec, wait, &p));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaEventDestroy(first));
-    OK(cudaEventDestroy(second));
     end();
 }
 
 CASE(disabled)
 {
     cudaGraphNode_t n[2], host;
-    cudaGraphExec_t exec;
     struct cudaMemsetParams p;
     struct cudaHostNodeParams h = {add_to, &(int){0}};
     unsigned enabled = 9;
@@ -269,7 +268,7 @@ CASE(disabled)
     p.value = 2;
     OK(cudaGraphAddMemsetNode(&n[1], g, &n[0], 1, &p));
     OK(cudaGraphAddHostNode(&host, g, &n[1], 1, &h));
-    OK(cudaGraphInstantiate(&exec, g, 0));
+    cudaGraphExec_t exec = instantiated(g);
     OK(cudaGraphNodeSetEnabled(exec, n[1], 0));
     OK(cudaGraphNodeGetEnabled(exec, n[1], &enabled));
     SAME(0, enabled);
@@ -279,7 +278,6 @@ CASE(disabled)
     OK(cudaGraphLaunch(exec, s));
     SAME(2, value_at(0));
     IS(cudaErrorInvalidValue, cudaGraphNodeSetEnabled(exec, host, 0));
-    OK(cudaGraphExecDestroy(exec));
     end();
 }
 
@@ -333,10 +331,6 @@ CASE(updates)
     SAME(2, value_at(143));
     IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, NULL, &info));
     IS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, first, NULL));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(first));
-    OK(cudaGraphDestroy(second));
-    OK(cudaGraphDestroy(beside));
     end();
 }
 
@@ -362,7 +356,6 @@ CASE(any_type)
     int count = 0, value = 5;
     size_t ints = 16;
     cudaEvent_t event;
-    cudaGraphExec_t exec;
     enum cudaGraphNodeType type;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeMemAlloc);
     begin();
@@ -405,8 +398,7 @@ CASE(any_type)
     p = of_type(cudaGraphNodeTypeMemFree);
     p.free.dptr = a;
     n = add(n, &p);
-    OK(cudaGraphInstantiate(&exec, g, 0));
-    OK(cudaGraphLaunch(exec, s));
+    cudaGraphExec_t exec = launched(g);
     OK(cudaGraphLaunch(exec, s));
     SAME(6, value_at(3));
     SAME(5, value_at(4));
@@ -415,15 +407,12 @@ CASE(any_type)
     p.reserved2 = 1;
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, &p));
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&n, g, NULL, NULL, 0, NULL));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaEventDestroy(event));
     end();
 }
 
 CASE(any_parameters)
 {
     cudaGraphNode_t n, kernel;
-    cudaGraphExec_t exec;
     struct cudaMemsetParams set;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeKernel);
     int value = 5, *to;
@@ -437,7 +426,7 @@ CASE(any_parameters)
     p.kernel.kernelParams = arguments;
     kernel = add(NULL, &p);
     OK(cudaGraphAddMemsetNode(&n, g, &kernel, 1, &set));
-    OK(cudaGraphInstantiate(&exec, g, 0));
+    cudaGraphExec_t exec = instantiated(g);
     value = 8;
     OK(cudaGraphExecNodeSetParams(exec, kernel, &p));
     IS(cudaErrorInvalidValue, cudaGraphExecNodeSetParams(exec, n, &p));
@@ -452,7 +441,6 @@ CASE(any_parameters)
     OK(cudaGraphMemsetNodeGetParams(n, &set));
     SAME(9, set.value);
     IS(cudaErrorInvalidValue, cudaGraphNodeSetParams(kernel, &p));
-    OK(cudaGraphExecDestroy(exec));
     end();
 }
 
@@ -462,7 +450,6 @@ static void CUDART_CB add_one(void *number) { ++*(int *)number; }
 CASE(all_parameters)
 {
     cudaGraphNode_t n[4], empty;
-    cudaGraphExec_t exec;
     cudaEvent_t first, second;
     int numbers[2] = {0, 0}, back[4] = {0};
     struct cudaMemcpy3DParms copied = {.extent = {4, 1, 1}, .kind = cudaMemcpyDefault};
@@ -501,16 +488,12 @@ CASE(all_parameters)
     SAME(1, found == second);
     OK(cudaGraphEventWaitNodeGetEvent(n[2], &found));
     SAME(1, found == second);
-    OK(cudaGraphInstantiate(&exec, g, 0));
-    OK(cudaGraphLaunch(exec, s));
+    launched(g);
     OK(cudaStreamSynchronize(s));
     SAME(0, numbers[0]);
     SAME(1, numbers[1]);
     SAME(0, back[0]);
     SAME(0x03030303, back[2]);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaEventDestroy(first));
-    OK(cudaEventDestroy(second));
     end();
 }
 
@@ -580,7 +563,6 @@ CASE(dot_of_each)
     fprintf(file, "fill %p, 5, 16\nadd %p, 5, 16\n%p\n%p\n", (void *)data, (void *)data,
             p.alloc.dptr, p.alloc.dptr);
     fclose(file);
-    OK(cudaEventDestroy(event));
     end();
 }
 
@@ -603,7 +585,6 @@ CASE(children)
 {
     cudaGraphNode_t n[2], in[2], before, c, after, empty, nested;
     cudaGraph_t child, found, middle;
-    cudaGraphExec_t exec;
     enum cudaGraphNodeType type;
     size_t count = 0;
     struct cudaMemsetParams p;
@@ -621,8 +602,7 @@ CASE(children)
     OK(cudaGraphDestroy(found));
     OK(cudaGraphNodeGetType(c, &type));
     SAME(cudaGraphNodeTypeGraph, type);
-    OK(cudaGraphInstantiate(&exec, g, 0));
-    OK(cudaGraphLaunch(exec, s));
+    cudaGraphExec_t exec = launched(g);
     SAME(5, value_at(7));
     SAME(9, value_at(8));
     SAME(9, value_at(67));
@@ -649,9 +629,6 @@ CASE(children)
     IS(cudaErrorInvalidValue, cudaGraphChildGraphNodeGetGraph(before, &found));
     IS(cudaErrorInvalidValue, cudaGraphAddChildGraphNode(&c, g, NULL, 0, NULL));
     OK(cudaGraphDestroyNode(c));
-    OK(cudaGraphDestroy(middle));
-    OK(cudaGraphDestroy(child));
-    OK(cudaGraphExecDestroy(exec));
     end();
 }
 
@@ -676,8 +653,6 @@ CASE(moved)
     OK(cudaGraphInstantiate(&exec, clone, 0));
     OK(cudaGraphLaunch(exec, s));
     SAME(5, value_at(64));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(clone));
     end();
 }
 

@@ -44,8 +44,6 @@ static void host_nodes(void)
     cudaGraphExec_t x = instantiate(g);
     launch(x);
     SAME(6, calls);
-    OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));
 }
 
 /* A record in one graph and a wait in another: the second one's host function comes later. */
@@ -67,10 +65,6 @@ static void event_nodes(void)
     OK(cudaGraphLaunch(wait, s));
     OK(cudaStreamSynchronize(s));
     OK(cudaEventQuery(event));
-    OK(cudaGraphExecDestroy(record));
-    OK(cudaGraphExecDestroy(wait));
-    OK(cudaGraphDestroy(g));
-    OK(cudaGraphDestroy(h));
 }
 
 static void copy_nodes(void)
@@ -107,8 +101,6 @@ static void copy_nodes(void)
     SAME(25, to[0][0]); /* the fourth row of the source, from its second column */
     SAME(31, to[0][6]);
     SAME(0, to[0][7]);
-    OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));
     OK(cudaFree(device));
 }
 
@@ -146,7 +138,6 @@ static void own_kernels(void)
     void *memory;
     g = small_graph(&memory, 1);
     IS(cudaErrorNotSupported, cudaGraphClone(&clone, g));
-    OK(cudaGraphDestroy(g));
     OK(cudaFree(data));
 }
 
@@ -175,8 +166,6 @@ static void captured_into(void)
     cudaGraphExec_t x = instantiate(g);
     launch(x);
     SAME(3, calls);
-    OK(cudaGraphExecDestroy(x));
-    OK(cudaGraphDestroy(g));
 }
 
 /* Each of these prints a sentence. */

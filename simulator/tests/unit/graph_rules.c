@@ -19,7 +19,6 @@ CASE(sizes_that_wrap)
                                       .pitch = (size_t)1 << 40,
                                       .height = (size_t)1 << 24};
     IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&node, g, &nodes[0], 1, &wraps));
-    OK(cudaGraphDestroy(g));
 }
 
 CASE(freed_by_another_graph)
@@ -115,7 +114,6 @@ static cudaGraphExec_t captured_with(size_t bytes)
     OK(cudaFreeAsync(p, s));
     OK(cudaStreamEndCapture(s, &g));
     OK(cudaGraphInstantiate(&x, g, 0));
-    OK(cudaGraphDestroy(g));
     return x;
 }
 
@@ -175,7 +173,6 @@ CASE(captured)
     OK(cudaStreamEndCapture(s, &graph));
     OK(cudaGraphGetNodes(graph, NULL, &count));
     SAME(1, count);
-    OK(cudaGraphDestroy(graph));
 }
 
 int main(int argc, char **argv)

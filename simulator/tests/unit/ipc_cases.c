@@ -107,7 +107,6 @@ CASE(entries)
     for (int i = 1; i <= KEPT; i++)
         OK(cudaFreeAsync(all[i], s));
     OK(cudaStreamSynchronize(s));
-    OK(cudaStreamDestroy(other));
     OK(cudaMemPoolDestroy(pool));
 }
 

@@ -93,8 +93,6 @@ static void write_in_turn(int importer, int waits)
         go();
         free_memory();
     }
-    OK(cudaEventDestroy(ready));
-    OK(cudaEventDestroy(done));
 }
 
 CASE(by_event) { write_in_turn(importer, 1); }
@@ -181,7 +179,6 @@ static void found_late(int importer, char how)
         go();
         free_memory();
     }
-    OK(cudaEventDestroy(ready));
     OK(cudaFreeHost((void *)gate));
 }
 
@@ -452,10 +449,8 @@ static void on_two_devices(int importer, int is_ordered)
         OK(cudaStreamSynchronize(other));
         if (is_ordered && *(char *)&about != 9)
             _exit(6);
-        OK(cudaStreamDestroy(other));
         OK(cudaFree(data));
     }
-    OK(cudaEventDestroy(ready));
 }
 
 CASE(two_devices) { on_two_devices(importer, 1); }

@@ -89,9 +89,6 @@ static void values(void)
     OK(cudaGraphExecKernelNodeSetParams(exec, fill, &changed));
     run(exec, 109, 109);
     run(second, 105, 105);
-    OK(cudaGraphExecDestroy(second));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 /* A node with a changed pointer does not refer to what had that address when the node was made. */
@@ -114,8 +111,6 @@ static void changed_pointer(void)
     OK(cudaGraphLaunch(exec, s));
     OK(cudaFreeAsync(newer, s));
     OK(cudaStreamSynchronize(s));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
 }
 
 static void hold(void)
@@ -140,8 +135,6 @@ static void hold(void)
     IS(cudaErrorNotReady, cudaStreamQuery(s));
     *gate = 1;
     OK(cudaStreamSynchronize(s));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
     OK(cudaFreeHost((void *)gate));
 }
 
@@ -162,7 +155,6 @@ static void captured(void)
     SAME(256, read.blockDim.x);
     SAME(8, *(int *)read.kernelParams[1]);
     OK(cudaGraphKernelNodeSetParams(node, &read)); /* its own parameters */
-    OK(cudaGraphDestroy(graph));
 }
 
 static void refused(void)
@@ -208,9 +200,6 @@ static void refused(void)
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, elsewhere, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, empty, &good));
     IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, node, NULL));
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
-    OK(cudaGraphDestroy(other));
 }
 
 /* Two nodes that write the same bytes, with or without an edge between them. */

@@ -115,7 +115,6 @@ static void variables(void)
     IS(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&address, &other));
     IS(cudaErrorInvalidValue, cudaGetSymbolSize(NULL, &table));
     IS(cudaErrorInvalidValue, cudaGetSymbolAddress(NULL, &table));
-    OK(cudaStreamDestroy(s));
 }
 
 static cudaError_t launch_with(size_t shared_bytes)
