@@ -288,7 +288,16 @@ ask() {
 
 @test "probe: how much work a stream takes before the host stops" { ask queue; }
 
-@test "probe: what calls return while the process ends" { ask ending; }
+@test "probe: what calls return while the process ends; what could not be freed is no leak" {
+    local case
+    for case in before_first_call destructor; do
+        run bounded "$probes/probe-ending" "$case"
+        assert_success
+        assert_line --partial "cudaFreeAsync was called while the process ends, after the CUDA runt"
+        refute_output --partial hazard
+    done
+    ask ending
+}
 
 # Where a driver crashes, the simulated device ends with 3 and a sentence.
 @test "probe: copies in rows that reach beyond their memory" {
