@@ -1,6 +1,85 @@
 /* Graphs and captures: what simulator/tests/facts/probe-graphs.c and probe-graph-nodes.c do not ask
- * a device: graph_rules NAME. */
-#include "graphs.h"
+ * a device, and nodes added by calls, as a capture would add them: graph_rules NAME. */
+#include "expect.h"
+
+#include "kernels.h"
+#include "user_kernels.h"
+
+static cudaStream_t s, t;
+static cudaEvent_t event;
+static int *pinned;
+
+static size_t figure(enum cudaGraphMemAttributeType attribute)
+{
+    uint64_t value = UINT64_MAX;
+    OK(cudaDeviceGetGraphMemAttribute(0, attribute, &value));
+    return (size_t)(value / MiB);
+}
+
+static size_t reserved(void) { return figure(cudaGraphMemAttrReservedMemCurrent); }
+static size_t used(void) { return figure(cudaGraphMemAttrUsedMemCurrent); }
+
+static cudaGraphNode_t add_alloc(cudaGraph_t g, const cudaGraphNode_t *before, size_t bytes,
+                                 void **address)
+{
+    struct cudaMemAllocNodeParams p;
+    cudaGraphNode_t node;
+    memset(&p, 0, sizeof p);
+    p.poolProps.allocType = cudaMemAllocationTypePinned;
+    p.poolProps.location.type = cudaMemLocationTypeDevice;
+    p.bytesize = bytes;
+    OK(cudaGraphAddMemAllocNode(&node, g, before, before != NULL, &p));
+    *address = p.dptr;
+    return node;
+}
+
+static cudaGraphNode_t add_free(cudaGraph_t g, cudaGraphNode_t before, void *address)
+{
+    cudaGraphNode_t node;
+    OK(cudaGraphAddMemFreeNode(&node, g, &before, 1, address));
+    return node;
+}
+
+static cudaGraphNode_t add_memset(cudaGraph_t g, cudaGraphNode_t before, void *address,
+                                  unsigned value, unsigned element, size_t width)
+{
+    struct cudaMemsetParams p = {
+        .dst = address, .value = value, .elementSize = element, .width = width, .height = 1};
+    cudaGraphNode_t node;
+    OK(cudaGraphAddMemsetNode(&node, g, &before, 1, &p));
+    return node;
+}
+
+/* Allocates, sets every int, copies them to pinned memory, and frees (or not). */
+static cudaGraph_t small_graph(void **address, int with_free)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t node;
+    OK(cudaGraphCreate(&g, 0));
+    node = add_alloc(g, NULL, 64 * MiB, address);
+    node = add_memset(g, node, *address, 0x01020304, 4, 1024);
+    OK(cudaGraphAddMemcpyNode1D(&node, g, &node, 1, pinned, *address, 4096,
+                                cudaMemcpyDeviceToHost));
+    if (with_free)
+        add_free(g, node, *address);
+    return g;
+}
+
+static void nothing_left(void)
+{
+    OK(cudaDeviceSynchronize());
+    OK(cudaDeviceGraphMemTrim(0));
+    SAME(0, reserved());
+    SAME(0, used());
+}
+
+static void set_up(void)
+{
+    OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    OK(cudaMallocHost((void **)&pinned, MiB));
+}
 
 /* Memset nodes of more bytes than 64 bits can count. */
 CASE(sizes_that_wrap)
@@ -175,8 +254,217 @@ CASE(captured)
     SAME(1, count);
 }
 
+/* ---- nodes added by calls ---- */
+
+static int calls;
+static void count_call(void *argument) { calls += *(int *)argument; }
+
+static void add_one(void *const *memory, const void *argument)
+{
+    const size_t *count = argument;
+    for (size_t i = 0; i < *count; i++)
+        ((int *)memory[0])[i]++;
+}
+
+static cudaGraphExec_t instantiate(cudaGraph_t g)
+{
+    cudaGraphExec_t x;
+    OK(cudaGraphInstantiate(&x, g, 0));
+    return x;
+}
+
+static void launch(cudaGraphExec_t x)
+{
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+}
+
+CASE(host_nodes)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t first, second;
+    enum cudaGraphNodeType type;
+    int step = 3;
+    struct cudaHostNodeParams p = {count_call, &step}, none = {NULL, NULL};
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphAddHostNode(&first, g, NULL, 0, &p));
+    OK(cudaGraphAddHostNode(&second, g, &first, 1, &p));
+    IS(cudaErrorInvalidValue, cudaGraphAddHostNode(&second, g, NULL, 0, &none));
+    IS(cudaErrorInvalidValue, cudaGraphAddHostNode(&second, g, NULL, 0, NULL));
+    OK(cudaGraphNodeGetType(first, &type));
+    SAME(cudaGraphNodeTypeHost, type);
+    cudaGraphExec_t x = instantiate(g);
+    launch(x);
+    SAME(6, calls);
+}
+
+/* A record in one graph and a wait in another: the second one's host function comes later. */
+CASE(event_nodes)
+{
+    cudaGraph_t g, h;
+    cudaGraphNode_t node;
+    enum cudaGraphNodeType type;
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphCreate(&h, 0));
+    OK(cudaGraphAddEventRecordNode(&node, g, NULL, 0, event));
+    OK(cudaGraphNodeGetType(node, &type));
+    SAME(cudaGraphNodeTypeEventRecord, type);
+    OK(cudaGraphAddEventWaitNode(&node, h, NULL, 0, event));
+    OK(cudaGraphNodeGetType(node, &type));
+    SAME(cudaGraphNodeTypeWaitEvent, type);
+    cudaGraphExec_t record = instantiate(g), wait = instantiate(h);
+    OK(cudaGraphLaunch(record, s));
+    OK(cudaGraphLaunch(wait, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventQuery(event));
+}
+
+CASE(copy_nodes)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t node;
+    int from[4][8], to[4][8] = {{0}};
+    char *device;
+    for (int i = 0; i < 32; i++)
+        from[i / 8][i % 8] = i;
+    OK(cudaMalloc((void **)&device, 4096));
+    OK(cudaGraphCreate(&g, 0));
+    /* Two slices of two rows, without the first column. */
+    struct cudaMemcpy3DParms up = {.srcPtr = {from, sizeof from[0], 8, 2},
+                                   .srcPos = {sizeof(int), 0, 0},
+                                   .dstPtr = {device, 64, 7, 2},
+                                   .extent = {7 * sizeof(int), 2, 2},
+                                   .kind = cudaMemcpyHostToDevice};
+    struct cudaMemcpy3DParms down = {.srcPtr = {device, 64, 7, 2},
+                                     .srcPos = {0, 1, 1},
+                                     .dstPtr = {to, sizeof to[0], 8, 4},
+                                     .extent = {7 * sizeof(int), 1, 1},
+                                     .kind = cudaMemcpyDeviceToHost};
+    OK(cudaGraphAddMemcpyNode(&node, g, NULL, 0, &up));
+    OK(cudaGraphAddMemcpyNode(&node, g, &node, 1, &down));
+    struct cudaMemcpy3DParms wrong = up;
+    wrong.extent.width = 0;
+    IS(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, g, NULL, 0, &wrong));
+    wrong = up;
+    wrong.dstPtr.ptr = NULL;
+    IS(cudaErrorInvalidValue, cudaGraphAddMemcpyNode(&node, g, NULL, 0, &wrong));
+    cudaGraphExec_t x = instantiate(g);
+    launch(x);
+    SAME(25, to[0][0]); /* the fourth row of the source, from its second column */
+    SAME(31, to[0][6]);
+    SAME(0, to[0][7]);
+    OK(cudaFree(device));
+}
+
+CASE(own_kernels)
+{
+    cudaGraph_t g, clone;
+    cudaGraphNode_t node, other;
+    size_t count = 1024;
+    int *data, back[1024];
+    OK(cudaMalloc((void **)&data, sizeof back));
+    OK(cudaMemsetAsync(data, 0, sizeof back, s));
+    OK(cudaGraphCreate(&g, 0));
+    struct sim_range range = sim_read_write(data, sizeof back);
+    OK(sim_graph_add_kernel_node(&node, g, NULL, 0, "add_one", add_one, &count, sizeof count,
+                                 &range, 1, 0));
+    OK(sim_graph_add_kernel_node(&other, g, &node, 1, "add_one", add_one, &count, sizeof count,
+                                 &range, 1, 0));
+    OK(cudaGraphClone(&clone, g));
+    size_t nodes = 0, edges = 0;
+    OK(cudaGraphGetNodes(clone, NULL, &nodes));
+    OK(cudaGraphGetEdges(clone, NULL, NULL, NULL, &edges));
+    SAME(2, nodes);
+    SAME(1, edges);
+    cudaGraphExec_t x = instantiate(g);
+    OK(cudaGraphDestroy(g));
+    cudaGraphExec_t y = instantiate(clone);
+    launch(x);
+    launch(y);
+    OK(cudaMemcpy(back, data, sizeof back, cudaMemcpyDeviceToHost));
+    SAME(4, back[0]);
+    SAME(4, back[1023]);
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphExecDestroy(y));
+    OK(cudaGraphDestroy(clone));
+    void *memory;
+    g = small_graph(&memory, 1);
+    IS(cudaErrorNotSupported, cudaGraphClone(&clone, g));
+    OK(cudaFree(data));
+}
+
+CASE(captured_into)
+{
+    cudaGraph_t g, back = NULL;
+    cudaGraphNode_t first;
+    int step = 1;
+    struct cudaHostNodeParams p = {count_call, &step};
+    calls = 0;
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphAddHostNode(&first, g, NULL, 0, &p));
+    OK(cudaStreamBeginCaptureToGraph(s, g, &first, NULL, 1, cudaStreamCaptureModeRelaxed));
+    IS(cudaErrorIllegalState,
+       cudaStreamBeginCaptureToGraph(t, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    OK(cudaLaunchHostFunc(s, count_call, &step));
+    OK(cudaStreamEndCapture(s, &back));
+    SAME(1, back == g);
+    size_t edges = 0;
+    OK(cudaGraphGetEdges(g, NULL, NULL, NULL, &edges));
+    SAME(1, edges);
+    /* Again, without an address for the graph, which remains the program's. */
+    OK(cudaStreamBeginCaptureToGraph(s, g, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    OK(cudaLaunchHostFunc(s, count_call, &step));
+    OK(cudaStreamEndCapture(s, NULL));
+    cudaGraphExec_t x = instantiate(g);
+    launch(x);
+    SAME(3, calls);
+}
+
+/* Each of these prints a sentence. */
+CASE(refused)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t node;
+    int from[8][8], *device;
+    OK(cudaMalloc((void **)&device, sizeof from));
+    OK(cudaGraphCreate(&g, 0));
+    struct cudaMemcpy3DParms slices = {.srcPtr = {from, 32, 8, 4},
+                                       .dstPtr = {device, 32, 8, 2},
+                                       .extent = {32, 2, 2},
+                                       .kind = cudaMemcpyHostToDevice};
+    IS(cudaErrorNotSupported, cudaGraphAddMemcpyNode(&node, g, NULL, 0, &slices));
+    IS(cudaErrorInvalidValue,
+       sim_graph_add_kernel_node(&node, g, NULL, 0, NULL, add_one, NULL, 0, NULL, 0, 0));
+    OK(cudaFree(device));
+}
+
+/* Two kernels of one graph write the same bytes. In "two_kernels incorrect" the edge between them
+ * is missing. */
+static int two_kernels(int is_correct)
+{
+    cudaGraph_t g;
+    cudaGraphNode_t node;
+    size_t count = 16;
+    int *data;
+    OK(cudaMalloc((void **)&data, 64));
+    OK(cudaMemset(data, 0, 64));
+    OK(cudaStreamCreate(&s));
+    OK(cudaDeviceSynchronize());
+    OK(cudaGraphCreate(&g, 0));
+    struct sim_range range = sim_read_write(data, 64);
+    OK(sim_graph_add_kernel_node(&node, g, NULL, 0, "first", add_one, &count, sizeof count, &range,
+                                 1, 0));
+    OK(sim_graph_add_kernel_node(&node, g, &node, (size_t)is_correct, "second", add_one, &count,
+                                 sizeof count, &range, 1, 0));
+    launch(instantiate(g));
+    OK(cudaFree(data));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2)
+        return two_kernels(!strcmp(argv[2], "correct"));
     set_up();
     int status = run_named(argc, argv);
     OK(cudaFreeHost(pinned));

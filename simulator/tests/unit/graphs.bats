@@ -7,7 +7,7 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    local programs=(graph_rules graph_nodes_added graph_changes inside_graphs)
+    local programs=(graph_rules graph_changes inside_graphs)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -27,10 +27,13 @@ setup_file() {
 }
 
 @test "nodes added by a call: host functions, events, copies, own kernels; clones, captures into" {
-    as_expected graph_nodes_added
-    reported graph_nodes_added "" "unordered writes" "second (graph launch 1 in stream 1)" \
+    local name
+    for name in host_nodes event_nodes copy_nodes own_kernels captured_into; do
+        as_expected graph_rules "$name"
+    done
+    reported graph_rules two_kernels "unordered writes" "second (graph launch 1 in stream 1)" \
         "no path of edges leads from one node of the graph to the other"
-    run "$PROGRAMS/graph_nodes_added" refused
+    run "$PROGRAMS/graph_rules" refused
     assert_success
     assert_line "all as expected"
     assert_line --partial "slices with rows between them are not simulated"
