@@ -127,18 +127,18 @@ C
 
 # bats test_tags=long
 @test "a sanitizer build ends a call without the lock, in each room, and names the function" {
-    make_sanitized address,undefined simulator/tests/unit/inside_unlocked
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_unlocked
+    make_sanitized address,undefined simulator/tests/unit/inside_broken
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_broken
     local room program
     for room in os base sched check mem run graph ipc; do
-        program=build/simulator-address-undefined/simulator/tests/unit/inside_unlocked
+        program=build/simulator-address-undefined/simulator/tests/unit/inside_broken
         run bounded "$program" "$room"
         [[ $status = 1 && $output == *" was called without the lock, which it needs."* ]] ||
             complain "$room, without the lock: exit status $status" "$output"
         run bounded "$program" "$room" locked
         [[ $status = 0 && $output == returned ]] ||
             complain "$room, with the lock: exit status $status" "$output"
-        run bounded build/simulator/simulator/tests/unit/inside_unlocked "$room"
+        run bounded build/simulator/simulator/tests/unit/inside_broken "$room"
         [[ $status = 0 && $output == returned ]] ||
             complain "$room, in the ordinary build: exit status $status" "$output"
     done

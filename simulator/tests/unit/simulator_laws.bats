@@ -136,8 +136,8 @@ walk_checked() {
 
 # bats test_tags=long
 @test "under the address sanitizer a frame pointer may be any number" {
-    make_sanitized address,undefined simulator/tests/unit/inside_frames
-    run in_build simulator-address-undefined inside_frames
+    make_sanitized address,undefined simulator/tests/unit/inside_broken
+    run in_build simulator-address-undefined inside_broken frame
     assert_success
     assert_output "a site"
 }
@@ -168,18 +168,18 @@ walk_checked() {
 }
 
 @test "SIM_CHECK_LAWS=1: a broken law ends the next call with a sentence; correct programs run" {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_laws
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/inside_broken
     local law program programs with
     for law in segments watermark capped ranges account plain_heap; do
-        SIM_CHECK_LAWS=1 run in_build simulator inside_laws "$law"
+        SIM_CHECK_LAWS=1 run in_build simulator inside_broken "$law"
         [[ $status = 1 && $output == *"after cudaGetLastError a law of the simulation"* ]] ||
-            complain "inside_laws $law: exit status $status" "$output"
-        run in_build simulator inside_laws "$law"
+            complain "inside_broken $law: exit status $status" "$output"
+        run in_build simulator inside_broken "$law"
         [[ $status = 0 && $output == returned ]] || complain "$law, not walked: $status" "$output"
     done
-    SIM_CHECK_LAWS=1 run in_build simulator inside_laws nothing
+    SIM_CHECK_LAWS=1 run in_build simulator inside_broken nothing
     [[ $status = 0 && $output == returned ]] || complain "nothing broken: $status" "$output"
-    SIM_CHECK_LAWS=2 run in_build simulator inside_laws nothing
+    SIM_CHECK_LAWS=2 run in_build simulator inside_broken nothing
     [[ $output == *'SIM_CHECK_LAWS is "2"; expected 1 or 0.'* ]] || complain "2: $output"
     mapfile -t programs < <(lessons)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/solutions/}"
