@@ -849,110 +849,64 @@ CASE(captures)
 
 /* ---- null pointers: each has a process, since a driver may die of it ---- */
 
-CASE(create_array_to_nowhere)
-{
-    CUDA_ARRAY_DESCRIPTOR d = {WIDTH, HEIGHT, CU_AD_FORMAT_FLOAT, 1};
-    ASK(cuArrayCreate, NULL, &d);
-}
+/* A case that makes one call, with these for what is not null. */
+#define NULL_IN(title, name, ...)                                           \
+    CASE(title)                                                             \
+    {                                                                       \
+        CUDA_ARRAY_DESCRIPTOR d = {WIDTH, HEIGHT, CU_AD_FORMAT_FLOAT, 1};   \
+        CUDA_ARRAY3D_DESCRIPTOR all;                                        \
+        CUarray a = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);         \
+        CUDA_RESOURCE_DESC r = resource_of(a);                              \
+        CUDA_TEXTURE_DESC t = clamped(0);                                   \
+        CUtexObject x;                                                      \
+        CUsurfObject surface;                                               \
+        CUmodule module;                                                    \
+        CUfunction f;                                                       \
+        (void)&d, (void)&all, (void)&r, (void)&t, (void)&x, (void)&surface; \
+        (void)&module, (void)&f;                                            \
+        answer(#name "(" #__VA_ARGS__ ")", DRIVER(name)(__VA_ARGS__));      \
+    }
 
-CASE(create_array_of_nothing)
-{
-    CUarray a;
-    ASK(cuArrayCreate, &a, NULL);
-}
+NULL_IN(create_array_to_nowhere, cuArrayCreate, NULL, &d)
+NULL_IN(create_array_of_nothing, cuArrayCreate, &a, NULL)
+NULL_IN(create_3d_array_of_nothing, cuArray3DCreate, NULL, NULL)
+NULL_IN(describe_array_to_nowhere, cuArrayGetDescriptor, NULL, a)
+NULL_IN(describe_no_array, cuArrayGetDescriptor, &d, NULL)
+NULL_IN(describe_3d_array_to_nowhere, cuArray3DGetDescriptor, NULL, a)
+NULL_IN(describe_no_3d_array, cuArray3DGetDescriptor, &all, NULL)
+NULL_IN(destroy_no_array, cuArrayDestroy, NULL)
+NULL_IN(copy_nothing, cuMemcpy2D, NULL)
+NULL_IN(copy_nothing_in_a_stream, cuMemcpy2DAsync, NULL, s)
+NULL_IN(copy_no_slices, cuMemcpy3D, NULL)
+NULL_IN(create_texture_to_nowhere, cuTexObjectCreate, NULL, &r, &t, NULL)
+NULL_IN(create_texture_of_nothing, cuTexObjectCreate, &x, NULL, &t, NULL)
+NULL_IN(create_texture_without_words, cuTexObjectCreate, &x, &r, NULL, NULL)
 
-CASE(create_3d_array_of_nothing) { ASK(cuArray3DCreate, NULL, NULL); }
-
-CASE(describe_array_to_nowhere)
-{
-    CUarray a = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
-    ASK(cuArrayGetDescriptor, NULL, a);
-}
-
-CASE(describe_no_array)
-{
-    CUDA_ARRAY_DESCRIPTOR d;
-    ASK(cuArrayGetDescriptor, &d, NULL);
-}
-
-CASE(describe_3d_array_to_nowhere)
-{
-    CUarray a = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
-    ASK(cuArray3DGetDescriptor, NULL, a);
-}
-
-CASE(describe_no_3d_array)
-{
-    CUDA_ARRAY3D_DESCRIPTOR all;
-    ASK(cuArray3DGetDescriptor, &all, NULL);
-}
-
-CASE(destroy_no_array) { ASK(cuArrayDestroy, NULL); }
-
-CASE(copy_nothing) { ASK(cuMemcpy2D, NULL); }
-
-CASE(copy_nothing_in_a_stream) { ASK(cuMemcpy2DAsync, NULL, s); }
-
-CASE(copy_no_slices) { ASK(cuMemcpy3D, NULL); }
-
-CASE(create_texture_to_nowhere)
-{
-    CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT));
-    CUDA_TEXTURE_DESC t = clamped(0);
-    ASK(cuTexObjectCreate, NULL, &r, &t, NULL);
-}
-
-CASE(create_texture_of_nothing)
-{
-    CUDA_TEXTURE_DESC t = clamped(0);
-    CUtexObject x;
-    ASK(cuTexObjectCreate, &x, NULL, &t, NULL);
-}
-
-CASE(create_texture_without_words)
-{
-    CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT));
-    CUtexObject x;
-    ASK(cuTexObjectCreate, &x, &r, NULL, NULL);
-}
-
-CASE(describe_resource_to_nowhere)
+static CUtexObject texture(void)
 {
     CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT));
     CUDA_TEXTURE_DESC t = clamped(0);
     CUtexObject x = 0;
     ASK(cuTexObjectCreate, &x, &r, &t, NULL);
+    return x;
+}
+
+CASE(describe_resource_to_nowhere)
+{
+    CUtexObject x = texture();
     ASK(cuTexObjectGetResourceDesc, NULL, x);
 }
 
 CASE(describe_texture_to_nowhere)
 {
-    CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT));
-    CUDA_TEXTURE_DESC t = clamped(0);
-    CUtexObject x = 0;
-    ASK(cuTexObjectCreate, &x, &r, &t, NULL);
+    CUtexObject x = texture();
     ASK(cuTexObjectGetTextureDesc, NULL, x);
 }
 
-CASE(create_surface_of_nothing)
-{
-    CUsurfObject surface;
-    ASK(cuSurfObjectCreate, &surface, NULL);
-}
-
-CASE(create_surface_to_nowhere)
-{
-    CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT));
-    ASK(cuSurfObjectCreate, NULL, &r);
-}
-
-CASE(load_nothing)
-{
-    CUmodule module;
-    ASK(cuModuleLoadData, &module, NULL);
-}
-
-CASE(load_to_nowhere) { ASK(cuModuleLoadData, NULL, kernels); }
+NULL_IN(create_surface_of_nothing, cuSurfObjectCreate, &surface, NULL)
+NULL_IN(create_surface_to_nowhere, cuSurfObjectCreate, NULL, &r)
+NULL_IN(load_nothing, cuModuleLoadData, &module, NULL)
+NULL_IN(load_to_nowhere, cuModuleLoadData, NULL, kernels)
 
 CASE(find_function_without_name)
 {
@@ -962,13 +916,8 @@ CASE(find_function_without_name)
     ASK(cuModuleGetFunction, &f, module, NULL);
 }
 
-CASE(find_function_in_no_module)
-{
-    CUfunction f;
-    ASK(cuModuleGetFunction, &f, NULL, "plain");
-}
-
-CASE(unload_no_module) { ASK(cuModuleUnload, NULL); }
+NULL_IN(find_function_in_no_module, cuModuleGetFunction, &f, NULL, "plain")
+NULL_IN(unload_no_module, cuModuleUnload, NULL)
 
 CASE(launch_no_function) { launch("no function", NULL, 1, 1, 1, 32, 1, 1, 0); }
 

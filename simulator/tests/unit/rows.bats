@@ -8,16 +8,12 @@ setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{rows,uniform_pages}
 }
 
-@test "cudaMallocPitch, cudaMalloc3D: rows with room behind them, and what is refused" {
-    as_expected rows allocations
-}
 @test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
     as_expected rows bytes
 }
 @test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
     for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
 }
-@test "the last row may end where the memory ends, and no byte later" { as_expected rows ends; }
 @test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
     SIM_CHECK=off as_expected rows one_row_more
     run bounded "$PROGRAMS/rows" one_row_more
@@ -41,15 +37,13 @@ setup_file() {
     as_expected rows ranges
 }
 @test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
-    local name line case
+    local name line
     for name in cudaMemcpy2D{_ptds,Async_ptsz} cudaMemset2D{_ptds,Async_ptsz}; do
         nm -D --defined-only "$ROOT/build/simulator/libcudart.so.13" | grep -q " T $name@" ||
             complain "There is no $name."
     done
-    for name in cudaMallocPitch cudaMalloc3D cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
-        case=bytes
-        [[ $name != cudaMalloc* ]] || case=allocations
-        SIM_FAIL=$name:1 run "$PROGRAMS/rows" "$case"
+    for name in cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
+        SIM_FAIL=$name:1 run "$PROGRAMS/rows" bytes
         [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
             complain "SIM_FAIL=$name:1, exit status $status:" "$output"
     done
