@@ -329,6 +329,9 @@ release: pages $(LESSONS:%=build/starters/%.c)
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
+bench: build/kernels/costs.ptx
+build/kernels/costs.ptx: simulator/tests/unit/kernels/costs.cu build/nvcc/nvcc
+	@mkdir -p $(@D) && "$$(cat build/nvcc/nvcc)" -ptx $< -o $@
 bench scale: %: $(SIMULATOR)/simulator/tests/unit/%
 	@$< $(ARGS)
 

@@ -365,10 +365,10 @@ static void launch(const struct cost *c, float **memory_of)
 static void register_costs(void)
 {
     static char text[1 << 16];
-    FILE *file = fopen("simulator/tests/unit/kernels/costs.ptx", "r");
+    FILE *file = fopen("build/kernels/costs.ptx", "r");
     if (!file || !fread(text, 1, sizeof text - 1, file)) {
-        fprintf(stderr, "bench: simulator/tests/unit/kernels/costs.ptx cannot be read; run bench "
-                        "from the repository's folder\n");
+        fprintf(stderr, "bench: build/kernels/costs.ptx cannot be read; type make bench, which "
+                        "makes it\n");
         exit(1);
     }
     fclose(file);

@@ -1,5 +1,3 @@
-// Where simulator/tests/unit/kernels/costs.ptx comes from: nvcc -ptx costs.cu
-//
 // The kernels that `make bench` compares with the same loops of C (simulator/tests/unit/bench.c).
 // They are what a thread does, without the shortcuts that a compiler finds in a loop of C.
 #include <cuda_fp16.h>
