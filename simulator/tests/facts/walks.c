@@ -1,6 +1,7 @@
 /* Walks at random over one memory pool, and prints each step and what the allocator did: walks
  * SEED STEPS [PROFILE]. PROFILE: 0 mixed sizes, 1 small sizes, 2 large sizes, 3 a capped pool, 4
- * one stream. It printed walks.txt.gz, which the suite replays (simulator/tests/unit/replay.c).
+ * one stream. It printed walks.txt.gz, with which the suite compares its walks on the
+ * simulated device (simulator/tests/unit/replay.py).
  *
  * A stream is either held (a kernel spins on a flag, all later work is pending) or idle: an idle
  * one is queried after every step, so that what has finished is certain, while nothing is
