@@ -45,14 +45,23 @@ static INLINE struct touched *touched_of(struct window *win, enum access_kind ki
                                 : &win->atomic;
 }
 
+/* Returns which of 64 bytes other blocks have written. */
+static INLINE uint64_t written_by_others(const struct window *win, size_t word)
+{
+    uint64_t bits = win->written.bits ? win->written.bits[word] : 0;
+    for (win = win->before; win; win = win->before)
+        bits |= win->written.bits ? win->written.bits[word] : 0;
+    return bits;
+}
+
 /* Has another block written any of these bytes? */
 static INLINE bool was_written(const struct window *win, uint64_t address, size_t bytes)
 {
     const size_t from = address - win->base, end = from + bytes;
-    const uint64_t *bits = win->by_block ? win->written.bits : NULL;
+    const bool any = win->by_block && (win->written.bits || win->before);
     uint64_t both = 0;
-    for (size_t n = from / 64; bits && n <= (end - 1) / 64; n++)
-        both |= bits[n] & bits_in(n, from, end);
+    for (size_t n = from / 64; any && n <= (end - 1) / 64; n++)
+        both |= written_by_others(win, n) & bits_in(n, from, end);
     return both;
 }
 
@@ -88,7 +97,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
     struct launch *launch = w->launch;
     if (is_in(launch->last, address, bytes))
         return launch->last;
-    for (size_t n = 0; n < launch->window_count; n++)
+    for (size_t n = launch->first_window; n < launch->window_count; n++)
         if (is_in(launch->windows[n], address, bytes))
             return launch->last = launch->windows[n];
     struct window *win = launch->cores
@@ -99,6 +108,9 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
         return NULL;
     }
     win->by_block = launch->by_block;
+    for (size_t n = 0; n < launch->first_window && !win->instruction; n++)
+        if (launch->windows[n]->base == win->base)
+            win->before = launch->windows[n];
     if (!win->instruction)
         remember_first(w, i, l, win, address, bytes, write);
     launch->windows =
@@ -110,7 +122,7 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
 void launch_forget(struct launch *launch, uint64_t base)
 {
     launch->last = NULL;
-    for (size_t n = 0; n < launch->window_count; n++)
+    for (size_t n = launch->first_window; n < launch->window_count; n++)
         if (launch->windows[n]->base == base)
             launch->windows[n--] = launch->windows[--launch->window_count];
 }
@@ -152,10 +164,10 @@ static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsi
                          const struct window *win, uint64_t address, size_t bytes)
 {
     const size_t from = address - win->base;
-    if (!is_store(i) || !win->written.bits)
+    if (!is_store(i))
         return false;
     for (size_t n = from; n < from + bytes; n++)
-        if (!(win->written.bits[n / 64] >> n % 64 & 1))
+        if (!(written_by_others(win, n / 64) >> n % 64 & 1))
             return false;
     for (unsigned n = 0; n < i->count; n++)
         if (memcmp(win->storage + from + (size_t)n * i->bytes,
@@ -395,7 +407,7 @@ static INLINE struct window *known_window(struct launch *launch, uint64_t addres
 {
     if (is_in(launch->last, address, bytes))
         return launch->last;
-    for (size_t n = 0; n < launch->window_count; n++)
+    for (size_t n = launch->first_window; n < launch->window_count; n++)
         if (is_in(launch->windows[n], address, bytes))
             return launch->last = launch->windows[n];
     return NULL;
@@ -904,7 +916,7 @@ static INLINE void touch_stored(struct warp *w, const struct instruction *i, uin
 {
     struct window *win = region->window;
     bool any = false;
-    if (!win || !win->by_block || !win->written.bits) {
+    if (!win || !win->by_block || (!win->written.bits && !win->before)) {
         touch_region(region, ACCESS_WRITE, lanes, address, all);
         return;
     }

@@ -50,15 +50,17 @@ void between_end(struct launch *launch)
     launch->by_block = false;
 }
 
-/* Finds a byte that the block and another one race for, and how they touch it. */
-static bool find_race(const struct window *win, size_t *byte, enum access_kind kinds[2])
+/* Finds a byte that the block and another one race for, and how they touch it. `others` is the
+ * window or another one of the same memory, from before a launch or after it. */
+static bool find_race(const struct window *win, const struct window *others, size_t *byte,
+                      enum access_kind kinds[2])
 {
     static const enum access_kind pairs[][2] = {{ACCESS_WRITE, ACCESS_WRITE},
                                                 {ACCESS_READ, ACCESS_WRITE},
                                                 {ACCESS_WRITE, ACCESS_READ},
                                                 {ACCESS_ATOMIC, ACCESS_WRITE},
                                                 {ACCESS_WRITE, ACCESS_ATOMIC}};
-    const struct touched *all[] = {&win->read, &win->written, &win->atomic};
+    const struct touched *all[] = {&others->read, &others->written, &others->atomic};
     for (size_t p = 0; p < sizeof pairs / sizeof *pairs; p++) {
         const struct touched *before = all[pairs[p][0]], *now = &win->of_block[pairs[p][1]];
         if (!now->bits || now->first > now->last || !touched_meet(now, before))
@@ -104,6 +106,23 @@ int64_t between_excess(const struct launch *launch)
     return (int64_t)launch->compared - WORDS_MIN - WORDS_EACH * (int64_t)launch->clock;
 }
 
+/* Compares what the block has touched in a window with what others have. */
+static void compare(struct block *b, struct window *win)
+{
+    struct launch *launch = b->launch;
+    enum access_kind kinds[2];
+    size_t byte;
+    for (size_t n = 0; n < launch->window_count && !launch->found->race_window; n++) {
+        if (launch->windows[n]->base != win->base
+            || !find_race(win, launch->windows[n], &byte, kinds))
+            continue;
+        if (launch->cores)
+            cores_give_up(launch);
+        else
+            found_race(b, win, byte, kinds);
+    }
+}
+
 void between_block_ended(struct block *b)
 {
     struct launch *launch = b->launch;
@@ -111,20 +130,11 @@ void between_block_ended(struct block *b)
     launch->found->acquired |= b->acquired;
     if (!launch->by_block)
         return;
-    const bool is_ordered = b->acquired && launch->any_released;
-    for (size_t n = 0; n < launch->window_count; n++) {
-        struct window *win = launch->windows[n];
-        enum access_kind kinds[2];
-        size_t byte;
-        if (win->by_block && !is_ordered && !launch->found->race_window
-            && find_race(win, &byte, kinds)) {
-            if (launch->cores)
-                cores_give_up(launch);
-            else
-                found_race(b, win, byte, kinds);
-        }
-        add_window(launch, win);
-    }
+    if (!b->acquired || !launch->any_released)
+        for (size_t n = 0; n < launch->window_count; n++)
+            compare(b, launch->windows[n]);
+    for (size_t n = 0; n < launch->window_count; n++)
+        add_window(launch, launch->windows[n]);
     launch->any_released |= b->released;
     if (between_excess(launch) > 0 || launch->found->race_window)
         between_end(launch);
@@ -143,8 +153,8 @@ char *between_bytes(struct warp *w, const struct instruction *i, unsigned l, uin
         if (address < win->base || address >= win->end || bytes > win->end - address)
             continue;
         char *there = win->storage + (address - win->base);
-        if (win == watch->window && kind == watch->kind && address - win->base <= watch->byte
-            && watch->byte < address - win->base + bytes) {
+        if (win->base == watch->window->base && kind == watch->kind
+            && address - win->base <= watch->byte && watch->byte < address - win->base + bytes) {
             if (!launch->fault->kind)
                 watch->place = warp_place(w, l, i);
             warp_fault(w, l, FAULT_TRAP, address, bytes, false);

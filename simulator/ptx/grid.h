@@ -97,6 +97,8 @@ struct window {
      * compared with the above, which are what others touched, and added to it. */
     struct touched of_block[3];
     bool by_block;
+    /* The same memory's window before the kernel's last launch of another one, or NULL. */
+    const struct window *before;
     /* The bytes that have a value when the launch begins: a bit for each, in pieces of
      * 1 << PIECE_SHIFT words; NULL: all have. Those of `written` to which the launch has copied
      * bytes without a value. */

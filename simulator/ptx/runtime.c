@@ -229,8 +229,7 @@ static bool call_device(struct warp *w, const struct instruction *i, unsigned l)
     if (c.function == DEVICE_Free && !result)
         launch_forget(w->launch, c.arguments[0][0]);
     if (c.is_launch) {
-        between_end(w->launch);
-        w->launch->window_count = 0;
+        w->launch->first_window = w->launch->window_count;
         w->launch->last = NULL;
     }
     if (bytes && !result && !w->launch->watch) {

@@ -134,9 +134,10 @@ struct launch {
     size_t shared_bytes;
     unsigned threads_of_block, warps_of_block;
     uint64_t blocks, next_block;
-    /* The known windows, in no order, and the last one that was used. */
+    /* The known windows, in no order, and the last one that was used. Those before `first_window`
+     * are of the time before the launch's last launch. */
     struct window **windows, *last;
-    size_t window_count;
+    size_t window_count, first_window;
     /* The instructions that warps have run. Reading a clock adds more. */
     uint64_t clock;
     /* The number of stores and atomic operations. */

@@ -250,8 +250,9 @@ static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
 static void note_values(const struct touched_memory *m)
 {
     const struct window *win = &m->window;
-    const struct touched *all[] = {&win->written, &win->atomic};
-    for (size_t n = 0; n < 2 && (win->pieces || win->carried.bits); n++)
+    const struct touched *all[] = {&win->written, &win->atomic, &win->of_block[1],
+                                   &win->of_block[2]};
+    for (size_t n = 0; n < 4 && (win->pieces || win->carried.bits); n++)
         if (all[n]->bits && m->info.heap && memory_is_noted(m->info.heap, m->ref.shadow))
             written_set_bits(m->ref.shadow, m->ref.bytes, all[n]->bits, all[n]->first, all[n]->last,
                              win->carried.bits);

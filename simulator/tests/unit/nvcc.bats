@@ -1044,6 +1044,12 @@ cudaFreeArray (the host) has freed."
 stream) touches bytes of allocation 2 after it has launched touching, which touches them, too"
     SIM_CHECK=no-race ran launches write-after incorrect
     assert_success
+    for name in shared-behind written-behind; do
+        SIM_CHECK=on ran launches $name
+        assert_output "0 wrong"
+        SIM_CHECK=on ran launches $name incorrect
+        assert_line --partial "hazard: race between blocks. Two blocks of ${name/-/_} ("
+    done
     SIM_CHECK=on ran launches unasked
     assert_success
     SIM_CHECK=on ran launches unasked incorrect

@@ -240,6 +240,20 @@ static __global__ void two_blocks(int *to, bool incorrect)
     if (blockIdx.x == incorrect)
         copying<<<1, 1>>>(to + 1, to);
 }
+// The blocks of a kernel go on to be compared with each other when they have launched something.
+// What a block wrote before has a value.
+static __global__ void shared_behind(int *to, bool incorrect)
+{
+    const int to_read = 8 + (incorrect ? 1 - blockIdx.x : blockIdx.x);
+    to[8 + blockIdx.x] = 4;
+    touching<<<1, 1>>>(to + blockIdx.x);
+    to[4 + blockIdx.x] = to[to_read] + 1;
+}
+static __global__ void written_behind(int *to, bool incorrect)
+{
+    touching<<<1, 1>>>(to + blockIdx.x);
+    to[4] = incorrect ? blockIdx.x : 5;
+}
 static __global__ void two_streams(int *to, bool incorrect)
 {
     touching<<<1, 1>>>(to);
@@ -394,6 +408,15 @@ static void mistake_read_after(bool incorrect)
 static void mistake_unasked(bool incorrect) { launch_much<<<1, 1>>>(data, !incorrect); }
 static void mistake_write_after(bool incorrect) { write_after<<<1, 1>>>(data, incorrect); }
 static void mistake_two_blocks(bool incorrect) { two_blocks<<<2, 1>>>(data, incorrect); }
+static void mistake_shared_behind(bool incorrect)
+{
+    int *fresh;
+    CHECK(cudaMalloc(&fresh, 40));
+    CHECK(cudaMemset(fresh, 0, 8));
+    shared_behind<<<2, 1>>>(fresh, incorrect);
+    CHECK(cudaFree(fresh));
+}
+static void mistake_written_behind(bool incorrect) { written_behind<<<2, 1>>>(data, incorrect); }
 static void mistake_two_streams(bool incorrect) { two_streams<<<1, 1>>>(data, incorrect); }
 
 // Without an argument every rule is run, and with one the rule or mistake of that name.
@@ -415,6 +438,8 @@ int main(int argc, char **argv)
                  {"read-after", nullptr, mistake_read_after},
                  {"write-after", nullptr, mistake_write_after},
                  {"two-blocks", nullptr, mistake_two_blocks},
+                 {"shared-behind", nullptr, mistake_shared_behind},
+                 {"written-behind", nullptr, mistake_written_behind},
                  {"two-streams", nullptr, mistake_two_streams}};
     CHECK(cudaMalloc(&log_, 4096));
     CHECK(cudaMalloc(&data, 4096));
