@@ -44,8 +44,8 @@ $(SIMULATOR)/objects: | build/cuda/found
 	@echo "Compiling the simulated device into $(SIMULATOR)." && mkdir -p $@ && touch $@/said
 $(OBJECTS): | $(SIMULATOR)/objects
 SAID = find $(SIMULATOR)/objects/said -not -newermt '-5 seconds' 2>/dev/null
-SAY_HOW_MANY = [ -z "$$($(SAID))" ] || { touch $(SIMULATOR)/objects/said && \
-	echo "  $$(find $(SIMULATOR)/objects -name '*.o' | wc -l) of $(words $(OBJECTS)) files"; }
+SAY_HOW_MANY = if [ "$$($(SAID))" ]; then touch $(SIMULATOR)/objects/said && \
+	echo "  $$(ls $(OBJECTS) 2>/dev/null | wc -l) of $(words $(OBJECTS)) files"; fi
 
 $(LIBRARY): $(OBJECTS) simulator/libcudart.map
 	@$(CC) $(OPTIMIZED) $(LTO) $(SANITIZED) $(LINKER_FLAGS) $(OBJECTS) -lm -ldl -o $@.$$$$ && \

@@ -680,6 +680,21 @@ END
     assert [ build/simulator/libcudart.so.13 -nt mark ]
 }
 
+@test "an error in a file of the simulated device ends make, and the older library stays" {
+    local copy=$BATS_TEST_TMPDIR/copy
+    workbook_copy "$copy"
+    cd "$copy" || return 1
+    make -s simulator
+    touch -d "1 minute ago" build/simulator/objects/said # as in a build that takes longer
+    touch mark
+    echo '#error "not finished"' >>simulator/sched/engine.c
+    run make simulator
+    assert_failure
+    assert_output --partial "not finished"
+    refute_output --partial " files"
+    refute [ build/simulator/libcudart.so.13 -nt mark ]
+}
+
 @test "with everything present, nothing is fetched or installed" {
     rm "$BATS_TEST_TMPDIR/bin/nvidia-smi"
     stub apt-get sudo pip pip3 curl wget
