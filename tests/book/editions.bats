@@ -5,28 +5,38 @@
 # bats file_tags=long
 load ../suite
 
-setup_file() { build_book_and_tools; }
+setup_file() {
+    build_book_and_tools
+    export EPUB=$BATS_FILE_TMPDIR/epub/cuda-memory-pools.epub PDF=$BATS_FILE_TMPDIR/book.pdf
+}
 setup() { need_book_and_tools; }
 
+# The EPUB and the PDF are made once, by the first test that needs them.
+need_epub() {
+    [ -e "$EPUB" ] || as_typed build/venv/bin/python3 -B -m sphinx -q -W -n -c . \
+        -d build/docs/doctrees -b epub docs "${EPUB%/*}"
+}
+need_pdf() {
+    [ -e "$PDF" ] || as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m book.pdf \
+        "$BOOK" "$PDF"
+}
+
 @test "the EPUB has every page and a cover, and epubcheck finds nothing" {
-    local out=$BATS_TEST_TMPDIR/epub
-    run as_typed build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d build/docs/doctrees \
-        -b epub docs "$out"
-    assert_success
+    need_epub
     # Its reader of styles is older than :has() and than rem in the shorthand of fonts. A reader of
     # EPUB passes over a rule that it does not know. What epubcheck says of the rest counts.
     printf '%s\tSUPPRESSED\n' CSS-008 CSS-020 >"$BATS_TEST_TMPDIR/suppressed"
     # It runs for seconds: to compile it further takes longer than it gains.
     run java -XX:TieredStopAtLevel=1 -jar "$(type -P epubcheck)" \
-        --customMessages "$BATS_TEST_TMPDIR/suppressed" "$out/cuda-memory-pools.epub"
+        --customMessages "$BATS_TEST_TMPDIR/suppressed" "$EPUB"
     assert_success
-    run unzip -l "$out/cuda-memory-pools.epub"
+    run unzip -l "$EPUB"
     assert_output --partial "22_capstone.xhtml"
     # A shelf shows the picture that is declared as the cover.
-    run unzip -p "$out/cuda-memory-pools.epub" content.opf
+    run unzip -p "$EPUB" content.opf
     assert_line --regexp 'href="cover\.png" media-type="image/png" properties="cover-image"'
     # Nothing folds in it: what a fold hides stands behind its chapter, and the fold links there.
-    unzip -p "$out/cuda-memory-pools.epub" 04_release_threshold.xhtml >"$BATS_TEST_TMPDIR/04"
+    unzip -p "$EPUB" 04_release_threshold.xhtml >"$BATS_TEST_TMPDIR/04"
     assert_equal "$(grep -c '<h[23]>Hint 1<' "$BATS_TEST_TMPDIR/04")" 1
     run sed '/id="hints-and-answers"/,$d' "$BATS_TEST_TMPDIR/04"
     assert_output --partial '#hints-and-answers-1">Hint 1</a>'
@@ -48,11 +58,8 @@ with chromium.Browser() as browser:
 }
 
 @test "the PDF has tags, bookmarks, numbers and choices, and its solutions at the end" {
-    local pdf=$BATS_TEST_TMPDIR/book.pdf
-    run as_typed PYTHONPATH=docs/extensions build/venv/bin/python3 -B -m book.pdf \
-        "$BOOK" "$pdf"
-    assert_success
-    run build/venv/bin/python3 -B - "$pdf" "$BOOK" <<'END'
+    need_pdf
+    run build/venv/bin/python3 -B - "$PDF" "$BOOK" <<'END'
 import re
 import sys
 from functools import cache
@@ -139,7 +146,7 @@ END
     assert_line "last number: True"
     refute_line --partial "not in the contents"
     assert_line "listings on one page: True []"
-    [ "$(wc -c <"$pdf")" -le $((10 * 1024 * 1024)) ] || miss "The PDF has more than 10 MB."
+    [ "$(wc -c <"$PDF")" -le $((10 * 1024 * 1024)) ] || miss "The PDF has more than 10 MB."
     assert_line "tagged: True True en"
     assert_line "about: /Creator /Producer /Title" # no time: a release has the same bytes again
     assert_line "paths: []"
@@ -346,10 +353,30 @@ PAGE
     assert_success
 }
 
+# What make release has Sphinx build was built already: the pages and the EPUB above, the students'
+# pages in handout.bats. In Sphinx's place is a program that copies these.
 @test "make release: book, students' copy, checksums; the same pages make the same bytes" {
     local first=$BATS_TEST_TMPDIR/first second=$BATS_TEST_TMPDIR/second name file
-    run as_typed make release OUT="$first"
+    local sphinx=$BATS_TEST_TMPDIR/sphinx built=build/release-docs
+    need_epub
+    need_pdf
+    cat >"$sphinx" <<END
+#!/bin/bash
+echo "\${BOOK_HANDOUT:-0} \$*" >>$sphinx.calls
+mkdir -p "\${!#}"
+case \$* in *"-b epub"*) cp $EPUB "\${!#}" ;; *) cp -a $BOOK/. "\${!#}" ;; esac
+END
+    chmod +x "$sphinx"
+    run as_typed make -n release OUT="$first"
+    assert_line --partial "-m book.pdf $built/html $built/cuda-memory-pools.pdf"
+    mkdir -p $built/{html,handout}
+    touch $built/{html,handout}/of_an_earlier_build.html
+    run as_typed make release OUT="$first" SPHINX="$sphinx" \
+        PDF="cp $PDF $built/cuda-memory-pools.pdf"
     assert_success
+    assert_equal "$(<"$sphinx.calls")" "0 -E docs $built/html
+1 -d $built/handout-doctrees -E docs $built/handout
+0 -b epub docs $built/epub"
     name=cuda-memory-pools-$(sed -n 's/^version: "\(.*\)"/\1/p' CITATION.cff)
     run ls "$first"
     assert_output "SHA256SUMS"$'\n'"book"$'\n'"$name-book.zip"$'\n'"$name-students.zip"$'\n'\
@@ -358,6 +385,7 @@ PAGE
     for file in index.html 22_capstone.html cuda-memory-pools.epub cuda-memory-pools.pdf; do
         assert_file_exists "$first/book/$file"
     done
+    assert_file_not_exists "$first/book/of_an_earlier_build.html"
     assert_equal "$(head -n 1 "$first/release.md")" \
         "$(sed -n '/^## /,$p' CHANGES.md | sed -n '3p')"
     mkdir "$BATS_TEST_TMPDIR/unpacked"
@@ -366,6 +394,7 @@ PAGE
     diff -r "$first/book" "$BATS_TEST_TMPDIR/unpacked/$name-book" ||
         complain "The archive of the book differs from the folder."
     assert_file_exists "$BATS_TEST_TMPDIR/unpacked/$name-students/book/index.html"
+    assert_file_not_exists "$BATS_TEST_TMPDIR/unpacked/$name-students/book/of_an_earlier_build.html"
     # Nothing in it names the folder in which it was made.
     run grep -rlaF "$ROOT" "$BATS_TEST_TMPDIR/unpacked"
     assert_output ""
