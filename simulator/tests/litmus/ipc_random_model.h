@@ -36,8 +36,7 @@ enum {
     MESSAGES = 256
 };
 
-#include "hazard_text.h"
-#include "node_set.h"
+#include "model.h"
 
 /* ---- programs ---- */
 

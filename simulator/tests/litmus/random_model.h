@@ -38,8 +38,7 @@ enum {
     ORDINARY = -1
 };
 
-#include "hazard_text.h"
-#include "node_set.h"
+#include "model.h"
 
 /* ---- programs ---- */
 

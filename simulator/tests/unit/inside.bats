@@ -35,8 +35,6 @@ silent() {
     pairs unwritten "uninitialized read" ", at " $(./unwritten)
     silent no-init unwritten pool
     silent no-init unwritten shared
-    checked handed_on
-    pairs handed_on "uninitialized read" ", at " sum
 }
 
 @test "accesses of a block's threads to its shared memory that nothing orders are reported" {

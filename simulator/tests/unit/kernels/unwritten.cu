@@ -101,6 +101,18 @@ __global__ void shared_behind(int *out, int n)
     if (t < n - 1)
         out[t] = sum + different;
 }
+// What a warp adds to values that nobody wrote stays in shared memory, which is then all written;
+// another warp stores it to device memory.
+__global__ void shared_handed_on(int *out, bool cleared)
+{
+    __shared__ int s[N];
+    int t = threadIdx.x;
+    if (t >= 32 || cleared)
+        s[t] = 0;
+    s[t] += t;
+    __syncthreads();
+    out[t] = s[N - 1 - t];
+}
 // Values that nobody wrote are copied within shared memory, and then stored.
 __global__ void shared_staged(const int *in, int *out)
 {
@@ -291,6 +303,7 @@ static void behind_in_shared()
     if (wrong)
         shared_part<<<1, N>>>(a, 1);
 }
+static void handed_on() { shared_handed_on<<<1, N>>>(a, !wrong); }
 static void staged()
 {
     if (!wrong)
@@ -353,6 +366,7 @@ static const struct {
              {"shared_sum", sum_in_shared},
              {"shared_counter", counter_in_shared},
              {"shared_behind", behind_in_shared},
+             {"handed_on", handed_on},
              {"staged", staged},
              {"managed", managed},
              {"managed_half", managed_half},

@@ -1,10 +1,23 @@
-/* Sets of nodes of a model's graph, and for each node the set of all that happen before it.
- * Included after NODES is defined, a multiple of 64. */
-#ifndef NODE_SET_H
-#define NODE_SET_H
+/* What the models of random programs share: the names of hazards, and sets of nodes of a model's
+ * graph, with the set of all nodes that happen before each. Included after NODES is defined, a
+ * multiple of 64. */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "base/hazard_kinds.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* The name from base/hazards.def. A model names what a report must begin with. */
+static const char *hazard_text(enum hazard kind)
+{
+    static const char *const names[] = {
+#define HAZARD(id, name, advice) [HAZARD_##id] = name,
+#include "base/hazards.def"
+    };
+    return names[kind];
+}
 
 struct set {
     uint64_t bits[NODES / 64];
