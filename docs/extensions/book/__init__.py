@@ -10,8 +10,7 @@ On a page:
     pictures     from a run's journal: memory_picture, order_picture, scaled_picture, case_picture;
                  and drawings, where no journal can (svg: texts have room)
     recording    the notes about one driver                evidence whose a rule is
-    tables       lessons and calls (calls)                 clinic   its cases
-    hazards      the table of reports                      minutes  how long a page takes
+    tables       lessons, calls (calls), reports, times    clinic   its cases
     domain       calls, attributes and errors as Sphinx knows them, with their roles
     live         what runs in the reader's browser (simulated_device)
 From runs and files:
@@ -19,19 +18,17 @@ From runs and files:
     chosen       calls of a run                            rungs    the reuse ladder
     manifest     the lessons' manifests
 Around the pages:
-    every_page   what each page has besides text           page_writer  how a node becomes HTML
-    finder       one field over all of it                  progress  what the checks left behind
+    every_page   what each page has besides text           finder   one field over all of it
     how_far      what a long build prints                  chromium, pdf  pages printed
-    fonts        the typefaces as a style                  dial    a release threshold to drag
-    own_run      pictures and a trace (run_trace) of a reader's own run, without Sphinx
+    fonts        the typefaces as a style                  dial     a release threshold to drag
+    own_run      pictures and a trace of a reader's own run, without Sphinx
 """
 
 from importlib import import_module
 
 # What is more than a directive, in the order in which it takes part in the build.
-PARTS = ("page", "programs", "sources", "predict", "evidence", "asked", "page_writer", "every_page")
-PARTS += ("how_far", "domain", "progress", "pictures", "finder", "minutes", "live", "stepper")
-PARTS += ("days", "dial", "fonts")
+PARTS = ("page", "programs", "sources", "predict", "evidence", "asked", "every_page", "how_far")
+PARTS += ("domain", "pictures", "finder", "tables", "live", "stepper", "fonts")
 
 
 def setup(app):

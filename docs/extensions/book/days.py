@@ -230,13 +230,3 @@ class Days(BookDirective):
             *(self.words(head, nodes.paragraph()) for head in heads),
         )
         return [nodes.container("", words, in_html(toy), numbers, classes=["days"])]
-
-
-def add_script(app, page, template, context, doctree):
-    if 'class="days-toy"' in context.get("body", ""):
-        app.add_css_file("days.css")
-        app.add_js_file("days.js", loading_method="defer")
-
-
-def setup(app):
-    app.connect("html-page-context", add_script)

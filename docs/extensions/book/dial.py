@@ -70,13 +70,3 @@ class ThresholdDial(BookDirective):
         live = f'<div class="dial-live" data-rows="{escape(json.dumps(rows))}"></div>'
         heads = [self.words(head, nodes.paragraph()) for head in HEADS]
         return [nodes.container("", words, in_html(live), table(heads, rows), classes=["dial"])]
-
-
-def add_script(app, page, template, context, doctree):
-    if 'class="dial-live"' in context.get("body", ""):
-        app.add_css_file("dial.css")
-        app.add_js_file("dial.js", loading_method="defer")
-
-
-def setup(app):
-    app.connect("html-page-context", add_script)

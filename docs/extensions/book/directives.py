@@ -13,7 +13,6 @@ from .clinic import ClinicCase, ClinicDesk, ClinicTable
 from .days import Days
 from .dial import ThresholdDial
 from .evidence import Evidence
-from .hazards import HazardKinds
 from .live import PoolBench, RunHere
 from .pictures import CasePicture, DrawnPicture, MemoryPicture, OrderPicture, PicturePair
 from .predict import Predict, PredictAnswers, UntilAnswered
@@ -29,7 +28,7 @@ from .programs import (
 from .recording import NotesSummary, Recording
 from .sources import ProgramSource
 from .stepper import StageAt, Stepper
-from .tables import CallIndex, CallTable, DoneWhen, LessonsTable, RulesOf
+from .tables import CallIndex, CallTable, DoneWhen, HazardKinds, LessonsTable, RulesOf
 
 
 class WithKinds(SphinxDirective):

@@ -9,26 +9,53 @@
   one meta "viewport" instead of two;
 - in the EPUB, what its format requires; and since nothing folds there, what a reader should not see
   beside the exercise stands at the chapter's end, on a page of its own;
-- a block of code whose first line has the prompt "$ " is shown as what a person types.
+- a block of code whose first line has the prompt "$ " is shown as what a person types;
+- the scripts and styles of _static that something on it needs;
+- what the checks have left behind, for the ticks of the lessons: in the table of the book's first
+  page, in the sidebar, and at the end of each lesson's page. tools/progress.sh writes
+  build/progress/NN_name and _static/passed.js of a built book; here the book gets that file when
+  it is built, and docs/_static/progress.js shows it.
+
+How a node becomes HTML where Sphinx's own way is not enough:
+
+- A node has attributes of HTML in node["html"]: what shows the meaning of a word, and the name of
+  its column for a cell of a table whose rows are cards on a narrow screen.
+- In a table of cards a long name of a call may be broken between its words.
+- In a block, "lessons/08_stream_order.c:46" is a link to that line (sources.link_block).
 
 A public address is html_baseurl; conf.py takes it from the environment.
 """
 
 import re
+import subprocess
 from html import escape
 from shutil import copy
 
 from docutils import nodes
 from sphinx.builders.epub3 import Epub3Builder
 from sphinx.errors import ExtensionError
+from sphinx.writers.html5 import HTML5Translator
 from sphinx_design.dropdown import dropdown_main
 from sphinx_design.shared import is_component
 
 from . import chromium
+from .runs import ENVIRONMENT, ROOT
+from .sources import link_block
 
 CARD = "_static/card.png"
 NO_SUCH_PAGE = "404"  # a server shows it for any address that is none of the book's
 DESCRIPTION_LENGTH = 155  # more is cut off by what shows it
+BETWEEN_WORDS = re.compile("(?<!^cu)(?<!^cuda)(?<=[a-z])(?=[A-Z])")
+# What the body of a page has, and the styles and scripts that this needs.
+BENCH = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
+NEEDED = {
+    'id="pool-bench"': ("stepper.css", "bench.css", *BENCH),
+    'class="live"': ("bench.css", "live.js"),
+    'class="stepper"': ("stepper.css", "run_view.js", "stepper.js"),
+    " data-stage": ("stage.css",),
+    'class="days-toy"': ("days.css", "days.js"),
+    'class="dial-live"': ("dial.css", "dial.js"),
+}
 
 
 def show_commands(app, doctree):
@@ -363,11 +390,76 @@ def publish(app, error):
         write_sitemap(app)
 
 
+def label_cells(doctree):
+    """Each cell of a table of cards gets the name of its column."""
+    for table in doctree.findall(nodes.table):
+        if "cards" not in table["classes"]:
+            continue
+        for row in table.findall(nodes.row):
+            heads = [cell.astext() for cell in next(iter(table.findall(nodes.thead)))[0]]
+            if isinstance(row.parent, nodes.tbody):
+                for cell, head in zip(row, heads):
+                    cell["html"] = {"data-label": head}
+                    for name in cell.findall(nodes.literal):
+                        name["breaks"] = True
+
+
+class PageTranslator(HTML5Translator):
+    def starttag(self, node, tagname, suffix="\n", empty=False, **attributes):
+        more = node.get("html", {}) if isinstance(node, nodes.Element) else {}
+        return super().starttag(node, tagname, suffix, empty, **more, **attributes)
+
+    def visit_Text(self, node):
+        if isinstance(node.parent, nodes.literal) and node.parent.get("breaks"):
+            words = BETWEEN_WORDS.sub("<wbr>", self.encode(node.astext()))
+            self.body.append(f'<span class="pre">{words}</span>')
+        else:
+            super().visit_Text(node)
+
+    def visit_literal_block(self, node):
+        try:
+            super().visit_literal_block(node)
+        except nodes.SkipNode:
+            self.body[-1] = link_block(self.builder, self.docnames[0], self.body[-1])
+            raise
+
+
+def add_files(app, page, template, context, doctree):
+    body, files = context.get("body", ""), []
+    if app.builder.name == "html":
+        files += ["passed.js", "progress.js"]
+        if re.fullmatch(r"\d\d_\w+", page):
+            context["body"] += f'<p class="lesson-done" data-lesson="{page}" hidden></p>'
+    files += [file for words, needed in NEEDED.items() if words in body for file in needed]
+    for file in files:
+        if file.endswith(".css"):
+            app.add_css_file(file)
+        else:
+            app.add_js_file(file, loading_method="defer")
+
+
+def write_progress(app, error):
+    if error is None and app.builder.format == "html" and app.builder.name != "epub":
+        subprocess.run(
+            ["tools/progress.sh", "write", app.outdir / "_static" / "passed.js"],
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            check=True,
+        )
+
+
 def setup(app):
+    app.set_translator("html", PageTranslator)
     app.add_builder(Epub, override=True)
     app.connect("doctree-read", show_commands)
     app.connect("doctree-read", mark_folds)
     app.connect("doctree-resolved", move_to_end)
+    app.connect(
+        "doctree-resolved",
+        lambda app, doctree, page: label_cells(doctree) if app.builder.name == "html" else None,
+    )
     app.connect("doctree-resolved", add_tips)
     app.connect("html-page-context", finish_page, priority=900)
+    app.connect("html-page-context", add_files)
     app.connect("build-finished", publish)
+    app.connect("build-finished", write_progress)

@@ -41,7 +41,6 @@ LIVE_FILES = (
     "docs/live/live.wasm",
     "simulator/os/web/device.js",
 )
-BENCH_SCRIPTS = ("simulated_device.js", "run_steps.js", "run_view.js", "bench.js")
 SCHEDULES = {
     "measured": "measured: with costs recorded on an H200",
     "instant": "instant: work takes no time",
@@ -220,18 +219,6 @@ def expect_form(app, doctree):
         raise ExtensionError(f"docs/{lesson}.rst has no bench:: lesson, though it could run")
 
 
-def add_scripts(app, pagename, templatename, context, doctree):
-    body = context.get("body", "")
-    if 'id="pool-bench"' in body:
-        for sheet in ("stepper.css", "bench.css"):
-            app.add_css_file(sheet)
-        for script in BENCH_SCRIPTS:
-            app.add_js_file(script, loading_method="defer")
-    elif 'class="live"' in body:
-        app.add_css_file("bench.css")
-        app.add_js_file("live.js", loading_method="defer")
-
-
 def write_scripts(app):
     """Before the pages, whose addresses of scripts have their checksums."""
     if app.builder.name != "html" or HANDOUT:
@@ -250,5 +237,4 @@ def setup(app):
     LISTED_TOO.update(f"build/{program}.c" for name in lessons() for program in mutants_of(name))
     app.add_role("bench", BenchLink())
     app.connect("doctree-read", expect_form)
-    app.connect("html-page-context", add_scripts)
     app.connect("builder-inited", write_scripts)

@@ -323,17 +323,7 @@ def write_steps(app, error):
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def add_script(app, page, template, context, doctree):
-    if 'class="stepper"' in context.get("body", ""):
-        app.add_css_file("stepper.css")
-        if " data-stage" in context["body"]:
-            app.add_css_file("stage.css")
-        for script in ("run_view.js", "stepper.js"):
-            app.add_js_file(script, loading_method="defer")
-
-
 def setup(app):
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)
-    app.connect("html-page-context", add_script)
     app.connect("build-finished", write_steps)

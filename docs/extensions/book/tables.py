@@ -11,9 +11,23 @@
     the calls of that group of docs/calls.txt: what was recorded of each, and its lessons
 .. collected:: index
     every CUDA call, and the pages that show it
+.. collected:: hazards
+    the kinds of hazards, as simulator/base/hazards.def has them: their names, and what to do in
+    general
+
+How long a page takes: a lesson as its manifest says, another page as its own first lines state:
+"About 25 minutes", "About three hours".
+
+:minutes:`04_release_threshold`
+    "25 min", or "3 hours"
+:minutes:`01_first_allocation 02_default_pool`
+    the sum of several; ``lessons`` stands for all of them
 """
 
 import re
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxRole
 
 from . import calls, domain, manifest
 from .page import BookDirective
@@ -150,3 +164,70 @@ class CallIndex(CallTable):
     def table(self):
         self.depend(*(file.relative_to(ROOT) for file in sorted((ROOT / "docs").rglob("*.rst"))))
         return calls.call_index()
+
+
+HAZARDS = "simulator/base/hazards.def"
+HAZARD = re.compile(r'^HAZARD\(\w+, "([^"]*)",\s*"([^"]*)"\)$', re.M)
+
+
+def hazard_kinds():
+    """[(name, advice)] in the order of the list."""
+    text = (ROOT / HAZARDS).read_text()
+    found = HAZARD.findall(text)
+    if len(found) != len(re.findall(r"^HAZARD\(", text, re.M)):
+        raise ValueError(f"{HAZARDS} has a line that is not HAZARD(ID, name, advice).")
+    return found
+
+
+def row(*texts):
+    return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
+
+
+class HazardKinds(BookDirective):
+    required_arguments = 0
+
+    def run(self):
+        self.depend(HAZARDS)
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(2)), cols=2)
+        group += nodes.thead("", row("a report begins with", "what to do"))
+        group += nodes.tbody("", *(row(*kind) for kind in hazard_kinds()))
+        return [nodes.table("", group)]
+
+
+STATED = re.compile(r"\bAbout\s+(\w+)\s+(minute|hour)s?\b")
+WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
+
+
+def minutes(page):
+    if page in manifest.lessons():
+        return manifest.manifest(page)["minutes"]
+    text = (ROOT / f"docs/{page}.rst").read_text(encoding="utf-8")
+    found = STATED.search(text[:1500])
+    if not found:
+        raise ValueError(f"docs/{page}.rst does not begin with how long it takes: About N minutes")
+    number = WORDS.get(found[1]) or int(found[1])
+    return number * (60 if found[2] == "hour" else 1)
+
+
+class Minutes(SphinxRole):
+    def run(self):
+        try:
+            pages = [
+                page
+                for word in self.text.split()
+                for page in (manifest.lessons() if word == "lessons" else [word])
+            ]
+            total = sum(map(minutes, pages))
+        except (OSError, ValueError) as why:
+            problem = self.inliner.reporter.error(str(why), line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, problem)], [problem]
+        for page in pages:
+            self.env.note_dependency(str(ROOT / f"docs/{page}.rst"))
+            self.env.note_dependency(str(manifest.room(page) / "manifest.ini"))
+        hours, rest = divmod(total, 60) if total >= 120 else (0, total)
+        parts = ([f"{hours} hours"] if hours else []) + ([f"{rest} min"] if rest else [])
+        return [nodes.Text(" ".join(parts))], []
+
+
+def setup(app):
+    app.add_role("minutes", Minutes())
