@@ -26,16 +26,6 @@ static void figures(cudaMemPool_t p, const char *when)
            pool_figure(p, cudaMemPoolAttrUsedMemHigh));
 }
 
-static cudaMemPool_t pool_new(uint64_t threshold, size_t max_size)
-{
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t p = NULL;
-    props.maxSize = max_size;
-    cudaMemPoolCreate(&p, &props);
-    set_threshold(p, threshold);
-    return p;
-}
-
 static void set_policies(cudaMemPool_t p, int events, int opportunistic, int internal)
 {
     cudaMemPoolSetAttribute(p, cudaMemPoolReuseFollowEventDependencies, &events);
@@ -110,7 +100,7 @@ static void growth(void)
                                    65 * MiB, 100 * MiB,    256 * MiB + 1};
     puts("\n## growth and used rounding (fresh pool, threshold 0)");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        cudaMemPool_t p = pool_new(0, 0);
+        cudaMemPool_t p = new_pool(0);
         char *a = take(p, sizes[i], s);
         u64 r = reserved(p), u = used(p);
         char *b = take(p, sizes[i], s);
@@ -133,7 +123,7 @@ static void thresholds(void)
                                       48 * MiB, 64 * MiB, 100 * MiB, UINT64_MAX};
     puts("\n## free, then sync, with thresholds");
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        cudaMemPool_t p = pool_new(values[i], 0);
+        cudaMemPool_t p = new_pool(values[i]);
         char *a[4];
         for (int k = 0; k < 4; k++)
             a[k] = take(p, 32 * MiB, s);
@@ -155,7 +145,7 @@ static void thresholds(void)
 
 static void going_back(void)
 {
-    cudaMemPool_t p = pool_new(0, 0);
+    cudaMemPool_t p = new_pool(0);
     cudaEvent_t e;
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
 #define FREED(bytes)                        \
@@ -214,7 +204,7 @@ static void going_back(void)
 static void watermarks(void)
 {
     puts("\n## watermarks");
-    cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+    cudaMemPool_t p = new_pool(UINT64_MAX);
     uint64_t z = 0, x = 5;
     int two = 2, now = 0;
     cudaFreeAsync(take(p, 96 * MiB, s), s);
@@ -241,7 +231,7 @@ static void watermarks(void)
 static void same_stream(void)
 {
     puts("\n## reuse: same stream");
-    cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+    cudaMemPool_t p = new_pool(UINT64_MAX);
     hold(s);
     char *a = take(p, 64 * MiB, s), *b, *c;
     cudaFreeAsync(a, s);
@@ -260,7 +250,7 @@ static void same_stream(void)
     end_pool(p);
 
     char *block[4];
-    p = pool_new(UINT64_MAX, 0);
+    p = new_pool(UINT64_MAX);
     for (int i = 0; i < 4; i++)
         block[i] = take(p, 8 * MiB, s);
     figures(p, "4 x 8 MiB");
@@ -277,7 +267,7 @@ static void same_stream(void)
     cudaFreeAsync(block[3], s);
     end_pool(p);
 
-    p = pool_new(UINT64_MAX, 0);
+    p = new_pool(UINT64_MAX);
     for (int i = 0; i < 4; i++)
         block[i] = take(p, 32 * MiB, s);
     figures(p, "4 x 32 MiB");
@@ -289,7 +279,7 @@ static void same_stream(void)
     cudaFreeAsync(b, s);
     end_pool(p);
 
-    p = pool_new(UINT64_MAX, 0);
+    p = new_pool(UINT64_MAX);
     for (int i = 0; i < 4; i++)
         block[i] = take(p, 32 * MiB, s);
     cudaFreeAsync(block[0], s);
@@ -308,7 +298,7 @@ static void events(void)
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
     puts("\n## reuse across streams: follow event dependencies");
     for (int k = 0; k < 3; k++) { /* on, off, recorded too early */
-        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        cudaMemPool_t p = new_pool(UINT64_MAX);
         set_policies(p, k != 1, 0, 0);
         hold(s);
         char *a = take(p, 64 * MiB, s);
@@ -333,7 +323,7 @@ static void opportunistic(void)
 {
     puts("\n## reuse across streams: opportunistic");
     for (int k = 0; k < 4; k++) {
-        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        cudaMemPool_t p = new_pool(UINT64_MAX);
         int on = k < 2, finished = k % 2 == 0;
         set_policies(p, 0, on, 0);
         if (!finished)
@@ -350,7 +340,7 @@ static void opportunistic(void)
         end_pool(p);
     }
     for (int synchronise = 1; synchronise >= 0; synchronise--) {
-        cudaMemPool_t p = pool_new(UINT64_MAX, 0);
+        cudaMemPool_t p = new_pool(UINT64_MAX);
         set_policies(p, 0, 0, 0);
         char *a = take(p, 64 * MiB, s);
         cudaMemsetAsync(a, 0, MiB, s);
@@ -373,7 +363,7 @@ static void internal(void)
     puts("\n## reuse across streams: internal dependencies (pool capped by maxSize)");
     for (int k = 0; k < 4; k++) {
         bool capped = k < 2;
-        cudaMemPool_t p = pool_new(UINT64_MAX, capped ? 64 * MiB : 0);
+        cudaMemPool_t p = pool_with(UINT64_MAX, capped ? 64 * MiB : 0, 0);
         set_policies(p, 0, 0, k % 2 == 0);
         hold(s);
         void *a = take(p, 64 * MiB, s), *b = NULL;
@@ -397,7 +387,7 @@ static void max_size(void)
                                    32 * MiB, 40 * MiB, 64 * MiB, 100 * MiB};
     puts("\n## maxSize");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        cudaMemPool_t p = pool_new(0, sizes[i]);
+        cudaMemPool_t p = pool_with(0, sizes[i], 0);
         void *a[1000];
         int n = 0;
         cudaError_t e;
@@ -505,7 +495,7 @@ static void errors(void)
 static void destroying(void)
 {
     puts("\n## destroying pools");
-    cudaMemPool_t p = pool_new(0, 0), cur = NULL;
+    cudaMemPool_t p = new_pool(0), cur = NULL;
     void *a = NULL;
     RECORD(cudaDeviceSetMemPool(0, p));
     cudaDeviceGetMemPool(&cur, 0);
@@ -535,7 +525,7 @@ static void destroying(void)
     RECORD(cudaMemPoolGetAccess(&f, def, &loc));
     RECORD(cudaMemPoolSetAccess(def, 0, 0));
     int fd;
-    p = pool_new(0, 0);
+    p = new_pool(0);
     RECORD(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
     cudaMemPoolDestroy(p);
@@ -594,16 +584,6 @@ static void default_streams(void)
 
 /* ---- what can be exported ---- */
 
-static cudaMemPool_t exportable_pool(uint64_t threshold)
-{
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t p = NULL;
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    cudaMemPoolCreate(&p, &props);
-    set_threshold(p, threshold);
-    return p;
-}
-
 static void three_blocks(cudaMemPool_t p)
 {
     void *b[3];
@@ -616,14 +596,14 @@ static void three_blocks(cudaMemPool_t p)
 
 static void exporting(void)
 {
-    cudaMemPool_t p = pool_new(0, 0), im;
+    cudaMemPool_t p = new_pool(0), im;
     struct cudaMemPoolPtrExportData x;
     int fd = -1;
     void *a, *q;
     puts("## export");
     RECORD(cudaMemPoolExportToShareableHandle(&fd, def, cudaMemHandleTypePosixFileDescriptor, 0));
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    p = exportable_pool(UINT64_MAX);
+    p = shared_pool(UINT64_MAX);
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
     printf("  fd ok %d\n", fcntl(fd, F_GETFD) >= 0);
     int keep = fd;

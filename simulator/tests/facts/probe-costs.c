@@ -142,34 +142,20 @@ static void single_calls(void)
 /* What does the first allocation of a new pool cost, of a pool that was warmed, and the next? */
 static void growth(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
     cudaMemPool_t pool = NULL;
     void *p = NULL;
-    COST(
-        50, "a new pool's first 1 MiB",
-        {
-            cudaMemPoolCreate(&pool, &props);
-            cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-        },
-        cudaMallocFromPoolAsync(&p, MiB, pool, s),
-        {
-            cudaFreeAsync(p, s);
-            cudaStreamSynchronize(s);
-            cudaMemPoolDestroy(pool);
-        });
-    COST(
-        50, "a new pool's first 1 GiB",
-        {
-            cudaMemPoolCreate(&pool, &props);
-            cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-        },
-        cudaMallocFromPoolAsync(&p, GiB, pool, s),
-        {
-            cudaFreeAsync(p, s);
-            cudaStreamSynchronize(s);
-            cudaMemPoolDestroy(pool);
-        });
+    COST(50, "a new pool's first 1 MiB", pool = new_pool(UINT64_MAX),
+         cudaMallocFromPoolAsync(&p, MiB, pool, s), {
+             cudaFreeAsync(p, s);
+             cudaStreamSynchronize(s);
+             cudaMemPoolDestroy(pool);
+         });
+    COST(50, "a new pool's first 1 GiB", pool = new_pool(UINT64_MAX),
+         cudaMallocFromPoolAsync(&p, GiB, pool, s), {
+             cudaFreeAsync(p, s);
+             cudaStreamSynchronize(s);
+             cudaMemPoolDestroy(pool);
+         });
     COST(50, "cudaMemPoolTrimTo(0) of 1 GiB", pair_and_synchronization(keeping, GiB),
          cudaMemPoolTrimTo(keeping, 0), NOTHING);
 }
@@ -292,16 +278,9 @@ static void run_threads(int count, int own_pools)
 
 static void several_threads(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
     for (int own_pools = 0; own_pools < 2; own_pools++) {
-        for (int i = 0; i < THREADS; i++) {
-            pool_of[i] = keeping;
-            if (own_pools) {
-                cudaMemPoolCreate(&pool_of[i], &props);
-                cudaMemPoolSetAttribute(pool_of[i], cudaMemPoolAttrReleaseThreshold, &all);
-            }
-        }
+        for (int i = 0; i < THREADS; i++)
+            pool_of[i] = own_pools ? new_pool(UINT64_MAX) : keeping;
         for (int count = 1; count <= THREADS; count *= 2)
             run_threads(count, own_pools);
     }
@@ -309,14 +288,11 @@ static void several_threads(void)
 
 int main(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
     alarm(250);
     set_up_process();
     conditions();
-    cudaMemPoolCreate(&giving, &props);
-    cudaMemPoolCreate(&keeping, &props);
-    cudaMemPoolSetAttribute(keeping, cudaMemPoolAttrReleaseThreshold, &all);
+    giving = new_pool(0);
+    keeping = new_pool(UINT64_MAX);
     pair_and_synchronization(keeping, GiB);
     pairs();
     single_calls();

@@ -19,22 +19,12 @@ static long long fallen_mib(void)
     return (long long)(free_at_first - bytes) / (long long)MiB;
 }
 
-static cudaMemPool_t make_pool_of(enum kind kind)
-{
-    struct cudaMemPoolProps props = device_props();
-    uint64_t most = UINT64_MAX;
-    cudaMemPool_t pool;
-    cudaMemPoolCreate(&pool, &props);
-    if (kind == LIVE_AND_KEPT || kind == LIVE_KEPT_NOT_SYNCHRONIZED)
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &most);
-    return pool;
-}
-
 /* Makes and destroys one pool, and prints how much of the device's memory is gone after which
  * call. */
 static void destroy_pool(enum kind kind, int with_lines)
 {
-    cudaMemPool_t pool = make_pool_of(kind);
+    int keeps = kind == LIVE_AND_KEPT || kind == LIVE_KEPT_NOT_SYNCHRONIZED;
+    cudaMemPool_t pool = new_pool(keeps ? UINT64_MAX : 0);
     int lives = kind != EMPTY && kind != NOT_SYNCHRONIZED;
     void *first, *second;
     cudaMallocFromPoolAsync(&first, 64 * MiB, pool, s);

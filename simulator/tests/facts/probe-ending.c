@@ -9,9 +9,8 @@ static int is_destructor_asked;
 
 static void make(void)
 {
-    struct cudaMemPoolProps props = device_props();
     set_up_case();
-    cudaMemPoolCreate(&pool, &props);
+    pool = new_pool(0);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     cudaMalloc(&plain, MiB);
     cudaMallocHost(&pinned, MiB);

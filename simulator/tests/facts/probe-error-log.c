@@ -5,16 +5,6 @@
 static cudaMemPool_t pool, shared, capped;
 static void *a;
 
-static cudaMemPool_t pool_with(enum cudaMemAllocationHandleType types, size_t most)
-{
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t made = NULL;
-    props.handleTypes = types;
-    props.maxSize = most;
-    cudaMemPoolCreate(&made, &props);
-    return made;
-}
-
 /* What a lesson's reader meets: a pool that was not made for it, or a handle that is none. */
 static void sharing(void)
 {
@@ -80,9 +70,9 @@ int main(int argc, char **argv)
     }
     if (set_up_case())
         return 1;
-    pool = pool_with(cudaMemHandleTypeNone, 0);
-    shared = pool_with(cudaMemHandleTypePosixFileDescriptor, 0);
-    capped = pool_with(cudaMemHandleTypeNone, 64 * MiB);
+    pool = new_pool(0);
+    shared = shared_pool(0);
+    capped = pool_with(0, 64 * MiB, 0);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     cudaStreamSynchronize(s);
     puts("== sharing");

@@ -18,16 +18,6 @@ static size_t free_now(void)
     return free_bytes;
 }
 
-static cudaMemPool_t new_pool(void)
-{
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t pool = NULL;
-    uint64_t threshold = all;
-    cudaMemPoolCreate(&pool, &props);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
-    return pool;
-}
-
 /* How much a device has differs: so what is printed is how much pool A has less than when it filled
  * the device, or more. */
 static unsigned long long filled;
@@ -54,8 +44,8 @@ static void fill_with(size_t bytes, size_t leave)
 /* Pool A has the whole device but for about 512 MiB. */
 static void fill(void)
 {
-    a = new_pool();
-    other = new_pool();
+    a = new_pool(all);
+    other = new_pool(all);
     fill_with(GiB, 512 * MiB);
     fill_with(64 * MiB, 512 * MiB);
     cudaStreamSynchronize(s);
@@ -223,8 +213,8 @@ CASE(pending_without_internal) { PENDING(allocate_without_internal(8 * GiB)); }
 
 CASE(graph_kept_cuda_malloc)
 {
-    a = new_pool();
-    other = new_pool();
+    a = new_pool(all);
+    other = new_pool(all);
     size_t most = free_now() - GiB;
     cudaGraphExec_t x = graph_of(most);
     RECORD(cudaGraphLaunch(x, s));
@@ -238,7 +228,7 @@ CASE(graph_kept_cuda_malloc)
 CASE(full_of_cuda_malloc)
 {
     void *q;
-    other = new_pool();
+    other = new_pool(all);
     RECORD(cudaMalloc(&q, free_now() - GiB));
     RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
     RECORD(cudaMallocFromPoolAsync(&p, MiB, other, t));

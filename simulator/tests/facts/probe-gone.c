@@ -7,9 +7,8 @@ int main(void)
 {
     cudaMemPool_t gone, current;
     void *a = 0;
-    struct cudaMemPoolProps props = device_props();
     set_up_process();
-    cudaMemPoolCreate(&gone, &props);
+    gone = new_pool(0);
     cudaMemPoolDestroy(gone);
     RECORD(cudaDeviceSetMemPool(0, gone));
     RECORD(cudaDeviceGetMemPool(&current, 0));

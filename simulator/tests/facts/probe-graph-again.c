@@ -215,13 +215,11 @@ CASE(nodes_freed_before_launch)
 CASE(memory_handles)
 {
     cudaIpcMemHandle_t handle;
-    cudaMemPool_t pool = NULL;
-    struct cudaMemPoolProps props = device_props();
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    cudaMemPool_t pool;
     RECORD(cudaIpcGetMemHandle(&handle, m));
     cudaMallocAsync(&a, MiB, s);
     RECORD(cudaIpcGetMemHandle(&handle, a));
-    cudaMemPoolCreate(&pool, &props);
+    pool = shared_pool(0);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     RECORD(cudaIpcGetMemHandle(&handle, a));
     x = small_graph(MiB, 0, 0, &a, &g);

@@ -1014,12 +1014,9 @@ static void event_of_earlier_capture(void)
 CASE(capture_calls)
 {
     cudaGraph_t g = new_graph();
-    cudaMemPool_t def, p = NULL;
-    struct cudaMemPoolProps shared = device_props();
+    cudaMemPool_t def, p = shared_pool(0);
     void *a, *mg;
     cudaEvent_t ie;
-    shared.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    cudaMemPoolCreate(&p, &shared);
     cudaMallocFromPoolAsync(&a, 64, p, s);
     cudaStreamSynchronize(s);
     cudaDeviceGetDefaultMemPool(&def, 0);

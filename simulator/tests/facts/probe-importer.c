@@ -11,11 +11,7 @@ static struct cudaMemPoolPtrExportData x;
 
 static void send_shared(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    cudaMemPoolCreate(&p, &props);
-    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &all);
+    p = shared_pool(UINT64_MAX);
     cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
     cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
     launch_fill(a, 7, MiB, s);

@@ -40,9 +40,7 @@ static int first_value(const void *memory)
 /* A pool of GPU 0 that GPU 1 may use, and an allocation of it. */
 static void send_shared(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    cudaMemPoolCreate(&p, &props);
+    p = shared_pool(0);
     NOTE("the exporter grants GPU 1 access");
     RECORD(set_access(p, 1, cudaMemAccessFlagsProtReadWrite));
     cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);

@@ -16,26 +16,10 @@ static int fd2 = -1;
 
 /* ---- what the questions begin with ---- */
 
-static cudaMemPool_t make_keeping_pool(int handle_types)
-{
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
-    cudaMemPool_t pool = NULL;
-    props.handleTypes = (enum cudaMemAllocationHandleType)handle_types;
-    cudaMemPoolCreate(&pool, &props);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
-    return pool;
-}
-
-static cudaMemPool_t make_descriptor_pool(void)
-{
-    return make_keeping_pool(cudaMemHandleTypePosixFileDescriptor);
-}
-
 /* A pool, exported, with one exported allocation. */
 static void export_shared(void)
 {
-    p = make_descriptor_pool();
+    p = shared_pool(UINT64_MAX);
     cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
     cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
     cudaMemsetAsync(a, 7, 4 * MiB, s);
@@ -120,7 +104,7 @@ static void export_pointers(void)
 CASE(pool_export)
 {
     void *b;
-    p = make_descriptor_pool();
+    p = shared_pool(UINT64_MAX);
     cudaMallocFromPoolAsync(&a, MiB, p, s);
     cudaMallocFromPoolAsync(&b, MiB, p, s);
     NOTE("a block, before its pool is exported");
@@ -173,7 +157,7 @@ static void import_pointers(void)
 static void import_pointer_of_another_pool(void)
 {
     void *b;
-    cudaMemPool_t second = make_descriptor_pool();
+    cudaMemPool_t second = shared_pool(UINT64_MAX);
     cudaMemPoolExportToShareableHandle(&fd2, second, cudaMemHandleTypePosixFileDescriptor, 0);
     cudaMallocFromPoolAsync(&b, MiB, second, s);
     cudaMemPoolExportPointer(&y, b);
@@ -249,11 +233,11 @@ CASE(pool_freed_block)
 CASE(pool_other_types)
 {
     cudaMemFabricHandle_t fabric;
-    p = make_keeping_pool(cudaMemHandleTypeFabric);
+    p = pool_with(UINT64_MAX, 0, cudaMemHandleTypeFabric);
     NOTE("a pool for fabric handles");
     RECORD(cudaMemPoolExportToShareableHandle(&fabric, p, cudaMemHandleTypeFabric, 0));
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    p = make_keeping_pool(cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor);
+    p = pool_with(UINT64_MAX, 0, cudaMemHandleTypeFabric | cudaMemHandleTypePosixFileDescriptor);
     NOTE("a pool for both");
     RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
     RECORD(cudaMemPoolExportToShareableHandle(&fabric, p, cudaMemHandleTypeFabric, 0));
@@ -320,7 +304,7 @@ static void handles_of_memory(void)
     RECORD(cudaIpcGetMemHandle(&mh2, r));
     cudaMallocAsync(&b, MiB, s);
     RECORD(cudaIpcGetMemHandle(&mh2, b));
-    p = make_descriptor_pool();
+    p = shared_pool(UINT64_MAX);
     cudaMallocFromPoolAsync(&b, MiB, p, s);
     RECORD(cudaIpcGetMemHandle(&mh2, b));
 }

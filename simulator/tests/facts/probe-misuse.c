@@ -141,11 +141,9 @@ enum work { A_MEMSET, A_KERNEL, A_COPY };
 /* What does work come to when its allocation was freed and the pool destroyed before it began? */
 static void pool_gone(enum work work)
 {
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = new_pool(0);
     int *d;
     size_t before = 0, after = 0, total;
-    cudaMemPoolCreate(&pool, &props);
     cudaMallocFromPoolAsync((void **)&d, 64 * MiB, pool, s);
     cudaStreamSynchronize(s);
     hold(s);
@@ -354,11 +352,9 @@ CASE(kernel_of_other_gpu)
 static void revoked(enum work work)
 {
     struct cudaMemAccessDesc other = {{DEVICE, 1}, cudaMemAccessFlagsProtReadWrite};
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t pool;
+    cudaMemPool_t pool = new_pool(0);
     cudaStream_t far;
     int *d, *d1;
-    cudaMemPoolCreate(&pool, &props);
     RECORD(cudaMemPoolSetAccess(pool, &other, 1));
     cudaMallocFromPoolAsync((void **)&d, MiB, pool, s);
     cudaStreamSynchronize(s);

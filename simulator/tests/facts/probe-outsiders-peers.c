@@ -9,11 +9,10 @@ static void stream_of_other_device(void)
 {
     cudaMemPool_t p;
     void *a, *h = malloc(MiB), *pin;
-    struct cudaMemPoolProps props = device_props();
     cudaSetDevice(1);
     cudaStreamCreate(&s);
     cudaSetDevice(0);
-    cudaMemPoolCreate(&p, &props);
+    p = new_pool(0);
     cudaMallocHost(&pin, MiB);
     record("cudaMallocFromPoolAsync((void **)&a, 1 << 20, p, s)",
            cudaMallocFromPoolAsync(&a, MiB, p, s));

@@ -19,9 +19,8 @@ static void own_gate(void)
 
 static void prepare(void)
 {
-    struct cudaMemPoolProps props = device_props();
     own_gate();
-    cudaMemPoolCreate(&pool, &props);
+    pool = new_pool(0);
     cudaDeviceGetDefaultMemPool(&default_pool, 0);
     cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s);
     cudaDeviceSynchronize();

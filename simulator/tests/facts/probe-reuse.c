@@ -6,15 +6,6 @@ static cudaStream_t b2; /* a second blocking stream */
 enum { OFF };
 static const uint64_t all = UINT64_MAX;
 
-static cudaMemPool_t new_pool(uint64_t threshold)
-{
-    struct cudaMemPoolProps props = device_props();
-    cudaMemPool_t pool = NULL;
-    cudaMemPoolCreate(&pool, &props);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
-    return pool;
-}
-
 static void set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr flag, int value)
 {
     cudaMemPoolSetAttribute(pool, flag, &value);

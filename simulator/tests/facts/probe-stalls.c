@@ -17,24 +17,12 @@ static cudaMemPool_t pool;
                  cudaFreeAsync(a, busy)),                                                    \
                 call, "64 MiB freed behind it: " #call)
 
-static cudaMemPool_t new_pool(size_t max_size, int handle_types)
-{
-    struct cudaMemPoolProps props = device_props();
-    uint64_t all = UINT64_MAX;
-    cudaMemPool_t p = NULL;
-    props.maxSize = max_size;
-    props.handleTypes = (enum cudaMemAllocationHandleType)handle_types;
-    cudaMemPoolCreate(&p, &props);
-    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &all);
-    return p;
-}
-
 /* ---- pools ---- */
 
 /* Which allocations wait: from a pool that grows, that has freed memory, that cannot grow? */
 static void pool_allocations(void)
 {
-    cudaMemPool_t small = new_pool(64 * MiB, 0);
+    cudaMemPool_t small = pool_with(UINT64_MAX, 64 * MiB, 0);
     WAITS(cudaMallocFromPoolAsync(&a, 256 * MiB, pool, s));
     WAITS(cudaFreeAsync(a, s));
     WAITS(cudaMallocFromPoolAsync(&a, 512 * MiB, pool, t));
@@ -74,7 +62,7 @@ static void pools_with_pending_frees(void)
     cudaDeviceSetMemPool(0, current);
     WAITS_FREED(cudaStreamSynchronize(t));
     WAITS_FREED(cudaMemPoolDestroy(pool));
-    pool = new_pool(0, 0);
+    pool = new_pool(UINT64_MAX);
 }
 
 /* Which calls wait that share a pool? */
@@ -82,7 +70,7 @@ static void exports(void)
 {
     int fd = -1;
     struct cudaMemPoolPtrExportData data;
-    cudaMemPool_t shared = new_pool(0, cudaMemHandleTypePosixFileDescriptor), imported = NULL;
+    cudaMemPool_t shared = shared_pool(UINT64_MAX), imported = NULL;
     void *p = NULL;
     enum cudaMemAllocationHandleType type = cudaMemHandleTypePosixFileDescriptor;
     cudaMallocFromPoolAsync(&a, MiB, shared, s);
@@ -218,7 +206,7 @@ static void behind(cudaStream_t stream, const char *what)
     WAITS(cudaMemPoolTrimTo(pool, 0));
     WAITS_FREED(cudaMemPoolTrimTo(pool, 0));
     WAITS_FREED(cudaMemPoolDestroy(pool));
-    pool = new_pool(0, 0);
+    pool = new_pool(UINT64_MAX);
     cudaStreamCreate(&u);
     WAITS(cudaStreamDestroy(u));
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
@@ -243,7 +231,7 @@ static void allocate(void)
     cudaMalloc(&m, MiB);
     cudaMalloc(&m2, 4 * MiB);
     cudaMallocHost(&pinned, 4 * MiB);
-    pool = new_pool(0, 0);
+    pool = new_pool(UINT64_MAX);
 }
 
 int main(int argc, char **argv)

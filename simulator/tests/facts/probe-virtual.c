@@ -905,13 +905,11 @@ CASE(exported)
 /* A pool's descriptor as memory, and memory's as a pool. */
 CASE(exported_as_another)
 {
-    struct cudaMemPoolProps p = device_props();
-    cudaMemPool_t pool = NULL, imported = NULL;
+    cudaMemPool_t pool, imported = NULL;
     int fd = -1, of_memory = -1;
     memory h = 0;
     cudaFree(0);
-    p.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    cudaMemPoolCreate(&pool, &p);
+    pool = shared_pool(0);
     cudaMemPoolExportToShareableHandle(&fd, pool, cudaMemHandleTypePosixFileDescriptor, 0);
     ASK(cuMemImportFromShareableHandle, &h, MEMORY(fd));
     h = make(STEP, shared());

@@ -174,11 +174,10 @@ static void behind_legacy_stream(void)
 
 static void allocate(void)
 {
-    struct cudaMemPoolProps props = device_props();
     cudaStreamCreate(&b);
     cudaEventCreate(&ev);
     cudaMalloc(&m2, 4 * MiB);
-    cudaMemPoolCreate(&pool, &props);
+    pool = new_pool(0);
     cudaMallocHost(&pinned, 4 * MiB);
 }
 

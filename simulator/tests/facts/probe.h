@@ -151,6 +151,25 @@ static inline struct cudaMemPoolProps pool_props(int type, int location, int id)
 
 static inline struct cudaMemPoolProps device_props(void) { return pool_props(PINNED, DEVICE, 0); }
 
+/* A pool of GPU 0, or NULL. A max_size of 0 is no limit; `handles` is how it can be shared. */
+static inline cudaMemPool_t pool_with(uint64_t threshold, size_t max_size, int handles)
+{
+    struct cudaMemPoolProps p = device_props();
+    cudaMemPool_t pool = NULL;
+    p.maxSize = max_size;
+    p.handleTypes = (enum cudaMemAllocationHandleType)handles;
+    if (!cudaMemPoolCreate(&pool, &p) && threshold)
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    return pool;
+}
+
+static inline cudaMemPool_t new_pool(uint64_t threshold) { return pool_with(threshold, 0, 0); }
+
+static inline cudaMemPool_t shared_pool(uint64_t threshold)
+{
+    return pool_with(threshold, 0, cudaMemHandleTypePosixFileDescriptor);
+}
+
 /* Makes a pool and prints whether there can be one; returns NULL when not. */
 static inline cudaMemPool_t make_pool(int type, int location, int id)
 {
