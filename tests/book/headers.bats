@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Other CUDA headers: the simulated device needs those of CUDA 13, from 13.0 to the newest; a GPU
-# may come with those of CUDA 12.
+# may come with those of CUDA 12. An editor finds them.
 
 load ../suite
 
@@ -33,4 +33,13 @@ load ../suite
         assert_output --partial "$folder: CUDART_VERSION is"
         assert_output --partial "CUDA 12.2 or later"
     done
+}
+
+# bats test_tags=long
+@test "by compile_flags.txt an editor finds every header, and has nothing to underline" {
+    make -s build/cuda/found simulator
+    run bash -c "printf '%s\0' lessons/*.c solutions/*.c simulator/*/*.c |
+        xargs -0 -n 8 -P 2 clang \$(tr '\n' ' ' <compile_flags.txt) -fsyntax-only"
+    assert_output ""
+    assert_success
 }

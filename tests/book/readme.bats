@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# README.md is the workbook's door: each of its commands is typed here, and each output that it
-# shows is compared. A line "..." in README stands for any lines.
+# What somebody finds who comes for the first time. README.md is the workbook's door: each of its
+# commands is typed here, and each output that it shows is compared. A line "..." in README stands
+# for any lines. The licenses are there, and workflows give nobody more than they need.
 
 load ../suite
 
@@ -108,4 +109,27 @@ the checker none" "$words"
         done < <(tr '\n' ' ' <"$file" | grep -oE '\]\([^):]+\)' | tr -d '])(')
     done
     finish
+}
+
+@test "each kind of file has its license, and README names it" {
+    run head -n 1 LICENSE
+    assert_output "MIT License"
+    for name in MIT "CC BY 4.0" CC0; do
+        grep -qF "$name" LICENSE || complain "LICENSE lacks $name."
+        grep -qF "$name" README.md || complain "README.md lacks $name."
+    done
+    # Every folder and file that LICENSE names is there.
+    while read -r path; do
+        compgen -G "$path" >/dev/null || complain "LICENSE names $path, which is not there."
+    done < <(grep -oE '(docs|simulator|tests)/[A-Za-z_./*]+[a-z*]' LICENSE)
+    finish
+}
+
+@test "actions are named by hash, and only the jobs that publish may write" {
+    run grep -hnE '^ *-? *uses:' .github/workflows/*.yml
+    assert_success
+    refute_line --regexp 'uses: *[^ @]+@([^0-9a-f]|.{1,39}( |$))'
+    run awk '/^  [a-z]+:$/ { job = $1 } /: write/ { print job, $0 }' .github/workflows/*.yml
+    assert_output "$(lines 'publish:       pages: write' 'publish:       id-token: write' \
+        'release:       contents: write # the release')"
 }
