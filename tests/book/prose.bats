@@ -36,7 +36,8 @@ setup() { need_git_clone; }
     mapfile -t files < <(pages)
     # Version 0.16.0 does not read the file that --config names.
     mkdir "$BATS_TEST_TMPDIR/proselint"
-    cp tests/book/proselint.json "$BATS_TEST_TMPDIR/proselint/config.json"
+    echo '{"checks": {"dates_times": false, "lexical_illusions": false, "misc": false,
+        "typography": false, "uncomparables": false}}' >"$BATS_TEST_TMPDIR/proselint/config.json"
     export XDG_CONFIG_HOME=$BATS_TEST_TMPDIR
     run "$program" --output-format full check "${files[@]}"
     assert_output ""
