@@ -18,14 +18,6 @@ static cudaError_t acc(cudaMemPool_t pool, int device, enum cudaMemAccessFlags f
     return e;
 }
 
-static int access_of(int device)
-{
-    struct cudaMemLocation l = {.type = cudaMemLocationTypeDevice, .id = device};
-    enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
-    cudaMemPoolGetAccess(&flags, d0, &l);
-    return flags;
-}
-
 /* A kernel on device 1 writes into the block of device 0. */
 static void kernel_on_1(void *data)
 {
@@ -53,7 +45,7 @@ static void first(void)
     RECORD(cudaMallocAsync((void **)&a, MiB, s0));
     RECORD(cudaMemsetAsync(a, 0, MiB, s0));
     RECORD(cudaStreamSynchronize(s0));
-    printf("  access of 0: %d, of 1: %d\n", access_of(0), access_of(1));
+    printf("  access of 0: %d, of 1: %d\n", pool_access(d0, 0), pool_access(d0, 1));
     RECORD(cudaMallocAsync((void **)&b, MiB, s1));
     RECORD(cudaPointerGetAttributes(&pa, b));
     printf("  allocated with current device 0 on a stream of device 1: on device %d\n", pa.device);
@@ -69,7 +61,7 @@ static void granted_and_revoked(void)
 {
     int h = 0;
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
-    printf("  access of 1 now %d\n", access_of(1));
+    printf("  access of 1 now %d\n", pool_access(d0, 1));
     kernel_on_1(a);
     RECORD(cudaGetLastError());
     RECORD(cudaStreamSynchronize(s1));
@@ -79,9 +71,9 @@ static void granted_and_revoked(void)
     printf("  value written by device 1: %d\n", h);
     RECORD(cudaDeviceEnablePeerAccess(1, 0));
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
-    printf("  access of 1 now %d\n", access_of(1));
+    printf("  access of 1 now %d\n", pool_access(d0, 1));
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtNone));
-    printf("  access of 1 revoked, now %d\n", access_of(1));
+    printf("  access of 1 revoked, now %d\n", pool_access(d0, 1));
     RECORD(acc(d0, 0, cudaMemAccessFlagsProtNone));
     RECORD(acc(d0, 0, cudaMemAccessFlagsProtRead));
     RECORD(acc(d0, 2, cudaMemAccessFlagsProtReadWrite));
@@ -155,7 +147,7 @@ static void later_block(void)
 static void read_only(void)
 {
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
-    printf("  access of 1 read only: %d\n", access_of(1));
+    printf("  access of 1 read only: %d\n", pool_access(d0, 1));
     kernel_on_1(a);
     RECORD(cudaGetLastError());
     RECORD(cudaStreamSynchronize(s1));

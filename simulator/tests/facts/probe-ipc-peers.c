@@ -10,17 +10,9 @@ static cudaStream_t s1; /* of GPU 1 */
 static void *a, *q;     /* the exporter's allocation; its address in the importer */
 static struct cudaMemPoolPtrExportData x;
 
-static int access_of(cudaMemPool_t pool, int device)
-{
-    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
-    struct cudaMemLocation location = {cudaMemLocationTypeDevice, device};
-    cudaMemPoolGetAccess(&flags, pool, &location);
-    return (int)flags;
-}
-
 static void note_access(cudaMemPool_t pool)
 {
-    NOTE("access here: GPU 0 %d, GPU 1 %d", access_of(pool, 0), access_of(pool, 1));
+    NOTE("access here: GPU 0 %d, GPU 1 %d", pool_access(pool, 0), pool_access(pool, 1));
 }
 
 static cudaError_t set_access(cudaMemPool_t pool, int device, enum cudaMemAccessFlags flags)

@@ -61,14 +61,6 @@ static void hold_at_new_gate(void)
     hold(s);
 }
 
-static int access_of(cudaMemPool_t pool)
-{
-    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
-    struct cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
-    cudaMemPoolGetAccess(&flags, pool, &device);
-    return (int)flags;
-}
-
 static cudaError_t set_access(cudaMemPool_t pool, int flags)
 {
     struct cudaMemAccessDesc d = {{cudaMemLocationTypeDevice, 0}, (enum cudaMemAccessFlags)flags};
@@ -198,7 +190,7 @@ CASE(pool_import_destroyed)
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaMemPoolDestroy(im));
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
-    NOTE("access %d", access_of(im));
+    NOTE("access %d", pool_access(im, 0));
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
     NOTE("imported again: the same pool %d", im == im2);
 }
@@ -362,11 +354,11 @@ static void export_pool(void)
 /* Which access has an importer, and can it be changed? */
 static void import_access(void)
 {
-    NOTE("access %d", access_of(im));
+    NOTE("access %d", pool_access(im, 0));
     RECORD(set_access(im, cudaMemAccessFlagsProtReadWrite));
     RECORD(set_access(im, cudaMemAccessFlagsProtRead));
     RECORD(set_access(im, cudaMemAccessFlagsProtNone));
-    NOTE("access %d", access_of(im));
+    NOTE("access %d", pool_access(im, 0));
 }
 
 /* Where do the imported allocations lie, and what does the importer know of them? */

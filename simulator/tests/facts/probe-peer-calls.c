@@ -237,14 +237,6 @@ CASE(reset_of_one)
 
 /* ---- the access of a destroyed pool ---- */
 
-static int access_of_1(cudaMemPool_t pool)
-{
-    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)77;
-    struct cudaMemLocation where = {cudaMemLocationTypeDevice, 1};
-    cudaMemPoolGetAccess(&flags, pool, &where);
-    return (int)flags;
-}
-
 /* Does a new pool have the access that a destroyed one was given, when its handle is the same? */
 CASE(access_of_new_pool)
 {
@@ -257,7 +249,7 @@ CASE(access_of_new_pool)
     for (int round = 0; round < 4; round++) {
         cudaMemPoolCreate(&pool, &props);
         printf("pool %d: the handle of the one before %d, access of GPU 1 %d", round,
-               pool == before, access_of_1(pool));
+               pool == before, pool_access(pool, 1));
         cudaMallocFromPoolAsync(&p, MiB, pool, s);
         cudaStreamSynchronize(s);
         cudaError_t error = cudaMemsetAsync(p, 0, MiB, far);

@@ -193,6 +193,15 @@ static inline unsigned long long mib_reserved(cudaMemPool_t pool)
     return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
 }
 
+/* What the GPU may do with the pool's memory; 9 where the driver does not say. */
+static inline int pool_access(cudaMemPool_t pool, int device)
+{
+    enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
+    struct cudaMemLocation location = {DEVICE, device};
+    cudaMemPoolGetAccess(&flags, pool, &location);
+    return (int)flags;
+}
+
 /* ---- times ---- */
 
 static inline double now_us(void)
