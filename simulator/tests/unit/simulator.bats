@@ -5,7 +5,7 @@
 load ../../../tests/suite
 
 setup_file() {
-    local programs=(behaviour per_thread host_rules traced functions_meet long_waits threads)
+    local programs=(behaviour per_thread host_rules traced threads)
     make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
         build/simulator/simulator/tests/facts/one-gpu
 }
@@ -419,7 +419,7 @@ END
     local way run
     for way in wakes spins dozes waits lags asks; do
         for run in 1 2 3; do
-            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program functions_meet "$way"
+            SIM_SCHEDULE=random:5 SIM_JOURNAL=journal$run program threads "$way"
             [ "$status" = 0 ] || {
                 complain "$way: exit status $status." "$errors"
                 break
@@ -433,32 +433,32 @@ END
         # The time that the function takes after it continues changes nothing.
         [ "$way" != waits ] || mv journal1 waits
     done
-    SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program functions_meet lags
+    SIM_SCHEDULE=random:5 SIM_JOURNAL=lags program threads lags
     cmp -s waits lags || complain "lags leaves another journal than waits:" \
         "$(diff waits lags | head -n 4)"
     finish
 }
 
 # How long that takes depends on what else the machine does.
-# line_of WORDS: the first place in long_waits.c that has these words
+# line_of WORDS: the first place in threads.c that has these words
 line_of() {
     local line
-    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")
-    echo "long_waits.c:${line%%:*}"
+    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/threads.c")
+    echo "threads.c:${line%%:*}"
 }
 
 # function_at WORDS: the same for a function, whose first instruction may belong to its brace
 function_at() {
     local line
-    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/long_waits.c")
-    echo "long_waits.c:(${line%%:*}|$((${line%%:*} + 1)))"
+    line=$(grep -n -m1 -F "$1" "$ROOT/simulator/tests/unit/threads.c")
+    echo "threads.c:(${line%%:*}|$((${line%%:*} + 1)))"
 }
 
 # bats test_tags=long
 @test "a wait that never ends says after ten seconds what it waits for, and where that stands" {
     local case
     for case in lock function gate; do
-        timeout 20 "$at/long_waits" $case >$case 2>&1 || echo "status $?" >>$case &
+        timeout 20 "$at/threads" endless_$case >$case 2>&1 || echo "status $?" >>$case &
     done
     wait
     for case in lock function gate; do
@@ -467,18 +467,18 @@ function_at() {
         assert_equal "${#lines[@]}" 2
     done
     run cat lock
-    assert_output --regexp "cudaFree at .*$(line_of 'OK(cudaFree(memory))') has waited for stream \
+    assert_output --regexp "cudaFree at .*$(line_of 'cudaFree(memory)') has waited for stream \
 1 for ten seconds. In stream 1 the host function at .*$(function_at 'static void locks'), \
-queued by cudaLaunchHostFunc at .*$(line_of 'a, locks'), \
+queued by cudaLaunchHostFunc at .*$(line_of 's, locks'), \
 has begun and not returned. If it waits for a lock"
     run cat function
-    assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(b)') has waited .* \
-In stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because \
+    assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(second)') has waited \
+.* In stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because \
 host functions run one after another, and the host function at \
-.*$(function_at 'static void waits'), .* has begun and not returned."
+.*$(function_at 'static void wait_to'), .* has begun and not returned."
     run cat gate
-    assert_output --regexp "$(line_of 'Synchronize(a)') has waited for stream 1 for ten seconds. \
-In stream 1 a launch_hold waits for its gate"
+    assert_output --regexp "cudaDeviceSynchronize at .*threads.c:[0-9]+ has waited for stream 1 \
+for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "a host that waits for another thread to end does not idle" {
