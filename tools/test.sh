@@ -4,8 +4,8 @@
 # test is reported as it ends, also into a file.
 #
 # test notes in build/tested which files of tests had nothing to report, and of which sources.
-# test-all, of the same sources, runs only the long tests of these; but all of a file that reads
-# TEST_LONG, whose tests do more there.
+# test-all, of the same sources, runs only the long tests of these, and those with the tag "more",
+# which do more there: they read TEST_LONG.
 #
 # Each file is run by a Bats of its own, test.sh file FILE: one Bats for all files reports them in
 # their order, and none before the first of them has ended.
@@ -15,9 +15,10 @@ source "${BASH_SOURCE[0]%/*}/usage.sh"
 takes 'test|test-all|test-simulator|file;[^-;][^;]*(;.*)?' "$@"
 
 # file FILE: what Bats prints, "FILE<tab>LINE" each, and at the end an empty line. long:FILE: of its
-# long tests.
+# long tests and of those that do more.
 if [ "$1" = file ]; then
-    [ "$2" = "${2#long:}" ] || set -- file "${2#long:}" --filter-tags long
+    [ "$2" = "${2#long:}" ] ||
+        set -- file "${2#long:}" --filter-tags long --filter-tags more
     # The tests of a file that says so mostly wait, so several of them run at a time.
     ! grep -q '^# Its tests mostly wait\.$' "$2" ||
         set -- "$@" --jobs 6 --no-parallelize-across-files
@@ -95,9 +96,9 @@ done
 kept=()
 for file in "${files[@]}"; do
     [[ $1 != test-simulator || $file == simulator/* ]] || continue
-    if [[ " ${clean[*]} " != *" $file "* ]] || grep -q TEST_LONG "$file"; then
+    if [[ " ${clean[*]} " != *" $file "* ]]; then
         kept+=("$file")
-    elif grep -qE '^# bats (file|test)_tags=.*long' "$file"; then
+    elif grep -qE '^# bats (file|test)_tags=(long|more)' "$file"; then
         kept+=("long:$file")
     fi
 done

@@ -156,12 +156,14 @@ judge_repaired() {
     finish
 }
 
+# bats test_tags=more
 @test "each broken program comes to what the page says, under every schedule" {
     local name
     for name in $(cases); do judge_broken "${name}_wrong" "$name"; done
     finish
 }
 
+# bats test_tags=more
 @test "each repaired program prints what an H200 printed, under every schedule and unreported" {
     local name
     for name in $(cases); do
@@ -185,6 +187,7 @@ judge_repaired() {
     finish
 }
 
+# bats test_tags=more
 @test "a broken program is not taken for a repaired one, nor the other way round" {
     local name
     for name in $(cases); do
@@ -256,6 +259,7 @@ LINES
 }
 
 # make test judges the first mutant of each case.
+# bats test_tags=more
 @test "the checks of the cases: each incorrect repair misses the rule that it names, others pass" {
     local name names
     mapfile -t names < <(cases | sed 's|^|clinic/|')

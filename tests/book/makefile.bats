@@ -744,17 +744,18 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     chmod +x make
     printf '%s\n' '@test "passes" { true; }' '# bats test_tags=long' '@test "is long" { true; }' \
         >tests/some/one.bats
-    printf '%s\n' '@test "does more" { [ -z "$TEST_LONG" ] || true; }' >tests/some/two.bats
+    printf '%s\n' '# bats test_tags=more' '@test "does more" { true; }' \
+        '@test "does no more" { true; }' >tests/some/two.bats
     printf '%s\n' '@test "is skipped" { skip "for now"; }' '@test "beside it" { true; }' \
         >tests/some/three.bats
     printf '%s\n' '@test "alone" { true; }' >tests/some/four.bats
     echo build >.gitignore
     git init -q
     run as_typed PATH="$PWD:$PATH" tools/test.sh test
-    assert_line "4 passed, 0 failed, 1 skipped"
+    assert_line "5 passed, 0 failed, 1 skipped"
     run as_typed PATH="$PWD:$PATH" tools/test.sh test-all
     assert_line "make test has passed 3 files on these sources: of those, what takes long."
-    refute_line --regexp '(passes|alone)$'
+    refute_line --regexp '(passes|alone|does no more)$'
     assert_line "  ok    is long"
     assert_line "  ok    does more"
     assert_line "  ok    beside it"
@@ -762,7 +763,21 @@ a\t# words\na\tok 2 z\na\t\nb\t'
     # Other sources: everything.
     echo >>tests/some/four.bats
     run as_typed PATH="$PWD:$PATH" tools/test.sh test-all
-    assert_line "5 passed, 0 failed, 1 skipped"
+    assert_line "6 passed, 0 failed, 1 skipped"
+}
+
+@test "a test that reads TEST_LONG has the tag by which test-all runs it again" {
+    run awk 'FNR == 1 { file = test = "" }
+        /^# bats file_tags=/ { file = $0 }
+        /^# bats test_tags=/ { test = $0 }
+        /^# bats .*=more/ { more[FILENAME] }
+        /[$]\{TEST_LONG/ && !is_test { outside[FILENAME] } # serves some of its tests
+        /[$]\{TEST_LONG/ && is_test && file test !~ /=(long|more)/ { print FILENAME ":" FNR }
+        /^@test/ { is_test = 1 }
+        /^}/ { test = ""; is_test = 0 }
+        END { for (name in outside) if (!(name in more)) print name }' \
+        {tests,simulator/tests}/*/*.bats
+    assert_output ""
 }
 
 @test "a loop that a test starts ends with the test, also when that is killed" {

@@ -94,6 +94,7 @@ END
     finish
 }
 
+# bats test_tags=more
 @test "every solution prints the same under every schedule" {
     local lesson schedule folder expected journal
     for lesson in $(lessons); do
@@ -158,6 +159,7 @@ same_journals() {
     fi
 }
 
+# bats test_tags=more
 @test "two runs under one schedule leave the same journal, byte for byte" {
     local lesson schedule folder
     for lesson in $(lessons); do

@@ -46,7 +46,6 @@ complain_of() { # complain_of CHEAT GRADE
 }
 
 @test "some cheats, in the check alone" {
-    [ -z "${TEST_LONG:-}" ] || skip "every cheat is graded below"
     CHECK_SEAL=1 run python3 -SB - "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
         forge_by_descriptor/17 close_stderr/17 quiet_check/02 ending_function/02 system_call/08 \
         many_symbols/08 versioned_getenv/08 remap_settings/08 loader_list/08 loader_table/08 \
@@ -76,6 +75,7 @@ PYTHON
     assert_output ""
 }
 
+# bats test_tags=more
 @test "every starter and solution compiles without a warning, importing what it may" {
     local said files=(lessons/[0-9]*.c)
     # What solutions import is also held by tests/lessons.

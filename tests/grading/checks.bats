@@ -296,6 +296,7 @@ PYTHON
     assert_output --partial "a threshold takes no memory from the device"
 }
 
+# bats test_tags=more
 @test "a program that prints the expected lines, and makes a few calls, earns no point" {
     local lesson some=(01_first_allocation 08_stream_order 16_ipc_pool) file=$BATS_TEST_TMPDIR/it.c
     # shellcheck disable=SC2207  # names

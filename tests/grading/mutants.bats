@@ -11,6 +11,7 @@ setup_file() { know_compiler; }
 
 mutants() { python3 -B tools/variants.py names "$1"; }
 
+# bats test_tags=more
 @test "every mutant misses a rule in the words that it names; every style meets all" {
     local lesson lessons
     mapfile -t lessons < <(lessons)

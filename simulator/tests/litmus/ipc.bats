@@ -116,9 +116,10 @@ pair() {
     pair many_streams "hazard: unordered writes of two processes\. launch_add \(stream 1\)"
 }
 
+# bats test_tags=more
 @test "random programs: reported at the first incorrect call, or silent to the end" {
     local part count=10 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=120
+    [ -z "${TEST_LONG:-}" ] || count=30
     for part in 0 1 2 3; do
         "$programs/ipc_random" $((1 + part * count)) $count >"part.$part" 2>&1 &
         parts+=($!)

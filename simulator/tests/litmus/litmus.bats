@@ -22,11 +22,12 @@
 # own load or store.
 #   access, previous access, allocation, free, access given, access taken
 
+# bats file_tags=more
 load ../../../tests/suite
 
 export FOLDER=build/check/litmus
 export SCHEDULES="measured late"
-SCHEDULES+=${TEST_LONG:+" instant random:1 random:2 random:3 random:4 random:5"}
+SCHEDULES+=${TEST_LONG:+" instant random:1 random:2"}
 
 # run_program PROGRAM NAME SCHEDULE...: once under each schedule, in make test-all once unchecked,
 # too. What it prints lies in $FOLDER/NAME.SCHEDULE.{out,err}; $FOLDER/NAME.status has a line
@@ -272,7 +273,7 @@ kinds() {
 
 @test "random programs: reported at the first incorrect call, or silent to the end" {
     local part count=100 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=1200
+    [ -z "${TEST_LONG:-}" ] || count=300
     for part in 0 1 2 3; do
         build/simulator/simulator/tests/litmus/random $((1 + part * count)) $count \
             >"$FOLDER/random.$part" 2>&1 &

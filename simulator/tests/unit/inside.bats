@@ -4,12 +4,14 @@
 
 # shellcheck disable=SC2034,SC2046,SC2086  # for programs.bash; lists of words
 
+# bats file_tags=more
 load ../../../tests/suite
 load programs
 
 PROGRAMS=.
-# What a kernel's threads do among each other hardly depends on when the kernel runs.
-[ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured)
+# What a kernel's threads do among each other hardly depends on when the kernel runs. A seed changes
+# the order of its warps.
+SCHEDULES=(measured ${TEST_LONG:+random:3})
 
 # checked NAME: makes ./NAME, whose uninitialized reads are reported, too
 checked() {
@@ -87,7 +89,7 @@ silent() {
 
 @test "programs of text files, many random: what is wrong in a kernel is reported, and no more" {
     local count=60 units=$ROOT/simulator/tests/unit
-    [ -z "${TEST_LONG:-}" ] || count=2000
+    [ -z "${TEST_LONG:-}" ] || count=400
     checked scripted
     python3 "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
     run bounded ./scripted programs.txt

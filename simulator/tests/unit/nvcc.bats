@@ -4,7 +4,8 @@
 
 load ../../../tests/suite
 load programs
-[ -n "${TEST_LONG:-}" ] || SCHEDULES=(measured late)
+# shellcheck disable=SC2206  # a word, or none
+SCHEDULES=(measured late ${TEST_LONG:+random:3})
 
 setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
@@ -131,10 +132,11 @@ cudaSuccess
     assert_equal "$(grep -v '^simulated' <<<"$output")" "$refused"
 }
 
+# bats test_tags=more
 @test "random kernels give on the simulated device what they give on the host" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
     local seed seeds=(1) count=20
-    [ -z "${TEST_LONG:-}" ] || seeds=({2..6}) count=40
+    [ -z "${TEST_LONG:-}" ] || seeds=(2 3) count=40
     for seed in "${seeds[@]}"; do
         python3 "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
         compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
@@ -162,6 +164,7 @@ judged() {
     done
 }
 
+# bats test_tags=more
 @test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
     cp "$ROOT/simulator/tests/unit/kernels/order.cu" .
     compiled order.cu -g -lineinfo
@@ -360,6 +363,7 @@ cudaErrorMemoryAllocation
 cudaSuccess"
 }
 
+# bats test_tags=more
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"
     local lesson solutions=(02_default_pool 03_custom_pool 04_release_threshold)
@@ -945,6 +949,7 @@ END
     assert_line "cudaErrorLaunchTimeout"
 }
 
+# bats test_tags=more
 @test "arrays, textures, and surfaces: each line is what a GPU printed" {
     local schedule name
     kernels textures texture_words
@@ -960,6 +965,7 @@ END
     finish
 }
 
+# bats test_tags=more
 @test "order, values, and lifetime of an array are checked where a kernel reads it as a texture" {
     local schedule name
     cp "$ROOT/simulator/tests/unit/kernels/misused_textures.cu" .
@@ -998,6 +1004,7 @@ cudaFreeArray (the host) has freed."
     done
 }
 
+# bats test_tags=more
 @test "malloc, free, new, and delete in kernels: memory outlives its kernel, and has a limit" {
     local schedule name
     kernels heap
@@ -1096,6 +1103,7 @@ END
     assert_output "cdcdcdcd cdcdcdcd cdcdcdcd cdcdcdcd"
 }
 
+# bats test_tags=more
 @test "conditional nodes run what kernels choose, and the checker sees into their bodies" {
     local schedule name
     kernels conditional

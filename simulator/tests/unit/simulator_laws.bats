@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The simulated device's invariants after each step of random walks, and under the sanitizers.
 
+# bats file_tags=more
 load ../../../tests/suite
 
 setup_file() {
@@ -102,7 +103,7 @@ walk_checked() {
 }
 
 @test "memory stays flat: ten times as many rounds need no more, whatever begins and ends in them" {
-    local case rounds=${TEST_LONG:+300}
+    local case rounds=${TEST_LONG:+200}
     rounds=${rounds:-60}
     for case in $(in_build simulator flat); do
         run in_build simulator flat "$case" "$rounds"
