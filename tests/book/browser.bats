@@ -11,20 +11,15 @@ setup_file() {
 }
 setup() { need_book_and_tools; }
 
-# look CHECK...: none of these checks has a fault
-look() {
-    run as_typed timeout 600 build/venv/bin/python3 -B tests/book/browser "$BOOK" "$@"
-    [[ $status = 0 && ! $output ]] || complain "$output"
-    finish
-}
-
-# expect_no NAME...: no page has a fault of these names in the pass, which the first test makes
+# expect_no NAME...: no fault of these names was found by all checks, which the first test makes with
+# one start of the browser. To make one: build/venv/bin/python3 -B tests/book/browser FOLDER NAME
 expect_no() {
     local name found
-    [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser "$BOOK" pages \
+    [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser "$BOOK" \
         >"$FAULTS" 2>"$FAULTS.errors" || true
     [ ! -s "$FAULTS.errors" ] || miss "The pass did not end:" "$(tail -n 3 "$FAULTS.errors")"
     for name; do
+        grep -qw "$name" tests/book/browser/*.py || complain "There is no check $name."
         found=$(grep "^$name: " "$FAULTS") || continue
         complain "$(wc -l <<<"$found") faults of $name:" "$(head -n 20 <<<"$found")"
     done
@@ -52,14 +47,14 @@ expect_no() {
 @test "each step of a run is made by keys, has the journal's figures and line, and moves nothing" {
     run grep -rl 'class="stepper"' --include='*.html' "$BOOK"
     [ ${#lines[@]} = 35 ] || complain "These pages have steps, and not 35:" "$output"
-    look runs steps
+    expect_no runs steps
 }
 
 @test "a stepper asks the page's questions before their lines, and shares their answers" {
     run grep -rl 'class="stepper-asks"' --include='*.html' "$BOOK"
     [ ${#lines[@]} = 21 ] || complain "These pages ask, and not 21:" "$output"
     # Which question is asked before which line is in answers.txt, for all pages (book.bats).
-    look asked
+    expect_no asked
 }
 
 @test "axe finds nothing serious or critical, contrast included" {
@@ -112,59 +107,59 @@ expect_no() {
 }
 
 @test "the stepper says which call returns memory, why not all, and where the threshold is" {
-    look returned off_scale
+    expect_no returned off_scale
 }
 
 @test "the stepper says which call made the pool grow, and which record a wait takes" {
-    look grown taken_record
+    expect_no grown taken_record
 }
 
 @test "the stepper draws the edge that is missing, and a button leads to each report" {
-    look missing_edge to_report
+    expect_no missing_edge to_report
 }
 
 @test "a refused call shows what it did all the same" {
-    look refused
+    expect_no refused
 }
 
 @test "a run begins where its page does, and its map leads anywhere but ahead of a question" {
-    look begins mapped
+    expect_no begins mapped
 }
 
 @test "what stays moves, nothing moves where less is wanted, and Large is alone" {
-    look still large
+    expect_no still large
 }
 
 @test "100 columns of a program are seen at 1280, 1440 and 1920 pixels, and the picture" {
-    look columns
+    expect_no columns
 }
 
 @test "a report says what to do, and its repair comes into the code and makes 300 days right" {
-    look repair many_days
+    expect_no repair many_days
 }
 
 @test "a lesson's run stays in view, the text moves it, and on a phone it is a bar that opens" {
-    look stage told
+    expect_no stage told
 }
 
 @test "a case's run stops ahead of its report until the case's question is answered" {
-    look held
+    expect_no held
 }
 
 @test "a lesson's page runs its solution with a mistake, up to the report in the stepper" {
-    look mistakes
+    expect_no mistakes
 }
 
 @test "300 days turn red and are repaired by mouse, keyboard and link, as the device says" {
-    look days days_alone weight
+    expect_no days days_alone weight
 }
 
 @test "the dial falls to tens of microseconds; on paper and without script it is a table" {
-    look dial dial_without_script bench_without_script
+    expect_no dial dial_without_script bench_without_script
 }
 
 @test "the bench shows what is missing up to its last step, and its script at the top" {
-    look bench
+    expect_no bench
 }
 
 @test "the browser's checks report what is wrong" {

@@ -118,8 +118,8 @@ pair() {
 
 # bats test_tags=more
 @test "random programs: reported at the first incorrect call, or silent to the end" {
-    local part count=10 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=30
+    local part count=${TEST_LONG:+120} parts=()
+    count=$((${COUNT:-${count:-40}} / 4))
     for part in 0 1 2 3; do
         "$programs/ipc_random" $((1 + part * count)) $count >"part.$part" 2>&1 &
         parts+=($!)

@@ -272,8 +272,8 @@ kinds() {
 }
 
 @test "random programs: reported at the first incorrect call, or silent to the end" {
-    local part count=100 parts=()
-    [ -z "${TEST_LONG:-}" ] || count=300
+    local part count=${TEST_LONG:+1200} parts=()
+    count=$((${COUNT:-${count:-400}} / 4))
     for part in 0 1 2 3; do
         build/simulator/simulator/tests/litmus/random $((1 + part * count)) $count \
             >"$FOLDER/random.$part" 2>&1 &

@@ -88,8 +88,8 @@ silent() {
 }
 
 @test "programs of text files, many random: what is wrong in a kernel is reported, and no more" {
-    local count=60 units=$ROOT/simulator/tests/unit
-    [ -z "${TEST_LONG:-}" ] || count=400
+    local count=${TEST_LONG:+400} units=$ROOT/simulator/tests/unit
+    count=${COUNT:-${count:-60}}
     checked scripted
     python3 "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
     run bounded ./scripted programs.txt

@@ -137,6 +137,7 @@ cudaSuccess
     [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
     local seed seeds=(1) count=20
     [ -z "${TEST_LONG:-}" ] || seeds=(2 3) count=40
+    count=${COUNT:-$count}
     for seed in "${seeds[@]}"; do
         python3 "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
         compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
