@@ -7,6 +7,15 @@ ROOT=$PWD
 unset MAKEFLAGS MAKELEVEL MFLAGS   # a make that runs the suite gives nothing to the makes inside it
 export WORKBOOK_PROGRESS=none      # a check by a test is not the reader's progress
 
+# Bats notes before each command where it is, which takes a fifth of the time of the tests. Where a
+# command has failed is known to the trap of errors, too.
+bats_debug_trap() { :; }
+bats_error_trap() {
+    bats_check_status_from_trap
+    [ -n "$BATS_DEBUG_LAST_STACK_TRACE_IS_VALID" ] || bats_capture_stack_trace
+    BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+}
+
 # lines WORDS...: each on a line
 lines() { printf '%s\n' "$@"; }
 
@@ -105,7 +114,7 @@ need_book_and_tools() {
 # Sets CHROMIUM to the browser of this machine, or to "". The Python programs that drive the browser
 # read the variable, too.
 find_chromium() {
-    CHROMIUM=$(python3 -B "$ROOT/docs/extensions/book/chromium.py" 2>/dev/null) || true
+    CHROMIUM=$(python3 -SB "$ROOT/docs/extensions/book/chromium.py" 2>/dev/null) || true
     export CHROMIUM
 }
 need_chromium() { [ -n "$CHROMIUM" ] || skip "no Chromium here: apt-get install chromium"; }
@@ -203,7 +212,7 @@ know_machine() {
     mkdir -p build/check
     folder=$(mktemp -d build/check/known.XXXXXX)
     chmod 755 "$folder"
-    env -u CHECK_SECONDS -u CHECK_PROCESSES python3 -B tests/grading/protect.py known "$folder" \
+    env -u CHECK_SECONDS -u CHECK_PROCESSES python3 -SB tests/grading/protect.py known "$folder" \
         >"$BATS_FILE_TMPDIR/known" && KNOWN=$BATS_FILE_TMPDIR/known
     rm -rf "$folder"
 }
