@@ -19,23 +19,24 @@ DIRECTIVES = """file loc text data bss section pushsection popsection previous g
 REST = r'(?:[ \t](?:[^";\\\n]|"(?:[^"\\\n]|\\.)*")*)?'
 # The comments with which gcc and clang say that what follows is the file's own assembly.
 COMMENT = r"(?:#|//)(?!\s*(?:NO_)?APP)(?!.*inline assembly).*"
-LINE = re.compile(
+LINE = (
     rf"[ \t]*(?:{COMMENT})?\n"
     rf"|[A-Za-z_.$][A-Za-z0-9_.$]*:(?:[ \t]*{COMMENT})?\n"
     rf"|[ \t]+\.(?:{'|'.join(DIRECTIVES.split())}|cfi_[a-z_]+){REST}\n"
     r"|[A-Za-z_.$][A-Za-z0-9_.$]* *= *[A-Za-z0-9_.$+-]+\n"
     rf"|[ \t]+(?:(?:rep[a-z]*|lock);?[ \t]+)?(?!syscall|sysenter|svc|int\b)[a-z][a-z0-9_.]*{REST}\n"
 )
-CONTROL = re.compile("[^\t\n -~\x80-\U0010ffff]")
+CONTROL = "[^\t\n -~\x80-\U0010ffff]"
 
 
 def foreign_line(text):
     """The first line that no compiler makes of C, or None."""
-    if CONTROL.search(text):
-        return CONTROL.search(text)[0]
+    if control := re.search(CONTROL, text):
+        return control[0]
+    line_at = re.compile(LINE).match
     text, at = text if text.endswith("\n") else text + "\n", 0
     while at < len(text):
-        line = LINE.match(text, at)
+        line = line_at(text, at)
         if not line:
             return text[at : text.index("\n", at)]
         at = line.end()

@@ -551,10 +551,10 @@ SIGNALS = {
 SIGNALS["BUS"] = SIGNALS["SEGV"]
 
 
-STOPPED = re.compile(r"^simulated device: the program was stopped(?: in (.*))? at (.*)\.$", re.M)
-TOUCHED = re.compile(r"^simulated device: the program died .* touched (\S+) at (.*)\.$", re.M)
-FAILED = re.compile(r"^(\S.*):(\d+): (.*): (cuda\w+) \(", re.M)
-HAZARD = re.compile(r"^hazard: (.*)\n((?: .*\n?)*)", re.M)
+STOPPED = r"(?m)^simulated device: the program was stopped(?: in (.*))? at (.*)\.$"
+TOUCHED = r"(?m)^simulated device: the program died .* touched (\S+) at (.*)\.$"
+FAILED = r"(?m)^(\S.*):(\d+): (.*): (cuda\w+) \("
+HAZARD = r"(?m)^hazard: (.*)\n((?: .*\n?)*)"
 
 
 def place(text):
@@ -569,7 +569,7 @@ def place(text):
 
 def hazard_words(errors):
     """The first hazard that the simulated device reported, with the lines of its calls, or ""."""
-    found = HAZARD.search(errors)
+    found = re.search(HAZARD, errors)
     if not found:
         return ""
     calls = re.findall(r"^  (\w+) +\w.* at (\S+:\d+)", found[2], re.M)
@@ -579,7 +579,7 @@ def hazard_words(errors):
 
 def failed_call(errors):
     """The call at which a CHECK ended the program, in words, or ""."""
-    found = FAILED.search(errors)
+    found = re.search(FAILED, errors)
     if found and found[1] == "the check":
         return f"{found[3]}, which the check calls after that, returned {found[4]}"
     return f"{found[3]} {place(f'{found[1]}:{found[2]}')} returned {found[4]}" if found else ""
@@ -588,7 +588,7 @@ def failed_call(errors):
 def stopped_words(run):
     """Where a program was that did not end: " in CALL in line N", and its most frequent call."""
     places = [
-        (f"in {call} " if call else "") + place(at) for call, at in STOPPED.findall(run.errors)
+        (f"in {call} " if call else "") + place(at) for call, at in re.findall(STOPPED, run.errors)
     ]
     own = [words for words in dict.fromkeys(places) if "the check" not in words]
     words = " and ".join((own or places)[:3])
@@ -616,7 +616,7 @@ def signal_words(run):
         name = signal.Signals(run.status - 128).name[3:]
     except ValueError:
         return ""
-    touched = TOUCHED.search(run.errors)
+    touched = re.search(TOUCHED, run.errors)
     if touched:
         return f"signal SIG{name} {place(touched[2])}: {SIGNALS.get(name)}"
     other = "something ended it from outside, or it did so itself."

@@ -43,20 +43,19 @@ NO_EMBED = "It has #embed, which no lesson needs."
 
 # #embed puts the bytes of any file into a program. Its letters may have line ends between them.
 SPLICE = rb"(?:(?:\\|\?\?/)[ \t]*\r?\n)"
-EMBED = re.compile(
-    rb"(?:#|%%:|\?\?=)(?:\s|%b|/\*.*?\*/)*%b"
-    % (SPLICE, (SPLICE + b"*").join(b"e m b e d".split())),
-    re.S,
+EMBED = rb"(?s)(?:#|%%:|\?\?=)(?:\s|%b|/\*.*?\*/)*%b" % (
+    SPLICE,
+    (SPLICE + b"*").join(b"e m b e d".split()),
 )
 
 # What a tool says when it crashes or is killed, which differs from one time to the next. Only its
 # last line counts, and only without a place in a file: any other line could be the student's, who
 # can put words there as the name of a file (#line).
-STOPPED = re.compile(
+STOPPED = (
     r"(?:(?:[^ ]*[/-])?(?:gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*(?:signal terminated program"
     r"|terminated with signal|out of memory|memory exhausted)|virtual memory)"
 )
-NOT_LAST = re.compile(r"compilation terminated|Please |See <|\.+ ")
+NOT_LAST = r"compilation terminated|Please |See <|\.+ "
 
 # The assembler, what looks into its object, and the linker. Only main stays visible, so that no
 # library calls a function of the program. The exit status says which of them failed.
@@ -232,8 +231,8 @@ class Compilation:
         return self.failed(status, f"{words}\n{last}".strip("\n"))
 
     def failed(self, status, words):
-        last = [x for x in self.text().split("\n") if x and not NOT_LAST.match(x)][-1:]
-        crashed = any(STOPPED.match(x) and not re.search(r":\d+: ", x) for x in last)
+        last = [x for x in self.text().split("\n") if x and not re.match(NOT_LAST, x)][-1:]
+        crashed = any(re.match(STOPPED, x) and not re.search(r":\d+: ", x) for x in last)
         return Compiled(words, stopped=crashed or status == 137)
 
     def only_assembled(self, *flags):
@@ -246,7 +245,7 @@ class Compilation:
         return self.text()
 
     def of_a_lesson(self, lesson, imports):
-        if EMBED.search((ROOT / self.file).read_bytes()):
+        if re.search(EMBED, (ROOT / self.file).read_bytes()):
             return Compiled(NO_EMBED, refused=True)
         words = self.place.compiler
         own = ["-fno-integrated-as"] if is_clang(words) else ["-fno-diagnostics-show-caret"]

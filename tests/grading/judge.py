@@ -22,7 +22,6 @@ its own rule. All waiting rules together are never worth more than twice the poi
 are met: without work there are no points for what was not judged.
 """
 
-import argparse
 import gc
 import importlib.util
 import json
@@ -65,7 +64,7 @@ def load_rules(name):
     return [found[word] for word in told]
 
 
-TEST = re.compile(r'@test "(.*)" \{\s+rule (\w+)(?:;| *\n)\s*\}')
+TEST = r'@test "(.*)" \{\s+rule (\w+)(?:;| *\n)\s*\}'
 
 
 def sentences(name):
@@ -75,7 +74,7 @@ def sentences(name):
         raise Wrong(f"{path.relative_to(ROOT)} does not exist.")
     text = path.read_text(encoding="utf-8")
     for begin in re.finditer("^@test ", text, re.M):
-        test = TEST.match(text, begin.start())
+        test = re.compile(TEST).match(text, begin.start())
         if not test or f"test_{test[2]}" in told:
             line = text.count("\n", 0, begin.start()) + 1
             raise Wrong(
@@ -239,6 +238,8 @@ def folder_of(file):
 
 
 def main():
+    import argparse  # what imports this module has no use for it
+
     parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
     parser.add_argument("name")
     parser.add_argument("file", nargs="?")

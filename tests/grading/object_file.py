@@ -12,13 +12,11 @@ from pathlib import Path
 
 # A solution has less than a tenth of each.
 BYTES, SYMBOLS, SECTIONS = 4 << 20, 5000, 1000
-CONTENTS = re.compile(r"\.(text|data|bss|rodata|tdata|tbss|eh_frame|debug_[a-z_]+)(\..*)?")
-TABLES = re.compile(
-    r"\.(comment|note\.gnu\.property|symtab|symtab_shndx|strtab|shstrtab|group|llvm_addrsig)"
-)
-EARLY = re.compile(r"\.(init|fini|preinit_array|ctors|dtors)")
-CUDA = re.compile(r"cuda[A-Z][A-Za-z0-9_]*|(launch|kernel)_(add|fill|hold)")
-LIBGCC = re.compile(r"__[a-z]+[sdt]i[234]")
+CONTENTS = r"\.(text|data|bss|rodata|tdata|tbss|eh_frame|debug_[a-z_]+)(\..*)?"
+TABLES = r"\.(comment|note\.gnu\.property|symtab|symtab_shndx|strtab|shstrtab|group|llvm_addrsig)"
+EARLY = r"\.(init|fini|preinit_array|ctors|dtors)"
+CUDA = r"cuda[A-Z][A-Za-z0-9_]*|(launch|kernel)_(add|fill|hold)"
+LIBGCC = r"__[a-z]+[sdt]i[234]"
 TOO_LARGE = (
     "Its object file has more than 4 MiB, which no lesson needs: does it define a large array with "
     "a value?"
@@ -59,14 +57,14 @@ def section_sentence(line):
         return None
     if len(words) > 10:
         return "It has a section with a space in its name: leave out the attribute section."
-    if EARLY.match(name):
+    if re.match(EARLY, name):
         return (
             f"It has code that runs before or after main (section {name}): call the function from "
             "main, without the attribute constructor or destructor."
         )
     if name == ".note.GNU-stack":
         return None
-    if not CONTENTS.fullmatch(name) and not TABLES.fullmatch(name):
+    if not re.fullmatch(f"{CONTENTS}|{TABLES}", name):
         return (
             f"It has the section {quoted(name)}, which the compiler makes of no function and no "
             "variable: leave out the attribute section."
@@ -92,7 +90,7 @@ def symbol_sentence(words, allowed, lesson):
         name = name.split("@")[0]
         plain = re.sub(r"^__isoc(99|23)_", "", name)
         plain = re.sub(r"^__(.*)_chk$", r"\1", plain)
-        if LIBGCC.fullmatch(name) or CUDA.fullmatch(name) or {name, plain} & allowed:
+        if re.fullmatch(f"{LIBGCC}|{CUDA}", name) or {name, plain} & allowed:
             return None
         return (
             f"It uses {quoted(name)}, which lesson {lesson} does not need: its check allows CUDA "

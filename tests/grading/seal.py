@@ -6,7 +6,6 @@ settings (SIM_ variables) of the run. The first line of the journal has the sett
 """
 
 import os
-import secrets
 import stat
 import zlib
 
@@ -27,7 +26,7 @@ class Seal:
     """descriptor: of a file that a program gets open, and cannot open by its name."""
 
     def __init__(self, path, hidden):
-        self.secrets = [secrets.token_hex(8) for _ in range(8)]
+        self.secrets = [os.urandom(8).hex() for _ in range(8)]
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
         os.write(self.descriptor, "".join(f"{each}\n" for each in self.secrets).encode())
         os.lseek(self.descriptor, 0, os.SEEK_SET)

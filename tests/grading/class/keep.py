@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 LARGEST = 1 << 20
-LESSON = re.compile(r"[0-9][0-9]_\w+\.c")
+LESSON = r"[0-9][0-9]_\w+\.c"
 
 
 def found(folder):
@@ -23,7 +23,7 @@ def found(folder):
         folders[:] = sorted(x for x in folders if not x.startswith(".") and x != "__MACOSX")
         for name in sorted(names):
             path = Path(place, name)
-            if name in seen or not LESSON.fullmatch(name) or path.is_symlink():
+            if name in seen or not re.fullmatch(LESSON, name) or path.is_symlink():
                 continue
             if path.is_file() and path.stat().st_size <= LARGEST:
                 seen.add(name)

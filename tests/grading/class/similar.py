@@ -11,7 +11,7 @@ from itertools import combinations
 from manifest import ROOT
 
 SPAN, LEAST, SHARE = 8, 20, 0.75
-KEPT = re.compile(
+KEPT = (
     "break|case|char|const|continue|default|do|double|else|enum|float|for|goto|if|int|long|return|"
     "short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|while|NULL|cuda.*"
 )
@@ -24,9 +24,8 @@ def words_of(path):
 
 def runs_of(words, known):
     """The runs of SPAN words, in which a name that is not known is "x"."""
-    plain = [
-        "x" if w.isidentifier() and w not in known and not KEPT.fullmatch(w) else w for w in words
-    ]
+    kept = re.compile(KEPT).fullmatch
+    plain = ["x" if w.isidentifier() and w not in known and not kept(w) else w for w in words]
     return {tuple(plain[i : i + SPAN]) for i in range(len(plain) - SPAN + 1)}
 
 

@@ -39,13 +39,13 @@ LARGEST_ZIP = 64 << 20  # of a student
 MOST_IN_ZIP = 20000
 UNREADABLE = (OSError, ValueError, RuntimeError, OverflowError, zlib.error, zipfile.BadZipFile)
 
-CANVAS = re.compile(r"(?P<who>[^/]+?)(?i:_late)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>[^/]+)")
-MOODLE = re.compile(
+CANVAS = r"(?P<who>[^/]+?)(?i:_late)?_(?P<user>\d+)_(?P<file>\d+)_(?P<name>[^/]+)"
+MOODLE = (
     r"(?P<who>[^/_]*)_(?P<user>\d+)_(?P<plugin>assignsubmission_(?:file|onlinetext))(?:_/?|/)"
     r"(?P<name>.+)"
 )
-AGAIN = re.compile(r"(\d\d_\w+)-(\d+)\.c")
-LESSON = re.compile(r"(.*/)?\d\d_\w+\.c")
+AGAIN = r"(\d\d_\w+)-(\d+)\.c"
+LESSON = r"(.*/)?\d\d_\w+\.c"
 
 
 def names_zip(name):
@@ -69,12 +69,12 @@ def member_of(path):
     if not parts:
         return None
     for begin in range(len(parts)):
-        if found := MOODLE.fullmatch("/".join(parts[begin:])):
+        if found := re.fullmatch(MOODLE, "/".join(parts[begin:])):
             prefix = f"{found['who']}_{found['user']}_{found['plugin']}"
             return f"{found['who']}_{found['user']}", {"moodle": prefix}, found["name"], 0
-    if found := CANVAS.fullmatch(parts[-1]):
+    if found := re.fullmatch(CANVAS, parts[-1]):
         name, again = found["name"], 0
-        if number := AGAIN.fullmatch(name):
+        if number := re.fullmatch(AGAIN, name):
             name, again = f"{number[1]}.c", int(number[2])
         prefix = f"{found['who']}_{found['user']}_{found['file']}"
         return f"{found['who']}_{found['user']}", {"canvas": prefix}, name, again
@@ -90,7 +90,7 @@ def member_of_class(paths):
     around = (
         len({parts[0] for parts in found}) == 1 < len(below)
         and "lessons" not in below
-        and not any(LESSON.fullmatch(parts[0]) for parts in inside)
+        and not any(re.fullmatch(LESSON, parts[0]) for parts in inside)
     )
 
     def member(path):
@@ -161,7 +161,7 @@ def sources(download):
     if not folders and any(map(is_download, archives)):
         return [Archive(x) for x in archives]
     # A folder of any other name is a student's, and then this is a class.
-    moodle = all(MOODLE.fullmatch(f"{x.name}/x") for x in folders)
+    moodle = all(re.fullmatch(MOODLE, f"{x.name}/x") for x in folders)
     named = folders or any(member_of(x.name) for x in loose if x.is_file())
     return [Folder(path)] if moodle and named else []
 
@@ -207,7 +207,7 @@ def unpack_student(source, folder, files, left_out):
         # A file beside the archive counts before one of the same name in it.
         handed_in[:0] = packed
         handed_in += [] if packed else [(name, source, path, entry)]
-    handed_in.sort(key=lambda given: not LESSON.fullmatch(given[0]))
+    handed_in.sort(key=lambda given: not re.fullmatch(LESSON, given[0]))
     if more := handed_in[MOST_OF_ONE:]:
         why = f"a student's first {MOST_OF_ONE} files are unpacked, and there are {len(more)} more."
         left_out.append((more[0][2], why))
