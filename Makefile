@@ -93,7 +93,7 @@ KNOWN += CUDA_HOME CUDA_HEADERS SANITIZER TAG
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter line,$(origin $(name))),$(name)))
 GIVEN := $(filter-out $(KNOWN),$(GIVEN))
 ifneq ($(and $(GIVEN),$(filter 0,$(MAKELEVEL))),)
-RESEMBLING := $(shell python3 -B tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
+RESEMBLING := $(shell python3 -SB tools/unknown.py variables "$(GIVEN)" "$(KNOWN)")
 ifneq ($(RESEMBLING),)
 $(error $(RESEMBLING))
 endif
@@ -268,7 +268,7 @@ list:
 new-lesson:
 	@bash tools/new_lesson.sh "$(NAME)"
 mutant: $(LIBRARY)
-	@python3 -B tools/variants.py new "$(LESSON)" "$(or $(KIND),mutant)" "$(NAME)" "$(FILE)"
+	@python3 -SB tools/variants.py new "$(LESSON)" "$(or $(KIND),mutant)" "$(NAME)" "$(FILE)"
 format:
 	@bash tools/format.sh
 
@@ -307,13 +307,13 @@ STUDENTS_BOOK := echo "Building the students' book, which shows no solution: som
 	-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
 .PHONY: handout gradescope place
 place:
-	@python3 -B tools/packages.py place "$(OUT)" $(call asks_for,handout gradescope release)
+	@python3 -SB tools/packages.py place "$(OUT)" $(call asks_for,handout gradescope release)
 handout gradescope release: place
 handout: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK) && \
-		python3 -B tools/packages.py handout $(BUILT)/handout "$(OUT)"
+		python3 -SB tools/packages.py handout $(BUILT)/handout "$(OUT)"
 gradescope: $(LESSONS:%=build/starters/%.c)
-	@python3 -B tools/packages.py gradescope "$(OUT)"
+	@python3 -SB tools/packages.py gradescope "$(OUT)"
 .PHONY: release
 # The only time in it is the commit's, or without git that of CHANGES.md.
 ifneq ($(filter release,$(MAKECMDGOALS)),)
@@ -325,7 +325,7 @@ release: pages $(LESSONS:%=build/starters/%.c)
 	@$(STUDENTS_BOOK)
 	@$(EPUB)
 	@$(PDF)
-	@python3 -B tools/packages.py release $(BUILT) "$(OUT)"
+	@python3 -SB tools/packages.py release $(BUILT) "$(OUT)"
 
 .PHONY: simulator bench scale
 simulator: $(LIBRARY)
@@ -342,7 +342,7 @@ headers:
 GPU_PARTS := lessons probes peers walks clinic litmus sanitizer kernels chance questions
 .PHONY: gpu
 gpu:
-	@python3 -B tools/gpu/record.py $(filter $(GPU_PARTS),$(MAKECMDGOALS))
+	@python3 -SB tools/gpu/record.py $(filter $(GPU_PARTS),$(MAKECMDGOALS))
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 ifneq ($(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS)),)
 $(error make gpu has no part '$(filter-out gpu $(GPU_PARTS),$(MAKECMDGOALS))'. Its parts are \
@@ -362,4 +362,4 @@ help:
 	@sed -n 's/^## //p' Makefile
 
 $(LESSONS:%=lessons/%.c) $(LESSONS:%=solutions/%.c) .DEFAULT:
-	@python3 -B tools/unknown.py goal $@ "$(LESSONS)" "$(CASES)"
+	@python3 -SB tools/unknown.py goal $@ "$(LESSONS)" "$(CASES)"

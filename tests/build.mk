@@ -6,7 +6,7 @@ FOR_SIMULATOR := $(C_FLAGS) $(SANITIZED) -isystem build/cuda/include
 # clinic. `make solution-04 MUTANT=NAME` runs a mutant, which has one mistake; a starter is a
 # lesson's file as it is delivered; `make repaired-03` runs a repair. These files are kept, because
 # reports name their lines.
-VARIANT = @python3 -B tools/variants.py make $@
+VARIANT = @python3 -SB tools/variants.py make $@
 define mutants_of_a_room
 .PRECIOUS: build/mutants/$(1)/%.c
 build/mutants/$(1)/%.c: tests/lessons/$(1)/variants.txt $(2) tools/variants.py
@@ -25,7 +25,7 @@ build/repairs/%.c: tests/lessons/clinic/%/variants.txt docs/clinic/%_wrong.c too
 # Writes the starters in variants.txt again, after a lesson's file or its solution was changed.
 .PHONY: starters
 starters:
-	@python3 -B tools/variants.py starters
+	@python3 -SB tools/variants.py starters
 
 # A warning is an error here: a test would not see that of a program built before.
 define programs_of_variants

@@ -27,4 +27,4 @@ else
         tail -n 20 "$copy/tests.txt"
 fi
 cd "$copy"
-python3 -B tools/coverage.py build/simulator/objects/*/*.gcno
+python3 -SB tools/coverage.py build/simulator/objects/*/*.gcno

@@ -49,4 +49,4 @@ clang_format=$("$0" where clang-format)
 ruff=$("$0" where ruff)
 git ls-files -z '*.c' '*.h' | xargs -0 "$clang_format" -i
 "$ruff" format --quiet --config tools/ruff.toml .
-python3 -B tests/grading/manifest.py readme
+python3 -SB tests/grading/manifest.py readme

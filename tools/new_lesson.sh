@@ -104,7 +104,7 @@ load ../../grading/rules
 END
 # The author expects this output until make gpu has recorded a device's.
 echo "the first element is 42" >"$room/expected/output.txt"
-python3 -B tools/variants.py starters "$name"
+python3 -SB tools/variants.py starters "$name"
 cat >>"$room/variants.txt" <<END
 
 == mutant other_stream
@@ -190,7 +190,7 @@ What is to be done.
 END
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 
-python3 -B tests/grading/manifest.py readme
+python3 -SB tests/grading/manifest.py readme
 sed -i "s/^   ${last%.c}$/&\n   $name/" docs/index.rst
 
 cat <<END

@@ -470,7 +470,7 @@ def asked(kind):
 def first_miss(room, file):
     """The first rule that a file misses, as judge.py prints it, or None."""
     done = subprocess.run(
-        [sys.executable, "-B", "tests/grading/judge.py", room, file, "--form=json"],
+        [sys.executable, "-SB", "tests/grading/judge.py", room, file, "--form=json"],
         cwd=ROOT,
         env={"SEED": "1", **os.environ, "CHECK_FOLDER": f"build/check/new/{room}"},
         capture_output=True,

@@ -84,7 +84,7 @@ act() {
 # Checks a lesson up to its first miss, and stores the report in $said.
 check() {
     mkdir -p build/check   # make check-NN may be checking the same lesson
-    said=$(flock -o "build/check/$1.lock" python3 -B tests/grading/judge.py "$1" "lessons/$1.c" \
+    said=$(flock -o "build/check/$1.lock" python3 -SB tests/grading/judge.py "$1" "lessons/$1.c" \
         --form=brief --first 2>&1 </dev/null)
     case $? in
     0)

@@ -265,13 +265,13 @@ LINES
     mapfile -t names < <(cases | sed 's|^|clinic/|')
     if [ -n "${TEST_LONG:-}" ]; then
         for name in "${names[@]}"; do
-            run as_typed python3 -B tests/grading/judge_mutants.py "$name"
+            run as_typed python3 -SB tests/grading/judge_mutants.py "$name"
             [ "$status" = 0 ] || complain "$output"
             [[ $output == *"mutants keep"* ]] || complain "$name has no mutant."
         done
         finish
     else
-        run as_typed python3 -B tests/grading/judge_mutants.py --first "${names[@]}"
+        run as_typed python3 -SB tests/grading/judge_mutants.py --first "${names[@]}"
         assert_success
         assert_equal "$(grep -c ': 1 mutants keep ' <<<"$output")" "${#names[@]}"
     fi

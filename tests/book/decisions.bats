@@ -17,7 +17,7 @@ NOT_NEEDED="03_custom_pool|cudaStreamSynchronize(stream)|$PAGEABLE
 # judge_without NAME LINE: LINE.miss is what the check says of the solution without the call
 judge_without() {
     local file=build/without/$1/$2
-    CHECK_FOLDER=build/check/without/$1-$2 python3 -B tests/grading/judge.py "$1" "$file.c" \
+    CHECK_FOLDER=build/check/without/$1-$2 python3 -SB tests/grading/judge.py "$1" "$file.c" \
         >"$file.miss" 2>&1 3>&- 4>&- || [ $? != 1 ] || mv "$file.miss" "$file.missed"
     rm -rf "build/check/without/$1-$2"
 }
@@ -31,7 +31,7 @@ judge_without() {
     done <<<"$NOT_NEEDED"
     rm -rf build/without
     # shellcheck disable=SC2046  # names
-    python3 -B tests/book/without_call.py build/without $(lessons) >"$calls"
+    python3 -SB tests/book/without_call.py build/without $(lessons) >"$calls"
     export -f judge_without
     cut -d ' ' -f 1,2 "$calls" | xargs -P 2 -n 2 "$BASH" -c 'judge_without "$@"' judge_without
     while read -r name line call; do

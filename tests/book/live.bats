@@ -14,7 +14,7 @@ setup_file() { as_typed make build/simulator/docs/live/{bench,days}; }
 # the files that are its value into the test's folder (live_page.py).
 in_page() {
     PYTHONPATH=docs/extensions run timeout 600 \
-        python3 -B tests/book/live_page.py "$1" "$BATS_TEST_TMPDIR" "${@:2}" 3>&-
+        python3 -SB tests/book/live_page.py "$1" "$BATS_TEST_TMPDIR" "${@:2}" 3>&-
     [ "$status" != 77 ] || skip "$output"
     [ "$status" = 0 ] || miss "In the page:" "$output"
 }
@@ -362,7 +362,7 @@ pages again: type make live."
     bytes=$({
         # As the book has them (book/every_page.py).
         {
-            PYTHONPATH=docs/extensions python3 -Bc \
+            PYTHONPATH=docs/extensions python3 -SBc \
                 'from book import simulated_device; print(simulated_device.script())'
             cat docs/_static/{run_steps,run_view,bench}.js
         } | sed -E '/^ *\/\//d; s/^ +//; s|([;,{]) +//.*|\1|'

@@ -21,7 +21,7 @@ load ../suite
 }
 
 @test "README.md has the table of the lessons that their manifests give" {
-    diff <(python3 -B tests/grading/manifest.py table) \
+    diff <(python3 -SB tests/grading/manifest.py table) \
         <(sed '1,/^<!-- the lessons/d; /^<!-- end of the lessons/,$d' README.md) ||
         miss "Type: python3 tests/grading/manifest.py readme"
 }
@@ -29,7 +29,7 @@ load ../suite
 @test "README.md links to the addresses that CITATION.cff has" {
     local copy=$BATS_TEST_TMPDIR/copy
     assert_equal "$(sed '1,/^<!-- the addresses/d; /^<!-- end of the addresses/,$d' README.md)" \
-        "$(python3 -B tests/grading/manifest.py addresses)"
+        "$(python3 -SB tests/grading/manifest.py addresses)"
     mkdir -p "$copy/tests/grading"
     cp -r tests/lessons "$copy/tests"
     cp tests/grading/manifest.py "$copy/tests/grading"
@@ -37,18 +37,18 @@ load ../suite
     sed 's|^# url: .*|url: "https://book.example/pools" # the pages|
         s|^# repository-code: .*|repository-code: https://github.com/a/b|' CITATION.cff \
         >"$copy/CITATION.cff"
-    python3 -B "$copy/tests/grading/manifest.py" readme
+    python3 -SB "$copy/tests/grading/manifest.py" readme
     grep -qxF '[Read the book](https://book.example/pools) · '\
 '[Releases](https://github.com/a/b/releases) · `git clone https://github.com/a/b`' \
         "$copy/README.md" || complain "$(head -20 "$copy/README.md")"
     sed -i 's|<!-- the addresses.*||' "$copy/README.md"
-    run python3 -B "$copy/tests/grading/manifest.py" readme
+    run python3 -SB "$copy/tests/grading/manifest.py" readme
     assert_failure
     assert_output --partial "README.md lacks <!-- the addresses"
 }
 
 @test "every place that names a lesson by its number has the right one" {
-    run python3 -B tests/book/lesson_numbers.py
+    run python3 -SB tests/book/lesson_numbers.py
     assert_success
     assert_output ""
     # A wrong number is found.
@@ -58,7 +58,7 @@ load ../suite
     sed -i 's/05 <05_cost>/04 <05_cost>/' "$copy/docs/move_a_program.rst"
     sed -i 's/check-06/check-07/' "$copy/lessons/06_trim.c"
     cd "$copy"
-    run python3 -B tests/book/lesson_numbers.py
+    run python3 -SB tests/book/lesson_numbers.py
     assert_failure
     assert_line "docs/move_a_program.rst: 04 links to 05_cost"
     assert_line --partial "lessons/06_trim.c: its heading names 06, 07"

@@ -21,7 +21,7 @@ console() {
 # matches EXPECTED: does $output have these lines, any lines where "..." stands, and any end where a
 # line ends with "..."?
 matches() {
-    python3 -B - "$1" "$output" <<'PY'
+    python3 -SB - "$1" "$output" <<'PY'
 import re, sys
 pattern = ""
 for line in sys.argv[1].splitlines():

@@ -163,7 +163,7 @@ recorder() {
     local name
     recorder probes ONLY=ipc-mutants
     run cat "$BATS_TEST_TMPDIR/workbook/build/record/probes.d/ipc-mutants.txt"
-    for name in "" $(python3 -B tools/variants.py names 17_ipc_allocation | sed 's|^|/|'); do
+    for name in "" $(python3 -SB tools/variants.py names 17_ipc_allocation | sed 's|^|/|'); do
         assert_line --partial "== 17_ipc_allocation$name: 20 runs, "
     done
     refute_output --partial "No such file"

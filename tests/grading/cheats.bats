@@ -9,7 +9,7 @@ setup_file() {
     know_compiler
 }
 
-attacks() { python3 -B tests/grading/attacks/attacks.py "$@"; }
+attacks() { python3 -SB tests/grading/attacks/attacks.py "$@"; }
 
 # cheats NAME...: grades these, and complains of each lesson that gives points, or says other words
 cheats() {
@@ -106,7 +106,7 @@ PYTHON
 refused() {
     local secret=$BATS_TEST_TMPDIR/other.c
     echo 'int their_own_answer = their_other_answer;' >"$secret"
-    run python3 -B - "$BATS_TEST_TMPDIR/mine.c" "$secret" 4<&0 <<'PYTHON'
+    run python3 -SB - "$BATS_TEST_TMPDIR/mine.c" "$secret" 4<&0 <<'PYTHON'
 import ast
 import os
 import sys
@@ -220,7 +220,7 @@ FILES
     local program=$BATS_TEST_TMPDIR/program
     printf '%s\n' 'int raise(int number);' 'int raise(int number) { return number; }' \
         'int main(void) { return raise(0); }' >"$program.c"
-    python3 -B tests/grading/compiler.py "$program.c" "$program" 06_trim
+    python3 -SB tests/grading/compiler.py "$program.c" "$program" 06_trim
     run readelf --wide --symbols "$program.o"
     assert_line --regexp 'LOCAL .* raise$'
     assert_line --regexp 'GLOBAL .* main$'

@@ -68,7 +68,7 @@ setup_file() { know_compiler; }
 }
 
 @test "what is not in a journal has nothing before it, nothing after it, and ends no part" {
-    run python3 -B - <<'PYTHON'
+    run python3 -SB - <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/grading")
 from check import Journal
@@ -90,7 +90,7 @@ PYTHON
 }
 
 @test "points: a rule that the starter meets costs one when it is broken, and none when it waits" {
-    run python3 -B - <<'PYTHON'
+    run python3 -SB - <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/grading")
 from judge import count_points
@@ -164,7 +164,7 @@ w w F = 0"
 }
 
 @test "a check in which a rule waits, and none is missed, does not pass" {
-    run python3 -B - <<'PYTHON'
+    run python3 -SB - <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/grading")
 import judge
@@ -197,7 +197,7 @@ PYTHON
     local with=$CHECK_COMPILER lesson
     grep -q auto-var-init <<<"$with" || skip "this compiler sets nothing"
     local mutant=build/mutants/03_custom_pool/properties_not_cleared.c
-    python3 -B tools/variants.py make "$mutant"
+    python3 -SB tools/variants.py make "$mutant"
     for CHECK_COMPILER in "$with" "$(grep -v auto-var-init <<<"$with")"; do
         check "$mutant" 03_custom_pool
         assert_failure
@@ -221,13 +221,13 @@ PYTHON
 
 @test "the first miss alone: the rules behind it wait, and the report leaves them out" {
     local file=lessons/04_release_threshold.c said
-    said=$(as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first \
+    said=$(as_typed python3 -SB tests/grading/judge.py 04_release_threshold $file --first \
         --form=json) && miss "It passes: $said"
     run jq -c '.given + .possible == (.rules | length),
         (.rules | map(.result) | index("failed") as $first | .[$first + 1:] | length > 0, unique)' \
         <<<"$said"
     assert_output $'true\ntrue\n["skipped"]'
-    run as_typed python3 -B tests/grading/judge.py 04_release_threshold $file --first --form=brief
+    run as_typed python3 -SB tests/grading/judge.py 04_release_threshold $file --first --form=brief
     assert_failure
     refute_output --partial wait
     assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 1
@@ -235,7 +235,7 @@ PYTHON
 
 @test "the report folds a long line below the text behind its label, and breaks no word" {
     local report
-    report=$(python3 -B - <<'PYTHON'
+    report=$(python3 -SB - <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/grading")
 from report import wrapped
@@ -267,7 +267,7 @@ PYTHON
 }
 
 @test "a line that a program prints to find a mistake costs a sentence, and no point" {
-    python3 -B tools/variants.py make build/styles/02_default_pool/debug_lines_on_stdout.c
+    python3 -SB tools/variants.py make build/styles/02_default_pool/debug_lines_on_stdout.c
     check build/styles/02_default_pool/debug_lines_on_stdout.c 02_default_pool
     assert_success
     assert_line --partial "Note: it prints a line more than expected, which costs nothing."
@@ -302,8 +302,8 @@ PYTHON
     # shellcheck disable=SC2207  # names
     [ -z "${TEST_LONG:-}" ] || some=($(lessons))
     for lesson in "${some[@]}"; do
-        python3 -B tests/grading/attacks/attacks.py write print_and_call "$file" "$lesson"
-        run as_typed CHECK_FOLDER="build/check/prints-$lesson" python3 -B tests/grading/judge.py \
+        python3 -SB tests/grading/attacks/attacks.py write print_and_call "$file" "$lesson"
+        run as_typed CHECK_FOLDER="build/check/prints-$lesson" python3 -SB tests/grading/judge.py \
             "$lesson" "$file" --form=report
         [[ "$output" != *"does not compile"* && "$output" == *MISS*". Points: 0 of "* ]] ||
             complain "$lesson:" "$output"

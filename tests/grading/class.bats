@@ -167,7 +167,7 @@ END
     a_grade $'\ttab, "quoted"' '{"lesson": "06_trim", "points": 5, "possible": 5}'
     collect
     assert_success
-    run python3 - "$OUT/class.csv" <<'END'
+    run python3 -SB - "$OUT/class.csv" <<'END'
 import csv, sys
 for row in csv.reader(open(sys.argv[1], newline="")):
     print(row[0], len(row))
@@ -194,7 +194,7 @@ END
 "two\\x0alines"
 "\\xff\\xfe"'
     # Each has a page, and a link that leads to it.
-    run python3 - "$OUT" <<'END'
+    run python3 -SB - "$OUT" <<'END'
 import pathlib, re, sys, urllib.parse
 out = sys.argv[1]
 links = re.findall('href="(students/[^"]*)"', pathlib.Path(out, "class.html").read_text())
@@ -377,7 +377,7 @@ submission() {
 
 # zip_of FILE NAME=TEXT...: an archive with these files
 zip_of() {
-    python3 - "$@" <<'END'
+    python3 -SB - "$@" <<'END'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
     for given in sys.argv[2:]:
@@ -395,7 +395,7 @@ END
     zip_of "$BATS_TEST_TMPDIR/2.zip" lovelaceada_11_201_04_release_threshold-1.c=later
     mkdir "$BATS_TEST_TMPDIR/both"
     mv "$BATS_TEST_TMPDIR"/[12].zip "$BATS_TEST_TMPDIR/both"
-    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/both" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/both" "$made"
     assert_success
     assert_output --partial "Not unpacked: 'notes.txt': its name names no student."
     run bash -c "cd '$made' && grep -r '' . | LC_ALL=C sort"
@@ -427,7 +427,7 @@ END
     local made=$OUT/handed-in inner=$BATS_TEST_TMPDIR/lessons.zip
     zip_of "$inner" lessons/06_trim.c=in lessons/04_release_threshold.c=four ../../up.c=up \
         __MACOSX/._06_trim.c=x
-    python3 - "$inner" "$BATS_TEST_TMPDIR/outer.zip" <<'END'
+    python3 -SB - "$inner" "$BATS_TEST_TMPDIR/outer.zip" <<'END'
 import io, sys, zipfile
 bomb = io.BytesIO()
 with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -442,7 +442,7 @@ with zipfile.ZipFile(sys.argv[2], "w") as archive:
     archive.writestr("cleo_13_103_all.zip", "no archive")
     archive.writestr("dora_14_104_all.zip", many.getvalue())
 END
-    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/outer.zip" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/outer.zip" "$made"
     assert_success
     run bash -c "cd '$made/ada_11' && grep -r '' . | LC_ALL=C sort"
     assert_output './lessons/04_release_threshold.c:four
@@ -509,7 +509,7 @@ END
     for name in "" class/; do
         zip_of "$BATS_TEST_TMPDIR/all.ZIP" "${name}ada/lessons/06_trim.c=a" "${name}ben.zip=$(
             base64 -w0 "$CLASS/ben.zip")" "${name}notes.txt=x" __MACOSX/a/06_trim.c=x
-        run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/all.ZIP" "$OUT/handed-in"
+        run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/all.ZIP" "$OUT/handed-in"
         assert_success
         assert_line "Not unpacked: '${name}notes.txt': its name names no student."
         run bash -c "cd '$OUT/handed-in' && find . -type f | LC_ALL=C sort"
@@ -517,7 +517,7 @@ END
     done
     # A class of one, whose folder is no folder around students.
     zip_of "$BATS_TEST_TMPDIR/one.zip" ada/lessons/06_trim.c=a ada/solutions/06_trim.c=b
-    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/one.zip" "$OUT/handed-in"
+    run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/one.zip" "$OUT/handed-in"
     assert_equal "$(ls "$OUT/handed-in")" ada
     zip_of "$BATS_TEST_TMPDIR/none.zip" 06_trim.c=a
     run as_typed CLASS="$BATS_TEST_TMPDIR/none.zip" tests/grading/grade.sh class
@@ -542,7 +542,7 @@ END
     zip_of "$zip"
     refused "it has no files."
     zip_of "$zip" "$lesson.c=x"
-    python3 - "$zip" <<'END'
+    python3 -SB - "$zip" <<'END'
 import sys
 from pathlib import Path
 path = Path(sys.argv[1])
@@ -551,7 +551,7 @@ data[data.index(b"PK\1\2") + 8] |= 1
 path.write_bytes(data)
 END
     refused "it is encrypted. It must be a ZIP file without a password."
-    python3 - "$zip" "$lesson" <<'END'
+    python3 -SB - "$zip" "$lesson" <<'END'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w") as archive:
     for number in range(20001):
@@ -559,7 +559,7 @@ with zipfile.ZipFile(sys.argv[1], "w") as archive:
 END
     refused "it has more than 20000 files."
     # Of many files those of lessons count; a long one is refused as it would be in a folder.
-    python3 - "$zip" "$lesson" <<'END'
+    python3 -SB - "$zip" "$lesson" <<'END'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
     for number in range(1000):
@@ -587,7 +587,7 @@ END
     zip_of "$BATS_TEST_TMPDIR/m.zip" "Ada Lovelace_11_assignsubmission_file_/lessons/06_trim.c=a" \
         "Ben_12_assignsubmission_file/06_trim.c=b" "Cleo_13_assignsubmission_file_06_trim.c=c" \
         "Dora_14_assignsubmission_file_/../../../../out/06_trim.c=d"
-    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/m.zip" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/m.zip" "$made"
     assert_success
     run bash -c "cd '$made' && find . -type f | LC_ALL=C sort"
     assert_output './Ada Lovelace_11/lessons/06_trim.c
@@ -599,19 +599,19 @@ END
     # The teacher may have unpacked the archive.
     mkdir -p "$folder/Ben_12_assignsubmission_file_"
     echo b >"$folder/Ben_12_assignsubmission_file_/06_trim.c"
-    run python3 -B tests/grading/class/unpack.py "$folder" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$folder" "$made"
     assert_success
     assert_file_exists "$made/Ben_12/06_trim.c"
     # A folder of students' folders is no download, whatever else is in it.
     three
     touch "$CLASS/notes_1_2_of_mine.txt"
-    run python3 -B tests/grading/class/unpack.py "$CLASS" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$CLASS" "$made"
     assert_equal "$status" 1
     # A bomb of zeros is cut off, and a file that is no archive has a sentence.
-    python3 -c 'import sys, zipfile
+    python3 -SB -c 'import sys, zipfile
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
     z.writestr("ada_1_2_06_trim.c", bytes(30 << 20))' "$BATS_TEST_TMPDIR/bomb.zip"
-    run python3 -B tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/bomb.zip" "$made"
+    run python3 -SB tests/grading/class/unpack.py "$BATS_TEST_TMPDIR/bomb.zip" "$made"
     assert_success
     run stat -c %s "$made/ada_1/06_trim.c"
     assert_output 1048577
@@ -773,7 +773,7 @@ ben@example.org,25,0'
     assert_output 0
     grep -qF '<p>Expected: &lt;b&gt;a&lt;/b&gt; &amp; b.</p>' "$page.html"
     grep -qF '<a href="https://example.org/book/06_trim.html">' "$page.html"
-    run python3 - "$page.html" "$OUT/class.html" <<'END'
+    run python3 -SB - "$page.html" "$OUT/class.html" <<'END'
 import html.parser, sys
 class Strict(html.parser.HTMLParser):
     open = []

@@ -49,7 +49,7 @@ of_lesson() {
 
 # given LESSON: the sentences of the rules that its check marks with @met_by_starter
 given() {
-    python3 -B - "$1" <<'PYTHON'
+    python3 -SB - "$1" <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/grading")
 from judge import load_rules
@@ -85,7 +85,7 @@ PYTHON
     assert_equal "$(awk '/^[^ ]/ { on = /^08_/; sub(/^[^ ]+ +[0-9.]+ of +[0-9]+/, "") } on' \
         "$GRADES/starters.out" | tr -s ' \n' ' ')" " $sentence "
     # A sentence that grade.json cuts off ends with a whole word.
-    run python3 -B -c 'import sys
+    run python3 -SB -c 'import sys
 sys.path.insert(0, "tests/grading")
 from forms import sentence
 print(sentence([" ".join(f"word{i}" for i in range(90))]))'
@@ -201,7 +201,7 @@ true"
     jq -e '.score >= 0 and .score <= 1' prairielearn/results.json
     tests=$(jq '[.lessons[] | .tests | if . == [] then 1 else length end] | add' grade.json)
     failures=$(jq '[.lessons[].tests[] | select(.result == "failed")] | length' grade.json)
-    run python3 - <<'END'
+    run python3 -SB - <<'END'
 import xml.etree.ElementTree as tree
 root = tree.parse("junit.xml").getroot()
 cases = list(root.iter("testcase"))
@@ -398,12 +398,12 @@ so none was chosen: one, two." . \
     refute [ "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/longer.out/grade.json")" = \
         "$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")" ]
     seed=$(jq .lessons[0].seed "$BATS_TEST_TMPDIR/plain/grade.json")
-    TABLE_SEED=$seed python3 -B tests/grading/attacks/attacks.py write table_of_one_seed \
+    TABLE_SEED=$seed python3 -SB tests/grading/attacks/attacks.py write table_of_one_seed \
         "$BATS_TEST_TMPDIR/table/02_default_pool.c" 02_default_pool
     OUT=$BATS_TEST_TMPDIR/table.out STUDENT=$BATS_TEST_TMPDIR/table grade tests/grading/grade.sh
     assert_equal "$(jq '.points < .possible' "$BATS_TEST_TMPDIR/table.out/grade.json")" true
     # With the seed of the table it would be a solution.
-    run as_typed SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -B \
+    run as_typed SEED="$seed" CHECK_FOLDER=build/check/table.$BASHPID python3 -SB \
         tests/grading/judge.py 02_default_pool "$BATS_TEST_TMPDIR/table/02_default_pool.c"
     assert_success
     # No student sees a seed.

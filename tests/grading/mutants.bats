@@ -9,7 +9,7 @@ load ../suite
 
 setup_file() { know_compiler; }
 
-mutants() { python3 -B tools/variants.py names "$1"; }
+mutants() { python3 -SB tools/variants.py names "$1"; }
 
 # bats test_tags=more
 @test "every mutant misses a rule in the words that it names; every style meets all" {
@@ -17,13 +17,13 @@ mutants() { python3 -B tools/variants.py names "$1"; }
     mapfile -t lessons < <(lessons)
     if [ -n "${TEST_LONG:-}" ]; then
         for lesson in "${lessons[@]}"; do
-            run as_typed python3 -B tests/grading/judge_mutants.py "$lesson"
+            run as_typed python3 -SB tests/grading/judge_mutants.py "$lesson"
             [ "$status" = 0 ] || complain "$output"
             echo "${output##*$'\n'}" >>"$BATS_FILE_TMPDIR/kept"
         done
         finish
     else
-        run as_typed python3 -B tests/grading/judge_mutants.py --first "${lessons[@]}"
+        run as_typed python3 -SB tests/grading/judge_mutants.py --first "${lessons[@]}"
         assert_success
         grep ': 1 mutants keep ' <<<"$output" >"$BATS_FILE_TMPDIR/kept"
         assert_equal "$(wc -l <"$BATS_FILE_TMPDIR/kept")" "${#lessons[@]}"
@@ -60,7 +60,7 @@ mutants() { python3 -B tools/variants.py names "$1"; }
     lines one two three two one >"$copy/$solution"
     while IFS='|' read -r edit said; do
         printf '== style tried\nIt is tried.\n%b\n' "$edit" >"$copy/$room/variants.txt"
-        run python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+        run python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
         [ "$status" = 1 ] || complain "$edit: status $status, not 1"
         [[ $output == "$room/variants.txt:"*"$said"* ]] || complain "$edit: it says $output"
     done <<END
@@ -80,12 +80,12 @@ mutants() { python3 -B tools/variants.py names "$1"; }
 END
     lines "== style tried" "It is tried." "  two" "+" "- three" "+ 3" "+ four" "" "== mutant x" \
         "- three" >"$copy/$room/variants.txt"
-    python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
     assert_output "$(lines one two "" 3 four two one)"
     lines "== style tried" "It is tried." "  two" "- three" "-..." "- one" "+ 3" \
         >"$copy/$room/variants.txt"
-    python3 -B "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
     assert_output "$(lines one two 3)"
     finish

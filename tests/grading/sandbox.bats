@@ -12,7 +12,7 @@ setup_file() {
     local allowed
     WORK=$(mktemp -d build/check/sandbox.XXXXXX)
     chmod 755 "$WORK"
-    allowed=$(python3 -B tests/grading/protect.py try "$WORK")
+    allowed=$(python3 -SB tests/grading/protect.py try "$WORK")
     # The seal would stop what these programs try before the sandbox has to.
     PLACE=$(jq -c '.place.seal = false | .place' <<<"$allowed")
     OWN_SANDBOX=$(jq -r .sandbox <<<"$allowed")
@@ -39,7 +39,7 @@ neither root nor an ordinary user can make namespaces"
 # MEMORY bytes; end_lesson ends the cgroup.
 protect_lesson() {
     local number=$BASHPID
-    own=$(python3 -B - "$PLACE" "${MEMORY:-2147483648}" "$number" <<'PYTHON'
+    own=$(python3 -SB - "$PLACE" "${MEMORY:-2147483648}" "$number" <<'PYTHON'
 import json, sys
 sys.path.insert(0, "tests/grading")
 import protect
@@ -61,8 +61,8 @@ end_lesson() {
     [ -z "$cgroup" ] || within_reason rmdir "$cgroup"
     jq '.cgroup = ""' <<<"$own" >"$CHECK_PLACE"
 }
-compile() { python3 -B tests/grading/compiler.py "$@"; }
-attacks() { python3 -B "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
+compile() { python3 -SB tests/grading/compiler.py "$@"; }
+attacks() { python3 -SB "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
 
 # attack NAME [ARGUMENT...]: compiles $WORK/NAME.c and runs it as a grader does, in $FOLDER. Where
 # that file does not exist, it is the hostile case NAME, which must be stopped for the reason that
@@ -192,7 +192,7 @@ int main(int count, char **words)
 }
 END
     local port server
-    leashed python3 -c 'import socket, time
+    leashed python3 -SB -c 'import socket, time
 s = socket.create_server(("127.0.0.1", 0))
 print(s.getsockname()[1], flush=True)
 time.sleep(3600)' >"$WORK/port" &
@@ -271,7 +271,7 @@ time.sleep(3600)' >"$WORK/port" &
     done
     # A crash of the compiler counts as stopped, too.
     export CHECK_SECONDS=20
-    python3 -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
+    python3 -SB -c 'print("int x =", 400000 * "(", 1, 400000 * ")", ";")' >"$WORK/deep.c"
     run compile "$WORK/deep.c" "$WORK/deep"
     assert_equal "$status" 124
     assert_output --partial "internal compiler error"
@@ -546,7 +546,7 @@ beside_hostile() {
     cd "$folder" || return 1
     "$@" mkdir class
     # shellcheck disable=SC2086  # words
-    "$@" python3 -B tests/grading/attacks/attacks.py hand-in class $chosen \
+    "$@" python3 -SB tests/grading/attacks/attacks.py hand-in class $chosen \
         >"$BATS_TEST_TMPDIR/files"
     mapfile -t files <"$BATS_TEST_TMPDIR/files"
     "$@" mkdir class/honest

@@ -127,7 +127,7 @@ divided() {
     [ -n "$NVCC" ] || skip "nvcc is not installed: random kernels are not compiled here"
     divided
     for seed in 1 2; do
-        python3 "$ROOT/simulator/tests/unit/random_kernels.py" $seed 20 >random.cu
+        python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" $seed 20 >random.cu
         "$NVCC" -cudart=shared -fmad=false -gencode arch=compute_75,code=compute_75 \
             -Xcompiler -ffp-contract=off -diag-suppress 177,186,550 -o random random.cu
         SIM_THREADS=3 LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/copy/build/simulator run bounded ./random

@@ -91,8 +91,8 @@ silent() {
     local count=${TEST_LONG:+400} units=$ROOT/simulator/tests/unit
     count=${COUNT:-${count:-60}}
     checked scripted
-    python3 "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
+    python3 -SB "$units/random_inside.py" 1 $count | cat "$units/inside.txt" - >programs.txt
     run bounded ./scripted programs.txt
     assert_success
-    python3 "$units/random_inside.py" judge programs.txt <(printf '%s\n' "$output")
+    python3 -SB "$units/random_inside.py" judge programs.txt <(printf '%s\n' "$output")
 }

@@ -139,7 +139,7 @@ cudaSuccess
     [ -z "${TEST_LONG:-}" ] || seeds=(2 3) count=40
     count=${COUNT:-$count}
     for seed in "${seeds[@]}"; do
-        python3 "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
+        python3 -SB "$ROOT/simulator/tests/unit/random_kernels.py" "$seed" $count >random.cu
         compiled random.cu -fmad=false -gencode arch=compute_75,code=compute_75 \
             -Xcompiler -ffp-contract=off -diag-suppress 177,186,550
         ran

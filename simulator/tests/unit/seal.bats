@@ -22,7 +22,7 @@ case_of() { sealed simulator/tests/unit/sealed "$@"; }
 
 @test "a graded run can write to nothing, start nothing and look into nothing" {
     # All in one process of Python, because starting it takes longer than such a run.
-    run python3 -S -B - "$ROOT" <<'PYTHON'
+    run python3 -SB - "$ROOT" <<'PYTHON'
 import platform
 import sys
 from pathlib import Path
@@ -169,7 +169,7 @@ PYTHON
     # Of a process that was started with others, or that says so in its receipt alone.
     holds() { # holds SETTINGS OF THE JOURNAL, OF THE RECEIPT
         rm -rf forged && mkdir forged
-        python3 -B - "$ROOT/tests/grading" "$1" "$2" "${given[@]}" <<'PYTHON'
+        python3 -SB - "$ROOT/tests/grading" "$1" "$2" "${given[@]}" <<'PYTHON'
 import os
 import sys
 
