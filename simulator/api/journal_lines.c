@@ -8,16 +8,12 @@
 
 void line_stream(struct journal_line *line, const struct stream *s)
 {
-    char *to = line_room(line, 1);
-    if (!to)
-        return;
     if (s->kind == STREAM_LEGACY)
-        to = field_text(to, "stream", "legacy");
+        line_text(line, "stream", "legacy");
     else if (s->kind == STREAM_PER_THREAD)
-        to = field_text(to, "stream", "per-thread");
+        line_text(line, "stream", "per-thread");
     else
-        to = field_number(to, "stream", (uint64_t)s->id);
-    line->end = to;
+        line_number(line, "stream", (uint64_t)s->id);
 }
 
 void line_allocation(struct journal_line *line, const void *address)
@@ -56,8 +52,8 @@ static void op_done(const struct op *op)
         line_number(&line, "allocation", op->allocation_id);
     if (op->bytes)
         line_number(&line, "bytes", op->bytes);
-    line_time(&line, "start", op->start);
-    line_time(&line, "finish", op->finish);
+    line_number(&line, "start", op->start);
+    line_number(&line, "finish", op->finish);
     line_write(&line);
 }
 

@@ -14,28 +14,17 @@
 /* Adds the pool to the line. `p` is NULL if the call has no such pool. */
 static void line_pool(struct journal_line *line, const struct pool *p)
 {
-    char *to = p ? line_room(line, 1) : NULL;
-    if (!to)
-        return;
-    to = field_number(to, "pool", (uint64_t)p->id);
-    line->end = to;
+    if (p)
+        line_number(line, "pool", (uint64_t)p->id);
 }
 
-/* Writes the pool's figures to `to` and returns their end. */
-static inline char *field_figures(char *to, const struct pool *p)
+/* Adds the pool's figures. Those of an imported pool are its exporter's. */
+static inline void line_figures(struct journal_line *line, const struct pool *p)
 {
-    /* The figures of an imported pool are its exporter's. */
     if (p->imported)
-        return to;
-    to = field_number(to, "reserved", pool_reserved(p));
-    return field_number(to, "used", p->used);
-}
-
-static void line_figures(struct journal_line *line, const struct pool *p)
-{
-    char *to = line_room(line, 2);
-    if (to)
-        line->end = field_figures(to, p);
+        return;
+    line_number(line, "reserved", pool_reserved(p));
+    line_number(line, "used", p->used);
 }
 
 /* ---- allocations and frees ---- */
@@ -44,25 +33,19 @@ static void line_figures(struct journal_line *line, const struct pool *p)
 static void line_allocated(struct journal_line *line, const struct pool *p, const struct range *r,
                            enum reuse rung)
 {
-    char *to = line_room(line, 5);
-    if (!to)
-        return;
     if (r) {
-        to = field_number(to, "allocation", r->id);
-        to = field_number(to, "offset", r->offset);
-        to = field_text(to, "from", reuse_name(rung));
+        line_number(line, "allocation", r->id);
+        line_number(line, "offset", r->offset);
+        line_text(line, "from", reuse_name(rung));
     }
-    line->end = field_figures(to, p);
+    line_figures(line, p);
 }
 
 static cudaError_t allocate_in_stream(struct call *call, void **pointer, size_t bytes,
                                       struct pool *p, struct stream *s)
 {
-    char *to = line_room(&call->line, 2);
-    if (to) {
-        to = field_number(to, "pool", (uint64_t)p->id);
-        call->line.end = field_number(to, "bytes", bytes);
-    }
+    line_pool(&call->line, p);
+    line_number(&call->line, "bytes", bytes);
     *pointer = NULL;
     if (!bytes)
         return cudaSuccess;

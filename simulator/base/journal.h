@@ -65,80 +65,54 @@ void line_write_call(struct journal_line *line, time_ns end, const char *error);
 
 /* ---- fields ---- */
 
-/* Writes a number to `to` and returns its end. */
-char *put_number(char *to, uint64_t value);
-
-/* Room for a field with the longest number or word. */
-#define JOURNAL_FIELD 64
-
-/* Returns where the next `count` fields go, or NULL if the line is closed or has no room; the
- * fields are then left out. The caller passes the position from one field_... function to the next,
- * so it stays in a register, and finally stores it in line->end. */
-static inline char *line_room(const struct journal_line *line, size_t count)
+/* Each writes a number and returns its end. They write up to 7 bytes too many. */
+char *put_digits(char *to, uint64_t value);
+static inline char *put_number(char *to, uint64_t value)
 {
-    return (size_t)(line->stop - line->end) < count * JOURNAL_FIELD ? NULL : line->end;
+    if (value > 9)
+        return put_digits(to, value);
+    *to = (char)('0' + value);
+    return to + 1;
 }
 
-/* These write a field and return its end. Keys and texts are names or fixed words, so nothing in
- * them has to be escaped. */
-static inline char *field_key(char *to, const char *key)
+/* Begins a field and returns where its value goes, or NULL if the line is closed or has no room for
+ * a key and a number; the field is then left out. Keys and texts are names or fixed words, so
+ * nothing in them has to be escaped. */
+static INLINE char *line_key(const struct journal_line *line, const char *key)
 {
+    char *to = line->end;
     size_t length = strlen(key);
+    if (line->stop - to < 64)
+        return NULL;
     memcpy(to, ",\"", 2);
     memcpy(to + 2, key, length);
     memcpy(to + 2 + length, "\":", 2);
     return to + length + 4;
 }
 
-static inline char *field_number(char *to, const char *key, uint64_t value)
-{
-    return put_number(field_key(to, key), value);
-}
-
-static inline char *field_text(char *to, const char *key, const char *value)
-{
-    size_t length = strlen(value);
-    to = field_key(to, key);
-    *to++ = '"';
-    memcpy(to, value, length);
-    to[length] = '"';
-    return to + length + 1;
-}
-
 /* These add one field to a line. */
-static inline void line_number(struct journal_line *line, const char *key, uint64_t value)
+static INLINE void line_number(struct journal_line *line, const char *key, uint64_t value)
 {
-    char *to = line_room(line, 1);
+    char *to = line_key(line, key);
     if (to)
-        line->end = field_number(to, key, value);
-}
-
-static inline void line_time(struct journal_line *line, const char *key, time_ns value)
-{
-    char *to = line_room(line, 1);
-    if (to)
-        line->end = field_number(to, key, value);
+        line->end = put_number(to, value);
 }
 
 static inline void line_signed(struct journal_line *line, const char *key, int64_t value)
 {
-    char *to = line_room(line, 1);
-    if (!to)
-        return;
-    to = field_key(to, key);
-    if (value < 0)
+    char *to = line_key(line, key);
+    if (to && value < 0)
         *to++ = '-';
-    line->end = put_number(to, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    if (to)
+        line->end = put_number(to, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-/* Ends a field that field_key began. */
 void line_put_text(struct journal_line *line, char *to, const char *value);
-
 static inline void line_text(struct journal_line *line, const char *key, const char *value)
 {
-    char *to = line_room(line, 1);
+    char *to = line_key(line, key);
     if (to)
-        line_put_text(line, field_key(to, key), value);
+        line_put_text(line, to, value);
 }
 
 #endif

@@ -4,6 +4,9 @@
 
 #include "os/units.h"
 
+/* For functions that are compiled into each caller, which then knows their constants. */
+#define INLINE inline __attribute__((always_inline))
+
 /* Virtual time since the program's first call, in nanoseconds. */
 typedef uint64_t time_ns;
 /* An end that is not known yet, for example of a hold or a host function. */

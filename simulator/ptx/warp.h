@@ -4,6 +4,7 @@
 #ifndef SIM_PTX_WARP_H
 #define SIM_PTX_WARP_H
 
+#include "base/types.h"
 #include "ptx/code.h"
 #include "ptx/grid.h"
 
@@ -382,8 +383,6 @@ __extension__ typedef __int128 wide_s128;
 #ifndef HOT_RUNS
 #define HOT_RUNS true
 #endif
-/* For parts of these functions, which are compiled with each. */
-#define INLINE inline __attribute__((always_inline))
 /* Runs the body for each lane `l`. If all take part, the compiler may do several at once. */
 #define EACH_LANE(lanes, ...)                                            \
     if ((lanes) == ALL_LANES) {                                          \
