@@ -93,7 +93,10 @@ $(SIMULATOR)/unmodeled.inc: simulator/api/calls.def simulator/api/libcudart-symb
 		build/cuda/found
 	@mkdir -p $(@D)
 	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
-		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" } \
+		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")"; \
+			call = $$1; if (sub(/_pt[sd][sz]$$/, "", call) && call in known) { wrong = 1; \
+				print "simulator/api/calls.def: " call " needs its twin, " $$1 >"/dev/stderr" } } \
+		END { exit wrong } \
 		BEGIN { twin["CALL_PTSZ"] = twin["CALL_LAUNCH"] = "_ptsz"; \
 			twin["CALL_PTDS"] = "_ptds" }' $^ \
 		>$@.$$$$ && mv $@.$$$$ $@
