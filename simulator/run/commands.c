@@ -33,7 +33,7 @@ size_t rows_span(const struct rows *r, size_t pitch)
     return before + r->width;
 }
 
-/* Returns the rows that an op touches at its destination or, for a copy, its source. */
+/* Returns the rows that an op touches at its destination or, for a copy, at its source. */
 static struct rows op_rows(const struct op *op)
 {
     size_t height = op->height ? op->height : 1;
@@ -76,7 +76,7 @@ void command_made_by(struct op *op, const struct call *call)
 
 /* ---- faults ---- */
 
-#define NULL_PAGE 4096 /* Assumed: so many bytes behind NULL, an address is NULL and an offset. */
+#define NULL_PAGE 4096 /* Assumed: below this, an address is a null pointer plus an offset. */
 
 static const char NO_ACCESS_TO_HOST_POOL[] =
     "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)";
@@ -89,7 +89,8 @@ bool command_lacks_access(const char *why)
 
 static int home_of(const struct address_info *a) { return memory_home(a->heap, a->offset); }
 
-/* Returns what is behind the mapping of a reservation; elsewhere nothing that is allocated. */
+/* Returns what a mapping of a reservation maps, or an info without an allocation for an address
+ * elsewhere. */
 static struct address_info next_mapping(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && a->heap->is_virtual
@@ -176,10 +177,11 @@ void command_fault(const struct op *op, cudaError_t error, const char *what, con
     device_fault(error);
 }
 
-/* May an effect touch what was checked long ago? Meanwhile the memory may have gone back, or access
- * to it may have been taken away. Returns false after a fault. Measured (probe-misuse.txt,
- * "pool_gone_copy", "revoked_copy", "frees_used_of_0_on_1_current_0"): a copy has a code of its
- * own, and so has a memset of the host's memory. */
+/* Returns whether an op that was checked when it was queued may still touch its memory when it
+ * runs, because meanwhile the memory may have been freed, or access to it revoked. Returns false
+ * after a fault. Measured (probe-misuse.txt, "pool_gone_copy", "revoked_copy",
+ * "frees_used_of_0_on_1_current_0"): a copy has an error code of its own, and so has a memset of
+ * host memory. */
 static bool may_touch(struct op *op, const void *address)
 {
     struct address_info a = memory_find(address);
@@ -203,8 +205,8 @@ static bool may_touch(struct op *op, const void *address)
 }
 
 /* Measured (probe-pools.txt, "copies_host"): a copy treats an allocation of a host pool as host
- * memory. It needs no access to it and must not call it device memory. If the device has no access,
- * it is like any other host memory, whose end is unknown. */
+ * memory. The copy needs no access to the pool and must not call the allocation device memory. If
+ * the device has no access, the allocation is like any other host memory, whose end is unknown. */
 static bool is_host_pool_range(const struct address_info *a)
 {
     return a->kind == ADDRESS_ALLOCATED && memory_is_host_pool(a);
@@ -215,7 +217,7 @@ static bool is_pageable(const struct address_info *a, int device)
         || (is_host_pool_range(a) && !memory_peer_accessible(a, device));
 }
 
-/* Which device needs access to what is copied or set. */
+/* The device that needs access to what is copied or set. */
 enum access_rule {
     /* The stream's device. */
     ACCESS_MEMSET,
@@ -254,7 +256,7 @@ static bool is_allowed(const struct address_info *a, size_t bytes, int device,
     if (copy && is_host_pool_range(a))
         return bytes <= a->bytes_left || is_pageable(a, device);
     if (a->kind != ADDRESS_PAGEABLE && bytes > a->bytes_left) {
-        /* Measured (probe-virtual.txt, "used_beyond"): mappings side by side are as one. */
+        /* Measured (probe-virtual.txt, "used_beyond"): neighboring mappings count as one. */
         struct address_info next = next_mapping(a);
         return next.kind == ADDRESS_ALLOCATED && is_allowed(a, a->bytes_left, device, rule, write)
             && is_allowed(&next, bytes - a->bytes_left, device, rule, write);
@@ -312,8 +314,8 @@ void command_check_use(const struct call *call, struct address_info *a, const vo
     check_use(call, a, address, bytes, op, write, false);
 }
 
-/* For work that fails only when it runs: a kernel, a node, or a memset whose access is revoked
- * meanwhile. Other copies and memsets were rejected at the call. */
+/* For work that fails only when it runs: a kernel, a node, or a memset whose access was revoked
+ * after it was queued. Other copies and memsets were rejected by their call. */
 void command_check_peer_access(const struct call *call, struct address_info *a, const struct op *op)
 {
     int device = op->stream->device;
@@ -326,7 +328,8 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
                           op->seq);
 }
 
-/* Does the same for a copy or memset, for which the host must wait before it touches its side. */
+/* Reports the use by a copy or memset, for which the host must wait before it touches its side of
+ * the copy. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
                               size_t bytes, struct op *op, bool write, bool copy)
 {
@@ -340,7 +343,8 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
 }
 
-/* Does the same for rows. Each row is an access, because the bytes between rows are not touched. */
+/* Reports the use of rows. Each row is an access, because the bytes between rows are not touched.
+ * */
 static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
                                struct rows r, struct op *op, bool write, bool copy)
 {
@@ -355,7 +359,7 @@ static void check_guarded_rows(const struct call *call, struct address_info *a, 
     }
 }
 
-/* Does the same for a copy's source that is staged. Only a host pool's memory has a shadow. */
+/* Reports the use of a copy's source that is staged. Only a host pool's memory has a shadow. */
 static void check_staged_use(const struct call *call, struct address_info *a, size_t bytes,
                              const struct op *op)
 {
@@ -375,7 +379,7 @@ static void check_staged_rows(const struct call *call, struct address_info *a, c
     }
 }
 
-/* Reports a call that is rejected because its memory was freed: it is the program's mistake. */
+/* Reports a call that is rejected because its memory was freed, which is the program's mistake. */
 static cudaError_t refuse(const struct call *call, const struct address_info *a,
                           const void *address, size_t bytes, struct stream *s, bool write,
                           bool copy)
@@ -488,7 +492,7 @@ static void effect_copy(struct op *op)
                 r.width);
 }
 
-/* Copies a pageable source aside, without the gaps between rows. */
+/* Stages a pageable source, without the gaps between its rows. */
 static char *stage(const void *from, const struct rows *r)
 {
     char *staged = os_allocate(r->width * r->height);
@@ -515,8 +519,8 @@ static bool is_on_device(const struct address_info *a)
     return a->heap && !memory_is_host_pool(a);
 }
 
-/* Returns whether the memory is managed. It belongs to no device for good, and its pages may be the
- * host's. */
+/* Returns whether the memory is managed. Managed memory stays on no device, and the host may have
+ * its pages. */
 static bool is_managed(const struct address_info *a) { return a->heap && a->heap->host_visible; }
 
 /* Returns the device of device memory. Assumed: managed memory is on the stream's device. */
@@ -593,7 +597,7 @@ const char *command_copy_direction(const struct address_info *to, const struct a
 
 /* Documented (CUDA Programming Guide, peer-to-peer memory copy): in the legacy stream, a copy
  * between two devices comes after all earlier and before all later work of both devices. Assumed:
- * except for non-blocking streams, as always in a legacy stream, and not for a node of a graph,
+ * non-blocking streams are excepted, as always in a legacy stream, and so is a node of a graph,
  * because the rule is about copies in the default stream, and a node is in no stream. */
 static void order_with_device(const struct call *call, struct stream *s,
                               const struct address_info *one, const struct address_info *other,
@@ -669,8 +673,8 @@ static cudaError_t check_ends(const struct call *call, void *to, const void *fro
 }
 
 /* Returns what an asynchronous copy waits for when its source was not staged at the call. A copy
- * from host to host waits (documented, and measured: probe-host.txt), but not if one side is in a
- * pool or managed (measured there, too). */
+ * from host to host waits (documented, and measured: probe-host.txt), unless one side is in a pool
+ * or managed (measured in the same recording). */
 static enum copy_wait async_copy_wait(const struct address_info *to,
                                       const struct address_info *from, const struct stream *s)
 {
@@ -764,7 +768,8 @@ bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *f
 
 /* ---- kernels and memset nodes ---- */
 
-/* May running work touch bytes that nobody has checked before? Returns false after a fault. */
+/* Returns whether running work may touch bytes that no call has checked. Returns false after a
+ * fault. */
 static bool is_there(const struct op *op, const void *address, size_t bytes, bool write)
 {
     struct address_info a = memory_find(address);
@@ -872,7 +877,8 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
         && !(a.kind == ADDRESS_ALLOCATED && a.heap->host_visible
              && memory_peer_accessible(&a, s->device))) {
         (void)refuse(call, &a, (const void *)gate, sizeof *gate, s, false, false);
-        /* A GPU returns success here and faults when the kernel runs; the reason is known now. */
+        /* A GPU returns success here and faults when the kernel runs. The simulation knows the
+         * reason now. */
         struct op at_call = {.stream = s, .seq = s->last_seq + 1};
         char what[256];
         command_made_by(&at_call, call);

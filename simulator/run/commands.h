@@ -26,17 +26,17 @@ size_t rows_span(const struct rows *r, size_t pitch);
 void command_made_by(struct op *op, const struct call *call);
 /* The op as reports name it. */
 struct origin command_origin(const struct op *op);
-/* Why a device may not touch these bytes ("is a null pointer"); NULL: it may. Good until the next
- * call. */
+/* Returns why a device may not touch these bytes ("is a null pointer"), or NULL if it may. The text
+ * is valid until the next call. */
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
                             int device, bool write);
-/* Why a device may not write what it may read. */
+/* The reason why a device may not write memory that it may read. */
 #define COMMAND_READ_ONLY "is mapped memory that this device may only read (cuMemSetAccess)"
-/* Is it that the program has not given the device access? */
+/* Returns whether the reason is that the program has not given the device access. */
 bool command_lacks_access(const char *why);
-/* A fault: the op, or a launch of its call, did what no device survives (`what`: "wrote 4 bytes
- * ..."), and the device is lost. If `is_hazard`, it is reported, unless a report is about the op
- * already; otherwise it is a sentence. `inside`: as in struct access. */
+/* A fault: the op, or a launch of its call, did something that ends the device (`what`: "wrote 4
+ * bytes ..."). If `is_hazard`, the fault is reported as a hazard, unless a report is about the op
+ * already; otherwise as a sentence. `inside`: as in struct access. */
 void command_fault(const struct op *op, cudaError_t error, const char *what, const char *inside,
                    bool is_hazard);
 
@@ -88,9 +88,9 @@ cudaError_t command_hold(const struct call *call, const volatile int *gate, stru
 cudaError_t command_host_function(const struct call *call, void (*function)(void *), void *argument,
                                   struct stream *s);
 
-/* What all kernels share. The first two report to the checker that op uses `bytes` bytes, and which
- * access its device lacks or was given. The third returns where running work finds bytes that were
- * not checked before, or NULL after a fault. */
+/* For all kernels. The first two report to the checker that the op uses `bytes` bytes, and which
+ * access its device lacks or was given. The third returns where running work finds bytes that no
+ * call has checked, or NULL after a fault. */
 void command_check_use(const struct call *call, struct address_info *a, const void *address,
                        size_t bytes, const struct op *op, bool write);
 void command_check_peer_access(const struct call *call, struct address_info *a,

@@ -9,14 +9,15 @@ struct condition {
     struct condition *next;
     void *handle;
     int device;
-    /* Graphs, nodes, and executable graphs that know it. The last one that ends frees it. */
+    /* The number of graphs, nodes, and executable graphs that refer to it. The last of them to end
+     * frees it. */
     unsigned holders;
-    /* A conditional node has it. */
+    /* A conditional node uses this condition. */
     bool in_node;
-    /* Each launch begins with this value. */
+    /* The value at the beginning of each launch, if `has_default`. */
     bool has_default;
     uint32_t default_value;
-    /* The value, if this launch has one already. */
+    /* Whether this launch has a value yet, and the value. */
     bool has_value;
     uint32_t value;
 };

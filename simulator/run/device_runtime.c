@@ -26,18 +26,20 @@
 #include "run/device_variable.h"
 #include "sched/virtual_time.h"
 
-/* Handles of streams and events. */
+/* Handles of streams and events are this plus a count. */
 #define HANDLE_WINDOW ((uint64_t)7 << 56)
 /* The bytes of a piece of the device runtime's own memory. */
 #define PIECE_LEAST 4096
 #define PIECE_MOST  65536
-/* cudaStreamTailLaunch and cudaStreamFireAndForget, and NULL, which has two names more. */
+/* What the handles NULL, cudaStreamTailLaunch, and cudaStreamFireAndForget are as numbers. NULL has
+ * two more names, up to STREAM_NULL_MOST. */
 enum { STREAM_NULL_MOST = 2, STREAM_TAIL, STREAM_FIRE_AND_FORGET };
-/* Above all numbers of blocks and handles: launches that no other one is ordered with. */
+/* Launches of this stream or a higher one are ordered with no other launch. It is above all block
+ * numbers and handles. */
 #define FIRE_AND_FORGET ((uint64_t)1 << 63)
 
-/* What threads write parameters to, and read texts of errors from. Its addresses are the CPU's,
- * which no memory of a device has. */
+/* Memory to which threads write parameters, and from which they read the texts of errors. Its
+ * addresses are the CPU's, so they differ from those of all device memory. */
 struct buffers {
     struct buffers *next;
     struct window window;
@@ -59,9 +61,9 @@ void device_runtime_begin(struct device_runtime *r, const struct nvcc_kernel *ke
     r->tails_end = &r->tails;
 }
 
-/* ---- its own memory ---- */
+/* ---- the device runtime's own memory ---- */
 
-/* Returns new bytes, which live as long as the grid. */
+/* Returns new bytes that live as long as the grid. */
 static char *own_bytes(struct device_runtime *r, size_t bytes)
 {
     struct buffers *b = r->buffers;
@@ -150,11 +152,11 @@ static cudaError_t refuse(struct device_runtime *r, const struct device_call *c,
     return device_runtime_fail(r, c, e);
 }
 
-/* Documented: the error of more launches at once than cudaLimitDevRuntimePendingLaunchCount.
- * Measured on an H200 (driver 580.159.04): 5,000 launches of one thread all run, because some have
- * ended before others begin, and of 4,096 threads that launch once 2,048 succeed (both in
- * kernels-launch_answers.txt). So a thread has at most one pending launch here. Assumed: the limit
- * fails where the buffer is asked for. */
+/* Documented: cudaErrorLaunchPendingCountExceeded means more launches at once than
+ * cudaLimitDevRuntimePendingLaunchCount. Measured on an H200 (driver 580.159.04): 5,000 launches of
+ * one thread all run, because some have ended before others begin, and of 4,096 threads that launch
+ * once 2,048 succeed (both in kernels-launch_answers.txt). So a thread has at most one pending
+ * launch here. Assumed: the request for the parameter buffer is what fails at the limit. */
 static cudaError_t check_pending(struct device_runtime *r, const struct device_call *c,
                                  bool *is_counted)
 {
@@ -176,7 +178,7 @@ static cudaError_t check_pending(struct device_runtime *r, const struct device_c
     return cudaErrorLaunchPendingCountExceeded;
 }
 
-/* Returns a launch, with which the caller goes on, or NULL after an error. */
+/* Returns a new launch that the caller completes, or NULL after an error. */
 static struct child *child_new(struct device_runtime *r, const struct device_call *c,
                                struct registered_kernel *k, dim3 grid, dim3 block,
                                size_t shared_bytes)
@@ -187,7 +189,8 @@ static struct child *child_new(struct device_runtime *r, const struct device_cal
         device_runtime_fail(r, c, nvcc_kernel_refuse_launch(k, why));
         return NULL;
     }
-    /* Measured (kernels-launch_answers.txt): there is only one error of a shape. */
+    /* Measured (kernels-launch_answers.txt): each mistake in the shape of a launch has the same
+     * error. */
     cudaError_t e = nvcc_kernel_check(k, code, grid, block, shared_bytes, false)
                       ? cudaErrorInvalidConfiguration
                       : cudaSuccess;
@@ -239,8 +242,8 @@ static uint64_t get_buffer(struct device_runtime *r, const struct device_call *c
     return (uintptr_t)child->buffer;
 }
 
-/* Adds a launch to those of its stream. Documented: NULL is a stream of the block, and streams are
- * the block's whose thread has made them. */
+/* Adds a launch to those of its stream. Documented: NULL is a stream of the block, and a stream
+ * belongs to the block of the thread that created it. */
 static cudaError_t add_child(struct device_runtime *r, const struct device_call *c,
                              struct child *child, uint64_t stream)
 {
@@ -256,7 +259,8 @@ static cudaError_t add_child(struct device_runtime *r, const struct device_call 
         child->stream = c->block;
     else {
         *r->pending -= child->is_counted;
-        /* Measured (kernels-launch_answers.txt); documented as undefined. */
+        /* Measured (kernels-launch_answers.txt): another block's stream is an invalid value.
+         * Documented: the result is undefined. */
         failed_call_because("its stream is not one of the block's");
         refuse(r, c, child->kernel->kernel, cudaErrorInvalidValue);
         child_free(child);
@@ -284,7 +288,7 @@ static cudaError_t launch(struct device_runtime *r, const struct device_call *c)
 
 /* ---- copies and fills ---- */
 
-/* Each thread has one byte. */
+/* Each thread copies or sets one byte. */
 #define ENTRY(name, load)                                                                       \
     ".visible .entry " name "(.param .u64 to, .param .u64 from, .param .u64 count) {\n"         \
     ".reg .pred %p; .reg .b16 %v; .reg .b32 %r<4>; .reg .b64 %a<6>;\n"                          \
@@ -296,7 +300,8 @@ static const char copies[] = ".version 9.0\n.target sm_75\n.address_size 64\n" E
     "cudaMemcpyAsync", "add.u64 %a2, %a2, %a4; ld.u8 %v, [%a2]; ")
     ENTRY("cudaMemsetAsync", "cvt.u16.u64 %v, %a2; ");
 
-/* Documented: the bytes get the value. Measured (kernels-launch_answers.txt): they get 0. */
+/* Documented: the bytes get the value. Measured (kernels-launch_answers.txt): they get 0, whatever
+ * the value is. */
 static uint64_t byte_of(uint64_t value)
 {
     static bool said;
@@ -308,7 +313,7 @@ static uint64_t byte_of(uint64_t value)
     return 0;
 }
 
-/* Documented: only copies within the device. */
+/* Documented: copies in a kernel are within the device. */
 static cudaError_t copy_or_set(struct device_runtime *r, const struct device_call *c,
                                const char *name, uint64_t stream)
 {
@@ -369,11 +374,12 @@ uint64_t device_runtime_call(struct device_runtime *r, struct device_call *c)
     case DEVICE_LaunchDeviceV2: return launch(r, c);
     case DEVICE_MemcpyAsync: return copy_or_set(r, c, "cudaMemcpyAsync", c->arguments[4][0]);
     case DEVICE_MemsetAsync: return copy_or_set(r, c, "cudaMemsetAsync", c->arguments[3][0]);
-    /* Documented: a stream has to be non-blocking. Measured: 0 is taken, too
-     * (kernels-launch_answers.txt). */
+    /* Documented: a stream must be created as non-blocking. Measured (kernels-launch_answers.txt):
+     * the flag 0 is accepted, too. */
     case DEVICE_StreamCreateWithFlags:
         return make(r, c, (uint32_t)c->arguments[1][0] <= cudaStreamNonBlocking);
-    /* Documented: no event has a time. */
+    /* Documented: events of kernels do not record times, so the flag that disables timing is
+     * required. */
     case DEVICE_EventCreateWithFlags:
         return make(r, c, c->arguments[1][0] & cudaEventDisableTiming);
     case DEVICE_StreamWaitEvent: r->has_waits = true; return cudaSuccess;
@@ -391,8 +397,8 @@ uint64_t device_runtime_call(struct device_runtime *r, struct device_call *c)
 
 /* ---- the end of the grid ---- */
 
-/* Whatever is launched later may run earlier, except in its stream. Where an event is awaited, all
- * run in the order of their launches. */
+/* Puts the launches into a random order that keeps the order within each stream. If the grid lets a
+ * stream wait for an event, all launches keep their order. */
 static void shuffle(struct device_runtime *r)
 {
     struct child *all = r->children, **end = &r->children;
@@ -405,7 +411,7 @@ static void shuffle(struct device_runtime *r)
             count++;
         for (unsigned skip = random_below(count); skip; skip--)
             at = &(*at)->next;
-        /* The first one of its stream. */
+        /* Take the oldest launch of the chosen stream. */
         struct child **first = &all;
         while ((*first)->stream != (*at)->stream)
             first = &(*first)->next;

@@ -1,6 +1,6 @@
-/* The device runtime, as far as threads of a running grid call it: their launches (CUDA dynamic
- * parallelism), in which streams these are, and their errors. Where a comment says "documented", it
- * is by the chapter of that name in the CUDA Programming Guide. All of these need the lock. */
+/* The device runtime, which threads of a running grid call: their launches (CUDA dynamic
+ * parallelism), the streams of these launches, and their errors. "Documented" in a comment means
+ * the chapter of that name in the CUDA Programming Guide. All of these need the lock. */
 #ifndef SIM_RUN_DEVICE_RUNTIME_H
 #define SIM_RUN_DEVICE_RUNTIME_H
 
@@ -10,34 +10,35 @@
 struct child {
     struct child *next;
     struct nvcc_kernel *kernel;
-    /* Where the thread puts the parameters. */
+    /* The buffer into which the thread writes the parameters. */
     const char *buffer;
     /* Children with the same stream run in order. */
     uint64_t stream;
     bool is_tail;
-    /* It is one of the pending launches. */
+    /* The launch counts as pending. */
     bool is_counted;
-    /* For races: the grid that launches it, or NULL, and by which of its launches, from 1. */
+    /* For races: the grid that made this launch, or NULL, and the number of the launch among that
+     * grid's, from 1. */
     struct grid *parent;
     unsigned launch;
 };
 
-/* What the threads of one grid have. */
+/* The state of the device runtime for one grid. */
 struct device_runtime {
     const struct nvcc_kernel *kernel;
     int device;
-    /* How many pending launches the launch of the host has; and which threads of a block have made
-     * one. */
+    /* The number of pending launches of the whole launch by the host, and which threads of block
+     * `launching_block` have made one. */
     size_t *pending;
     uint64_t launching_block;
     uint32_t launching[32];
     struct buffers *buffers;
-    /* Those that have only got a buffer; in the order of their launches, those that may run at
-     * once; and those that run when all of them have ended. */
+    /* `given`: launches that have a buffer but are not made yet. `children`: launches that may run
+     * at once, in order. `tails`: launches that run when all children have ended. */
     struct child *given, *children, **children_end, *tails, **tails_end;
-    /* How many of these there are. */
+    /* The number of launches in `children` and `tails`. */
     unsigned launches;
-    /* Streams and events have been made, and an event is awaited. */
+    /* How many streams and events were created, and whether a stream waits for an event. */
     uint64_t made;
     bool has_waits;
     /* Each thread's last error. */
@@ -52,15 +53,16 @@ struct device_runtime {
 
 void device_runtime_begin(struct device_runtime *r, const struct nvcc_kernel *kernel, int device,
                           size_t *pending);
-/* Makes a call, except those that allocate and free. */
+/* Makes a thread's call, unless the call allocates or frees. */
 uint64_t device_runtime_call(struct device_runtime *r, struct device_call *c);
-/* The call of the thread fails: keeps the error as its last one, and returns it. */
+/* Returns the error `e` after making it the last error of the calling thread. */
 cudaError_t device_runtime_fail(struct device_runtime *r, const struct device_call *c,
                                 cudaError_t e);
-/* Returns the window with these bytes, if they are the device runtime's own, or NULL. */
+/* Returns the window that contains these bytes if they are in the device runtime's own memory, or
+ * NULL. */
 struct window *device_runtime_find(const struct device_runtime *r, uint64_t address, size_t bytes);
-/* Ends it. Returns the grids that were launched, in the order in which they run before everything
- * else. */
+/* Ends the device runtime of a grid. Returns the grids that its threads launched, in the order in
+ * which they run. */
 struct child *device_runtime_end(struct device_runtime *r);
 void child_free(struct child *c);
 

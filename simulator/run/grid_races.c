@@ -1,8 +1,7 @@
-/* Which grids of a launch are ordered, and what they have touched.
- *
- * No correct program is to be reported: two grids are not compared if one may have waited for the
- * other by an atomic operation or a flag. Nor are their writes with each other, because both may
- * write the same value. */
+/* Decides which grids of a launch are ordered, and remembers what they have touched. A correct
+ * program must not be reported. Therefore two grids are not compared if one may have waited for the
+ * other by an atomic operation or a flag. Two writes are not a race here, because both may write
+ * the same value. */
 #include "run/grid_races.h"
 
 #include "check/byte_set.h"
@@ -57,7 +56,7 @@ void grids_free(struct grid *newest)
     }
 }
 
-/* Returns the grid itself or the one of this depth by which it was launched. */
+/* Returns the ancestor of the grid at this depth, which may be the grid itself. */
 static const struct grid *at_depth(const struct grid *g, unsigned depth)
 {
     while (g->depth > depth)
@@ -65,8 +64,8 @@ static const struct grid *at_depth(const struct grid *g, unsigned depth)
     return g;
 }
 
-/* Is the grid ordered with one that ran before it? If that one has launched it: except with what
- * that one did after `*launches` launches. */
+/* Returns whether the grid is ordered with a grid that ran before it. If the earlier grid is an
+ * ancestor, only what it did before its launch number `*launches` is ordered. */
 static bool is_ordered(const struct grid *g, const struct grid *earlier, unsigned *launches)
 {
     const struct grid *a = at_depth(g, earlier->depth), *b = earlier;
@@ -91,7 +90,7 @@ static bool meet(const struct byte_set *a, const struct byte_set *b)
                             (struct byte_range){b, byte_set_first(b), byte_set_end(b)});
 }
 
-/* Returns whether the two race; `writes[n]`: what each does. */
+/* Returns whether two accesses race, and sets which of the two writes. */
 static bool do_race(const struct grid_access *a, const struct grid_access *b, bool writes[2])
 {
     if (a->ref.id != b->ref.id)

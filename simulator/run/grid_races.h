@@ -1,7 +1,6 @@
-/* Races between the grids of one launch: two touch a byte of device memory, one of them writes it,
- * and nothing orders them (documented: CUDA Programming Guide, "CUDA Dynamic Parallelism", which
- * has the order that there is). One of them may have launched the other. All of these need the
- * lock. */
+/* Races between the grids of one launch: two grids touch a byte of device memory, one of them
+ * writes it, and nothing orders them. One may have launched the other. Documented (CUDA Programming
+ * Guide, "CUDA Dynamic Parallelism"): which grids are ordered. All of these need the lock. */
 #ifndef SIM_RUN_GRID_RACES_H
 #define SIM_RUN_GRID_RACES_H
 
@@ -11,25 +10,25 @@
 struct grid_access {
     struct grid_access *next;
     struct shadow_ref ref;
-    /* How many launches it had made before. */
+    /* The number of launches that the grid had made before. */
     unsigned launches;
     struct byte_set *read, *written, *atomic;
-    /* The end of a sentence, which is never freed. */
+    /* The end of a report's sentence. The text is never freed. */
     const char *inside;
 };
 
 struct grid {
-    /* The one that ran before it. */
+    /* The next older grid of the list. */
     struct grid *next;
-    /* The grid that launched it, or NULL; by which of its launches, from 1; in which stream;
-     * and whether that is cudaStreamTailLaunch. */
+    /* The grid that made this launch, or NULL; the number of the launch among that grid's, from 1;
+     * the grid's depth; its stream; and whether the stream is cudaStreamTailLaunch. */
     struct grid *parent;
     unsigned launch, depth;
     uint64_t stream;
     bool is_tail;
-    /* Its threads let streams wait for events. */
+    /* A thread of the grid made a stream wait for an event. */
     bool has_waits;
-    /* It may have let others wait for it, or have waited for them, by what it did to memory. */
+    /* The grid may have signaled other grids, or waited for their signals, through memory. */
     bool released, acquired;
     const char *name;
     struct grid_access *accesses;
@@ -38,12 +37,12 @@ struct grid {
 /* Adds what the grid has touched in a window. */
 void grid_touched(struct grid *g, struct shadow_ref ref, unsigned launches,
                   const struct window *win, const char *inside);
-/* Reports a race of the grid with one that ran before it, in the list of `next`. */
+/* Reports a race between the grid and an older one of its list. */
 void grid_judge(const struct late_launch *l, const struct grid *g);
-/* Returns what is kept of a child, in front of the list. */
+/* Adds a grid for the launch to the front of the list, and returns it. */
 struct grid *grid_new(struct grid *newest, const struct child *c);
-/* Frees the list and what its grids have touched. The first one, which no grid has launched, is the
- * caller's. */
+/* Frees the list and its accesses, but not the oldest grid, which the host launched and the caller
+ * owns. */
 void grids_free(struct grid *newest);
 
 #endif

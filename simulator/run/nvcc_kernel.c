@@ -1,4 +1,5 @@
-/* Launches of kernels that nvcc built. Only running a kernel shows what it touches. */
+/* Launches of kernels that nvcc compiled. What such a kernel touches is known only when it has run.
+ * */
 #include "run/nvcc_kernel.h"
 
 #include <stdio.h>
@@ -59,7 +60,7 @@ static size_t figure(enum cudaDeviceAttr attribute)
     return (size_t)value;
 }
 
-/* Assumed: registers set no limit, because PTX does not say how many a thread takes. */
+/* Assumed: registers set no limit, because PTX does not say how many registers a thread takes. */
 unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
                                      size_t shared_bytes)
 {
@@ -136,20 +137,20 @@ struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel)
 
 /* ---- the memory that a kernel touches ---- */
 
-/* A launch that is running. */
+/* The state of a launch while it runs. */
 struct running {
     struct op *op;
     const struct nvcc_kernel *kernel;
     struct touched_memory *windows;
-    /* Why an address cannot be touched; NULL: it was none of these. No allocation is there: it may
-     * have been freed. */
+    /* `why`: the reason why an address cannot be touched, or NULL if there is no particular one.
+     * `is_gone`: there is no allocation at the address, which may have been freed. */
     const char *why;
     bool is_gone;
-    /* What its threads have given to free, which stays until the launch is judged. */
+    /* Allocations that its threads have freed. They stay until the launch is judged. */
     struct address_info *freed;
     size_t freed_count;
     struct device_runtime device_runtime;
-    /* For races between grids, or NULL. */
+    /* The grid, where races between grids are looked for, or else NULL. */
     struct grid *grid;
 };
 
@@ -158,7 +159,7 @@ struct touched_memory {
     struct touched_memory *next;
     struct window window;
     struct address_info info;
-    /* How many launches the grid had made by then. */
+    /* The number of launches that the grid had made when it first touched this memory. */
     unsigned launches;
     /* The allocation; .shadow is NULL outside of allocations. */
     struct shadow_ref ref;
@@ -178,12 +179,13 @@ static struct window *add_window(struct running *r, const struct address_info *a
     return &m->window;
 }
 
-/* More is taken for written, because looking takes too long. */
+/* A larger allocation counts as written, because looking at all its pages takes too long. */
 #define LOOKED_AT_MAX ((size_t)64 * MiB)
 
-/* What the host writes into memory that it shares is not seen. But as long as nobody has touched a
- * page of it, that has no value (assumed: what a page of a pool had before is one). Called before
- * the launch touches it. */
+/* Marks the untouched pages of memory that host and device share as bytes without a value. The
+ * simulation does not see what the host writes there, but a page that no one has touched cannot
+ * have a value (assumed: a page of a pool has one from its earlier use). Called before the launch
+ * touches the memory. */
 static void note_untouched(const struct address_info *a, struct shadow_ref ref, const char *storage)
 {
     const bool is_own = a->kind == ADDRESS_PINNED
@@ -215,7 +217,8 @@ static struct window *add_allocation(struct running *r, const struct address_inf
     return win;
 }
 
-/* Adds mapped memory outside of allocations: the free range around it, within one segment. */
+/* Adds a window for mapped memory outside of allocations: the free range around the address, within
+ * one segment. */
 static struct window *add_gap(struct running *r, const struct address_info *a, uint64_t address,
                               size_t bytes)
 {
@@ -245,8 +248,8 @@ static char *storage_of_all(const struct address_info *a, struct shadow_ref ref)
     return heap_storage(a->heap, (size_t)(ref.address - a->heap->base), ref.bytes);
 }
 
-/* Notes which bytes have got a value; a report of some without one comes when all else has been
- * judged. */
+/* Notes which bytes have a value now. A read of bytes without a value is reported later, after
+ * everything else is judged. */
 static void note_values(const struct touched_memory *m)
 {
     const struct window *win = &m->window;
@@ -314,8 +317,8 @@ static bool release_in_kernel(void *context, uint64_t address)
     return true;
 }
 
-/* After this many launches a grid's accesses are no longer told from each other, and so many grids
- * of a launch are compared (assumed to be enough). */
+/* After this many launches, a grid's accesses are no longer kept apart by launch. The same number
+ * of grids is compared for each launch by the host (assumed to be enough). */
 #define GRIDS_MAX 128
 
 static uint64_t call_in_kernel(void *context, struct device_call *c)
@@ -343,7 +346,7 @@ static uint64_t call_in_kernel(void *context, struct device_call *c)
     return result;
 }
 
-/* The launch is judged. */
+/* Frees what the launch's threads have freed, now that the launch is judged. */
 static void free_released(struct running *r)
 {
     for (size_t n = 0; n < r->freed_count; n++) {
@@ -357,7 +360,7 @@ static bool set_condition(void *context, uint64_t handle, uint32_t value)
 {
     struct condition *c = handle_object(HANDLE_CONDITION, (const void *)(uintptr_t)handle);
     const struct running *r = context;
-    /* Documented: the handle has to be of the kernel's context. */
+    /* Documented: the handle must be of the kernel's context. */
     if (!c || c->device != r->op->stream->device)
         return false;
     c->has_value = true;
@@ -373,8 +376,8 @@ static const struct texture *find_texture(void *context, uint64_t handle)
 
 /* ---- finding memory ---- */
 
-/* Finds what the address meant when the launch was made. Since then an allocation may have been
- * freed, and another may have taken its place. */
+/* Finds what the address meant when the launch was made, because since then its allocation may have
+ * been freed and another one may have taken its place. */
 static struct window *find_memory(void *context, uint64_t address, size_t bytes, bool write)
 {
     struct running *r = context;
@@ -396,7 +399,7 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
         return add_allocation(r, &a, freed->ref, storage_of_all(&a, freed->ref));
     if (a.kind == ADDRESS_PINNED)
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
-    /* A variable of device code has always existed. */
+    /* A variable of device code exists before every launch. */
     bool was_there = a.kind == ADDRESS_ALLOCATED
                   && (a.range->id <= l->newest_allocation || memory_is_variable(a.range));
     if (bytes <= a.bytes_left && (was_there || (a.kind == ADDRESS_ALLOCATED && !settings.check)))
@@ -476,8 +479,8 @@ static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
     return 0;
 }
 
-/* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1"; argument 0: not known. A
- * kernel that another one has launched is named behind the block. */
+/* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1". An argument of 0 is
+ * unknown and left out. A kernel that another kernel launched is named after the block. */
 static void write_place(char *text, size_t size, const struct running *r, const struct code *code,
                         const struct instruction *instruction, const uint32_t *t, const uint32_t *b,
                         size_t argument)
@@ -491,7 +494,7 @@ static void write_place(char *text, size_t size, const struct running *r, const 
              b[1], b[2], is_child ? " of " : "", is_child ? r->kernel->kernel->name : "", line, by);
 }
 
-/* The end of a sentence, which is never freed. There is one for each instruction and argument. */
+/* The end of a report's sentence, kept for good. There is one for each instruction and argument. */
 struct place {
     struct place *next;
     const struct instruction *instruction;
@@ -500,7 +503,7 @@ struct place {
     char text[];
 };
 
-/* Returns that place behind `first`, kept for good. */
+/* Returns the text of this place after the words `first`, kept for good. */
 static const char *place_in_kernel(const struct running *r, const char *first,
                                    const struct code *code, const struct instruction *instruction,
                                    const uint32_t *t, const uint32_t *b, size_t argument)
@@ -519,7 +522,8 @@ static const char *place_in_kernel(const struct running *r, const char *first,
     return p->text;
 }
 
-/* By which argument, and where in the kernel, it first touched this memory. */
+/* Returns the text that says where in the kernel, and through which argument, this memory was first
+ * touched. */
 static const char *inside(const struct running *r, const struct window *win)
 {
     return place_in_kernel(r, "first by ", win->code, win->instruction, win->thread, win->block,
@@ -527,17 +531,18 @@ static const char *inside(const struct running *r, const struct window *win)
 }
 
 /* If a launch touches a byte in several ways, only one counts: a write, else an atomic operation,
- * else a read, because a launch is never unordered with itself. */
+ * else a read. The others could not be unordered with it, because they are in the same launch. */
 static void subtract(struct touched *from, const struct touched *other)
 {
     for (size_t n = other->first; other->bits && from->bits && n <= other->last; n++)
         from->bits[n] &= ~other->bits[n];
 }
 
-/* Assumed: what has fewer bytes may be a flag, which the host reads until it changes. */
+/* Assumed: memory with fewer bytes may be a flag, which the host reads until it changes. */
 #define LEAST_DATA 64
 
-/* May the page guard close this pinned memory to the host until the launch is over? */
+/* Returns whether the page guard may close this pinned memory to the host until the launch has
+ * ended. */
 static bool is_quiet_pinned(const struct running *r, const struct touched_memory *m)
 {
     return m->info.kind == ADDRESS_PINNED && !m->info.pinned->registered
@@ -607,8 +612,8 @@ static size_t argument_at(const struct nvcc_kernel *k, uint32_t from)
     return n;
 }
 
-/* Returns the allocation that had the address when the launch was made, and may have been freed
- * since; .shadow is NULL for none, and for a variable of device code. */
+/* Returns the allocation that was at the address when the launch was made, although it may have
+ * been freed since. Its .shadow is NULL if there was none, and for a variable of device code. */
 static struct shadow_ref allocation_at_launch(const struct late_launch *l, uint64_t address)
 {
     const char *p = (const char *)(uintptr_t)address;
@@ -622,11 +627,11 @@ static struct shadow_ref allocation_at_launch(const struct late_launch *l, uint6
     return memory_shadow(&a);
 }
 
-/* Reports a write to an allocation to which no argument points (nor to its end, nor shortly before
- * it, as where the elements of an array count from 1) if the first address there was computed from
- * one argument, which is what an allocation has returned, and from numbers. Where an address may
- * come from memory, a choice, or a call, the program is assumed to be right. Returns whether it is
- * reported. */
+/* Reports a write to an allocation to which no argument points, if the first address there was
+ * computed only from numbers and one argument, which is the start of another allocation. An
+ * argument that points to the allocation's end or shortly before its start counts as pointing to
+ * it, because arrays may be indexed from 1. If an address may come from memory, a choice, or a
+ * call, the program is assumed to be correct. Returns whether the write is reported. */
 static bool judge_stray(const struct running *r, const struct touched_memory *m)
 {
     const uint64_t shortly = 64;
@@ -659,7 +664,7 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     return true;
 }
 
-/* Compares the grid with others of its launch. */
+/* Compares the grid with the other grids of its launch. */
 static void judge_grid(struct running *r, const struct launch_found *found)
 {
     r->grid->released = found->released;
@@ -758,7 +763,7 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
                                      &(struct racing){first, both[0].write, false, false},
                                      &(struct racing){second, both[1].write, false, false});
     }
-    /* Where a barrier is missing, the read may only have come too early. */
+    /* Without the barrier, the read may merely have come too early. */
     if (unwritten->instruction && !race[1].instruction) {
         write_fault_place(first, sizeof first, r, unwritten);
         checker_found_unwritten_shared(r->kernel->late, unwritten->address, unwritten->bytes,
@@ -820,8 +825,8 @@ static const char *event_text(enum fault_kind kind)
     }
 }
 
-/* Is the fault the program's own doing, or does it stop because the simulation does not go on? An
- * assertion and a trap are what the program itself has found. */
+/* Returns whether the fault is a hazard of the program. It is none if the simulation cannot go on,
+ * nor if it is an assertion or a trap, because the program itself has found those. */
 static bool is_hazard(const struct launch_fault *f, const char *refusal)
 {
     return f->kind != FAULT_TRAP && f->kind != FAULT_ASSERTION && f->kind != FAULT_WAITS
@@ -875,8 +880,8 @@ static void say_still_runs(void *context, const struct launch_fault *place)
          *line ? line : " somewhere in it (nvcc -lineinfo gives the line)");
 }
 
-/* A launch that wrote where it had read before, and may only read, ends as one that wrote at once:
- * its memory is lost with the device. Returns whether there is one. */
+/* Ends a launch that wrote memory which its device may only read, and which it had read before. The
+ * device is lost, as after a write at the first touch. Returns whether there was such a write. */
 static bool end_by_write(struct running *r)
 {
     for (const struct touched_memory *m = r->windows; m; m = m->next) {
@@ -902,7 +907,7 @@ static bool end_by_write(struct running *r)
 
 /* ---- queuing and running ---- */
 
-/* Runs one grid, and adds those that it launches to the front of `children`. Returns false if a
+/* Runs one grid, and adds the grids that it launches to the front of `children`. Returns false if a
  * fault ended it. */
 static bool run_grid(struct op *op, struct nvcc_kernel *k, struct grid *grid, size_t *pending,
                      struct child **children)
@@ -942,8 +947,8 @@ static bool run_grid(struct op *op, struct nvcc_kernel *k, struct grid *grid, si
     return goes_on;
 }
 
-/* A grid's children run before what was launched beside it, so that each grid has ended when the
- * next one in its stream begins. */
+/* Runs a launch and all grids that it leads to. A grid's children run before its younger siblings,
+ * so that each grid has ended completely when the next one in its stream begins. */
 static void effect_nvcc_kernel(struct op *op)
 {
     struct nvcc_kernel *k = op->staged;
@@ -964,7 +969,8 @@ static void effect_nvcc_kernel(struct op *op)
     checker_launch_ended(k->late);
 }
 
-/* Assumed: as long as a kernel of kernels.h that writes four bytes in each thread. */
+/* Assumed: the kernel takes as long as a kernel of kernels.h that writes four bytes in each thread.
+ * */
 static time_ns duration_of(const struct nvcc_kernel *k)
 {
     const struct launch_shape *s = &k->shape;
@@ -973,8 +979,8 @@ static time_ns duration_of(const struct nvcc_kernel *k)
     return command_duration(DURATION_FILL, DURATION_FILL_GIB, 4 * threads);
 }
 
-/* Stores the first two arguments that are device addresses, for searches for work that touches an
- * address (assumed to be enough). */
+/* Stores the first two arguments that are device addresses, by which searches find work that
+ * touches an address (assumed to be enough). */
 static void set_operands(struct op *op, const struct nvcc_kernel *k)
 {
     const struct variables *p = &k->code->entry->function->parameters;
@@ -992,8 +998,9 @@ static void set_operands(struct op *op, const struct nvcc_kernel *k)
     }
 }
 
-/* Has the launch a pointer to memory that the host may touch as soon as the call returns? What the
- * kernel does there has to be known by then, so that the page guard can close it. */
+/* Returns whether the launch has a pointer to memory that the host may touch as soon as the call
+ * returns. The kernel's accesses there must be known by then, so that the page guard can close the
+ * memory. */
 static bool meets_host(const struct nvcc_kernel *k)
 {
     for (size_t from = 0; from + 8 <= k->shape.parameter_bytes; from += 8) {

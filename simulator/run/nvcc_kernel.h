@@ -11,8 +11,8 @@
 #include "ptx/registry.h"
 #include "sched/stream.h"
 
-/* A launch, in one piece of memory of `size` bytes, so that nodes, executable graphs, and ops can
- * each have a copy, which they free with os_free. */
+/* A launch. It is one piece of memory of `size` bytes, so that nodes, executable graphs, and ops
+ * can each have a copy, which they free with os_free. */
 struct nvcc_kernel {
     size_t size;
     struct registered_kernel *kernel;
@@ -24,10 +24,11 @@ struct nvcc_kernel {
     char parameters[];
 };
 
-/* Says once for a kernel why it does not run (the end of a sentence). Returns the error. */
+/* Says once for a kernel why it does not run; `why` is the end of the sentence. Returns the error.
+ * */
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
-/* Refuses a launch of the kernel or a node of it, says why, and changes the exit status. Returns
- * the error. */
+/* Refuses to launch the kernel, or to make a node of it: says why, changes the exit status, and
+ * returns the error. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
 /* Returns the error of a launch of this kernel in this shape, or cudaSuccess. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,

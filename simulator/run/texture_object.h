@@ -1,5 +1,5 @@
-/* Texture and surface objects: what their handles, which kernels get as numbers, stand for. All of
- * these need the lock. */
+/* Texture and surface objects: what the handles mean that kernels get as numbers. All of these need
+ * the lock. */
 #ifndef SIM_RUN_TEXTURE_OBJECT_H
 #define SIM_RUN_TEXTURE_OBJECT_H
 
@@ -10,11 +10,12 @@
 
 struct texture_object {
     struct texture texture;
-    /* What it was made of, for calls that ask. */
+    /* The description from which it was created, for calls that ask for it. */
     struct cudaResourceDesc resource;
     struct cudaTextureDesc desc;
     uint64_t handle;
-    /* When it is destroyed: the number of that call, and the next of those that are. */
+    /* After its destruction: the number of the call that destroyed it, and the next destroyed
+     * object. */
     uint32_t ended_by;
     struct texture_object *next;
 };
@@ -23,10 +24,10 @@ struct texture_object {
 uint64_t texture_object_new(const struct texture_object *content);
 /* Returns the object, or NULL if there is none of this handle and kind. */
 const struct texture_object *texture_object_find(uint64_t handle, bool is_surface);
-/* Call number `call` destroys the object. Assumed, because nothing is documented: launches made
- * before that still have it. */
+/* Destroys the object by call number `call`. Assumed, because nothing is documented: launches that
+ * were made before the call still find it. */
 void texture_object_destroy(uint64_t handle, uint32_t call);
-/* Returns what a launch that was made by call number `call` finds by the handle, or NULL. */
+/* Returns what the handle meant for a launch that call number `call` made, or NULL. */
 const struct texture *texture_object_of_launch(uint64_t handle, uint32_t call);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which bytes have a value, as copies and memsets change it. An op means the allocation that its
- * address had when it was queued. */
+/* Which bytes have a value after copies and memsets. An op is about the allocation that was at its
+ * address when the op was queued. */
 #include "run/value_notes.h"
 
 #include "base/settings.h"
@@ -8,7 +8,7 @@
 #include "check/written.h"
 #include "os/needs_lock.h"
 
-/* Bytes of an allocation; .shadow is NULL where nothing is noted. */
+/* Bytes of an allocation. The .shadow is NULL if nothing is noted about them. */
 struct noted {
     struct shadow *shadow;
     struct shadow_ref ref;
@@ -73,9 +73,9 @@ void values_used(const struct op *op, const void *address, size_t bytes, bool ea
         report(op, &n, at, sizeof(int));
 }
 
-/* Reports rows that are copied to the host. Documented for compute-sanitizer's initcheck: it looks
- * at each byte. Programs often copy a whole buffer and look at a part, so here only a copy without
- * any value is reported. */
+/* Reports rows without a value that are copied to the host. Documented for compute-sanitizer's
+ * initcheck: it looks at each byte. Because programs often copy a whole buffer and use only a part,
+ * here a copy is reported only if none of its bytes has a value. */
 static void check_rows(const struct op *op, const struct noted *first, const struct rows *r)
 {
     size_t at;
@@ -100,7 +100,7 @@ void values_copied(const struct op *op, const void *to, const void *from, const 
     if (is_off())
         return;
     struct noted target = find(op, to), source = from ? find(op, from) : none;
-    /* Since it was queued, the target was freed, and with it what is known of its bytes. */
+    /* The target was freed after the op was queued, and the notes about its bytes are gone. */
     if (!target.shadow && memory_find(to).kind == ADDRESS_UNALLOCATED)
         return;
     bool is_known = !source.shadow || written_is_all(source.shadow);
