@@ -17,7 +17,8 @@
 #include "ptx/touched.h"
 #include "ptx/warp.h"
 
-/* Words that may be compared for each instruction of a warp, and in any case. */
+/* The number of words that may be compared for each instruction of a warp, and the number that may
+ * always be compared. */
 #define WORDS_EACH 8
 #define WORDS_MIN  1000000
 
@@ -50,8 +51,8 @@ void between_end(struct launch *launch)
     launch->by_block = false;
 }
 
-/* Finds a byte that the block and another one race for, and how they touch it. `others` is the
- * window or another one of the same memory, from before a launch or after it. */
+/* Finds a byte for which the block and an earlier one race, and how each of them touches it.
+ * `others` is the window or another one of the same memory, from before a launch or after it. */
 static bool find_race(const struct window *win, const struct window *others, size_t *byte,
                       enum access_kind kinds[2])
 {
@@ -161,7 +162,7 @@ char *between_bytes(struct warp *w, const struct instruction *i, unsigned l, uin
         }
         return kind == ACCESS_READ ? there : memcpy(copy, there, bytes);
     }
-    /* It goes another way than before. */
+    /* The block takes another path than in its first run. */
     warp_fault(w, l, FAULT_ADDRESS, address, bytes, false);
     return NULL;
 }

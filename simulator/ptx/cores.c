@@ -27,16 +27,16 @@
 #include "ptx/warp.h"
 
 #define RANGES_MAX 256
-/* Instructions of each warp: so many make up for the beginning of a range. */
+/* A range has at least this many instructions for each warp, so that its start does not matter. */
 #define RANGE_WORK 15000
-/* The instructions of all warps that are worth a thread. */
+/* Work of this many instructions, of all warps together, is worth one more thread. */
 #define PART_WORK 100000
-/* The bytes of memory that are kept at most, about. */
+/* About the most bytes of overwritten memory that are kept. */
 #define SAVED_MAX (256 * MiB)
-/* A piece that is about to be kept. */
+/* Marks a piece that another part is about to keep. */
 #define BUSY ((char *)1)
 
-/* Pieces of memory, in one allocation; `next` is used in the list of those that are free. */
+/* Room for pieces of memory, in one allocation. `next` links the free slabs. */
 struct slab {
     struct slab *next;
     size_t used;
@@ -45,21 +45,22 @@ struct slab {
 
 /* An allocation that the parts touch. */
 struct common {
-    /* The launch's window, and whether a part has found it. */
+    /* The launch's window, and whether a part was the first to find it. */
     struct window *window;
     bool is_new;
     char **saved;
-    /* The part's windows added to each other, or NULL; and where in the order of the blocks it was
-     * first touched: the block, and the number of the part's windows by then. */
+    /* The sum of the parts' windows, or NULL. The allocation's place in the order in which one core
+     * would have found it: the block that first touched it, and the number of windows that the
+     * block's part had found before. */
     struct window *sum;
     uint64_t first_block;
     size_t first_window;
 };
 
-/* What a range adds to between_excess, and the most that it added after any of its blocks. */
+/* How much a range adds to between_excess, and the largest sum after any of its blocks. */
 struct growth {
     int64_t total, most;
-    /* All its blocks were compared. */
+    /* Every block of the range was compared. */
     bool is_known;
 };
 
@@ -75,14 +76,15 @@ struct cores {
     struct launch *launch;
     struct part *parts;
     unsigned count;
-    /* The windows, and how many of them the parts have found. One part at a time changes them. */
+    /* The windows, and how many of them the parts have found. Only one part at a time changes
+     * these. */
     struct common **commons;
     size_t common_count, found;
-    /* The ranges: the first of all, the next one (atomic), and the end. */
+    /* The first range of all, the next one to take (atomic), and the end. */
     uint64_t first, next, end;
     struct growth *growths;
-    /* Atomic: the bytes of memory that are kept; whether that is enough, and no other range shall
-     * be taken; and whether the launch has to go on on one core. */
+    /* All atomic: the number of bytes that are kept; whether they are so many that no other range
+     * may be taken; and whether one core has to run the rest of the launch. */
     size_t saved_bytes;
     bool is_enough, has_given_up;
 };
@@ -92,20 +94,22 @@ static struct slab *free_slabs;
 
 /* ---- kernels whose blocks may run on several cores ---- */
 
-/* Does the same to memory, in whatever order it is done? `before` is another one or NULL. */
+/* Returns whether an instruction has the same effect on memory in whatever order threads run it,
+ * also next to `before`, which is another such instruction or NULL. */
 static bool commutes(const struct instruction *i, const struct instruction *before)
 {
     const bool is_of_this_kind = i->option == ATOMIC_ADD || i->option == ATOMIC_MIN
                               || i->option == ATOMIC_MAX || i->option == ATOMIC_AND
                               || i->option == ATOMIC_OR || i->option == ATOMIC_XOR;
-    /* Signs and sums of floats: 0, 1, 2. */
+    /* is_signed is 2 for sums of floats, whose result depends on their order. */
     return is_of_this_kind && !i->rounding && i->is_signed < 2 && i->bytes >= 4
         && (!before
             || (i->option == before->option && i->bytes == before->bytes
                 && i->is_signed == before->is_signed));
 }
 
-/* Does it compute, or reach memory as loads and stores do? */
+/* Returns whether the instruction only computes, or reaches memory only by ordinary loads and
+ * stores. */
 static bool is_plain(instruction_run *run)
 {
     static instruction_run *const others[] = {
@@ -123,7 +127,8 @@ static bool is_plain(instruction_run *run)
     return run == lop3_operation.run;
 }
 
-/* What is not known here keeps a kernel on one core. Memory is only reached by ptx/accesses.c. */
+/* An instruction that is not in the list keeps a kernel on one core. Only ptx/accesses.c reaches
+ * memory. */
 static bool is_independent(const struct code *c, const struct instruction *i,
                            const struct instruction **atomic)
 {
@@ -195,7 +200,7 @@ static size_t piece_bytes(const struct window *win, size_t n)
     return left < CORES_PIECE ? left : CORES_PIECE;
 }
 
-/* Keeps a piece, or waits until another part has done so. */
+/* Keeps a piece as it is before a part writes to it, or waits until another part has done so. */
 static void save_piece(struct launch *part, struct window *win, size_t n)
 {
     struct cores *c = part->cores;
@@ -226,7 +231,7 @@ static size_t piece_count(const struct window *win)
     return (win->end - win->base + CORES_PIECE - 1) / CORES_PIECE;
 }
 
-/* Fills a piece with what an atomic operation adds nothing to. */
+/* Fills a piece with the neutral value of an atomic operation, such as 0 for a sum. */
 static void fill_neutral(const struct instruction *i, char *piece)
 {
     const uint64_t sign = (uint64_t)1 << (8 * i->bytes - 1);
@@ -249,7 +254,7 @@ char *cores_sum_at(struct launch *part, struct window *win, uint64_t address)
     return *piece + from % CORES_PIECE;
 }
 
-/* Adds to memory what a part has changed atomically. */
+/* Applies to memory the atomic changes that a part has collected. */
 static void apply_sums(const struct instruction *i, const struct window *win)
 {
     for (size_t n = 0; i && n < piece_count(win); n++)
@@ -267,7 +272,7 @@ static void restore(const struct common *m)
             memcpy(m->window->storage + n * CORES_PIECE, m->saved[n], piece_bytes(m->window, n));
 }
 
-/* Keeps some slabs for the next launch, which saves the system's time for new memory. */
+/* Keeps some slabs for the next launch, because new memory costs system time. */
 static void free_slabs_of(struct part *p)
 {
     static const size_t most = 16;
@@ -297,7 +302,7 @@ static struct common *add_common(struct cores *c, struct window *win, bool is_ne
     return c->commons[c->common_count++] = m;
 }
 
-/* Returns the allocation with these bytes, or NULL. One part at a time. */
+/* Returns the window that contains these bytes, or NULL. Only one part at a time may call it. */
 static struct common *find_common(struct cores *c, uint64_t address, size_t bytes, bool write)
 {
     const struct launch_memory *memory = c->launch->memory;
@@ -360,7 +365,7 @@ static bool has_found(const struct launch_found *f)
         || f->misuse;
 }
 
-/* Runs a range. Returns false if the launch has to go on on one core. */
+/* Runs a range. Returns false if one core has to run the rest of the launch. */
 static bool run_range(struct cores *c, struct part *p, uint64_t range)
 {
     struct launch *l = &p->launch;
@@ -408,13 +413,14 @@ static void begin_part(struct cores *c, unsigned n)
     p->launch.windows = NULL;
     p->launch.window_count = 0;
     p->launch.last = NULL;
-    /* One of them says that the launch takes long. */
+    /* Only one part says that the launch takes long. */
     p->launch.said_long |= n > 0;
 }
 
 /* ---- comparing ---- */
 
-/* Has one written what the other has touched, but for atomic operations of both? */
+/* Returns whether one window has written bytes that the other has touched, except by atomic
+ * operations of both. */
 static bool depend(const struct window *x, const struct window *y)
 {
     return touched_meet(&x->written, &y->read) || touched_meet(&x->written, &y->written)
@@ -423,7 +429,7 @@ static bool depend(const struct window *x, const struct window *y)
         || touched_meet(&x->read, &y->atomic);
 }
 
-/* The second set ends. */
+/* Adds the second set to the first, and ends the second. */
 static void add(struct window *win, struct touched *to, struct touched *from)
 {
     if (!to->bits) {
@@ -451,13 +457,15 @@ static void copy_first_touch(struct window *to, const struct window *from)
     to->write = from->write;
 }
 
-/* Has the part read or written what it has changed atomically? That is not in memory yet. */
+/* Returns whether the part has read or written bytes that it has also changed atomically. Its
+ * atomic changes are not in memory yet. */
 static bool looks_at_sums(const struct window *win)
 {
     return touched_meet(&win->atomic, &win->read) || touched_meet(&win->atomic, &win->written);
 }
 
-/* Adds a part's window to those of other parts. Returns false if it depends on them. */
+/* Adds a part's window to the sum of the earlier parts' windows. Returns false if the part depends
+ * on them. */
 static bool add_to_sum(const struct cores *c, struct window *win, size_t at)
 {
     const struct launch_shape *s = c->launch->shape;
@@ -481,7 +489,8 @@ static bool add_to_sum(const struct cores *c, struct window *win, size_t at)
     return true;
 }
 
-/* Do the parts neither depend on each other nor, if that may be reported, on what ran before? */
+/* Returns whether the parts are independent of each other and, where a race could be reported, of
+ * the blocks that ran before. */
 static bool are_independent(const struct cores *c)
 {
     for (unsigned n = 0; n < c->count; n++) {
@@ -490,7 +499,7 @@ static bool are_independent(const struct cores *c)
             if (!add_to_sum(c, l->windows[k], k))
                 return false;
     }
-    /* What depends on blocks that have run before may be a race, which is found on one core. */
+    /* A dependence on earlier blocks may be a race, and races are found on one core. */
     for (size_t n = 0; n < c->common_count && c->launch->by_block; n++) {
         const struct window *sum = c->commons[n]->sum, *win = c->commons[n]->window;
         if (sum && !c->commons[n]->is_new && depend(sum, win))
@@ -499,8 +508,8 @@ static bool are_independent(const struct cores *c)
     return true;
 }
 
-/* Finds out whether on one core the blocks would still be compared with each other, as the parts
- * have compared theirs. Returns false if the parts have not compared enough. */
+/* Finds out whether one core would still compare the blocks with each other, as the parts have
+ * done. Returns false if the parts have not compared enough of them. */
 static bool compare_on(const struct cores *c, uint64_t end, bool *compares)
 {
     int64_t excess = between_excess(c->launch);
@@ -524,7 +533,8 @@ static bool is_before(const struct common *a, const struct common *b)
         || (a->first_block == b->first_block && a->first_window < b->first_window);
 }
 
-/* Adds the windows that the parts have found to the launch's, in the order of its blocks. */
+/* Adds the windows that the parts have found to the launch's, in the order in which one core would
+ * have found them. */
 static void add_new_windows(struct cores *c)
 {
     struct launch *l = c->launch;
@@ -594,8 +604,8 @@ static void end_cores(struct cores *c)
     os_free(c->parts);
 }
 
-/* Runs up to `count` ranges on so many cores. Returns false if none has run, because the launch has
- * to go on on one core. */
+/* Runs up to `count` ranges on several cores. Returns false if no range has run, because one core
+ * has to run the rest of the launch. */
 static bool run_ranges(struct launch *l, uint64_t count, unsigned cores)
 {
     struct cores c = {.launch = l, .count = cores};
@@ -623,14 +633,14 @@ static bool run_ranges(struct launch *l, uint64_t count, unsigned cores)
     return is_good;
 }
 
-/* Divides the blocks that follow into ranges, if there is enough to do. This does not depend on the
- * number of cores. */
+/* Divides the remaining blocks into ranges, if there is enough to do. The ranges do not depend on
+ * the number of cores. */
 static void divide(struct launch *l)
 {
     const uint64_t done = l->next_block, left = l->blocks - done;
     const uint64_t of_warp = l->clock / done / l->warps_of_block + 1;
     uint64_t range = (left + RANGES_MAX - 1) / RANGES_MAX;
-    /* Twice as many blocks are before the next look. */
+    /* The next attempt comes after twice as many blocks. */
     if (done & (done - 1) || l->shape->cooperative || l->random)
         return;
     range = range > RANGE_WORK / of_warp ? range : RANGE_WORK / of_warp;
@@ -657,7 +667,7 @@ bool kernel_signals(const struct kernel_code *k)
     return signals;
 }
 
-/* May the launch's next blocks run on several cores? */
+/* Returns whether the launch's next blocks may run on several cores. */
 static bool is_clean(const struct launch *l)
 {
     if (l->shape->cores < 2 || has_found(l->found) || l->code->independence->was_refuted)
@@ -678,10 +688,10 @@ void cores_run_ahead(struct launch *l)
         return;
     const uint64_t work = l->clock / l->next_block * (l->blocks - l->next_block) / PART_WORK;
     const unsigned cores = l->shape->cores < work ? l->shape->cores : (unsigned)work;
-    /* A few ranges first: they show most of what keeps a launch on one core. */
+    /* Begin with a few ranges, because they show most of the reasons to stay on one core. */
     for (uint64_t count = 2 * cores; l->next_block < l->blocks; count = UINT64_MAX)
         if (!run_ranges(l, count, cores)) {
-            /* Nor is it tried with the next launch. */
+            /* The next launch of the kernel does not try it either. */
             l->code->independence->was_refuted = true;
             return;
         }

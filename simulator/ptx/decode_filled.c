@@ -55,7 +55,8 @@ static void skip_statement(struct scanner *s)
     scan(s);
 }
 
-/* @p name d|q, ... or name {d, e}, ...: the first operand, unless an address, is the result. */
+/* In @p name d|q, ... or name {d, e}, ..., the first operand is the result unless it is an address.
+ * */
 static void count_results(struct decoder *d, struct scanner *s)
 {
     if (scan_over(s, "@")) {
@@ -109,7 +110,8 @@ bool decode_can_fill(const struct decoder *d, const struct operand *o, uint32_t 
         && d->written_capacity && place_of(d, o->word)->times == 1;
 }
 
-/* If the register at `from` has one value, so has that at `to`. Returns whether it does. */
+/* If the register at `from` has one value throughout, so does the register at `to`. Returns whether
+ * this is so. */
 static bool fill_as(struct code *c, uint32_t to, uint32_t from)
 {
     for (size_t n = 0; n < c->special_count; n++)

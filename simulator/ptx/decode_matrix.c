@@ -39,7 +39,7 @@ static bool read_element(struct word w, enum element *element)
 /* What the statement's modifiers say. */
 struct modifiers {
     unsigned m, n, k;
-    /* row or col, in their order. */
+    /* "row" or "col", for A and for B. */
     bool by_column[2];
     unsigned layouts;
     enum element elements[4];
@@ -71,7 +71,7 @@ static bool read_modifiers(const struct statement *st, struct modifiers *x)
     return x->m && x->types;
 }
 
-/* Documented: the shapes, and how many registers a fragment has. */
+/* Documented: which shapes there are, and how many registers each fragment has. */
 static bool is_fragment(const struct fragment *f, char which, const struct modifiers *x)
 {
     static const struct {
@@ -157,7 +157,7 @@ static bool decode_transfer(struct decoder *d, bool stores)
     unsigned dense = step.d.by_column ? step.d.rows : step.d.columns;
     i.r[1] = st->operand_count > 2 ? decode_value(d, &st->operands[2], 4)
                                    : decode_constant(d, dense, 4, NULL);
-    /* One element is the smallest part of shared memory that is touched. */
+    /* An element is the smallest piece of shared memory that the kernel touches. */
     unsigned *least = &d->kernel->least_shared;
     static const uint8_t bytes[] = {2, 2, 4, 4, 8, 1, 1, 4};
     if (x.space != SPACE_GLOBAL && (!*least || bytes[step.d.element] < *least))
@@ -184,7 +184,7 @@ static bool decode_multiply(struct decoder *d)
         || !read_fragment(d, &o[2], 'b', &x, b, x.by_column[1], &step.b)
         || !read_fragment(d, &o[3], 'c', &x, x.elements[halves ? 1 : 3], false, &step.c))
         return false;
-    /* Saturation of floats is about infinity alone, and is not simulated. */
+    /* Saturating floats would only replace infinities. It is not simulated. */
     if (step.saturates && step.d.element != ELEMENT_S32)
         return false;
     add_step(d, run_matrix_multiply, &step, &(struct instruction){.count = 0});

@@ -1,6 +1,6 @@
-/* What becomes of the values that loads have read, by the names of the statements that use their
- * registers. A value that is only stored again is a copy, which may be one of bytes without a
- * value, such as the padding of a structure. */
+/* What a kernel does with the values that it has loaded, judged by the names of the statements that
+ * use their registers. If a value is only stored again, the load is part of a copy, which may copy
+ * bytes without a value, such as the padding of a structure. */
 #include <string.h>
 
 #include "os/needs_lock.h"
@@ -39,10 +39,10 @@ void decode_note_uses(struct decoder *d)
     const struct statement *st = &d->statement;
     const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "sust");
     const bool selects = word_is(st->parts[0], "selp");
-    /* A thread's own memory and arguments of calls are no place to which a copy is made. */
+    /* A store to a thread's own memory or to a call's arguments does not count as a copy. */
     const bool copies =
         stores && !has_part(st, "local") && !has_part(st, "param") && !has_part(st, "param::func");
-    /* Copies of single bytes into a thread's own memory, as of a structure without -O. */
+    /* Copies of single bytes to a thread's own memory: code without -O copies structures so. */
     const bool spills = stores && has_part(st, "local") && has_part(st, "u8");
     const bool has_result = !stores && !word_is(st->parts[0], "red");
     for (size_t n = 0; n < st->operand_count; n++) {
@@ -57,11 +57,10 @@ void decode_note_uses(struct decoder *d)
 
 /* ---- registers of one run ----
  *
- * A run is what a group of threads runs without another group in between: instructions without a
- * label or one that is not plain (ptx/threads.c). If a register is only read in runs that have
- * written it before, then no thread ever looks at what it has there when a run begins. So
- * instructions may also change it for threads that take no part, which takes less time than to
- * keep what they have. */
+ * A run is what a group of threads executes without a change to another group: plain instructions
+ * without a label (ptx/threads.c). If a register is only read in runs that have written it before,
+ * no thread ever looks at the register's value from before the run. Therefore instructions may also
+ * change it for threads that take no part, which takes less time than keeping their values. */
 
 static void note_run(struct decoder *d, const struct operand *o, bool writes, bool is_elsewhere)
 {
@@ -86,7 +85,8 @@ void decode_note_runs(struct decoder *d, size_t before)
     const struct statement *st = &d->statement;
     const bool stores = word_is(st->parts[0], "st") || word_is(st->parts[0], "red")
                      || word_is(st->parts[0], "sust");
-    /* Notes of shared memory compare what several threads store. */
+    /* The notes of shared memory compare the values that several threads store, so those must be
+     * right for all threads. */
     bool is_elsewhere = stores && !has_part(st, "global");
     bool is_plain = true;
     for (size_t n = before; n < d->code->count; n++)
@@ -99,7 +99,7 @@ void decode_note_runs(struct decoder *d, size_t before)
     d->run += !is_plain;
 }
 
-/* Only results of simple operations: others look at the threads that take part. */
+/* Only results of simple operations, because other operations look at which threads take part. */
 static void set_spreads(struct decoder *d)
 {
     struct code *c = d->code;
@@ -125,7 +125,7 @@ static void add_slots(const struct operand *o, uint32_t *slots, uint8_t *count)
         slots[(*count)++] = REGISTER_SLOT(o->at);
 }
 
-/* Does the statement compute its result from all its operands? */
+/* Returns whether the statement's result depends on all its operands. */
 static bool computes(struct word name)
 {
     static const char *const names[] = {"add", "sub",  "mul",   "mad",   "fma",   "neg",
@@ -146,7 +146,8 @@ static bool has_wide_result(const struct operand *o)
     return o->kind == OPERAND_REGISTER && o->bytes == 8;
 }
 
-/* A sum or product of numbers with 4 bytes is no address, but two of them side by side may be. */
+/* A sum or product of 4-byte numbers is no address, but two such numbers in neighboring registers
+ * may form one. */
 static bool brings_address(const struct statement *st)
 {
     const struct operand *last = &st->operands[st->operand_count - 1];
@@ -201,7 +202,7 @@ void decode_set_loads(struct decoder *d)
 
 /* ---- where an address comes from ---- */
 
-/* Returns the register with the address, or 0. */
+/* Returns the register that has the address, or 0. */
 static uint32_t address_register(const struct instruction *i)
 {
     return i->run == run_store || i->run == run_store_volatile ? i->r[0]
@@ -210,7 +211,8 @@ static uint32_t address_register(const struct instruction *i)
                                                                : 0;
 }
 
-/* Adds what was put into the register before the function began. Returns whether anything was. */
+/* Adds the argument that was put into the register before the function began. Returns whether there
+ * is one. */
 static bool add_filled(const struct code *c, uint32_t slot, struct address_origins *origins)
 {
     for (size_t n = 0; n < c->given_count; n++) {
@@ -227,14 +229,15 @@ static bool add_filled(const struct code *c, uint32_t slot, struct address_origi
     for (size_t n = 0; n < c->special_count; n++)
         if (REGISTER_SLOT(c->specials[n].offset) == slot)
             return true;
-    /* A constant with 8 bytes may be the address of a variable. */
+    /* A constant of 8 bytes may be the address of a variable. */
     for (size_t n = 0; n < c->constant_count; n++)
         if (REGISTER_SLOT(c->constants[n].offset) == slot)
             return c->constants[n].value <= UINT32_MAX || (int64_t)c->constants[n].value < 0;
     return false;
 }
 
-/* Adds what the statements that write the register compute it from, to slots[0 .. *count). */
+/* Adds the registers from which the statements that write this register compute it, to slots[0 ..
+ * *count). */
 static bool add_computed(const struct code *c, uint32_t slot, uint32_t *slots, size_t *count,
                          bool *seen)
 {

@@ -7,7 +7,8 @@ static void set_predicate(struct warp *w, uint32_t n, uint32_t lanes, uint32_t b
     w->predicates[n] = (w->predicates[n] & ~lanes) | (bits & lanes);
 }
 
-/* Finds for each thread whose value it gets, and 1 if that thread is within its segment. */
+/* Finds for each thread the thread whose value it gets, and whether that thread is within the
+ * segment. */
 static INLINE void find_sources(const struct warp *w, const struct instruction *i, uint32_t *from,
                                 uint32_t *inside)
 {

@@ -1,9 +1,9 @@
-/* Blocks, one after the other; several at once where the launch is a cooperative one, or where a
- * block has run for long, or has done what one does that waits for another. In a block, a warp runs
+/* Runs blocks one after the other, or several in turns: in a cooperative launch, or when a block
+ * has run for long or behaves like one that waits for another block. Within a block, a warp runs
  * until it ends or waits at a barrier.
  *
- * Invariant: blocks.running of the slots run, and a slot's warps keep their registers for its next
- * block. */
+ * Invariant: the first blocks.running slots have blocks that run, and the warps of a slot keep
+ * their registers for the slot's next block. */
 #include "ptx/grid.h"
 
 #include <string.h>
@@ -12,19 +12,19 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 
-/* The instructions that a warp runs before another gets its turn. */
+/* The number of instructions that a warp runs before it is another warp's turn. */
 #define BUDGET 100000
-/* BUDGET for cooperative launches, whose blocks wait for each other. */
+/* The same for cooperative launches, whose blocks wait for each other. */
 #define BUDGET_COOPERATIVE 2000
 /* Assumed: when all blocks that fit have begun, a launch that runs this many instructions without
  * changing anything waits for the host. */
 #define INSTRUCTIONS_WAITING 400000000u
-/* So many blocks at once, where it is not a cooperative launch: as many as there are
- * multiprocessors (assumed: blocks that wait for each other count on no more). */
+/* The most blocks that run at once unless the launch is cooperative: the number of multiprocessors
+ * (assumed: blocks that wait for each other rely on no more). */
 #define BLOCKS_MAX 132
-/* Microseconds of real time after which a launch is said to run still. */
+/* After this many microseconds of real time, a message says that the launch is still running. */
 #define LONG_TIME 10000000
-/* Instructions after which a search for an access in a block ends. */
+/* A search for an access in a block ends after this many instructions. */
 #define SEARCH_MAX 20000000
 /* The stack of each thread, for calls. A GPU has 1 KiB; recursion can go deeper here (assumed). */
 #define STACK_BYTES (32 * KiB)
@@ -167,7 +167,7 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->runs = true;
 }
 
-/* Frees all but the notes, whose time goes on. */
+/* Frees everything but the notes, whose time continues in the slot's next block. */
 static void free_memory(struct block *b)
 {
     for (unsigned n = 0; n < b->warp_count && b->warps; n++) {
@@ -194,7 +194,7 @@ void block_begin(struct launch *launch, struct block *b)
     begin_block_number(launch, b, block_number(launch, launch->next_block++));
 }
 
-/* Runs each warp of a block once. Returns whether any could run. */
+/* Gives each warp of a block one turn. Returns whether any warp could run. */
 static bool run_turn(struct block *b)
 {
     bool any = false;
@@ -224,7 +224,7 @@ static void fault_barrier(struct block *b)
         }
 }
 
-/* Says once of a launch that it takes long, and where a thread of the block is. */
+/* Says once for a launch that it takes long, and where a thread of the block is. */
 static void check_time(struct launch *launch, const struct block *b)
 {
     if (launch->said_long || os_clock_us() - launch->began < LONG_TIME)
@@ -241,7 +241,7 @@ static void check_time(struct launch *launch, const struct block *b)
     }
 }
 
-/* Of a block that only waits at its own barriers, no turn counts. */
+/* The turns of a block that only waits at its own barriers do not count. */
 static bool counts(const struct launch *launch)
 {
     return launch->used_up || launch->random || launch->shape->cooperative;
@@ -267,7 +267,8 @@ bool block_run(struct block *b, unsigned turns)
     return !b->alive || b->launch->fault->kind;
 }
 
-/* Ends the launch if all blocks only wait. `since` is the time and number of the last change. */
+/* Ends the launch if all blocks only wait. `since` has the time and the instruction count of the
+ * last change. */
 static void check_waiting(struct launch *launch, struct block *b, uint64_t since[2])
 {
     if (launch->changes != since[1]) {
@@ -282,7 +283,7 @@ static void check_waiting(struct launch *launch, struct block *b, uint64_t since
                        false);
 }
 
-/* Begins as many blocks as run at once, and gives them turns until all have ended. */
+/* Begins as many blocks as may run at once, and gives them turns until all blocks have ended. */
 static void run_blocks(struct launch *launch)
 {
     uint64_t most = launch->shape->cooperative ? launch->blocks : BLOCKS_MAX;
@@ -306,7 +307,7 @@ static void run_blocks(struct launch *launch)
             any |= b->runs;
             if (b->runs && (begun == slots || launch->next_block == launch->blocks))
                 check_waiting(launch, b, since);
-            /* The block may be waiting for one that has not begun. */
+            /* The block may be waiting for a block that has not begun. */
             if (b->runs && n + 1 == begun && begun < slots && launch->next_block < launch->blocks) {
                 between_end(launch);
                 block_begin(launch, &all[begun++]);

@@ -1,5 +1,5 @@
-/* Runs a whole launch: blocks one after the other, or several in turns if one waits for another;
- * many that are independent, on several cores. Needs the lock. */
+/* Runs a whole launch: its blocks one after the other, several in turns if one waits for another,
+ * or many independent ones on several cores. Needs the lock. */
 #ifndef SIM_PTX_GRID_H
 #define SIM_PTX_GRID_H
 
@@ -13,24 +13,24 @@ struct launch_shape {
     struct {
         uint32_t x, y, z;
     } grid, block;
-    /* Dynamic shared memory. */
+    /* The number of bytes of dynamic shared memory. */
     size_t shared_bytes;
     /* The kernel's parameters, in its own layout. */
     const char *parameters;
     size_t parameter_bytes;
     /* All blocks run at once, so the grid may have a barrier. */
     bool cooperative;
-    /* 0: blocks and warps run in order; otherwise in an order chosen by this number. */
+    /* 0: blocks and warps run in order. Any other number chooses an order. */
     uint64_t seed;
-    /* If `fills`: the byte that a block's shared memory consists of when it begins. Otherwise it
-     * has what an earlier block has left there. */
+    /* If `fills`, each block's shared memory begins with this byte in every place. Otherwise it has
+     * what an earlier block has left there. */
     bool fills;
     int fill;
     /* The initial value of the clocks. */
     uint64_t nanoseconds;
-    /* The most cores that it may run on. */
+    /* The largest number of cores on which the launch may run. */
     unsigned cores;
-    /* What is looked for: reads of what nobody has written, races, misused barriers. */
+    /* What to look for: reads of bytes that no one has written, races, and misused barriers. */
     struct {
         bool init, race, sync;
     } checks;
@@ -40,7 +40,7 @@ struct texture;
 
 enum fault_kind {
     FAULT_NONE,
-    /* Found by the window's owner. */
+    /* A fault that the window's owner has found. */
     FAULT_ADDRESS,
     FAULT_MISALIGNED,
     FAULT_SHARED_ADDRESS,
@@ -51,29 +51,31 @@ enum fault_kind {
     /* No thread can continue: all wait at barriers that the others do not reach. */
     FAULT_BARRIER,
     FAULT_NO_FUNCTION,
-    /* free was given what is no memory of malloc. */
+    /* free got an address that malloc has not returned. */
     FAULT_FREE,
-    /* cudaGraphSetConditional was given what is no handle of a condition. */
+    /* cudaGraphSetConditional got a number that is no handle of a condition. */
     FAULT_CONDITION,
-    /* An instruction was given what is no texture or surface object, and an access outside of a
-     * surface with the boundary mode that traps. */
+    /* An instruction got a number that is no texture or surface object; and an access was outside
+     * of a surface whose boundary mode is to trap. */
     FAULT_TEXTURE,
     FAULT_SURFACE,
-    /* The kernel repeatedly reads what nothing on the device changes. */
+    /* The kernel keeps reading memory that nothing on the device changes. */
     FAULT_WAITS,
-    /* Of a part of a launch on several cores: the launch has to go on on one (ptx/cores.c). */
+    /* For a part of a launch on several cores: one core has to run the rest of the launch
+     * (ptx/cores.c). */
     FAULT_ONE_CORE
 };
 
-/* What a thread did that no device survives; without a kind, where a thread is or what it does. */
+/* An action of a thread that ends the device. If there is no kind, it only says where a thread is
+ * or what it does. */
 struct launch_fault {
     enum fault_kind kind;
     uint64_t address;
     size_t bytes;
     bool write;
-    /* It is atomic or volatile; known of races in a block. */
+    /* The access is atomic or volatile; known for races within a block. */
     bool is_atomic;
-    /* It is a cp.async for which its thread has not waited. */
+    /* The access is a cp.async for which its thread has not waited. */
     bool is_in_flight;
     uint32_t thread[3], block[3];
     const struct instruction *instruction;
@@ -85,38 +87,38 @@ struct window {
     uint64_t base, end;
     /* The bytes as the CPU sees them. */
     char *storage;
-    /* The bytes that were read, written, or changed atomically: a bit for each, by distance from
-     * `base`, or NULL if there are none; the first and last word that may have bits; and a bit for
-     * each UNIT of words that may. */
+    /* The bytes that were read, written, or changed atomically. Each set has a bit for each byte,
+     * by its distance from `base`, or is NULL if it is empty; the first and last word that may have
+     * bits; and a bit for each UNIT of words that may have bits. */
     struct touched {
         uint64_t *bits;
         size_t first, last;
         uint64_t *units;
     } read, written, atomic;
-    /* If `by_block`: what the running block has touched, in the same order; when it ends, it is
-     * compared with the above, which are what others touched, and added to it. */
+    /* If `by_block`: the same three sets for the running block alone. When the block ends, they are
+     * compared with the sets above, which are other blocks', and added to them. */
     struct touched of_block[3];
     bool by_block;
     /* The same memory's window before the kernel's last launch of another one, or NULL. */
     const struct window *before;
-    /* The bytes that have a value when the launch begins: a bit for each, in pieces of
-     * 1 << PIECE_SHIFT words; NULL: all have. Those of `written` to which the launch has copied
-     * bytes without a value. */
+    /* The bytes that have a value when the launch begins, a bit for each, in pieces of
+     * 1 << PIECE_SHIFT words, or NULL if all bytes have one. And those bytes of `written` to which
+     * the launch has copied bytes without a value. */
     const uint64_t *const *pieces;
     struct touched carried;
-    /* The first read of bytes without a value, unless only a copy of them was made; the instruction
-     * is NULL if there was none. */
+    /* The first read of bytes without a value that was more than a copy. Its instruction is NULL if
+     * there was none. */
     struct launch_fault unwritten;
-    /* Of a part of a launch on several cores, else NULL: the pieces of its memory as they were
-     * before a part wrote there (ptx/cores.c). Atomic. */
+    /* For a part of a launch on several cores, else NULL: the pieces of its memory as they were
+     * before a part wrote to them (ptx/cores.c). Atomic. */
     char **saved;
-    /* ... and pieces of what it has changed atomically. */
+    /* The pieces that the part has changed atomically. */
     char **sums;
-    /* There is no allocation. */
+    /* The window is outside of allocations. */
     bool is_outside;
-    /* For the caller. */
+    /* A pointer for the caller's own use. */
     void *owner;
-    /* The first touch: the instruction and the thread. */
+    /* The instruction and the thread of the first touch. */
     const struct code *code;
     const struct instruction *instruction;
     uint32_t thread[3], block[3];
@@ -125,23 +127,23 @@ struct window {
     bool write;
 };
 
-/* What is wrong between threads of the launch, the first of each kind; the instruction of its last
- * place is NULL if there is nothing. */
+/* The first mistake of each kind between threads of the launch. If there was none, the instruction
+ * of its last place is NULL. */
 struct launch_found {
-    /* In shared memory: two accesses that nothing orders, and a read of what nobody has written. */
+    /* In shared memory: two unordered accesses, and a read of bytes that no one has written. */
     struct launch_fault shared_race[2], shared_unwritten;
-    /* In device memory: accesses of two blocks, the window, and the byte in it. Places without an
-     * instruction were not found again. */
+    /* In device memory: accesses of two blocks, their window, and the byte in it. A place without
+     * an instruction was not found again. */
     struct launch_fault block_race[2];
     struct window *race_window;
     size_t race_byte;
-    /* What waits for threads that do not come, and where one of these is instead. */
+    /* An instruction that waits for threads that do not come, and where one of those threads is. */
     enum misuse {
         MISUSE_NONE,
-        /* Threads of one warp wait at two barriers, which a warp comes to as one. */
+        /* Threads of one warp wait at two barriers, although a warp comes to a barrier as one. */
         MISUSE_TWO_BARRIERS,
-        /* Some threads have passed a barrier of the block (the first place), and end as others do
-         * that have not. */
+        /* Some threads have passed a barrier of the block (the first place) and end where others
+         * end that have not passed it. */
         MISUSE_PASSED_BY_SOME,
         /* The mask of a shuffle, vote, or __syncwarp names threads that are elsewhere, or lacks the
          * thread itself. */
@@ -149,9 +151,9 @@ struct launch_found {
         MISUSE_NOT_IN_MASK
     } misuse;
     struct launch_fault misused[2];
-    /* The mask, and the threads of the warp that came. */
+    /* The mask, and the threads of the warp that have come. */
     uint32_t mask, came;
-    /* A block has released what it did in device memory, or acquired what others did. */
+    /* A block has released its accesses to device memory, or acquired those of others. */
     bool released, acquired;
 };
 
@@ -165,45 +167,45 @@ enum device_function {
 /* A thread's call of the device runtime. */
 struct device_call {
     enum device_function function;
-    /* Of each at most 16 bytes; what is not given is 0. */
+    /* Up to 16 bytes for each argument. Missing arguments are 0. */
     uint64_t arguments[6][2];
-    /* The numbers of the thread in its block, and of the block. */
+    /* The number of the thread in its block, and the number of the block. */
     uint64_t thread, block;
-    /* What is stored where the first argument points, if the call succeeds. */
+    /* The value to store where the first argument points, if the call succeeds. */
     uint64_t output;
-    /* From now on the launch finds new windows, because it has launched something. */
+    /* The call has launched a grid, so accesses from now on go to new windows. */
     bool is_launch;
 };
 
-/* Where the launch's memory is, and whom it tells that it takes long. */
+/* How a launch finds its memory, and what it tells its caller. */
 struct launch_memory {
-    /* Returns the window that contains an address, which the caller owns. NULL ends the launch; the
-     * caller knows why. */
+    /* Returns the window that contains an address; the caller owns the window. NULL ends the
+     * launch, and the caller knows why. */
     struct window *(*find)(void *context, uint64_t address, size_t bytes, bool write);
-    /* The last `found` of these windows were found in another order than on one core: they are now
-     * these `count` in this order, and the others have ended. */
+    /* Several cores have found the last `found` windows, in no fixed order. In the order of one
+     * core they are these `count` windows; windows that are no longer needed have ended. */
     void (*settle)(void *context, size_t found, struct window *const *windows, size_t count);
-    /* malloc and free of a kernel. Returns the address, or 0; and whether malloc has returned this
-     * address and it may be freed. */
+    /* malloc and free in a kernel. The first returns the address, or 0; the second, whether malloc
+     * has returned this address and it may be freed. */
     uint64_t (*allocate)(void *context, size_t bytes);
     bool (*release)(void *context, uint64_t address);
-    /* Sets the condition of conditional nodes; false: there is none with this handle. */
+    /* Sets the condition of conditional nodes. Returns false if there is none with this handle. */
     bool (*set_condition)(void *context, uint64_t handle, uint32_t value);
     /* Makes a call of the device runtime, and returns its result. */
     uint64_t (*call_runtime)(void *context, struct device_call *call);
-    /* Returns the texture or surface object of this handle, or NULL. */
+    /* Returns the texture or surface object with this handle, or NULL. */
     const struct texture *(*texture)(void *context, uint64_t handle);
-    /* After ten seconds: where one of its threads is. */
+    /* Is called after ten seconds, with the place of one of the launch's threads. */
     void (*still_runs)(void *context, const struct launch_fault *place);
     void *context;
 };
 
-/* Returns whether other threads, or the host, may learn from the kernel's accesses that something
- * is over: by a fence, a volatile access, or the value of an atomic operation. */
+/* Returns whether the kernel may signal other threads, or the host, through memory: by a fence, a
+ * volatile access, or an atomic operation. */
 bool kernel_signals(const struct kernel_code *k);
 /* Frees the bits of a window. */
 void touched_end(const struct window *win, struct touched *t);
-/* Runs the launch. Returns false if it ended by a fault. `found` is zero before. */
+/* Runs the launch. Returns false if a fault ended it. `found` must be zero before. */
 bool grid_run(const struct kernel_code *code, const struct launch_shape *shape,
               const struct launch_memory *memory, struct launch_fault *fault,
               struct launch_found *found);

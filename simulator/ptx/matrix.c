@@ -9,13 +9,13 @@
 #include "ptx/half.h"
 #include "ptx/warp.h"
 
-/* Of the largest matrix: 32 by 16. */
+/* The number of elements of the largest matrix, 32 by 16. */
 #define ELEMENTS_MAX 512
 
 static const uint8_t element_bytes[] = {2, 2, 4, 4, 8, 1, 1, 4};
 
 static unsigned count_of(const struct fragment *f) { return (unsigned)f->rows * f->columns; }
-/* How many different elements a thread has. (Of halves it has each twice.) */
+/* Returns how many different elements a thread has. A thread has each half twice. */
 static unsigned share_of(const struct fragment *f) { return count_of(f) / WARP_SIZE; }
 
 /* The bytes of thread l in the fragment: byte `at` of all its registers. */
@@ -35,7 +35,7 @@ static uint64_t address_of(const struct fragment *f, uint64_t begin, uint64_t st
     return begin + (n / inner * stride + n % inner) * element_bytes[f->element];
 }
 
-/* Element n, in the order of rows, of an accumulator stands by columns in memory. */
+/* Returns where element n of an accumulator, counted by rows, is in memory that is by columns. */
 static unsigned transposed(const struct fragment *f, unsigned n)
 {
     return n % f->columns * f->rows + n / f->columns;
@@ -55,7 +55,7 @@ static bool transfer_part(struct warp *w, const struct instruction *i, const str
     return memory != NULL;
 }
 
-/* Does thread l's part, in pieces of at most 16 neighboring bytes. */
+/* Loads or stores the part of thread l, in pieces of at most 16 neighboring bytes. */
 static bool transfer(struct warp *w, const struct instruction *i, const struct fragment *f,
                      unsigned l, bool is_accumulator, bool stores)
 {
@@ -94,7 +94,8 @@ static bool is_whole(struct warp *w, uint32_t lanes)
 static void transfer_all(struct warp *w, const struct instruction *i, uint32_t lanes, bool stores)
 {
     const struct fragment *f = &w->frame->code->matrices[i->immediate].d;
-    /* Factors are told from accumulators by their elements, but for halves by the registers. */
+    /* Factors and accumulators have different element types, except halves, where the number of
+     * registers tells them apart. */
     const bool is_accumulator = f->element == ELEMENT_F32 || f->element == ELEMENT_S32
                              || (f->element == ELEMENT_F16 && f->register_count == 4)
                              || (f->element == ELEMENT_F64 && f->register_count == 2);
@@ -115,7 +116,7 @@ void run_matrix_store(struct warp *w, const struct instruction *i, uint32_t lane
 
 /* ---- products ---- */
 
-/* Documented: of a tf32 the lower 13 bits are ignored. */
+/* Documented: the lower 13 bits of a tf32 are ignored. */
 static double value_of(const struct fragment *f, uint64_t bits)
 {
     uint32_t narrow = (uint32_t)bits;

@@ -22,7 +22,7 @@ enum element {
 struct fragment {
     enum element element;
     uint8_t rows, columns;
-    /* In memory, and for factors in the fragment, columns follow each other. */
+    /* Columns follow each other in memory, and for factors also in the fragment. */
     bool by_column;
     uint8_t register_count;
     uint32_t registers[8];
@@ -39,8 +39,9 @@ struct matrix_step {
 struct decoder;
 bool decode_matrix(struct decoder *d);
 
-/* Their instructions: `immediate` is the step's number in the code. r[0] and r[1] are the address
- * and the distance between rows or columns, in elements; `target`: the address's offset. */
+/* Their instructions. `immediate` is the index of the matrix step in the code; r[0] and r[1] are
+ * the address and the distance between rows or columns, in elements; `target` is the address's
+ * offset. */
 instruction_run run_matrix_load, run_matrix_store, run_matrix_multiply;
 
 #endif

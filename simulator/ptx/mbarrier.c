@@ -19,8 +19,8 @@ static uint64_t made(uint64_t phase, uint64_t bytes, uint64_t participants, uint
          | (participants & COUNT_MASK) << COUNT_BITS | (missing & COUNT_MASK);
 }
 
-/* Takes these arrivals and bytes, which may end the phase. `fewer` participants are left from the
- * next phase on. */
+/* Subtracts these arrivals and bytes, which may end the phase. From the next phase on there are
+ * `fewer` participants less. */
 static uint64_t changed(uint64_t object, uint64_t arrivals, uint64_t bytes, uint64_t fewer)
 {
     uint64_t missing = (object & COUNT_MASK) - arrivals;
@@ -44,7 +44,7 @@ static uint64_t number_of(const struct warp *w, const struct instruction *i, uns
     return ((const lane_u32 *)(w->registers + i->r[2]))[l];
 }
 
-/* Has the phase of the state, or of the parity, ended? */
+/* Returns whether the phase with this state, or with this parity, has ended. */
 static bool has_ended(const struct warp *w, const struct instruction *i, unsigned l,
                       uint64_t object)
 {
@@ -59,7 +59,7 @@ static void test(struct warp *w, const struct instruction *i, unsigned l, uint64
     const bool ended = has_ended(w, i, l, object);
     uint32_t *predicate = &w->predicates[i->r[0]];
     *predicate = (*predicate & ~(1u << l)) | (uint32_t)ended << l;
-    /* It is asked again and again, so others go on. */
+    /* A thread repeats this query until it succeeds, so other threads get a turn. */
     w->spins++;
     if (!ended)
         return;

@@ -49,10 +49,10 @@
     {#name "." #t, run_##name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R},
 #define CARRY3(name, t, R, keeps, e) \
     {#name "." #t, run_##name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R OPERANDS_##R},
-/* The last operand is a predicate. */
+/* The last operand is a predicate, which has size "1". */
 #define SELECT(name, t, R) \
     {#name "." #t, run_##name##_##t, OPERANDS_##R OPERANDS_##R OPERANDS_##R "1"},
-/* From one type to another. */
+/* A conversion of a type into another. */
 #define CONVERT(to, R, t, A, e) {"cvt_" #to "." #t, run_cvt_##to##_##t, OPERANDS_##R OPERANDS_##A},
 
 const struct operation operations[] = {

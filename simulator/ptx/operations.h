@@ -1,5 +1,6 @@
-/* Arithmetic: defines a function for each line of operations.def, for all threads of a warp. Two
- * files do that, one with half of the lines each, because compiling all of them takes long. */
+/* Arithmetic: defines a function for each line of operations.def that runs it for all threads of a
+ * warp. Two files include this, each for half of the lines, because the lines take long to compile.
+ * */
 #ifndef PTX_OPERATIONS_H
 #define PTX_OPERATIONS_H
 #include <math.h>
@@ -149,7 +150,7 @@ static INLINE uint32_t dot2(uint32_t x, uint32_t y, bool signed_x, bool signed_y
     return (uint32_t)sum;
 }
 
-/* The absolute differences of numbers of 8 or 16 bits, or their sum. */
+/* Returns the absolute differences of numbers of 8 or 16 bits, or their sum. */
 static INLINE uint32_t distances(uint32_t x, uint32_t y, unsigned bits, bool is_signed, bool added)
 {
     uint32_t all = 0;
@@ -163,7 +164,7 @@ static INLINE uint32_t distances(uint32_t x, uint32_t y, unsigned bits, bool is_
     return all;
 }
 
-/* Of each two numbers of 16 bits the smaller or the larger one, but at least `least`. */
+/* Returns, for each pair of 16-bit numbers, the smaller or the larger one, but at least `least`. */
 static INLINE uint32_t pair_of(uint32_t x, uint32_t y, bool is_signed, bool larger, int32_t least)
 {
     uint32_t both = 0;
@@ -176,7 +177,7 @@ static INLINE uint32_t pair_of(uint32_t x, uint32_t y, bool is_signed, bool larg
     return both;
 }
 
-/* A GPU has a single NaN of 32 bits. */
+/* A GPU has only one NaN of 32 bits. */
 static INLINE float F(float x)
 {
     const union {
@@ -186,7 +187,7 @@ static INLINE float F(float x)
     return x == x ? x : nan.f;
 }
 
-/* Documented: of a number and a NaN the number, and -0 is less than 0. */
+/* Documented: if one operand is a NaN, the other one is the result; and -0 is less than 0. */
 #define LEAST_AND_GREATEST(type, bits, NAN_OF)                                \
     static INLINE type least_##type(type x, type y)                           \
     {                                                                         \
@@ -209,8 +210,8 @@ static INLINE float F(float x)
 LEAST_AND_GREATEST(float, uint32_t, F)
 LEAST_AND_GREATEST(double, uint64_t, )
 
-/* A processor divides several doubles at once. Their digits are so many that the quotient of two
- * integers of 32 bits is never rounded up to the next integer. */
+/* A processor can divide several doubles at once. A double has so many digits that the quotient of
+ * two 32-bit integers is never rounded up to the next integer. */
 static INLINE uint32_t quotient_u32(uint32_t x, uint32_t y) { return (uint32_t)((double)x / y); }
 static INLINE uint32_t quotient_s32(int32_t x, int32_t y)
 {
@@ -219,7 +220,7 @@ static INLINE uint32_t quotient_s32(int32_t x, int32_t y)
 
 /* ---- the functions ---- */
 
-/* The head of such a function. */
+/* The head of a function that runs an instruction. */
 #define RUN(name)               \
     instruction_run run_##name; \
     HOT void run_##name(struct warp *w, const struct instruction *i, uint32_t lanes)
@@ -228,7 +229,7 @@ static INLINE uint32_t quotient_s32(int32_t x, int32_t y)
 #define VALUE(v, p, type)     const lane_##type v = p[AT(lane_##type, l)]
 #define SET(type, expression) d[AT(lane_##type, l)] = (lane_##type)(expression)
 
-/* Of the results for all threads, takes those of these. */
+/* Copies the results of these threads from the results for all threads. */
 static HOT void take_u32(lane_u32 *d, const lane_u32 *all, uint32_t lanes)
 {
     AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
@@ -239,11 +240,12 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
     AT_ONCE for (unsigned l = 0; l < WARP_SIZE; l++) d[l] ^=
         (d[l] ^ all[l]) & (0 - (uint64_t)(lanes >> l & 1));
 }
-/* For so many threads, or fewer, one result after the other takes less time than all at once. */
+/* For this many threads or fewer, computing one result after the other is faster than all at once.
+ * */
 #define FEW(result) (2 * sizeof(result))
 
-/* Runs the body, which sets the result of thread `l`. It has no other effect, so it may run for
- * threads that take no part. */
+/* Runs the body, which sets the result of thread `l`. Because the body has no other effect, it may
+ * also run for threads that take no part. */
 #define EACH_RESULT(type, ...)                                                        \
     lane_##type *d = (lane_##type *)(w->registers + i->r[0]);                         \
     lane_##type all[WARP_SIZE], *const result = d;                                    \
@@ -320,7 +322,7 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
         uint32_t *p = &w->predicates[i->r[0]];     \
         *p = (*p & ~lanes) | (bits & lanes);       \
     }
-/* Written without a choice, because a processor cannot predict what threads choose. */
+/* Selects without a branch, because a processor cannot predict what each thread selects. */
 #define SELECT(name, t, R)                                                 \
     RUN(name##_##t)                                                        \
     {                                                                      \
@@ -330,8 +332,8 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
         EACH_RESULT(R, VALUE(x, a, R); VALUE(y, b, R);                     \
                     SET(R, y ^ ((x ^ y) & (0 - (lane_##R)(p >> l & 1))));) \
     }
-/* A sum in twice the bits; the bit above is the carry, or of a difference the borrow, which is kept
- * where the instruction says .cc. */
+/* Computes a sum in twice the bits. The bit above the result is the carry or, for a difference, the
+ * borrow; an instruction with .cc keeps it. */
 #define CARRY_BODY(R, keeps, more, expression)                    \
     lane_##R *d = (lane_##R *)(w->registers + i->r[0]);           \
     OPERAND(a, 1, R);                                             \

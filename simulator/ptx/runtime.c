@@ -137,8 +137,8 @@ void run_malloc(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const struct call_site *site = &w->frame->code->calls[i->target];
     const struct launch_memory *memory = w->launch->memory;
-    /* Memory that one block has freed may be another's next, and a block that ran again would
-     * allocate again. */
+    /* Another block may get the memory that one block has freed, and a block that is run again
+     * would allocate again. So from here on the launch does not compare its blocks. */
     between_end(w->launch);
     for (uint32_t rest = lanes; rest && site->result_count; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
@@ -247,7 +247,7 @@ static bool call_device(struct warp *w, const struct instruction *i, unsigned l)
 void run_device_call(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const unsigned function = w->frame->code->calls[i->target].device_function;
-    /* As malloc does. */
+    /* These end the comparison of blocks as run_malloc does. */
     if (function == DEVICE_Malloc || function == DEVICE_Free)
         between_end(w->launch);
     for (uint32_t rest = lanes; rest; rest &= rest - 1)

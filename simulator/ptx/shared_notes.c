@@ -22,9 +22,9 @@
 #define AGREED            (1u << 10)
 #define WITHOUT           (1u << 12)
 #define THREAD            (uint64_t)1023
-/* Enough for what the warps of a block read between two barriers, mostly. */
+/* Mostly enough for the reads of a block's warps between two barriers. */
 #define LOG_MAX 512
-/* Long before it wraps around. */
+/* The time is reset long before it wraps around. */
 #define TIME_MAX 0x70000000u
 
 /* A thread's cp.async, of `count` granules. `group`: how many groups the thread had closed before;
@@ -40,27 +40,28 @@ struct shared_notes {
     /* The number of granules, and the records of each, in the order of the granules. */
     size_t count;
     uint64_t *written, *first, *last;
-    /* How many granules have no value, or one that comes from what nobody wrote; and when the block
-     * last wrote one. */
+    /* The number of granules without a value, or whose value comes from bytes that no one wrote;
+     * and the time of the block's last write of such a value. */
     size_t blank;
     uint32_t changed;
-    /* Reads since the last barrier that are in no granule's record yet: only a write needs that. */
+    /* Reads since the last barrier that no granule's record has yet. Records are needed only for a
+     * write. */
     unsigned logged;
     struct logged {
         uint64_t me;
-        /* Of so many threads, from the record's on. */
+        /* The number of neighboring threads, from the record's on, that have made this read. */
         unsigned count;
         uint32_t granules[WARP_SIZE];
     } log[LOG_MAX];
     struct thread_notes {
         uint32_t acquired, synced;
-        /* How many groups of cp.async the thread has closed. */
+        /* The number of groups of cp.async that the thread has closed. */
         uint32_t groups;
     } threads[1024];
     /* Of each warp. */
     uint32_t released[32];
-    /* The copies for which their threads have not waited, of each warp; how many there are; and
-     * whether one of them is to a granule (NULL: there was none yet). */
+    /* For each warp, the copies for which their threads have not waited, and their number; and for
+     * each granule, whether such a copy writes it (NULL before the first copy). */
     struct {
         struct flight *all;
         size_t count, room;
@@ -170,7 +171,7 @@ static bool synchronizes(const struct instruction *i, enum access_kind kind)
     return kind == ACCESS_ATOMIC || i->run == run_load_volatile || i->run == run_store_volatile;
 }
 
-/* The beginning of a record of this access. */
+/* Returns the part of a record that is the same for all granules of this access. */
 static uint64_t record_of(const struct warp *w, const struct instruction *i, enum access_kind kind)
 {
     const struct instruction *whole = w->whole ? w->whole : i;
@@ -212,8 +213,8 @@ void shared_close_group(struct warp *w, uint32_t lanes)
         n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].groups++;
 }
 
-/* The copy is written now, and not when it was asked for; if a barrier counts it, at its arrival
- * there, which has released it. */
+/* Notes the copy as a write at this time, instead of when it was requested. If an mbarrier counts
+ * the copy, the time is that of the thread's arrival there, which has released it. */
 static void land(struct shared_notes *n, const struct flight *f)
 {
     for (size_t g = f->from; g < f->from + f->count; g++) {
@@ -272,7 +273,7 @@ void shared_land_copies(struct block *b, uint64_t barrier)
 
 /* ---- what is found ---- */
 
-/* Fills in what a record says of an access. */
+/* Translates a record into an access. */
 static void describe(const struct warp *w, uint64_t record, struct launch_fault *f)
 {
     const struct kernel_code *k = w->launch->code;
@@ -306,7 +307,7 @@ static bool is_store(const struct instruction *i)
     return i->run == run_store || i->run == run_store_volatile;
 }
 
-/* Would the store leave the bytes as they are? */
+/* Returns whether the store would leave the bytes unchanged. */
 static bool changes_nothing(const struct warp *w, const struct instruction *i, unsigned l,
                             uint64_t at)
 {
@@ -316,7 +317,8 @@ static bool changes_nothing(const struct warp *w, const struct instruction *i, u
     return is_store(i);
 }
 
-/* Does thread l of the warp store what another one does? Of other writes it is assumed. */
+/* Returns whether thread l stores the same as another thread of the warp. Other kinds of writes are
+ * assumed to. */
 static bool stores_the_same(const struct warp *w, const struct instruction *i, unsigned l,
                             unsigned other)
 {
@@ -343,7 +345,7 @@ static void found_race(struct warp *w, const struct instruction *i, unsigned l, 
     race[1].is_atomic = synchronizes(i, kind);
 }
 
-/* An atomic operation computes with what is there. */
+/* An atomic operation reads the value that is there. */
 static void found_unwritten(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
                             size_t bytes)
 {
@@ -357,20 +359,21 @@ static void found_unwritten(struct warp *w, const struct instruction *i, unsigne
 
 /* ---- accesses ---- */
 
-/* Is a note about this access wanted? A value that is at most chosen may have been loaded by the
- * compiler alone. */
+/* Returns whether this access is to be noted. If a loaded value is at most selected, the compiler
+ * may have added the load, so it does not count. */
 static bool is_load_alone(const struct instruction *i)
 {
     return (i->run == run_load || i->run == run_load_volatile) && i->option == LOAD_IS_SELECTED;
 }
 
-/* Has the thread of the last write not waited for it? Then it may come at any time. */
+/* Returns whether the last write is a copy for which its thread has not waited, so that it may
+ * happen at any time. */
 static bool is_in_flight(const struct shared_notes *n, size_t g)
 {
     return n->flight_count && n->in_flight[g];
 }
 
-/* Is the earlier access a conflict that nothing orders? */
+/* Returns whether the earlier access conflicts with this one and nothing orders the two. */
 static bool is_race(const struct shared_notes *n, uint64_t earlier, uint64_t me)
 {
     return !(earlier & me & SYNCHRONIZES) && !is_ordered(n, earlier, me & THREAD);
@@ -395,7 +398,7 @@ static void note_write(struct warp *w, const struct instruction *i, unsigned l, 
     struct shared_notes *n = w->block->notes;
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
     const uint64_t written = n->written[g], first = n->first[g], last = n->last[g];
-    /* All but the thread in the warp. */
+    /* All threads of the warp but this one. */
     const uint64_t same = ~(uint64_t)(WARP_SIZE - 1 + AGREED + WITHOUT);
     uint64_t earlier = 0;
     if (written >= limit && (written & same) == (me & same)) {
@@ -437,8 +440,8 @@ static void note_read(struct warp *w, const struct instruction *i, unsigned l, s
     note_reader(n, g, me, limit);
 }
 
-/* Enters the logged reads into the granules' records. Of neighbors that read the same, two are
- * enough; of the threads that read something at one time, too. */
+/* Enters the logged reads into the granules' records. Two of the neighbors that read the same
+ * granule are enough, and two of the threads that read it at one time. */
 static HOT void enter_reads(struct shared_notes *n)
 {
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
@@ -458,8 +461,8 @@ static HOT void enter_reads(struct shared_notes *n)
     n->logged = 0;
 }
 
-/* Logs reads of one granule each by neighbors in a warp, if all of it was written before the last
- * barrier: most is. Returns false, and nothing is logged, if not. */
+/* Logs reads of one granule each by neighboring threads, if every granule was written before the
+ * last barrier, as most are. Returns false if that is not so; then nothing is logged. */
 static HOT bool log_reads(struct shared_notes *n, const struct logged *r)
 {
     const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
@@ -480,15 +483,16 @@ static HOT bool log_reads(struct shared_notes *n, const struct logged *r)
     return true;
 }
 
-/* The threads of a row write a granule each, one next to the other's. Since the last barrier nobody
- * but they themselves has touched them. Returns false, and nothing is noted, if it is not so. */
+/* Notes writes of neighboring threads to neighboring granules, one each, if since the last barrier
+ * each granule was touched by its own thread alone. Returns false if that is not so; then nothing
+ * is noted. */
 static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count)
 {
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
                    begun = (uint64_t)n->begun << TIME_SHIFT;
     uint64_t *written = n->written + g, before = UINT64_MAX, blank = 0;
     const uint64_t *first = n->first + g, *last = n->last + g;
-    /* The highest bit is set of what was below the limit, and of 0 when 1 is subtracted. */
+    /* Subtracting 1 sets the highest bit of numbers below the limit, and of 0. */
     for (unsigned l = 0; l < count; l++)
         before &= ((written[l] - limit) | (((written[l] ^ (me + l)) & THREAD) - 1))
                 & ((first[l] - limit) | (((first[l] ^ (me + l)) & THREAD) - 1)) & (last[l] - limit);
@@ -503,8 +507,9 @@ static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsig
     return true;
 }
 
-/* Notes atomic operations on granules that have a value, and that since the last barrier nobody has
- * touched but by atomic operations, which are in no race. Returns the threads whose are not. */
+/* Notes atomic operations on granules that have a value and that only atomic operations have
+ * touched since the last barrier; these do not race. Returns the threads whose granules are
+ * different. */
 static HOT uint32_t note_atomics(struct shared_notes *n, unsigned shift, uint32_t lanes,
                                  const uint64_t *at, uint64_t me, uint64_t limit)
 {
@@ -539,7 +544,7 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
         bool is_logged = true;
         for (uint32_t k = 0; k < bytes >> shift && is_logged; k++) {
             struct logged *r = &n->log[n->logged];
-            /* Of those that read the same, two are enough. */
+            /* Two of the threads that read the same granule are enough. */
             *r = (struct logged){me, count < 2 ? count : 2, {g + k, g + k}};
             is_logged = log_reads(n, r);
         }
@@ -600,7 +605,8 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
         const uint64_t address = at[l] & ~WINDOW_MASK;
         const size_t g = address >> shift;
         bool any = false;
-        /* Only in a function that is called by its address, and so was not known before. */
+        /* Happens only in a function that is called by its address, and that was therefore not
+         * known before. */
         if (bytes >> shift == 0) {
             if (kind != ACCESS_READ && n->written[g] < begun)
                 set_written(n, g, begun | SYNCHRONIZES | AGREED);

@@ -17,35 +17,35 @@
 
 #include "ptx/warp.h"
 
-/* A block begins, with notes if the launch wants them; or its slot is given up. */
+/* Begins a block, with notes if the launch asks for them; and ends the notes of a slot. */
 void shared_begin(struct block *b);
 void shared_end(struct block *b);
 
-/* These threads of the warp have released what they and the others of their warp did; have
- * acquired; have synchronized with each other. All threads of the block have. */
+/* These threads of the warp have released what their warp did before, have acquired, or have
+ * synchronized with each other; and all threads of the block have synchronized. */
 void shared_release(struct warp *w, uint32_t lanes);
 void shared_acquire(struct warp *w, uint32_t lanes);
 void shared_sync_warp(struct warp *w, uint32_t lanes);
 void shared_sync_block(struct block *b);
 
-/* Called before each access if the block has notes. The threads read, write, or change atomically
- * `bytes` bytes at each one's address. */
+/* Is called before each access of a block that has notes. The threads read, write, or atomically
+ * change `bytes` bytes at each thread's address. */
 void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, const uint64_t *at,
                  size_t bytes, enum access_kind kind);
-/* The same for rows of threads: those of a row touch the same bytes, or one thread's are after the
- * other's. Returns false, and may have noted a part, if shared_note has to be called. */
+/* Does the same for rows of threads, which touch the same bytes or one after the other's. Returns
+ * false if shared_note has to be called, although a part may have been noted. */
 bool shared_note_rows(struct warp *w, const struct instruction *i, const struct addresses *a,
                       size_t bytes, enum access_kind kind);
 
-/* A cp.async of thread l has asked for a copy to these bytes; threads have closed their group of
- * copies; or have waited for all but the last `left` groups, or for ALL_COPIES. What nobody has
- * waited for is in a race with each access. */
+/* A cp.async of thread l has requested a copy to these bytes; threads have closed their group of
+ * copies; or threads have waited for all but the last `left` groups, or for ALL_COPIES. A copy that
+ * no one has waited for races with each access. */
 #define ALL_COPIES UINT32_MAX
 void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint64_t at,
                    size_t bytes);
 void shared_close_group(struct warp *w, uint32_t lanes);
 void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left);
-/* The mbarrier counts the copies of thread l so far; and a thread has waited for that mbarrier. */
+/* The mbarrier counts the copies of thread l so far; and a thread has waited for the mbarrier. */
 void shared_count_copies(struct warp *w, unsigned l, uint64_t barrier);
 void shared_land_copies(struct block *b, uint64_t barrier);
 

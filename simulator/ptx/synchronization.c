@@ -22,7 +22,7 @@ static struct launch_fault place_of(const struct warp *w, const struct group *g)
     return f;
 }
 
-/* Two groups of a warp wait at two instructions. */
+/* Two groups of a warp wait at different instructions. */
 static void check_warp(struct warp *w, unsigned barrier)
 {
     const struct group *first = NULL;
@@ -62,7 +62,7 @@ void misuse_at_barrier(struct block *b, unsigned barrier)
         b->last_passed = place_of(last_warp, last);
 }
 
-/* Does any instruction from `from` to `to` do something? */
+/* Returns whether any instruction from `from` to `to` has an effect. */
 static bool has_effect(const struct code *code, uint32_t from, uint32_t to)
 {
     for (uint32_t n = from; n < to; n++) {
@@ -112,7 +112,7 @@ void misuse_of_mask(struct warp *w, const struct instruction *i, uint32_t mask, 
         return;
     for (unsigned n = 1; n < w->group_count; n++) {
         struct group *g = &w->groups[n];
-        /* They come to another instruction of the same kind, with which it may match. */
+        /* The threads come to another instruction of the same kind, which may match this one. */
         if (g->state != GROUP_AT_BARRIER && g->frame->code->all[g->pc].run == i->run) {
             missing &= ~g->lanes;
             g->met |= lanes;

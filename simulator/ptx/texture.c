@@ -1,8 +1,8 @@
 /* Runs fetches from textures, and loads and stores of surfaces. The formulas are those of the CUDA
  * C++ Programming Guide, "Texture Fetching".
  *
- * A fetch goes step by step, and each step is for all threads of the warp that take part: places,
- * then weights, then texels, then sums. */
+ * A fetch has steps, each for all threads of the warp that take part: places, weights, texels, and
+ * sums. */
 #include "ptx/texture.h"
 
 #include <float.h>
@@ -24,12 +24,13 @@ struct fetch {
     const struct instruction *i;
     uint32_t lanes;
     const struct texture *t;
-    /* One for layers, of which each is a texture; otherwise as the texture has them. */
+    /* The number of dimensions: one for layers, each of which is a texture; otherwise the
+     * texture's. */
     uint32_t size[3];
     unsigned dimensions;
     /* The address of the layer. */
     uint64_t base[WARP_SIZE];
-    /* The coordinates, in texels in the end. */
+    /* The coordinates, which become texels. */
     double x[3][WARP_SIZE];
 };
 typedef int64_t texel_places[3][WARP_SIZE];
@@ -67,8 +68,8 @@ static HOT void set_results(const struct fetch *f, unsigned n, const union chann
 
 /* ---- texels ---- */
 
-/* Returns the texel's index, or -1 for one of the border. Assumed: where there are no texels, all
- * is border. */
+/* Returns the texel's index, or -1 for the border. Assumed: a texture without texels is all border.
+ */
 static INLINE int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
 {
     if (i >= 0 && i < size)
@@ -86,7 +87,7 @@ static INLINE int64_t folded(int64_t i, uint32_t size, enum address_mode mode)
     }
 }
 
-/* Returns the integer of this many bytes that is read as the fraction 1. */
+/* Returns the integer of this many bytes that stands for the fraction 1. */
 static INLINE int32_t integer_of_one(const struct texture *t, unsigned bytes)
 {
     return (int32_t)((1U << (8 * bytes - (t->kind == CHANNEL_SIGNED))) - 1);
@@ -105,7 +106,7 @@ static INLINE union channel unfiltered(const struct texture *t, union channel c)
                               : c;
 }
 
-/* Returns the integer, also if it is to be read as a fraction, or the float. */
+/* Returns a channel as an integer, even if it is to be read as a fraction, or as a float. */
 static INLINE union channel channel_of(const struct texture *t, const char *from)
 {
     union channel c = {.bits = 0};
@@ -143,7 +144,7 @@ static union channel border_of(const struct texture *t, unsigned n)
     return c;
 }
 
-/* Sets the addresses of these threads' texels. Returns the threads whose texels are not of the
+/* Sets the addresses of these threads' texels. Returns the threads whose texels are not on the
  * border. */
 static HOT uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t lanes,
                                 uint64_t *address)
@@ -168,7 +169,7 @@ static HOT uint32_t find_texels(const struct fetch *f, texel_places at, uint32_t
     return inside;
 }
 
-/* For a single thread: returns what its address is relative to, or NULL after a fault. */
+/* Returns, for a single thread, the base of its address, or NULL after a fault. */
 static const char *one_texel(const struct fetch *f, const uint64_t *address, size_t bytes)
 {
     const unsigned l = (unsigned)__builtin_ctz(f->lanes);
@@ -216,8 +217,8 @@ static HOT void count_texels(struct fetch *f, unsigned n, bool is_normalized)
               f->x[n][l] = is_normalized ? floor(x * parts) * part : x;)
 }
 
-/* Returns an integer of 51 bits that a double has. Unlike a conversion, processors do this for
- * several threads at once. */
+/* Returns the integer of up to 51 bits that the double is. Processors do this for several threads
+ * at once, unlike a conversion. */
 static INLINE int64_t integer_of(double x)
 {
     const double zero = 0x1.8p52, shifted = x + zero;
@@ -227,7 +228,7 @@ static INLINE int64_t integer_of(double x)
     return bits - of_zero;
 }
 
-/* Returns the place from the first texel's middle on, in 256ths. */
+/* Returns the distance from the middle of the first texel, in 256ths. */
 static INLINE double in_256ths(double x) { return floor((x - 0.5) * 256 + 0.5); }
 
 static HOT bool fetch_nearest(const struct fetch *f, texels c)
@@ -307,7 +308,7 @@ static INLINE double power_of_2(int exponent)
     return x;
 }
 
-/* Of a denormal number or 0 it is NO_EXPONENT. */
+/* The exponent of a denormal number or 0 is NO_EXPONENT. */
 enum { NO_EXPONENT = -127 };
 static INLINE int exponent_of(union channel c) { return (int)(c.bits >> 23 & 255) + NO_EXPONENT; }
 
@@ -371,7 +372,7 @@ static HOT void add_floats(const struct fetch *f, const struct weighed *w, unsig
 static HOT void find_corner(const struct fetch *f, unsigned n, texel_places from,
                             int part[3][WARP_SIZE])
 {
-    /* Beyond the middle of the last texel there is nothing to weigh. */
+    /* Beyond the middle of the last texel there is no neighbor to weigh. */
     const bool is_clamped = f->t->mode[n] == ADDRESS_CLAMP;
     const double least = is_clamped ? 0.5 : -INFINITY;
     const double most = is_clamped ? f->size[n] - 0.5 : INFINITY;
@@ -625,7 +626,7 @@ static enum surface_place find_on_surface(const struct access *a, uint64_t *addr
     return PLACE_INSIDE;
 }
 
-/* Returns the bytes, NULL if there is no effect, and false after a fault. */
+/* Sets the bytes to access, or NULL if the access has no effect. Returns false after a fault. */
 static bool surface_bytes(struct access *a, enum access_kind kind, char **bytes)
 {
     uint64_t address;

@@ -14,12 +14,12 @@ enum channel_kind { CHANNEL_SIGNED, CHANNEL_UNSIGNED, CHANNEL_FLOAT };
 
 struct texture {
     bool is_surface;
-    /* Memory by an index alone (cudaResourceTypeLinear). */
+    /* Linear memory, which is read by an index (cudaResourceTypeLinear). */
     bool is_linear_memory;
     uint64_t base;
-    /* In texels. Layers, and the faces of cubes, are counted in `depth`. */
+    /* The sizes in texels. `depth` counts layers and the faces of cubes, too. */
     uint32_t width, height, depth;
-    /* The bytes from a row to the next, and from a slice or layer to the next. */
+    /* The distance in bytes between rows, and between slices or layers. */
     uint64_t pitch, slice;
     /* A texel has 1, 2, or 4 channels of 1, 2, or 4 bytes each. */
     uint8_t channels, channel_bytes;
@@ -47,7 +47,7 @@ enum geometry {
     GEOMETRY_CUBE,
     GEOMETRY_CUBE_LAYERS
 };
-/* `rounding` of a surface's: what becomes of an access outside. */
+/* For surfaces, `rounding` says what happens to an access outside. */
 enum boundary { BOUNDARY_TRAP, BOUNDARY_CLAMP, BOUNDARY_ZERO };
 
 instruction_run run_texture, run_gather, run_surface_load, run_surface_store;

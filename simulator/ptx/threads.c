@@ -13,10 +13,11 @@
 #include "os/os.h"
 #include "ptx/shared_notes.h"
 
-/* Volatile loads, fences, and atomic operations whose result is used: a loop that waits has one in
- * each turn. */
+/* The number of volatile loads, fences, and atomic operations with a used result. A loop that waits
+ * has one of these in each round. */
 #define SPINS_MAX 1000
-/* Instructions for a group that another one may wait for. */
+/* The number of instructions for which a group is preferred that another group may be waiting for.
+ * */
 #define PATIENCE     10000
 #define DEPTH_MAX    500
 #define SPREAD_LEAST 6
@@ -59,7 +60,7 @@ static void swap_groups(struct warp *w, unsigned n)
     w->groups[n] = first;
 }
 
-/* Makes the group first that goes on. Returns false when none can. */
+/* Puts the group that continues first. Returns false if no group can continue. */
 static bool choose(struct warp *w)
 {
     unsigned best = WARP_SIZE;
@@ -69,7 +70,7 @@ static bool choose(struct warp *w)
             && (best == WARP_SIZE || goes_first(&w->groups[n], &w->groups[best])))
             best = n;
     if (best == WARP_SIZE) {
-        /* Groups that waited for threads that cannot come continue without them. */
+        /* Groups that waited for threads that cannot come now continue without them. */
         bool any = false;
         for (unsigned n = 0; n < w->group_count; n++)
             if (w->groups[n].state == GROUP_TOGETHER) {
@@ -84,8 +85,8 @@ static bool choose(struct warp *w)
     return true;
 }
 
-/* The first group may wait for another: of those that can run, the one goes on that was preferred
- * longest ago. */
+/* The first group may be waiting for another one. Prefers, among the groups that can run, the one
+ * whose last preference is longest ago. */
 static void prefer_another(struct warp *w)
 {
     unsigned best = 0;
@@ -217,7 +218,7 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
     case 21: return ~((2u << l) - 1);
     case 22: return (uint32_t)s->shared_bytes;
     case 23: return (uint32_t)w->launch->shared_bytes;
-    /* The upper and the lower half of an address, for launches that may meet. */
+    /* The upper half of an address that only a cooperative launch has. The lower half is 0. */
     case 25: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
     default: return 0;
     }
@@ -235,7 +236,8 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
 
 /* ---- branches ---- */
 
-/* These threads of the first group branch; the others continue with the next instruction. */
+/* Makes these threads of the first group branch, while the others continue with the next
+ * instruction. */
 static void branch(struct warp *w, uint32_t taken, uint32_t target)
 {
     uint32_t next = w->groups[0].pc + 1;
@@ -327,15 +329,15 @@ static void call(struct warp *w, const struct instruction *i, uint32_t lanes)
         }
     uint32_t others = w->groups[0].lanes & ~lanes;
     if (others)
-        /* Threads that the guard excludes continue. Those that call another function come here
-         * again. */
+        /* Threads that the guard excludes continue, and threads that call another function come
+         * back to this instruction. */
         split(w, others, pc + (site->code != NULL));
     w->groups[0].frame = f;
     w->groups[0].pc = 0;
     w->groups[0].lanes = lanes;
 }
 
-/* The threads of the first group return from a function. */
+/* Makes the threads of the first group return from a function. */
 static void return_from(struct warp *w, uint32_t lanes)
 {
     struct frame *f = w->frame;
@@ -438,8 +440,8 @@ void warp_release(struct warp *w, unsigned barrier)
     }
 }
 
-/* Runs an instruction for which threads come together: those with the same mask exchange with each
- * other. Returns false if they wait for others. */
+/* Runs an instruction for which threads must come together: the threads of one mask exchange values
+ * with each other. Returns false if they wait for others. */
 static HOT bool run_as_one(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     const lane_u32 *masks = i->wide ? (const lane_u32 *)(w->registers + i->target) : NULL;
@@ -516,14 +518,15 @@ static void run_control(struct warp *w, const struct instruction *i, uint32_t la
     w->groups[0].pc++;
 }
 
-/* Runs the first group up to an instruction that is not plain, or where it meets another group. */
+/* Runs the first group up to an instruction that is not plain, or to one where it may meet another
+ * group. */
 static INLINE uint64_t run_plain(struct warp *w)
 {
     struct group *g = &w->groups[0];
     const struct instruction *all = w->frame->code->all, *begin = &all[g->pc], *i = begin;
     const uint32_t meeting = next_meeting(w), lanes = g->lanes;
     const struct instruction *end = all + (meeting < i->next_other ? meeting : i->next_other);
-    /* Fewer threads take less time one after the other. */
+    /* For few threads, one after the other is faster. */
     const bool is_part = lanes != ALL_LANES && __builtin_popcount(lanes) > SPREAD_LEAST;
     const uint32_t spread = is_part ? ALL_LANES : 0;
     w->began_at = g->pc;
@@ -557,7 +560,7 @@ static bool is_met(const struct warp *w)
     return false;
 }
 
-/* After a branch or a meeting: puts the right group first. Returns whether any can run. */
+/* After a branch or a meeting, puts the right group first. Returns whether any group can run. */
 static bool go_on(struct warp *w)
 {
     if (!w->group_count)

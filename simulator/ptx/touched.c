@@ -7,13 +7,13 @@
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* Bits of large windows are kept for the next launch, all of them 0: the system takes longer to
- * give new memory than many a launch takes to use it. */
+/* Keeps the bits of large windows, all of them 0, for the next launch, because the system takes
+ * longer to provide new memory than many launches take to use it. */
 #define KEPT_MAX       16
 #define KEPT_LEAST     (64 * KiB)
 #define KEPT_BYTES_MAX (64 * MiB)
 
-/* One thread at a time (os_turn_begin). */
+/* Only one thread at a time may use it (os_turn_begin). */
 static struct {
     struct {
         uint64_t *bits;
@@ -27,7 +27,7 @@ static size_t unit_count(const struct window *win)
     return (win->end - win->base + UNIT * 64 - 1) / (UNIT * 64);
 }
 
-/* Those of `bits` and, after them, of `units`. */
+/* The number of words of `bits` and of `units`, which follow them. */
 static size_t bits_bytes(const struct window *win)
 {
     return (unit_count(win) * UNIT + (unit_count(win) + 63) / 64) * sizeof(uint64_t);

@@ -1,10 +1,11 @@
-/* Sets of bytes of a window: a bit for each. */
+/* Sets of bytes of a window, with a bit for each byte. */
 #ifndef SIM_PTX_TOUCHED_H
 #define SIM_PTX_TOUCHED_H
 
 #include "ptx/grid.h"
 
-/* The bits in this word of those from `from` to before `end`, some of which are in it. */
+/* Returns the bits of this word that stand for bytes from `from` to before `end`. Some bytes in
+ * between belong to this word. */
 static inline uint64_t bits_in(size_t word, size_t from, size_t end)
 {
     uint64_t bits = ~(uint64_t)0;
@@ -13,10 +14,10 @@ static inline uint64_t bits_in(size_t word, size_t from, size_t end)
     return word == (end - 1) / 64 ? bits & ~(uint64_t)0 >> (63 - (end - 1) % 64) : bits;
 }
 
-/* The units from `first` to `last` now have bits. */
+/* Notes that the units from `first` to `last` may have bits. */
 void touched_add_units(struct touched *t, size_t first, size_t last);
 
-/* The words from `first` to `last` now have bits. */
+/* Notes that the words from `first` to `last` may have bits. */
 static inline void touched_add(struct touched *t, size_t first, size_t last)
 {
     const size_t unit = first / UNIT;
@@ -34,9 +35,9 @@ static inline void touched_add(struct touched *t, size_t first, size_t last)
 
 /* Gives the set its bits, none of which is set. */
 void touched_begin(const struct window *win, struct touched *t);
-/* Moves all bytes of a set of the same window to another one. */
+/* Moves all bytes of a set to another set of the same window. */
 void touched_move(const struct window *win, struct touched *to, struct touched *from);
-/* Has a byte in both? */
+/* Returns whether a byte is in both sets. */
 bool touched_meet(const struct touched *x, const struct touched *y);
 
 #endif

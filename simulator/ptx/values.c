@@ -1,10 +1,10 @@
-/* Bytes without a value: what a kernel reads though nobody has written it, and where a kernel
- * copies such bytes to. Only memory that is not written as a whole comes here. */
+/* Bytes without a value: finds where a kernel reads bytes that no one has written, and where it
+ * copies such bytes to. Only memory that is not completely written is looked at. */
 #include "os/os.h"
 #include "ptx/warp.h"
 
-/* Has none of these bytes a value? If only some have, the others are mostly the padding of a
- * structure that is read as a whole. */
+/* Returns whether none of these bytes has a value. If only some have one, the others are mostly
+ * padding of a structure that is read as a whole. */
 static bool is_unwritten(const struct window *win, uint64_t address, size_t bytes)
 {
     for (size_t at = address - win->base, end = at + bytes; at < end;) {
@@ -18,7 +18,7 @@ static bool is_unwritten(const struct window *win, uint64_t address, size_t byte
     return true;
 }
 
-/* These threads have read bytes without a value. */
+/* Notes that these threads have read bytes without a value. */
 static void note_read(struct warp *w, const struct instruction *i, uint32_t lanes,
                       struct window *win, const uint64_t *at, size_t bytes)
 {
