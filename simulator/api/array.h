@@ -11,31 +11,31 @@ struct array {
     void *handle;
     char *base;
     struct cudaChannelFormatDesc desc;
-    /* As it was made: a height or depth that it does not have is 0. */
+    /* The size that the program gave: a height or depth that the array does not have is 0. */
     struct cudaExtent extent;
     unsigned flags;
-    /* The bytes of an element, of a row's elements, from a row to the next, and from a slice or
-     * layer to the next. */
+    /* The bytes of an element, of all elements of a row, between the beginnings of rows, and
+     * between those of slices or layers. */
     size_t element, row, pitch, slice;
-    /* At least 1 each. */
+    /* The same size with at least 1 in each dimension. */
     size_t rows, slices;
 };
 
 /* Returns the array of a handle, or NULL for a null handle. Any other handle that is no array ends
  * the process with a sentence. */
 struct array *array_of(struct call *call, cudaArray_const_t handle);
-/* Returns the bytes of an element with these channels, or 0 if there are no such arrays. */
+/* Returns the bytes of an element with these channels, or 0 if no array can have them. */
 size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
-/* Replaces a part of an array, whose rows are counted in units of so many bytes, by its memory, and
- * its place by one in bytes. Returns whether the extent is within the array. */
+/* Replaces a part of an array, whose rows are counted in units of so many bytes, by a part of the
+ * array's memory, and its place by one in bytes. Returns whether the extent is within the array. */
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
                       struct cudaPitchedPtr *ptr);
-/* Writes a copy of which arrays are a part as one between pitched memory. `to` may be `p`. */
+/* Describes a copy that may involve arrays as a copy between pitched memory. `to` may be `p`. */
 cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
                                struct cudaMemcpy3DParms *to);
 
-/* Makes a texture object. In the driver's words only integers of 8 and 16 bits can be read as
- * fractions, and to ask it of others is no error (documented). */
+/* Makes a texture object. If the program uses the driver API, it may ask for fractions of any
+ * integers, but only those of 8 and 16 bits are read so (documented). */
 cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaResourceDesc *resource,
                            const struct cudaTextureDesc *desc, bool has_view,

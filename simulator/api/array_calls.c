@@ -174,8 +174,8 @@ cudaError_t do_cudaGetChannelDesc(struct call *call, struct cudaChannelFormatDes
 
 /* ---- copies ---- */
 
-/* Returns where a part of the array's first slice begins, `x` bytes from the row's start, or NULL
- * if the array does not have these rows. */
+/* Returns where row `y` of the array's first slice begins, plus `x` bytes, or NULL if the array
+ * does not have these rows. */
 static char *part_of(const struct array *a, size_t x, size_t y, size_t width, size_t height)
 {
     if (x > a->row || width > a->row - x || y > a->rows || height > a->rows - y)
@@ -280,8 +280,8 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
                 kind, NULL);
 }
 
-/* One end of a copy that goes on in the next row when one ends: a place in an array's first slice,
- * or memory, whose rows are those of the other end. */
+/* One end of a copy that continues in the next row when a row ends: a place in an array's first
+ * slice, or memory that is divided into rows like the other end. */
 struct run_of_bytes {
     const struct array *array;
     char *memory;
@@ -310,7 +310,8 @@ static void go_on(struct run_of_bytes *r, size_t bytes)
     r->x = (r->x + bytes) % r->array->row;
 }
 
-/* Returns the next bytes that are a part of a row, or as many rows as there are. */
+/* Returns the length of the next piece of the copy: a part of a row, or as many whole rows as
+ * possible. */
 static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_bytes *from,
                              size_t count)
 {
@@ -422,7 +423,8 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
     *to = *p;
     if (!target && !source)
         return cudaSuccess;
-    /* Measured (kernels-texture_words.txt): what leads to the host may lead to an array, too. */
+    /* Measured (kernels-texture_words.txt): the direction "to the host" is accepted for a copy to
+     * an array, too. */
     if ((source && is_from_host) || (target && p->dstPtr.ptr) || (source && p->srcPtr.ptr)
         || (target && source && target->element != source->element)
         || (target
@@ -431,7 +433,7 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
             && !array_take_place(source, source->element, p->extent, &to->srcPos, &to->srcPtr)))
         return cudaErrorInvalidValue;
     to->extent.width *= (target ? target : source)->element;
-    /* Measured (kernels-textures.txt): not the error of a copy without an array. */
+    /* Measured (kernels-textures.txt): this error differs from that of a copy without an array. */
     if (to->extent.width
         && (to->dstPtr.pitch < to->extent.width || to->srcPtr.pitch < to->extent.width))
         return cudaErrorInvalidValue;

@@ -14,10 +14,10 @@ static bool runtime_has_used[MAX_DEVICES];
 static unsigned created;
 static uint64_t last_id;
 
-/* Handles, because a context may end while it is in another thread's stack. */
+/* The stack holds handles, because a context may end while it is in another thread's stack. */
 static _Thread_local void *stack[STACK_MAX];
 static _Thread_local unsigned depth;
-/* This thread has called the runtime. */
+/* Whether this thread has called the runtime. */
 static _Thread_local bool calls_runtime;
 
 void context_initialize(void)
@@ -66,7 +66,7 @@ struct context *context_new(int device, unsigned flags)
     return c;
 }
 
-/* The handle becomes invalid, also in the stacks of threads. */
+/* Makes the handle invalid, also in the stacks of threads. */
 static void retire(struct context *c)
 {
     handle_retire(HANDLE_CONTEXT, c->handle);
@@ -100,7 +100,7 @@ unsigned context_count_created(void)
     return created;
 }
 
-/* ---- the current one ---- */
+/* ---- the current context ---- */
 
 /* The first call of the runtime on a device takes its primary context; later calls need nothing. */
 void context_used_by_runtime(void)

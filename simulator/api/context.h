@@ -12,10 +12,11 @@ struct context {
     int device;
     unsigned flags;
     bool is_primary;
-    /* Of a primary context: how often cuDevicePrimaryCtxRetain has counted it. */
+    /* For a primary context: the number of cuDevicePrimaryCtxRetain calls that were not released.
+     * */
     unsigned references;
     uint64_t id;
-    /* What the program has for it, or NULL. */
+    /* The handle that the program has for it, or NULL. */
     void *handle;
 };
 
@@ -24,28 +25,29 @@ struct context {
 void context_used_by_runtime(void);
 void context_set_device(int device);
 
-/* cuInit. */
+/* Does the work of cuInit. */
 void context_initialize(void);
 bool context_is_initialized(void);
 
-/* Returns the device's primary context, which has a handle from then on. */
+/* Returns the device's primary context, which has a handle from now on. */
 struct context *context_primary(int device);
 /* Returns whether the primary context is active: retained, or used by the runtime. */
 bool context_is_active(const struct context *c);
-/* Ends the primary context, which can begin again. */
+/* Ends the primary context, which the program can begin again. */
 void context_end_primary(int device);
 struct context *context_new(int device, unsigned flags);
-/* Ends a context of context_new. */
+/* Ends a context that context_new has made. */
 void context_end(struct context *c);
 /* Returns the context of a handle, or NULL. */
 struct context *context_of(const void *handle);
 /* Returns the number of contexts that are not primary. */
 unsigned context_count_created(void);
 
-/* Returns the calling thread's current context, or NULL; then, whether it had one that ended. */
+/* The first returns the calling thread's current context, or NULL. The second returns whether the
+ * thread has no current one because that ended. */
 struct context *context_current(void);
 bool context_is_destroyed(void);
-/* NULL: none. */
+/* Makes a context current; NULL: none. */
 void context_set_current(struct context *c);
 void context_push(struct context *c);
 struct context *context_pop(void);

@@ -103,8 +103,8 @@ cudaError_t do_cuDevicePrimaryCtxRetain(struct call *call, CUcontext *context, C
     return cudaSuccess;
 }
 
-/* Ends what a device has in this process, as cudaDeviceReset does, and leaves the calling thread's
- * current device as it was. */
+/* Ends everything that this process has on a device, as cudaDeviceReset does, and keeps the calling
+ * thread's current device. */
 static cudaError_t reset(struct call *call, int device)
 {
     int current = device_current();

@@ -39,8 +39,8 @@ SAME(CUipcEventHandle, cudaIpcEventHandle_t);
 
 /* ---- errors ---- */
 
-/* Returns the driver's code. The numbers are the same (documented), but some codes are the
- * runtime's alone; assumed: what they are here. */
+/* Returns the driver's code of an error. The numbers are the same (documented), but some codes
+ * exist only in the runtime; their translations are assumed. */
 static CUresult result_of(cudaError_t e)
 {
     switch (e) {
@@ -94,7 +94,7 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
 
 /* ---- the calls ---- */
 
-/* What each function of the runtime costs, for its twins. */
+/* The cost of each function of the runtime, for its twins. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define CALL(name, cost, flags, parameters, arguments) \
     static inline time_ns cost_##name parameters { return (time_ns)(cost); }
@@ -158,8 +158,8 @@ static const struct {
 #include "api/driver_calls.def"
 };
 
-/* Documented: the newest function that the version has. One that is known but not modeled says so
- * when it is called. */
+/* Documented: the newest function that the requested version has. If that function is not modeled,
+ * its calls say so. */
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **function, int version,
                                     cuuint64_t flags, CUdriverProcAddressQueryResult *status)
 {

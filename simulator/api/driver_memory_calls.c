@@ -140,7 +140,7 @@ static enum cudaMemcpyKind kind_of(CUmemorytype from, CUmemorytype to)
     return to == CU_MEMORYTYPE_HOST ? cudaMemcpyDeviceToHost : cudaMemcpyDeviceToDevice;
 }
 
-/* Writes a copy as one of the runtime's between pitched memory, of which arrays are a kind. */
+/* Describes a copy as one of the runtime's between pitched memory, as which arrays count. */
 static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct cudaMemcpy3DParms *p)
 {
     /* Documented: an array has no levels of detail. Measured (probe-more-answers.txt,
@@ -258,7 +258,7 @@ cudaError_t do_cuGraphAddMemcpyNode(struct call *call, CUgraphNode *node, CUgrap
 
 /* ---- addresses ---- */
 
-/* Which memory of CUDA is at the address? Returns false if there is none (measured:
+/* Finds the memory of CUDA at the address. Returns false if there is none (measured:
  * probe-driver.txt, from cudaFreeAsync on). */
 static bool is_cuda(const struct address_info *a)
 {
@@ -320,7 +320,7 @@ static cudaError_t find_owner(const struct address_info *a, CUcontext *context)
     return cudaSuccess;
 }
 
-/* What an attribute's value is, and how many bytes of it are stored. */
+/* The value of an attribute, and how many bytes of it are stored. */
 struct attribute_value {
     uint64_t value;
     size_t bytes;
@@ -435,7 +435,7 @@ cudaError_t do_cuPointerGetAttributes(struct call *call, unsigned int count,
     for (unsigned i = 0; i < count; i++) {
         struct attribute_value v;
         struct address_info any = a;
-        /* For the size of a value without memory. */
+        /* Stands for the missing memory. Only the size of its value is used. */
         struct pinned none = {.base = NULL};
         if (!is_cuda(&a))
             any = (struct address_info){.kind = ADDRESS_PINNED, .pinned = &none};

@@ -1,6 +1,6 @@
-/* The driver API's modules, libraries, and links; kernels by name; and their launches. A module,
- * and a library, is a loaded binary of ptx/registry.h; a kernel's handle stands for it like the
- * host function of one that nvcc has registered. */
+/* The driver API's modules, libraries, and links; kernels by name; and their launches. A module or
+ * a library is a loaded binary of ptx/registry.h. A kernel's handle is used in place of the host
+ * function that nvcc registers for a kernel. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 
 /* ---- modules and libraries ---- */
 
-/* Stores a text in the buffer of an option, and how many bytes it took (documented). */
+/* Stores a text in the buffer of an option, and the number of bytes that it took (documented). */
 static void fill_log(unsigned count, const CUjit_option *options, void **values,
                      CUjit_option buffer, CUjit_option size, const char *text)
 {
@@ -71,7 +71,7 @@ static cudaError_t unload(void *handle)
     struct binary *binary = handle_object(HANDLE_MODULE, handle);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
-    /* Queued launches and reports still refer to the code. */
+    /* The code stays, because queued launches and reports still refer to it. */
     registry_unload(binary);
     handle_retire(HANDLE_MODULE, handle);
     return cudaSuccess;
@@ -247,7 +247,7 @@ cudaError_t do_cuLibraryGetGlobal(struct call *call, CUdeviceptr *address, size_
 
 /* ---- links ---- */
 
-/* The texts that cuLinkComplete makes one image of. */
+/* The texts from which cuLinkComplete makes one image. */
 struct link {
     char **texts;
     size_t count;
@@ -274,7 +274,7 @@ cudaError_t do_cuLinkCreate_v2(struct call *call, unsigned int count, CUjit_opti
     return cudaSuccess;
 }
 
-/* `data` has `bytes` bytes; of PTX they may lack the NUL. */
+/* `data` has `bytes` bytes. PTX may come without a NUL at the end. */
 static cudaError_t add_data(const struct call *call, CUlinkState state, CUjitInputType type,
                             const void *data, size_t bytes)
 {
@@ -385,7 +385,8 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
     return cudaSuccess;
 }
 
-/* A kernel has the attributes of its function on each device, where all devices are the same. */
+/* A kernel has the attributes of its function. They are the same on each device, because all
+ * devices are the same. */
 cudaError_t do_cuKernelGetAttribute(struct call *call, int *value, CUfunction_attribute attribute,
                                     CUkernel kernel, CUdevice device)
 {
@@ -469,8 +470,8 @@ cudaError_t do_cuKernelGetParamInfo(struct call *call, CUkernel kernel, size_t i
     return do_cuFuncGetParamInfo(call, (CUfunction)kernel, index, offset, bytes);
 }
 
-/* The block size with the most threads on a multiprocessor, and the larger one if two have as many:
- * what the toolkit's cudaOccupancyMaxPotentialBlockSize computes. */
+/* Finds the block size with the most threads on a multiprocessor or, of two with equally many, the
+ * larger one, as the toolkit's cudaOccupancyMaxPotentialBlockSize does. */
 cudaError_t do_cuOccupancyMaxPotentialBlockSizeWithFlags(struct call *call, int *grid, int *block,
                                                          CUfunction function,
                                                          CUoccupancyB2DSize sharedOf,

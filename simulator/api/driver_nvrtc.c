@@ -1,8 +1,8 @@
-/* NVRTC's two functions for machine code, which cannot run here: they give the PTX of the same
- * program, which cuModuleLoadData takes, too. Seen with NVRTC 13.0: it keeps the PTX also where it
- * was asked for machine code (--gpu-architecture=sm_90). A program calls these instead of NVRTC's
- * own if it is linked with NVRTC, and the simulated device comes first, which `make mine` sees to;
- * not if it opens NVRTC itself. */
+/* NVRTC's two functions that return machine code. Because machine code cannot run here, they return
+ * the PTX of the same program, which cuModuleLoadData accepts, too. Seen with NVRTC 13.0: it keeps
+ * the PTX even if it was asked for machine code (--gpu-architecture=sm_90). A program calls these
+ * functions instead of NVRTC's if it is linked with NVRTC and the simulated device comes first, as
+ * `make mine` arranges; a program that opens NVRTC itself does not. */
 #include <stddef.h>
 
 #include "os/os.h"

@@ -1,4 +1,4 @@
-/* The driver API's streams, where they are not the runtime's. */
+/* The calls of the driver API about streams that differ from the runtime's. */
 #include "api/driver.h"
 #include "os/os.h"
 

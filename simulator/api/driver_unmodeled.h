@@ -4,7 +4,7 @@
 
 #include "base/types.h"
 
-/* Returns the function with this name, in its newest version; NULL: there is none. */
+/* Returns the newest version of the unmodeled function with this name, or NULL if there is none. */
 void (*driver_unmodeled(const char *name))(void);
 
 #endif

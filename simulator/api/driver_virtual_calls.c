@@ -30,7 +30,7 @@ cudaError_t do_cuMemGetAllocationGranularity(struct call *call, size_t *bytes,
 
 /* ---- addresses ---- */
 
-/* The wanted address is a hint that a GPU, too, passed over. */
+/* The wanted address is only a hint, which the recorded GPU ignored. */
 cudaError_t do_cuMemAddressReserve(struct call *call, CUdeviceptr *base, size_t bytes,
                                    size_t alignment, CUdeviceptr wanted, unsigned long long flags)
 {
@@ -192,7 +192,7 @@ static cudaError_t check_access(const CUmemAccessDesc *d)
              : cudaErrorInvalidValue;
 }
 
-/* Returns whether mappings cover all the bytes, and end where they do. */
+/* Returns whether mappings cover all the bytes and end exactly where the bytes do. */
 static bool is_covered(CUdeviceptr at, size_t bytes)
 {
     if (at % STEP || bytes % STEP || !virtual_is_whole((char *)at, bytes))
@@ -203,7 +203,7 @@ static bool is_covered(CUdeviceptr at, size_t bytes)
     return true;
 }
 
-/* Assumed: whoever has no link to the memory's device gets no access. */
+/* Assumed: a device without a link to the memory's device gets no access. */
 static bool reaches(int device, const struct virtual_mapping *v)
 {
     int home = v->memory->properties.device;
@@ -240,7 +240,7 @@ cudaError_t do_cuMemSetAccess(struct call *call, CUdeviceptr at, size_t bytes,
     return cudaSuccess;
 }
 
-/* Nobody has this kind of access to what other calls have allocated. */
+/* No device has read-only access to memory that other calls have allocated. */
 cudaError_t do_cuMemGetAccess(struct call *call, unsigned long long *flags,
                               const CUmemLocation *location, CUdeviceptr at)
 {

@@ -7,14 +7,14 @@
 #include "ptx/registry.h"
 
 struct launch {
-    /* What stands for the kernel (ptx/registry.h). */
+    /* The handle or host function of the kernel (ptx/registry.h). */
     const void *host;
     dim3 grid, block;
     void **arguments;
     size_t shared_bytes;
     cudaStream_t stream;
     bool cooperative;
-    /* Some blocks are a cluster. */
+    /* Several blocks form a cluster. */
     bool in_clusters;
 };
 

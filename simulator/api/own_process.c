@@ -23,13 +23,13 @@
 
 struct process process;
 
-/* The program's argument of exit, or 0. Only the thread that ends the process uses it. */
+/* The program's argument of exit, or 0. Only the thread that ends the process uses this. */
 static int exit_status;
 
 /* ---- faults ---- */
 
-/* Says why the program may not touch the address, if the address is ours. It is no hazard, because
- * a program with a handler of its own may go on. */
+/* Says why the program may not touch the address, if it is one of the simulation's. This is not
+ * counted as a hazard, because a program with its own signal handler may continue. */
 static void diag_touch(const struct address_info *a, const void *address, bool in_call)
 {
     char freed[256];
@@ -60,7 +60,7 @@ static void diag_touch(const struct address_info *a, const void *address, bool i
             address, a->heap->device);
 }
 
-/* An instruction of the program's own has ended it. */
+/* The process dies of an instruction of the program. */
 static void diag_place(const void *address, void *site)
 {
     struct os_source_loc place = {.site = site}, *places[] = {&place};
@@ -68,8 +68,8 @@ static void diag_place(const void *address, void *site)
     hazards_diag("the program died because it touched %p at %s.", address, place.text);
 }
 
-/* The time of the process is over, and it says where this thread is. A thread that holds the lock
- * may hold it forever, so nobody waits for it. */
+/* Ends the process because its time is over, and says where this thread is. It does not wait for
+ * the lock, which another thread may hold forever. */
 static void on_time_over(void *site, const char *call)
 {
     bool in_call = lock_is_held();
@@ -93,7 +93,8 @@ static void on_time_over(void *site, const char *call)
  * process ends, and only the journal is saved. */
 static bool on_bad_address(const void *address, void *site, bool in_program)
 {
-    /* The fault happened in a call that stores its answer where the program wants it. */
+    /* A call of the runtime touched the address when it stored its answer where the program wants
+     * it. */
     bool in_call = lock_is_held();
     if (!in_call)
         lock_acquire();

@@ -12,10 +12,10 @@ extern struct process {
      * child, while that has one thread. */
     bool forked;
     /* The program has called exit or returned from main, and the handlers that it registered after
-     * the first call have run, so hardly any call works (call_enter). Only the thread that ends the
-     * process sets it. */
+     * the first call have run, so that hardly any call works (call_enter). Only the thread that
+     * ends the process sets this. */
     bool unloading;
-    /* A free was rejected because of that. Needs the lock. */
+    /* A free was rejected because the process was unloading. Needs the lock. */
     bool freed_too_late;
 } process;
 

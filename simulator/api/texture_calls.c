@@ -105,7 +105,7 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
 
 /* ---- textures ---- */
 
-/* Returns what of the description is not simulated, or NULL. */
+/* Returns the part of the description that is not simulated, or NULL. */
 static const char *not_simulated(const struct cudaTextureDesc *d, bool has_view)
 {
     return has_view           ? "views of resources"
@@ -134,7 +134,7 @@ static cudaError_t use_description(const struct cudaTextureDesc *d, bool in_driv
         return cudaErrorInvalidFilterSetting;
     if (fractions && !may_be_fractions)
         return cudaErrorInvalidNormSetting;
-    /* Documented: ignored for linear memory. */
+    /* Documented: the address mode is ignored for linear memory. */
     t->filters = filters && can_filter && !t->is_linear_memory;
     t->is_normalized = d->normalizedCoords && !t->is_linear_memory;
     for (unsigned n = 0; n < 3; n++) {
@@ -244,8 +244,8 @@ cudaError_t do_cudaGetTextureObjectResourceViewDesc(struct call *call,
 
 /* ---- surfaces ---- */
 
-/* Documented: a surface is of an array. Measured (kernels-textures.txt): also of one that was made
- * without cudaArraySurfaceLoadStore. */
+/* Documented: a surface is made of an array. Measured (kernels-textures.txt): the array may also
+ * lack cudaArraySurfaceLoadStore. */
 cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *object,
                                        const struct cudaResourceDesc *resource)
 {

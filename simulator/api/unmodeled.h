@@ -4,8 +4,8 @@
 
 #include "base/types.h"
 
-/* Says so once for a function (`*reported`), and returns the number of cudaErrorNotSupported, which
- * is `error` for the program. */
+/* Reports the first call of an unmodeled function (`*reported`). Returns the number of
+ * cudaErrorNotSupported; `error` is the name that the program's API has for it. */
 int unmodeled(const char *name, const char *error, void *address, void *const *frame,
               bool *reported);
 

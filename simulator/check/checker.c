@@ -26,18 +26,19 @@
 #include "check/report.h"
 #include "check/written.h"
 
-/* Assumed: enough. A program may queue a write and a host function a thousand times and never wait:
- * from so many accesses of an allocation on, two host functions count as one, and so does what
- * stands between two holds at one gate. */
+/* Assumed to be enough: if an allocation has more accesses than this, host functions are no longer
+ * told apart, nor are the accesses between two holds at one gate, because a program may queue a
+ * write and a host function a thousand times and never wait. */
 #define KEPT_BEHIND_FUNCTIONS 64
-/* Assumed: enough. So many accesses of an allocation may be kept for launches that have not run. */
+/* Assumed to be enough: the most accesses of an allocation that are kept for launches that have not
+ * run. */
 #define KEPT_FOR_LAUNCHES 256
-/* Assumed: so many of the newest frees are enough to name in reports. */
+/* Assumed to be enough: the number of the newest frees that reports can name. */
 #define FREED_SIZE 8192
 
 const struct checker_ipc *checker_ipc;
 
-/* An allocation that was freed. */
+/* A freed allocation. */
 struct freed {
     uint32_t id;
     const char *address;
@@ -56,8 +57,8 @@ static struct {
     uint64_t freed_count;
     /* The id of the newest allocation. */
     uint32_t newest_allocation;
-    /* What the present call's last search in a tree found; kept so that a search allocates
-     * nothing. */
+    /* The result of the current call's last search in a tree. It is kept so that a search allocates
+     * no memory. */
     struct access_list near;
 } checker;
 
@@ -93,11 +94,11 @@ struct origin checker_origin_of(struct origin origin, const struct stream *s, ui
     return origin;
 }
 
-/* Returns whether `earlier` comes before operation `seq` of `s`; NULL: before what the host does
- * now. */
+/* Returns whether `earlier` comes before operation `seq` of `s` or, if `s` is NULL, before the
+ * host's current action. */
 static bool happens_before(const struct origin *earlier, const struct stream *s, uint64_t seq)
 {
-    /* The host did it before it made this call. */
+    /* An action of the host comes before the call that the host makes now. */
     if (earlier->slot == HOST_SLOT)
         return true;
     if (!s)
@@ -108,8 +109,8 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
         || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }
 
-/* The same, and it is noted when nothing but a host function orders the two, of which nothing says
- * that the host looked at what it did. */
+/* Does the same, and notes if only a host function orders the two, while nothing shows that the
+ * host looked at what that function did. */
 static bool is_ordered(const struct origin *earlier, const struct origin *later,
                        const struct stream *s)
 {
@@ -122,7 +123,7 @@ static bool is_ordered(const struct origin *earlier, const struct origin *later,
     return true;
 }
 
-/* The same for a launch that runs. */
+/* Does the same for a launch that runs now. */
 static bool is_before_launch(const struct origin *earlier, const struct late_launch *l)
 {
     if (!late_comes_after(l, earlier))
@@ -135,13 +136,14 @@ static bool is_before_launch(const struct origin *earlier, const struct late_lau
 
 /* ---- accesses ---- */
 
-/* A launch that has not run may be unordered with it. */
+/* The access is kept because a launch that has not run may be unordered with it. */
 static bool is_needed(const struct shadow *shadow, const struct access *a)
 {
     return late_launches && shadow->accesses->count < KEPT_FOR_LAUNCHES && late_needs(a);
 }
 
-/* Removes what the host has acquired: it comes before everything still to come. */
+/* Removes the accesses that the host has acquired, because they come before everything that is
+ * still to come. */
 static void drop_acquired(struct shadow *shadow)
 {
     struct access_list *all = &checker.near;
@@ -150,14 +152,14 @@ static void drop_acquired(struct shadow *shadow)
         if (vc_includes(host_sure_clock(), all->items[i]->origin.slot, all->items[i]->origin.seq)
             && !is_needed(shadow, all->items[i]))
             access_tree_remove(shadow, all->items[i]);
-    /* So each access pays for two that are looked at. */
+    /* The limit doubles, so that the search costs each access only the time of two. */
     shadow->accesses->next_drop = 2 * shadow->accesses->count;
 }
 
-/* Is the new access behind a closed gate, or a host function that has not returned, that the
- * earlier one is not behind? Then what is still to come may be ordered with the new access, because
- * the host waits for it before it opens the gate, and not with the earlier one. Holds at one gate
- * end together. */
+/* Returns whether the new access is behind a closed gate or an unfinished host function that the
+ * earlier access is not behind. If so, later work may be ordered with the new access, because the
+ * host waits for it before it opens the gate, and still be unordered with the earlier one. Holds at
+ * one gate end together. */
 static bool is_behind_another_obstacle(const struct shadow *shadow, const struct access *later,
                                        const struct access *a, const struct stream *s)
 {
@@ -184,10 +186,10 @@ static bool covers(const struct access *later, const struct access *a)
         && (!later->bytes || byte_range_covers(range_of(later), range_of(a)));
 }
 
-/* Removes what the new access covers: of those that checker.near found for a write, what it
- * overwrites; and reads that come before it. While a conflict with one of them is postponed, what
- * does not come before it stays; and so does what is not behind the same closed gate or host
- * function. */
+/* Removes accesses that the new one covers: those of checker.near that a write overwrites, and
+ * reads that come before it. An access that does not come before the new one stays while a conflict
+ * with it is postponed; so does an access that is not behind the same closed gate or host function.
+ * */
 static void drop_covered(struct shadow *shadow, const struct access *later, const struct stream *s,
                          bool postponed)
 {
@@ -205,7 +207,7 @@ static void drop_covered(struct shadow *shadow, const struct access *later, cons
     }
 }
 
-/* ---- what was freed ---- */
+/* ---- freed allocations ---- */
 
 static void freed_add(struct shadow_ref ref, struct origin freed_by)
 {
@@ -213,7 +215,7 @@ static void freed_add(struct shadow_ref ref, struct origin freed_by)
         (struct freed){ref.id, ref.address, ref.bytes, ref.shadow->allocated_by, freed_by};
 }
 
-/* Returns the allocation freed last at this address among those with an id up to `newest`; NULL:
+/* Returns the allocation with an id up to `newest` that was freed last at this address, or NULL if
  * none is remembered. */
 static const struct freed *freed_find(const char *address, uint32_t newest)
 {
@@ -262,8 +264,8 @@ void checker_allocated(const struct call *call, struct shadow_ref ref, enum allo
 
 /* ---- use and free ---- */
 
-/* Adds a note when the address was an earlier allocation's: the call may be meant for that one. The
- * allocation itself may be freed by now. */
+/* Adds a note if the address belonged to an earlier allocation, for which the call may be meant.
+ * The new allocation may itself be freed by now. */
 static void note_stale_pointer(struct shadow_ref ref, size_t offset)
 {
     const struct freed *old = ref.id ? freed_find(ref.address + offset, ref.id - 1) : NULL;
@@ -274,7 +276,7 @@ static void note_stale_pointer(struct shadow_ref ref, size_t offset)
             old->id);
 }
 
-/* Reports one copy that reads what it writes. */
+/* Reports a copy that reads bytes that it also writes. */
 static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
 {
     if (!report_begin(HAZARD_OVERLAPPING_COPY, origin, origin))
@@ -291,7 +293,7 @@ static void hazard_overlap(struct shadow_ref ref, const struct origin *origin)
     report_end(ref.id);
 }
 
-/* Says where in a kernel that nvcc built an access stands. */
+/* Says where in a kernel of nvcc an access is. */
 static void note_inside(const struct access *a)
 {
     if (a->inside)
@@ -305,7 +307,7 @@ static enum hazard unordered_kind(const struct access *earlier, const struct acc
     return earlier->write ? HAZARD_UNORDERED_WRITES : HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ;
 }
 
-/* A conflict that was postponed may have been ordered by what the host does, too. */
+/* Judges a postponed conflict, which the host may have ordered meanwhile. */
 static void note_held(const struct conflict *c)
 {
     const struct origin *held = &c->later.origin, *other = &c->earlier.origin;
@@ -462,7 +464,7 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
 
 /* ---- comparing ---- */
 
-/* Do the two share a byte that one of them writes? */
+/* Returns whether the two accesses share a byte that one of them writes. */
 static bool is_conflict(const struct access *a, const struct access *b)
 {
     bool overlap = a->from < b->to && b->from < a->to && a->from != a->to && b->from != b->to;
@@ -471,7 +473,7 @@ static bool is_conflict(const struct access *a, const struct access *b)
     return (!a->bytes && !b->bytes) || byte_ranges_meet(range_of(a), range_of(b));
 }
 
-/* What became of the conflicts of one operation: both is possible. */
+/* What happened to the conflicts of one operation. Both may be true. */
 enum { FOUND_NOTHING = 0, FOUND_HELD = 1, FOUND_HAZARD = 2 };
 
 /* Compares the later operation of `c` with the accesses in checker.near. Of those that conflict and
@@ -490,7 +492,7 @@ static unsigned check_near(struct conflict *c, bool keep)
             continue;
         c->earlier = *a;
         c->held = conflict_held(c);
-        /* It was over before the host could let the other begin. */
+        /* The earlier operation was over before the host could let the later one begin. */
         if (c->held == CONFLICT_EARLIER_HELD && later->at_call)
             continue;
         found |= c->held ? FOUND_HELD : FOUND_HAZARD;
@@ -545,8 +547,8 @@ static void describe_late_use(const struct freed *old, const struct origin *orig
 }
 
 /* Reports a graph's node that was made for an allocation which is freed by now, and whose address
- * is another's: a graph keeps the pointers with which it was made. What a graph allocates has its
- * address for good. Returns whether the node is such a one. */
+ * another allocation has: a graph keeps the pointers with which it was made. Memory that a graph
+ * allocates always has the same address. Returns whether the node is reported. */
 static bool check_stale_node(struct shadow_ref ref, const struct origin *origin, size_t from,
                              bool write)
 {
@@ -563,7 +565,7 @@ static bool check_stale_node(struct shadow_ref ref, const struct origin *origin,
     return true;
 }
 
-/* Reports an access that lies in part or whole behind the end of the allocation. */
+/* Reports an access that is wholly or partly after the end of the allocation. */
 static void hazard_outside(struct shadow_ref ref, const struct access *later)
 {
     const struct origin *origin = &later->origin, *allocated_by = &ref.shadow->allocated_by;
@@ -581,9 +583,9 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
     report_end(ref.id);
 }
 
-/* Reports what is incorrect about the new access, an operation of `s`. Leaves in checker.near the
- * accesses that it meets: those that it can conflict with. Returns whether a conflict with one of
- * these is postponed. */
+/* Reports what is incorrect about the new access, an operation of `s`. Leaves the accesses with
+ * which it can conflict in checker.near. Returns whether a conflict with one of them is postponed.
+ * */
 static bool check_access(struct shadow_ref ref, const struct access *later, const struct stream *s)
 {
     checker.near.count = 0;
@@ -596,7 +598,8 @@ static bool check_access(struct shadow_ref ref, const struct access *later, cons
     return check_order(ref, later, s, false);
 }
 
-/* What nothing orders after a launch that has not run is compared with it when it runs. */
+/* An access that is unordered with a launch that has not run is compared with the launch when it
+ * runs. */
 static void keep_for_launches(enum conflict_kind kind, struct shadow_ref ref,
                               const struct access *later, const struct stream *s)
 {
@@ -684,7 +687,7 @@ static void describe_unallocated(const void *address, size_t bytes, const struct
         report_advice("use only what cudaMallocAsync or cudaMalloc returned.");
 }
 
-/* `newest`: the newest allocation that the address can be meant for. */
+/* `newest`: the newest allocation for which the address can be meant. */
 static void check_unallocated(const struct origin *origin, uint32_t newest, const void *address,
                               size_t bytes, bool write, struct shadow_ref before, bool of_graph,
                               const char *inside)
@@ -710,7 +713,7 @@ void checker_used_unallocated(const struct call *call, const void *address, size
     check_unallocated(&origin, UINT32_MAX, address, bytes, write, before, of_graph, NULL);
 }
 
-/* ---- what is found when a launch runs ---- */
+/* ---- launches that run ---- */
 
 struct late_launch *checker_launched(const struct call *call, struct stream *s, uint64_t seq,
                                      const char *parameters, size_t parameter_bytes)
@@ -771,7 +774,8 @@ void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, siz
     report_end(ref.id);
 }
 
-/* Reports a conflict with a launch that has run, or postpones it. Returns whether it is one. */
+/* Reports or postpones a conflict with a launch that has run. Returns whether there is a conflict.
+ * */
 static bool judge_late(struct conflict *c)
 {
     c->held = conflict_held(c);
@@ -782,16 +786,17 @@ static bool judge_late(struct conflict *c)
     return !c->held;
 }
 
-/* Compares what a launch has done with what came before it in the program, in checker.near. What
- * came after it there is in its list, but for what other launches did that have run meanwhile. */
+/* Compares the launch's accesses with those that came before it in the program, which are in
+ * checker.near. Accesses that came after it are in the launch's own list, except those of other
+ * launches that have run in the meantime. */
 static bool check_before_launch(const struct late_launch *l, struct shadow_ref ref,
                                 const struct access *later)
 {
     bool any = false;
     uint32_t reported_slot = HOST_SLOT;
     const size_t count = checker.near.count;
-    /* The second half looks at launches that the program made later and that have run first, from
-     * the oldest on: a wait before the oldest one of a stream covers the others. */
+    /* The second half compares with launches that the program made later but that have run first,
+     * beginning with the oldest, because a wait before a stream's oldest one covers the others. */
     for (size_t n = 0; n < 2 * count; n++) {
         const bool has_overtaken = n >= count;
         const struct access *a = checker.near.items[has_overtaken ? 2 * count - 1 - n : n];
@@ -815,7 +820,8 @@ static bool check_before_launch(const struct late_launch *l, struct shadow_ref r
     return any;
 }
 
-/* Compares it with what came after it in the program and does not come after it in order. */
+/* Compares the launch with the accesses that came after it in the program and that are not ordered
+ * after it. */
 static bool check_after_launch(const struct late_launch *l, struct shadow_ref ref,
                                const struct access *later)
 {
@@ -876,7 +882,7 @@ void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, 
                             size_t to, const char *inside)
 {
     NEEDS_LOCK();
-    /* A kernel that did not run has not written either. */
+    /* A kernel that did not run has not written anything. */
     if (!settings.check || summary.given_up || report_covers(origin)
         || !report_begin(HAZARD_UNINITIALIZED_READ, &ref.shadow->allocated_by, origin))
         return;
@@ -1021,7 +1027,7 @@ void checker_found_misuse(const struct late_launch *l, bool is_barrier, const ch
     report_end(0);
 }
 
-/* Removes what the launch's access covers and comes after. */
+/* Removes the accesses that the launch's access covers and comes after. */
 static void drop_before_launch(const struct late_launch *l, struct shadow *shadow,
                                const struct access *later)
 {

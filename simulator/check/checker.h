@@ -36,15 +36,15 @@
 
 /* Returns the id of the newest allocation. */
 uint32_t checker_newest_allocation(void);
-/* Returns the call as the origin of operation `seq` of stream `s` or, if `s` is NULL, of what the
- * host does. */
+/* Returns the call as the origin of operation `seq` of stream `s` or, if `s` is NULL, of an action
+ * of the host. */
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq);
-/* The same; of `origin` only what the call itself is has been set. */
+/* Does the same for a call of which only `origin` is set. */
 struct origin checker_origin_of(struct origin origin, const struct stream *s, uint64_t seq);
 
 /* ---- allocation and free ---- */
 
-/* Called when operation `seq` of `s` allocates. `s` NULL: it exists from the call on. */
+/* Called when operation `seq` of `s` allocates or, if `s` is NULL, when the call itself does. */
 void checker_allocated(const struct call *call, struct shadow_ref ref, enum allocation_kind kind,
                        struct stream *s, uint64_t seq);
 /* Called when a graph node allocates the address that it allocated in an earlier launch. `freed_by`
@@ -55,10 +55,10 @@ void checker_allocated_again(const struct call *call, struct shadow_ref ref, con
  * host. Empties the shadow. */
 void checker_freed(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq);
 /* Called when registered memory, which lives on, is unregistered. Empties the shadow. */
-/* Writes "allocation 1, which cudaFree at k.cu:3 has freed"; returns false if none is known. */
+/* Writes "allocation 1, which cudaFree at k.cu:3 has freed". Returns false if it knows of none. */
 bool checker_freed_text(const void *address, char *text, size_t size);
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
-/* A kernel has freed what a kernel has allocated; nothing is judged. */
+/* Called when a kernel has freed memory that a kernel had allocated. Nothing is judged. */
 void checker_variable_freed(struct shadow *s);
 /* Called when a pointer cannot be freed. Reports it if it was freed before. `s` NULL: by cudaFree.
  * `note` tells how a device reacts. */
@@ -71,7 +71,8 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
 bool checker_was_freed(const void *address);
 /* Judges postponed conflicts (check/conflict.h). Called if conflicts_postponed is set. */
 void checker_judge_postponed(void);
-/* The pool of [from, to) is destroyed: has the host waited for all that was freed there? */
+/* Called when the pool of [from, to) is destroyed. Returns whether the host has waited for all
+ * frees there. */
 void checker_pool_destroyed(const struct call *call, const char *from, const char *to);
 /* Called when the program ends with this allocation live. */
 void checker_leaked(struct shadow_ref ref);
@@ -91,7 +92,7 @@ struct late_launch *checker_launched(const struct call *call, struct stream *s, 
 struct found_access {
     size_t from, to;
     bool write, is_atomic;
-    /* It is pinned memory, and nothing there tells the host that the kernel is over. */
+    /* The memory is pinned, and the kernel has no way there of telling the host that it is done. */
     bool is_guarded;
     struct byte_set *bytes;
     const char *inside;
@@ -105,51 +106,54 @@ void checker_found_unallocated(const struct late_launch *l, const void *address,
 /* Does the same for bytes after the end of an allocation. */
 void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
                            size_t bytes, bool write, const char *inside);
-/* The launch touches bytes from `from` on of an allocation to which none of its arguments points,
- * by an address that it computed from argument number `argument`, which points to `given`. */
+/* Called when the launch touches bytes from `from` on of an allocation to which none of its
+ * arguments points. The address was computed from argument number `argument`, which points to
+ * `given`. */
 void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, size_t from,
                          size_t bytes, struct shadow_ref given, size_t argument,
                          const char *inside);
 void checker_launch_ended(struct late_launch *l);
-/* The launch touches memory that is not there any more. Returns whether the allocation and its free
- * are known: then that is reported, or postponed. */
+/* Called when the launch touches memory that has been freed. Returns whether the allocation and its
+ * free are known; in that case the access is reported or postponed. */
 bool checker_found_gone(const struct late_launch *l, const void *address, size_t bytes, bool write,
                         const char *inside);
-/* Work of this origin did what no device survives. `what`: "wrote 4 bytes at ..."; `error`: what
- * calls return from now on. Returns false when nothing is reported, because nothing is checked or a
- * report is about that work already. */
+/* Called when work of this origin has ended the device. `what`: "wrote 4 bytes at ..."; `error`:
+ * what calls return from now on. Returns false if nothing is reported, because nothing is checked
+ * or a report is about that work already. */
 bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
                      const char *inside, const char *error);
-/* Work of this origin has read bytes [from, to) of the allocation, and nothing has written them
- * (check/written.h). Nothing is reported if a report is about that work already. */
+/* Called when work of this origin has read bytes [from, to) of the allocation that nothing has
+ * written (check/written.h). It is not reported if a report is about that work already. */
 void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, size_t from,
                             size_t to, const char *inside);
-/* A thread of the launch has read bytes of its block's shared memory that no thread of the block
- * has written. */
+/* Called when a thread of the launch has read bytes of its block's shared memory that no thread of
+ * the block has written. */
 void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, size_t bytes,
                                     const char *inside);
-/* Two threads of the launch access the same bytes, and nothing orders the second access (where it
- * is, and whether it writes) after the first. `what`: "touch byte 3 of ..." */
+/* Called when two threads of the launch access the same bytes, and nothing orders the second access
+ * after the first. Each access has its place, and whether it writes. `what`: "touch byte 3 of ..."
+ * */
 struct racing {
     const char *inside;
     bool write;
-    /* It is an atomic operation, or volatile. */
+    /* The access is an atomic operation, or volatile. */
     bool is_atomic;
-    /* It is an asynchronous copy for which its thread has not waited. */
+    /* The access is an asynchronous copy for which its thread has not waited. */
     bool is_in_flight;
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
-/* The same for two blocks of the launch, and a byte of an allocation. */
+/* Does the same for two blocks of the launch, and a byte of an allocation. */
 void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
                                   const struct racing *first, const struct racing *second);
-/* The same for two grids of the launch. `child`: the kernel that the first one has launched; NULL:
- * one grid has launched both. */
+/* Does the same for two grids of the launch. `child`: the kernel that the first grid has launched,
+ * or NULL if a third grid has launched both. */
 void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref ref,
                                  const char *child, const struct racing *first,
                                  const struct racing *second);
-/* Threads of the launch wait for others that do not come, at a barrier of their block or, with a
- * mask, in their warp. `where`: one that waits; `other`: one that is elsewhere, or NULL. */
+/* Called when threads of the launch wait for others that do not come, at a barrier of their block
+ * or, with a mask, in their warp. `where`: a thread that waits; `other`: one that is elsewhere, or
+ * NULL. */
 void checker_found_misuse(const struct late_launch *l, bool is_barrier, const char *what,
                           const char *where, const char *other);
 /* Called when copy `seq` of stream `s` has read bytes [from, to) during its call and no longer
@@ -195,11 +199,11 @@ void checker_peer_uses_free(struct peer_use **list);
 /* Additional checks for allocations whose shadow.ipc_ref is not 0 (set by ipc/ipc_check.h). NULL
  * while nothing is shared. */
 struct checker_ipc {
-    /* `l`: the launch whose access was found when it ran, or NULL. */
+    /* `l`: the launch whose access was found when it ran, or NULL for a call. */
     void (*used)(struct shadow_ref ref, struct origin origin, const struct stream *s, size_t from,
                  size_t to, bool write, const struct late_launch *l);
     void (*freed)(struct shadow_ref ref, struct origin origin, const struct stream *s);
-    /* The allocation has ended at its address here. Called even with SIM_CHECK=off. */
+    /* Called when the allocation's address here has ended, even with SIM_CHECK=off. */
     void (*ended)(const struct call *call, struct shadow_ref ref, const struct stream *s,
                   uint64_t seq);
 };

@@ -1,4 +1,5 @@
-/* The driver's names for what the advice of reports names. Mostly "cuda" becomes "cu". */
+/* The driver's names for the runtime's names in the advice of reports. Most differ by "cu" instead
+ * of "cuda". */
 #include "check/driver_words.h"
 
 #include <stdbool.h>
@@ -41,7 +42,7 @@ static bool is_of_name(char c)
     return is_capital(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Returns where the next name that begins with `prefix` and a capital begins, or NULL. */
+/* Returns the place of the next name that begins with `prefix` and a capital, or NULL. */
 static char *find_name(char *from, const char *before, const char *prefix)
 {
     const size_t length = strlen(prefix);

@@ -14,13 +14,13 @@ struct failed {
     struct origin origin;
     const char *error;
     char why[256];
-    /* It is a <<<...>>>. */
+    /* The call is a launch by <<<...>>>. */
     bool is_launch;
 };
 
-/* Needs the lock. `first` is the first failed call; `ignored` is the first whose result the program
- * does not look at, and of whose error it has not asked; both are empty without a name. `why` is
- * about the running call. */
+/* Needs the lock. `first` is the first failed call. `ignored` is the first failed call whose result
+ * and error the program has not looked at. Both are empty without a name. `why` is about the
+ * running call. */
 static struct {
     struct failed first, ignored;
     char why[256];
@@ -35,8 +35,8 @@ void failed_call_because(const char *format, ...)
     va_end(arguments);
 }
 
-/* Does a program that has made this call go on as if something had been done? A query, or a
- * setting, is often tried. */
+/* Returns whether a program that has made this call depends on it. Queries and settings are often
+ * only tried. */
 static bool is_work(const char *call)
 {
     static const char *const begins[] = {"cudaMemcpy",
@@ -67,7 +67,7 @@ static bool is_work(const char *call)
 void failed_call_note(const struct call *call, const char *error)
 {
     NEEDS_LOCK();
-    /* A null pointer is freed for nothing, too. */
+    /* A failed free without a reason may be of a null pointer, which would free nothing anyway. */
     const bool may_matter = failed.why[0] || strncmp(call->origin.call, "cudaFree", 8) != 0;
     const bool is_ignored =
         call->is_launch || (may_matter && os_site_ignores_result(call->origin.site));

@@ -1,4 +1,4 @@
-/* Launches whose accesses are not known yet, and what is kept until they are. */
+/* Launches whose accesses are not known yet, and what is kept until they are known. */
 #include "check/late_launch.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static struct {
 
 uint64_t late_next_number(void) { return ++late.last_number; }
 
-/* What the host has acquired, it may have waited for before it lets a launch begin. */
+/* The program may have waited, before it let the launch begin, for everything that the host has
+ * acquired. */
 static void host_acquired_something(void)
 {
     for (struct late_launch *l = late_launches; l; l = l->next)
@@ -57,7 +58,7 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
     return l;
 }
 
-/* Forgets what was freed before the oldest launch. */
+/* Forgets allocations that were freed before the oldest launch. */
 static void forget_freed(void)
 {
     uint64_t oldest = late_launches ? late_launches->number : UINT64_MAX;
@@ -148,7 +149,8 @@ struct late_freed *late_freed_find(const struct late_launch *l, const char *addr
 {
     NEEDS_LOCK();
     struct late_freed *found = NULL;
-    /* Several allocations may have had the address in turn. The oldest was there at the launch. */
+    /* Several allocations may have had the address one after the other. The launch meant the
+     * oldest. */
     for (struct late_freed *f = late.freed; f && f->number > l->number; f = f->next)
         if (f->ref.id <= l->newest_allocation && address >= f->ref.address
             && address < f->ref.address + f->ref.bytes)

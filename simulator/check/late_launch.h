@@ -17,10 +17,10 @@
 #include "check/conflict.h"
 #include "check/shadow.h"
 
-/* Something done after a launch that does not come after it. */
+/* An access or a free that the program made after a launch, and that is not ordered after it. */
 struct after_launch {
     struct after_launch *next;
-    /* `earlier` is not set, and neither is the shadow. */
+    /* The conflict, without `earlier` and the shadow. */
     struct conflict conflict;
 };
 
@@ -28,18 +28,20 @@ struct late_launch {
     struct late_launch *next;
     struct origin origin;
     const struct stream *s;
-    /* What precedes the launch. */
+    /* The vector clock of what precedes the launch. */
     struct vector_clock before;
-    /* If `is_unsure`: the same, without what the host may not have learned from host functions
+    /* If `is_unsure`: the same clock without what the host may not have learned from host functions
      * (host_is_unsure). */
     struct vector_clock sure;
     bool is_unsure;
-    /* What holds the launch up. Until that ends, what the host acquires precedes the launch,
-     * too. */
+    /* The gate or host function that delays the launch. Until that ends, what the host acquires
+     * precedes the launch, too. */
     struct host_bound obstacle;
-    /* When it was made, in microseconds of real time; 0 while nothing is shared with others. */
+    /* The real time of the launch's call, in microseconds; 0 while no memory is shared with other
+     * processes. */
     uint64_t made_at;
-    /* Its number among all accesses and launches, and the newest allocation at that time. */
+    /* Its number among all accesses and launches, and the newest allocation at the time of its
+     * call. */
     uint64_t number;
     uint32_t newest_allocation;
     struct after_launch *first, **end;
@@ -47,10 +49,10 @@ struct late_launch {
     char parameters[];
 };
 
-/* An allocation that was freed after launches that have not run. */
+/* An allocation that was freed while launches had not run. */
 struct late_freed {
     struct late_freed *next;
-    /* Its accesses are in `shadow`. */
+    /* The accesses are in `shadow`. */
     struct shadow_ref ref;
     struct shadow shadow;
     uint64_t number;
@@ -68,10 +70,10 @@ struct late_launch *late_launch_new(const struct origin *origin, const struct st
 /* Called when the launch has run: frees it, and what was kept only for it. */
 void late_launch_end(struct late_launch *l);
 
-/* Does one of these parameters, or a part of one, point into [base, end]? */
+/* Returns whether one of these parameters, or a part of one, points into [base, end]. */
 bool late_is_given(const char *parameters, size_t parameter_bytes, uint64_t base, uint64_t end);
-/* Returns whether this comes before the launch. What the launch itself has done does, because only
- * grids that it has launched come after (run/device_runtime.c). */
+/* Returns whether this comes before the launch. The launch's own accesses do, because the only
+ * grids that follow them are those that the launch itself has launched (run/device_runtime.c). */
 bool late_comes_after(const struct late_launch *l, const struct origin *earlier);
 /* Returns whether the access must still be compared with a launch that has not run. */
 bool late_needs(const struct access *a);

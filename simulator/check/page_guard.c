@@ -24,7 +24,7 @@ struct protection {
     struct tree_node by_origin;
     const char *from, *to;
     enum reason reason;
-    /* The host may touch it until its next call. */
+    /* The range is paused: the host may touch it until its next call. */
     bool paused;
     struct origin origin, allocated_by;
     struct shadow_ref allocation;
@@ -43,9 +43,9 @@ static struct {
     uint64_t insertions;
     /* The number of requests for a new range, and of removals since `full` was set. */
     uint64_t requests, removals;
-    /* Linux allows few more mappings, which are left to the program. */
+    /* Linux allows only few more mappings, which are left to the program. */
     bool full, reported_full;
-    /* release_acquired is registered as a listener. */
+    /* Whether release_acquired is registered as a listener. */
     bool listening;
 } guard;
 
@@ -209,7 +209,7 @@ static void unprotect_pages(const char *from, const char *to)
 static void protect_overlapping(const char *from, const char *to)
 {
     for (int strict = 0; strict < 2; strict++) {
-        /* What the last range has protected, because many may be the same. */
+        /* The protection that the last range has set, because many ranges have the same. */
         const char *done_from = to, *done_to = to;
         struct protection *p = first_overlapping(from, to);
         for (; p; p = next_overlapping(p, to)) {
@@ -235,7 +235,7 @@ static void release_pages(const char *from, const char *to)
 
 /* ---- acquired protections ---- */
 
-/* Returns whether the host did it itself or has acquired it. */
+/* Returns whether the host itself did the operation, or has acquired it. */
 static bool is_acquired(const struct origin *origin)
 {
     return origin->slot == HOST_SLOT || host_code_has_acquired(origin->slot, origin->seq);
@@ -421,7 +421,7 @@ void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct 
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write)
 {
-    /* The allocation has its last page alone. */
+    /* The allocation does not share its last page. */
     size_t last = to == ref.bytes ? page_up(to) : page_down(to);
     protect_pages(ref, origin, ref.address + page_up(from), ref.address + last,
                   write ? WRITTEN : READ);

@@ -43,9 +43,9 @@ struct host_view {
     /* No two allocations share a page. */
     bool own_pages;
 };
-/* What page guards need from mem/. */
+/* The functions of mem/ that page guards need. */
 struct host_memory {
-    /* Returns false if the address is in no such memory. */
+    /* Finds the mapping. Returns false if the address is in no such memory. */
     bool (*find)(const void *address, struct host_view *view);
     /* Returns whether every byte of [address, address + bytes) has physical memory. */
     bool (*is_mapped)(const struct host_view *view, const char *address, size_t bytes);
@@ -54,8 +54,8 @@ struct host_memory {
  * need not be called. */
 extern const struct host_memory *page_guard_memory;
 
-/* Called with bytes [from, to) for what the checker is called for. Allocations in other memory are
- * ignored. */
+/* Called with bytes [from, to) whenever the checker is told the same. Allocations in other memory
+ * are ignored. */
 void page_guard_allocated(struct shadow_ref ref);
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write);
@@ -71,9 +71,9 @@ void page_guard_forget(const char *address, size_t bytes);
  * own calls, which is not reported. Returns whether the instruction may continue. */
 bool page_guard_touched(const void *address, void *site);
 
-/* A range was touched that is protected again from the next call on. */
+/* Whether a touched range is open until the next call. */
 extern bool page_guard_paused;
-/* Protects it again. */
+/* Protects these ranges again. */
 void page_guard_resume(void);
 
 #endif

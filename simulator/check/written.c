@@ -1,5 +1,5 @@
 /* Which bytes of the allocations have a value. Most allocations are written as a whole by one
- * operation: from then on they cost nothing.
+ * operation, after which they cost nothing.
  *
  * Invariants: shadow.written is 0 (all is written), 1 (nothing is), or 2 + the index of a map in
  * `maps`. A piece's map is `none`, `all`, or its own. */
@@ -16,7 +16,7 @@
 #define FIRST_MAP 2
 
 struct map {
-    /* The next unused map plus 1. */
+    /* The index of the next unused map, plus 1. */
     uint32_t next_unused;
     size_t count, whole;
     uint64_t **pieces;
@@ -32,7 +32,7 @@ static struct {
 
 static struct map *map_of(const struct shadow *s) { return &written.maps[s->written - FIRST_MAP]; }
 
-/* Returns the shadow's map, and makes it. */
+/* Returns the shadow's map, which it makes if there is none. */
 static struct map *map_get(struct shadow *s, size_t bytes)
 {
     uint64_t *piece = s->written == ALL ? all : none;
@@ -89,7 +89,7 @@ static void set_piece(struct map *m, size_t n, uint64_t *piece)
     m->pieces[n] = piece;
 }
 
-/* Returns the piece's own map. */
+/* Returns the piece's own map, which it makes if there is none. */
 static uint64_t *own_piece(struct map *m, size_t n)
 {
     if (m->pieces[n] == none || m->pieces[n] == all) {
@@ -100,8 +100,8 @@ static uint64_t *own_piece(struct map *m, size_t n)
     return m->pieces[n];
 }
 
-/* A piece whose bits are all equal needs no map of its own. The bits behind the allocation's end
- * count as those before it. */
+/* Frees the piece's own map if all its bits are equal. The bits after the allocation's end count as
+ * equal to those before it. */
 static void settle_piece(struct map *m, size_t n, size_t bytes)
 {
     const uint64_t *p = m->pieces[n];
@@ -239,7 +239,8 @@ void written_copy(struct shadow *to, size_t to_bytes, size_t to_offset, const st
             return;
         }
     }
-    /* The map of `to` may move the maps, so the source's is looked up for each word. */
+    /* Making the map of `to` may move the maps, so the source's is looked up again for each word.
+     * */
     for (size_t at = 0; at < count; at += 64) {
         const size_t piece = count - at < 64 ? count - at : 64;
         const uint64_t bits = bits_at(from, from_offset + at),

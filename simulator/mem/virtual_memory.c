@@ -17,7 +17,7 @@ struct reservation {
     struct virtual_mapping *first;
 };
 
-/* The page behind the bytes of a file. */
+/* The page after the bytes in the memory's file, which describes the memory. */
 struct file_end {
     uint64_t magic, bytes;
     struct virtual_properties properties;
