@@ -272,7 +272,7 @@ mutant: $(LIBRARY)
 format:
 	@bash tools/format.sh
 
-# A release is built anew in a folder of its own, so that no page of an earlier build goes along.
+# A release is built in a folder of its own, so that it contains no page of an earlier build.
 BUILT := $(if $(call asks_for,release),build/release-docs,build/docs)
 SPHINX := build/venv/bin/python3 -B -m sphinx -q -W -n -c . -d $(BUILT)/doctrees
 # A lock, because two makes must not write the book at the same time.
@@ -300,8 +300,8 @@ epub: pages
 pdf: pages
 	@$(PDF)
 
-# What leaves this workbook. The book of a student's copy is built apart, without solutions, and is
-# copied under the same lock, because another make would begin by removing it.
+# The packages that leave this workbook. The book of a student's copy is built separately, without
+# solutions, and is copied under the same lock, because another make would remove the book first.
 STUDENTS_BOOK := echo "Building the students' book, which shows no solution: some minutes." && \
 	$(BOOK_LOCK) rm -rf $(BUILT)/handout && BOOK_HANDOUT=1 $(SPHINX) \
 	-d $(BUILT)/handout-doctrees -E docs $(BUILT)/handout
@@ -315,7 +315,7 @@ handout: build/venv/docs $(LIBRARY) $(LESSONS:%=build/starters/%.c)
 gradescope: $(LESSONS:%=build/starters/%.c)
 	@python3 -SB tools/packages.py gradescope "$(OUT)"
 .PHONY: release
-# The only time in it is the commit's, or without git that of CHANGES.md.
+# All files have the time of the commit or, without git, that of CHANGES.md.
 ifneq ($(filter release,$(MAKECMDGOALS)),)
 export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell \
 	stat -c %Y CHANGES.md))

@@ -57,14 +57,14 @@ $(SIMULATOR)/objects/%.o: simulator/%.c build/cuda/found simulator/build.mk
 	@$(CC) $(C_FLAGS) $(LIBRARY_FLAGS) $(SANITIZED) -isystem build/cuda/include \
 		-MMD -MP -MT $@ -MF $@.$$$$.d -c $< -o $@.$$$$ && \
 		mv $@.$$$$.d $(@:.o=.d) && mv $@.$$$$ $@ && $(SAY_HOW_MANY)
-# Its loops of C are compared with kernels.
+# Its kernels are compared with loops of C, which must be optimized, too.
 $(SIMULATOR)/simulator/tests/unit/bench: private C_FLAGS += -O2
-# The rooms that check arguments and pass them on are as fast with -O1, and compiled in two thirds
-# of the time.
+# The rooms that check arguments and pass them on are equally fast with -O1, which takes two thirds
+# of the time to compile.
 ifeq ($(RELEASE)$(SANITIZE)$(DEBUG)$(COVERAGE),)
 $(addprefix $(SIMULATOR)/objects/,$(addsuffix /%.o,api graph ipc run)): LIBRARY_FLAGS += -O1
 endif
-# No program asks for errno, nor which floating-point exceptions a loop over all threads has raised.
+# No program looks at errno or at the floating-point exceptions of a loop over all threads.
 $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o texture.o): \
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d))

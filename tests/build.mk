@@ -27,7 +27,8 @@ build/repairs/%.c: tests/lessons/clinic/%/variants.txt docs/clinic/%_wrong.c too
 starters:
 	@python3 -SB tools/variants.py starters
 
-# A warning is an error here: a test would not see that of a program built before.
+# A warning is an error here, because a test would not see the warnings of a program that is built
+# already.
 define programs_of_variants
 $$(SIMULATOR)/$(1)/%: build/$(1)/%.c $$(SHARED) $$(LIBRARY)
 	@bash tools/compile.sh $$(CC) $$(FOR_SIMULATOR) -g1 -Werror -Wno-unused-function $$< -o $$@ \
@@ -62,13 +63,13 @@ $(LITMUS)/random: LITMUS_LEVEL := -O2
 $(LITMUS)/random $(LITMUS)/ipc_random: simulator/base/hazards.def
 $(LITMUS)/random: $(wildcard simulator/tests/litmus/*.h)
 
-# Test programs include the headers beside them, and those of simulator/tests/unit.
+# Test programs include headers of their own folder and of simulator/tests/unit.
 TEST_SOURCES := $(wildcard simulator/tests/unit/*.c simulator/tests/litmus/ipc_*.c)
 TEST_HEADERS := $(wildcard simulator/tests/unit/*.h simulator/tests/litmus/*.h)
 TEST_HEADERS += simulator/tests/facts/messages.h simulator/tests/cases.h
 $(TEST_SOURCES:%.c=$(SIMULATOR)/%): $(TEST_HEADERS)
 
-# A test that looks inside is linked with the simulated device's own parts.
+# A test of internal functions is linked with the simulated device's object files.
 $(SIMULATOR)/simulator/tests/unit/inside_%: simulator/tests/unit/inside_%.c $(SHARED) $(OBJECTS)
 	@bash tools/compile.sh $(CC) $(FOR_SIMULATOR) $(if $(COVERAGE),--coverage) -fno-lto \
 		-Isimulator $< -o $@ $(OBJECTS) -lm -pthread -ldl
@@ -82,8 +83,8 @@ $(PROBES:%=$(SIMULATOR)/%) $(PROBES:%=build/gpu/%): \
 # but no variables.
 FOR_CHECKS = $(FOR_SIMULATOR) -g1 $(shell $(CC) $(FILLED) -E -x c /dev/null >/dev/null 2>&1 && \
 	echo $(FILLED))
-# What nobody has set is a pattern, and no luck: gcc has this since version 12. check.py fills the
-# stack of a program where the compiler cannot.
+# Variables without a value get a pattern, so that no answer is right by luck. gcc has this since
+# version 12; where the compiler lacks it, check.py fills the program's stack.
 FILLED := -ftrivial-auto-var-init=pattern
 .PHONY: program
 program:

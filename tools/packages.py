@@ -150,7 +150,7 @@ def tree(folder):
         for name in names
         if not name.startswith(("_sources/", ".doctrees/")) and name != ".buildinfo"
     }
-    found["_static/passed.js"] = b"window.workbookProgress = {};\n"  # a new reader's
+    found["_static/passed.js"] = b"window.workbookProgress = {};\n"  # no lesson yet
     return found
 
 

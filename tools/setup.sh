@@ -22,12 +22,11 @@
 #                            toolkit's, else NVIDIA's wheels of PyPI
 #   setup.sh backend [NAME]  prints "simulator (why)" or "gpu (why)"
 #
-# Rules: quick and silent when nothing is missing; nothing is installed twice; one sentence names
-# what could not be installed, and what to type, and the exit status is 1. That line has what the
-# command at hand needs, and nothing else. What takes long says every five seconds that it goes on.
-# What is fetched has a hash, is tried once more when it fails, and its red lines go to a log. All
-# files that it creates are in build/. Two of it at once, or one after another that was killed, end
-# well.
+# Rules: The script is quick and silent when nothing is missing, and installs nothing twice. If
+# something could not be installed, one sentence names it and the line to type, which has only what
+# the command needs, and the exit status is 1. A long step says every five seconds that it is still
+# running. Downloads have hashes, are tried twice, and log their errors. All files that the script
+# creates are in build/. It may run twice at once, and after a run that was killed.
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
@@ -65,7 +64,7 @@ once would spoil each other's set-up."
 patiently() {
     local began=$SECONDS never ticker status=0
     exec {never}<> <(:)
-    # Uses no process of its own, which would stay behind, and ends with this script.
+    # It starts no other process, because that could outlive this script.
     while read -rt 5 -u "$never"; [ -e "/proc/$$" ]; do
         say "  $((SECONDS - began)) seconds"
     done &
@@ -77,7 +76,7 @@ patiently() {
     return $status
 }
 
-# A process that is reading the old link or file can continue to.
+# A process that reads the old link or file can go on reading it.
 link() {
     { ln -sfn "$1" "$2.$$" && mv -T "$2.$$" "$2"; } 2>/dev/null ||
         fail "No link can be made in $PWD/build: some file systems have none, such as those of \
@@ -337,9 +336,9 @@ check_cuda_home() {
 searched, or fetched."
 }
 
-# An environment belongs to one Python, machine and folder. build/venv/made_for holds which.
-# build/venv/changing is there while the environment is made or packages come into it. When it was
-# left there, half a package may be taken for a whole one, and the environment is made again.
+# An environment belongs to one Python, machine and folder, which build/venv/made_for names. While
+# the environment is made or changed, build/venv/changing exists. If a killed run has left that
+# file, a package may be incomplete, so the environment is made again.
 venv() {
     local here old
     lock venv
@@ -468,7 +467,7 @@ machine() { # what a compiled program belongs to, in a line
     getconf GNU_LIBC_VERSION 2>/dev/null
 }
 
-# Tries, once on each machine, what no message of a compiler would explain.
+# Tries, once on each machine, things whose failure no message of a compiler would explain.
 try_machine() {
     local sizes
     printf '#!/bin/sh\n' >"build/runs.$$" && chmod +x "build/runs.$$"

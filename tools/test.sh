@@ -41,7 +41,7 @@ version=$(bats --version 2>/dev/null)
 mkdir -p build
 exec 9>build/test.lock
 flock -n 9 || { echo "Another make test runs in this folder. This one waits for it." && flock 9; }
-# What the test files share, such as the book, which is built once.
+# A folder for what the test files share, such as the book, which is built once.
 SUITE_TMPDIR=$(mktemp -d) || exit
 trap 'rm -rf "$SUITE_TMPDIR"' EXIT
 export SUITE_TMPDIR
@@ -75,7 +75,7 @@ else
     for sanitizer in address,undefined thread; do
         env -u MAKEFLAGS make --no-print-directory SANITIZE=$sanitizer simulator
     done &
-    # Say that it is missing before it is installed. Without it, the tests that need it are skipped.
+    # Say what is missing before it is installed. Tests that need a missing program are skipped.
     bash tools/setup.sh book || true
     wait "$!"
 fi

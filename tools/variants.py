@@ -55,7 +55,7 @@ KINDS = ("starter", "repair", "mutant", "style")
 UNNAMED = ("starter", "repair")
 EDIT = re.compile(r"[-+]( |$)|  |--$|-\.\.\.$")
 REST = "-..."
-LONG = 10  # of so many lines that go one after the other, some are left out
+LONG = 10  # an edit of so many lines in a row leaves out some
 FUNCTION = re.compile(r"\w.*\)$")
 BUILT = re.compile(r"build/(\w+)s/((?:clinic/)?\w+)(?:/(\w+))?\.c")
 
@@ -67,9 +67,9 @@ class Wrong(SystemExit):
 class Variant(NamedTuple):
     room: str  # NN_name or clinic/NN_name
     kind: str
-    name: str  # "" of a starter and a repair
-    about: str  # a sentence; "" of a starter and a repair
-    fails: str  # "" but of a mutant, and so is the next
+    name: str  # a starter and a repair have none
+    about: str  # a sentence, except for a starter and a repair
+    fails: str  # only a mutant has this and the next
     says: str
     edits: list  # of (number of its first line in variants.txt, [(sign, line)])
 

@@ -24,8 +24,8 @@ else
     waiting+=" Ctrl-C ends."
 fi
 
-# Ends the child that it waits with, and waits for its end, so that nothing is left. It asks jobs,
-# because a signal may arrive before a variable names the child.
+# Ends the background child, and waits until it has ended. It finds the child by jobs, because a
+# signal may arrive before a variable has the child's number.
 stop() {
     trap '' INT TERM HUP
     # shellcheck disable=SC2046  # one word for each process

@@ -298,8 +298,7 @@ static void flush_result(struct instruction *i)
 static bool decode_to_tf32(struct decoder *d)
 {
     static const char *const roundings[] = {"rna", "rn", "rz"};
-    static const char *const operations[] = {"cvt_tf32_rna.b32", "cvt_tf32_rn.b32",
-                                             "cvt_tf32_rz.b32"};
+    static const char *const names[] = {"cvt_tf32_rna.b32", "cvt_tf32_rn.b32", "cvt_tf32_rz.b32"};
     struct statement *st = &d->statement;
     if (st->part_count != 4 || st->operand_count != 2 || !word_is(st->parts[2], "tf32")
         || !word_is(st->parts[3], "f32"))
@@ -309,8 +308,7 @@ static bool decode_to_tf32(struct decoder *d)
             continue;
         uint32_t from = decode_value(d, &st->operands[1], 4);
         uint32_t to = decode_value(d, &st->operands[0], 4);
-        struct instruction *i =
-            decode_add(d, find_operation(operations[n])->run, INSTRUCTION_PLAIN);
+        struct instruction *i = decode_add(d, find_operation(names[n])->run, INSTRUCTION_PLAIN);
         i->r[0] = to;
         i->r[1] = from;
         return true;

@@ -89,8 +89,8 @@ HOT void run_match(struct warp *w, const struct instruction *i, uint32_t lanes)
                          & lanes,
                    all = first == lanes ? lanes : 0;
     uint32_t found[WARP_SIZE], same;
-    for (uint32_t rest = i->option != 'a' ? lanes : 0; rest; rest &= ~same) {
-        same = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(rest)) & lanes;
+    for (uint32_t others = i->option != 'a' ? lanes : 0; others; others &= ~same) {
+        same = same_as(w->registers + i->r[2], i->bytes, (unsigned)__builtin_ctz(others)) & lanes;
         EACH_LANE(same, found[l] = same;)
     }
     EACH_LANE(lanes, d[l] = i->option != 'a' ? found[l] : all;)

@@ -76,7 +76,7 @@ static bool transfer(struct warp *w, const struct instruction *i, const struct f
             return false;
     }
     /* The second copy of each element. */
-    const unsigned all = f->register_count * (f->element == ELEMENT_F64 ? 8 : 4);
+    const unsigned all = f->register_count * (f->element == ELEMENT_F64 ? 8u : 4u);
     for (unsigned at = share * size; !stores && at < all; at++)
         *register_byte(w, f, l, at) = *register_byte(w, f, l, at - share * size);
     return true;

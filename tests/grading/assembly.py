@@ -15,7 +15,7 @@ DIRECTIVES = """file loc text data bss section pushsection popsection previous g
     double uleb128 sleb128 align balign p2align ident addrsig addrsig_sym arch cpu fpu arm
     tlsdescadd tlsdesccall tlsdescldr variant_pcs base64 nops subsection"""
 
-# What follows a word: no ";" with a second statement, and quotation marks in pairs.
+# The rest of a statement: no ";", which would begin another one, and quotation marks in pairs.
 REST = r'(?:[ \t](?:[^";\\\n]|"(?:[^"\\\n]|\\.)*")*)?'
 # The comments with which gcc and clang say that what follows is the file's own assembly.
 COMMENT = r"(?:#|//)(?!\s*(?:NO_)?APP)(?!.*inline assembly).*"

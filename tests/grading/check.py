@@ -111,7 +111,7 @@ from run import run as run_program
 
 MIB = 1 << 20
 SCHEDULES = ("measured", "instant", "late", "random:1", "random:3")
-# Nothing is done until somebody waits for it, so neither a sleep nor luck hides a missing wait.
+# No work runs before the program waits for it, so neither a sleep nor luck hides a missing wait.
 LATE = {"SIM_SCHEDULE": "late", "SIM_IDLE": "off"}
 
 
@@ -234,9 +234,9 @@ FREE = ("cudaFreeAsync", "cudaFree")
 COPY = ("cudaMemcpyAsync", "cudaMemcpy", "cudaMemcpy2DAsync", "cudaMemcpy2D")
 RECORD = ("cudaEventRecord", "cudaEventRecordWithFlags")
 QUERY = ("cudaStreamQuery", "cudaEventQuery")
-# They wait for the work of others, and NVIDIA promises that for none of them: lesson 05.
+# These calls wait for other work, but NVIDIA does not promise that they do (lesson 05).
 MAY_WAIT = {"cudaFree", "cudaFreeHost", "cudaHostUnregister"}
-# What is made and must be destroyed: {what a journal calls it: (the calls that make it, the other)}
+# What a program must destroy: {its name in a journal: (the calls that make it, that which ends it)}
 MADE = {
     "event": (
         ("cudaEventCreate", "cudaEventCreateWithFlags", "cudaIpcOpenEventHandle"),
@@ -305,13 +305,13 @@ class Journal(list):
 
     # -- by what they do --
 
-    # What came from a pool, whoever asked, and so on: calls that succeeded.
+    # The calls that succeeded: all allocations from pools, all frees, and so on.
     allocations = property(lambda self: self.ok(*ALLOCATE))
     frees = property(lambda self: self.ok(*FREE))
     copies = property(lambda self: self.ok(*COPY))
     records = property(lambda self: self.ok(*RECORD))
     queries = property(lambda self: self.calls(*QUERY))
-    # The calls in which the host has waited: what they return from had not ended before.
+    # The calls in which the host learned that work was over, of which it had not known before.
     waits = property(lambda self: self.where(acquired=1))
     hazards = property(lambda self: self.where(did="hazard"))
 
@@ -382,7 +382,7 @@ def read_journal(path, stopped=False):
         lines = text.removesuffix("\n").split("\n")
         if stopped and not text.endswith("\n"):
             lines.pop()
-        # All of them at a time, which is three times as fast as one after the other.
+        # Parsing all lines at once is three times as fast as one after the other.
         found = Journal(json.loads(f"[{','.join(lines)}]"))
         if found and len(found) != len(lines):
             raise ValueError
@@ -675,8 +675,8 @@ class Check:
         self.manifest, self.room = manifest(name), room(name)
         self.seed = os.environ.get("SEED", "1")
         self.met, self.missed, self.died, self.told, self.said = set(), False, False, {}, {}
-        self.notes = []  # what a rule that is met has to say
-        self.rule = None  # the one that is judged
+        self.notes = []  # sentences of rules that are met
+        self.rule = None  # the rule that is being judged
         self.runs, self.programs, self.last, self.sleeps = {}, {}, None, ""
         # How often the check has missed in a row, this time included: advice may be held back.
         self.tries = int(os.environ.get("CHECK_TRY", "2"))
@@ -819,7 +819,7 @@ class Check:
         error = re.search(r"^(.*):(\d+):\d+: error: call to \W?narrow_(\d)", said, re.M)
         if not error:
             return None
-        if error[1] != self.file:  # a function of workbook.h, in the line that calls it
+        if error[1] != self.file:  # in workbook.h: take the line that calls it
             said = said[: error.start()].rpartition("In function")[2]
             error = re.search(rf"()\b{re.escape(self.file)}:(\d+):\d+()", said)
         return (error[2], error[3] or 4) if error else (None, 4)
@@ -924,7 +924,7 @@ class Check:
     ):
         arguments = [str(argument) for argument in arguments]
         given = [f"{name}={value}" for name, value in environment.items()]
-        self.program()  # a file that is no program is reported once
+        self.program()  # reports a file that does not compile only once
         if self.died:
             raise Waits(DIED)
         key = (harness, *given, "--", *arguments)
@@ -944,7 +944,7 @@ class Check:
             lines = [f"Happened: called by the check, {why}"]
             lines += [f"Expected: {one_line(sentence)}"] * special
             run.early, run.told = Miss(*lines, run=run), self.told
-            if not early or self.died:  # after a death no other rule would say what it was
+            if not early or self.died:  # the other rules do not say how a program died
                 run.expect_return()
         return run
 
@@ -1001,7 +1001,7 @@ class Check:
 
     def expect_right(self, run, name=""):
         self.expect_awake()
-        # A program that found itself incorrect and printed no reason: the line that differs first.
+        # The program ended with 1 and printed no reason, so show the first line that differs.
         if run.status == 1 and not run.errors:
             self.expect_output(run, name)
         self.expect_clean(run)
@@ -1092,7 +1092,7 @@ class Check:
     def expect_destroyed(self, run):
         kept = run.kept()
         made = Counter(x.get("line") for x in kept)
-        # What such a line makes in each call is forgotten in the next.
+        # A line that runs several times loses what it made the time before.
         once = kept.that(lambda x: "event" in x and made[x.get("line")] == 1)
         once = once.that(lambda x: self.keeps(x.get("line")))
         if kept := kept.that(lambda x: x not in once):
@@ -1162,8 +1162,9 @@ def difference(wanted, got):
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# Before a student's file. The first three attributes of a pool are ints. The calls of narrow_N
-# stay, and are errors, where an address is known to be of fewer than 8 bytes.
+# This is compiled in front of a student's file. The first three attributes of a pool are ints. A
+# call of narrow_N remains, and is an error, if the compiler knows that an address has fewer than 8
+# bytes.
 NARROW = """#include <cuda_runtime_api.h>
 void narrow_4(void) __attribute__((error("4")));
 void narrow_2(void) __attribute__((error("2")));

@@ -94,7 +94,7 @@ class Case(Check):
         try:
             run = self.ask(sentence, hazards=True, **LATE)
         except Lacks:
-            return  # a repair may do without one: then main is all that is judged
+            return  # a repair may lack the function; then only main is judged
         marks = run.journal.ok("cudaStreamCreateWithPriority") if run.files else []
         if not marks:
             return  # they take other arguments, which the check does not know

@@ -48,17 +48,17 @@ EMBED = rb"(?s)(?:#|%%:|\?\?=)(?:\s|%b|/\*.*?\*/)*%b" % (
     (SPLICE + b"*").join(b"e m b e d".split()),
 )
 
-# What a tool says when it crashes or is killed, which differs from one time to the next. Only its
-# last line counts, and only without a place in a file: any other line could be the student's, who
-# can put words there as the name of a file (#line).
+# The message of a tool that crashed or was killed, which may not happen the next time. Only the
+# tool's last line counts, and only if it names no place in a file: the student can write any words
+# into the other lines, as the name of a file (#line).
 STOPPED = (
     r"(?:(?:[^ ]*[/-])?(?:gcc|cc|clang|cc1|as|ld|collect2)[^ :]*: .*(?:signal terminated program"
     r"|terminated with signal|out of memory|memory exhausted)|virtual memory)"
 )
 NOT_LAST = r"compilation terminated|Please |See <|\.+ "
 
-# The assembler, what looks into its object, and the linker. Only main stays visible, so that no
-# library calls a function of the program. The exit status says which of them failed.
+# Runs the assembler, inspects the object, and links it. Only main stays visible, so that no library
+# calls a function of the program. The exit status says which step failed.
 LINK = """
 base=$1 text=$2 most=$3 compiler=("${@:5:$4}") linker=("${@:5+$4}")
 "${compiler[@]}" -c "$text" -o "$base.o" || exit 3
@@ -215,7 +215,7 @@ class Compilation:
             place = re.match(r"(.*?):(\d+):(\d+): (fatal )?(error|warning): ", line)
             if place and place[1] in self.own and not is_clang(self.place.compiler):
                 source, path = sources.get(place[1]), ROOT / place[1]
-                if source is None:  # the lines of the check's ask.h have a name that is no file
+                if source is None:  # ask.h of the check has a name that is no file
                     text = path.read_bytes().decode(errors="replace") if path.is_file() else ""
                     source = sources[place[1]] = text.split("\n")
                 number, column = int(place[2]), int(place[3])
@@ -238,7 +238,7 @@ class Compilation:
     def only_assembled(self, *flags):
         """What the compiler says of the file, of which nothing is kept."""
         if not is_clang(self.place.compiler):
-            flags += ("-ftrack-macro-expansion=0",)  # an error is where its macro stands
+            flags += ("-ftrack-macro-expansion=0",)  # the error names the line that uses the macro
         self.tool([*self.place.compiler, *flags, "-S", self.file, "-o", f"{self.base}.s"])
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{self.base}.s")

@@ -332,7 +332,7 @@ def print_grade(grade, grading):
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
     folder = printable(os.path.normpath(f"{grading.named}/{grading.folder}"))
     rows = [*table(grade, width, folder if grading.named else "lessons")]
-    print(*rows[-grading.is_empty :], sep="\n")  # the points alone of an empty folder
+    print(*rows[-grading.is_empty :], sep="\n")  # for an empty folder only the sum
     files = {
         x["lesson"]: grading.source / f"{x['lesson']}.c" for x in grade["lessons"] if x["file"]
     }
@@ -361,7 +361,7 @@ def main(home, caller, mask):
     os.chdir(ROOT)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="surrogateescape")  # names of files are any bytes
-    os.umask(0o022)  # the user of the programs reads the copies
+    os.umask(0o022)  # the user who runs the programs reads the copies
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stopped)
     if protect.needs_copy():

@@ -74,7 +74,7 @@ def grade_student(folder, mask):
     if status:
         words = words.replace(f"STUDENT={folder}: ", "")  # who it is about is known
         errors.write_text(words.rstrip("\n") + "\n", errors="surrogateescape")
-        # An older grade is not this one's.
+        # Remove a grade that an earlier run has written.
         if written.exists() and written.stat().st_mtime_ns <= begun.stat().st_mtime_ns:
             written.unlink()
         say(f"Not graded: {tables.shown(out.name)}: {words.partition(chr(10))[0]}")
@@ -246,7 +246,7 @@ def command(asked, settings, mask):
         options += ["--sshlogin", asked.machines, "--filter-hosts"]
         options += ["--jobs", str(asked.jobs or "100%")]
         return [*options, f"cd {shlex.quote(os.getcwd())} && {given} {words}", "{}"]
-    # A student's grading waits now and then: one more than there are processors.
+    # Run one more than there are processors, because a grading waits now and then.
     options += ["--jobs", str(asked.jobs or len(os.sched_getaffinity(0)) + 1)]
     return [*options, shlex.join([*map(str, PYTHON), HERE, ".", mask, "student"]), "{}"]
 
@@ -263,7 +263,7 @@ def grade_all(asked, mask):
             "PARALLEL_HOME": f"{os.getcwd()}/build/parallel",
         }
         if not asked.machines:
-            # What this machine allows is the same for each student.
+            # Try once what this machine allows, because it is the same for each student.
             known = Path(work, "protected").absolute()
             attempt = [*leashed, *PYTHON, "tests/grading/protect.py", "try", work]
             with known.open("w") as file:
@@ -310,7 +310,7 @@ def main(caller, mask, action="", *words):
         signal.signal(number, stopped)
     asked = Class(caller, part)
     asked.find_students(may_unpack=not action)
-    asked.read_course()  # before hours of grading
+    asked.read_course()  # so that a mistake in it is found before hours of grading
     if action == "collect":
         return asked.report()
     lock = (asked.out / f"lock.{asked.name}").open("w")

@@ -181,7 +181,7 @@ def count_points(rules, share=WAITING):
     return int(points) if points == int(points) else points
 
 
-# What is missed by a file that no rule judges.
+# What a file misses that the rules cannot judge, because it is no program.
 NO_PROGRAM = {
     "refused": "the file has nothing that its lesson does not need",
     "uncompiled": "the file compiles",
@@ -238,7 +238,7 @@ def folder_of(file):
 
 
 def main():
-    import argparse  # what imports this module has no use for it
+    import argparse  # only the command needs it
 
     parser = argparse.ArgumentParser(prog="judge.py", add_help=False)
     parser.add_argument("name")

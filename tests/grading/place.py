@@ -47,7 +47,7 @@ class Place:
     seconds = property(lambda self: int(os.environ.get("CHECK_SECONDS") or 5))
     processes = property(lambda self: int(os.environ.get("CHECK_PROCESSES") or 64))
     kilobytes = property(lambda self: int(os.environ.get("CHECK_KILOBYTES") or 65536))
-    journal_kilobytes = 16384  # the largest of a solution has a third of that
+    journal_kilobytes = 16384  # the largest journal of a solution has a third of that
 
     def changed(self, **words):
         return Place(**{**vars(self), **words})

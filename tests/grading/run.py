@@ -63,7 +63,7 @@ def stats(pattern):
     """(the path, the words from its state on) of each process or task: proc(5)."""
     for path in map(
         Path, glob.glob(f"/proc/{pattern}")
-    ):  # Path.glob raises when one ends meanwhile
+    ):  # Path.glob raises if a process ends meanwhile
         with contextlib.suppress(OSError, IndexError):
             yield path.parent, (path.read_text(errors="replace").rpartition(") ")[2].split())
 

@@ -74,7 +74,7 @@ class Seal:
             found = os.lstat(path)
             if not stat.S_ISREG(found.st_mode):
                 return False
-            if not found.st_size:  # of a process that did not end by itself
+            if not found.st_size:  # its process was killed
                 continue
             with open(path, "rb") as file:
                 data = file.read()

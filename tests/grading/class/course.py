@@ -231,7 +231,7 @@ class Course:
             if low[column] != "folder" and column not in times
         ]
         for row in rows:
-            if not any(row) or row[0].strip() == "Points Possible":  # Canvas has it
+            if not any(row) or row[0].strip() == "Points Possible":  # a row that Canvas adds
                 continue
             try:
                 if len(row) != len(header):

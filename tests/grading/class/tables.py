@@ -31,7 +31,7 @@ from report import clean
 
 LONGEST = 5000  # lines of a file that a page shows
 
-# What two grades of the same checks share.
+# Two grades were made with the same checks if these entries are equal.
 SAME = ("workbook", "seed")
 
 # A gradebook finds a student by these columns of its own export.

@@ -160,7 +160,7 @@ def sources(download):
     archives = [x for x in loose if is_zip(x)]
     if not folders and any(map(is_download, archives)):
         return [Archive(x) for x in archives]
-    # A folder of any other name is a student's, and then this is a class.
+    # A folder with any other name is taken for a student's, so this is a class.
     moodle = all(re.fullmatch(MOODLE, f"{x.name}/x") for x in folders)
     named = folders or any(member_of(x.name) for x in loose if x.is_file())
     return [Folder(path)] if moodle and named else []
