@@ -200,13 +200,7 @@ LITMUS(staged_source, a)
 LITMUS(staged_host_pool, a)
 {
     int *data;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeHost};
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    cudaMemPool_t pool = host_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
@@ -227,14 +221,7 @@ LITMUS(staged_host_pool, a)
 NONBLOCKING_LITMUS(host_pool_copy, a)
 {
     int *from, *to;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {0};
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeHost;
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                     .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
+    cudaMemPool_t pool = host_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&from, MiB, pool, a));
     CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
@@ -253,14 +240,7 @@ NONBLOCKING_LITMUS(host_pool_copy, a)
 NONBLOCKING_LITMUS(host_pool_from_device, a)
 {
     int *to;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {0};
-    props.allocType = cudaMemAllocationTypePinned;
-    props.location.type = cudaMemLocationTypeHost;
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    struct cudaMemAccessDesc desc = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                     .flags = cudaMemAccessFlagsProtReadWrite};
-    CHECK(cudaMemPoolSetAccess(pool, &desc, 1));
+    cudaMemPool_t pool = host_pool();
     int *from = pool_memory(MiB, a);
     CHECK(cudaMallocFromPoolAsync((void **)&to, MiB, pool, a));
     CHECK(launch_fill(from, 3, MiB / sizeof(int), a));

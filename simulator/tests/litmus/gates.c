@@ -169,14 +169,8 @@ LITMUS(gate_of_each, a, b)
 LITMUS(gate_of_read_at_call, a)
 {
     int *data;
-    cudaMemPool_t pool;
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location.type = cudaMemLocationTypeHost};
-    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
-                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    cudaMemPool_t pool = host_pool();
     volatile int *gate = gate_new();
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaSetDevice(1));
     cudaStream_t b = stream_new(cudaStreamDefault);
@@ -216,14 +210,8 @@ LITMUS(gates_opened_by_memset, a, b, c)
  * Kind: free before the use ends */
 LITMUS(gate_freed, a, b)
 {
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .location = {cudaMemLocationTypeHost, 0}};
-    struct cudaMemAccessDesc all = {{cudaMemLocationTypeDevice, 0},
-                                    cudaMemAccessFlagsProtReadWrite};
     int *gate;
-    cudaMemPool_t pool;
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaMemPoolSetAccess(pool, &all, 1));
+    cudaMemPool_t pool = host_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&gate, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
     *gate = 0;

@@ -3,7 +3,8 @@
 
 #define COUNT 1100
 
-static cudaMemPool_t host_pool(void)
+/* No device has access to it. */
+static cudaMemPool_t closed_host_pool(void)
 {
     cudaMemPool_t pool;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
@@ -217,7 +218,7 @@ LITMUS(host_store_two_copies, a, b)
 LITMUS(host_store_before_gate, a)
 {
     char *data;
-    cudaMemPool_t pool = host_pool();
+    cudaMemPool_t pool = closed_host_pool();
     volatile int *gate = gate_new();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a));
     CHECK(cudaStreamSynchronize(a));
@@ -240,7 +241,7 @@ LITMUS(host_store_before_gate, a)
 LITMUS(host_store_before_allocation, a)
 {
     int *data;
-    cudaMemPool_t pool = host_pool();
+    cudaMemPool_t pool = closed_host_pool();
     CHECK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, a)); /* allocation */
     IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
     data[0] = 1; /* access */
@@ -254,7 +255,7 @@ LITMUS(host_store_before_allocation, a)
 LITMUS(host_store_in_reused, a)
 {
     char *data, *other;
-    cudaMemPool_t pool = host_pool();
+    cudaMemPool_t pool = closed_host_pool();
     for (size_t bytes = 512; bytes < 40000; bytes += 4608) {
         CHECK(cudaMallocFromPoolAsync((void **)&data, bytes, pool, a));
         CHECK(cudaMallocFromPoolAsync((void **)&other, bytes + 512, pool, a));

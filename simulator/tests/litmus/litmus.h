@@ -81,6 +81,19 @@ static inline void *pool_memory(size_t bytes, cudaStream_t stream)
     return memory;
 }
 
+/* A pool of the host's memory, to which device 0 has access. */
+static inline cudaMemPool_t host_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location.type = cudaMemLocationTypeHost};
+    struct cudaMemAccessDesc access = {.location = {.type = cudaMemLocationTypeDevice, .id = 0},
+                                       .flags = cudaMemAccessFlagsProtReadWrite};
+    cudaMemPool_t pool;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMemPoolSetAccess(pool, &access, 1));
+    return pool;
+}
+
 /* A closed gate. */
 static inline volatile int *gate_new(void) { return keep((void *)gate_create(), cudaFreeHost); }
 
