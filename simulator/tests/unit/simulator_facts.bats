@@ -21,7 +21,8 @@ setup_file() {
 setup() {
     unset "${!SIM_@}"
     export LD_LIBRARY_PATH=$ROOT/build/simulator SIM_DEVICES=1 SIM_CHECK=leaks
-    replay="python3 -B simulator/tests/unit/replay.py" probes=$ROOT/build/simulator/simulator/tests/facts
+    replay="python3 -B simulator/tests/unit/replay.py"
+    probes=$ROOT/build/simulator/simulator/tests/facts
 }
 
 # compare FILE ACTUAL [RECORDED]: no line differs but those that differences.txt names. With
@@ -41,6 +42,29 @@ compare() {
     [ ! -s "$diff" ] ||
         complain "Lines of simulator/tests/facts/$1.txt differ (< recorded, > here):" \
             "$(head -n 40 "$diff")"
+}
+
+# ask PROBE [SED [SED [ARGUMENT...]]]: the probe's answers are the recorded ones, without what the
+# first SED deletes from both, and when the second has changed the asked ones.
+ask() {
+    local name=probe-$1
+    SIM_CHECK=off bounded "$probes/$name" "${@:4}" 2>"$BATS_TEST_TMPDIR/stderr" |
+        sed "${2:-}" | sed "${3:-}" >"$BATS_TEST_TMPDIR/asked"
+    [ "${PIPESTATUS[0]}" = 0 ] || complain "$name does not end with status 0."
+    sed "${2:-}" "simulator/tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
+    compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
+    finish
+}
+
+# said WORDS RECORDED: stderr has as many lines with the words as the recorded lines of the other
+# ones: what crashes or hangs a driver is reported.
+said() {
+    local reported recorded
+    reported=$(grep -c "$1" "$BATS_TEST_TMPDIR/stderr") || true
+    recorded=$(grep -c "$2" "$BATS_TEST_TMPDIR/recorded") || true
+    [ "$reported" = "$recorded" ] ||
+        miss "$recorded times a driver crashes or hangs, and $reported are reported:" \
+            "$(cat "$BATS_TEST_TMPDIR/stderr")"
 }
 
 @test "replayed walks: at least nine steps in ten agree in each profile, and no fewer than before" {
@@ -89,9 +113,7 @@ END
 }
 
 @test "probe: copies, events, attributes and memset nodes with two contexts of the driver API" {
-    SIM_CHECK=off "$probes/probe-contexts" >"$BATS_TEST_TMPDIR/contexts" 2>/dev/null
-    compare probe-contexts "$BATS_TEST_TMPDIR/contexts"
-    finish
+    ask contexts
 }
 
 @test "probe: arrays, textures, modules, launches, limits, nodes, and captures of both APIs" {
@@ -126,32 +148,17 @@ END
         /^== shared$/,/^== shared_after_the_end$/d'
 }
 
-@test "probe: attributes, pointers, error codes, when memory goes back" {
-    SIM_CHECK=off "$probes/probe-answers" >"$BATS_TEST_TMPDIR/answers" 2>"$BATS_TEST_TMPDIR/stderr"
-    compare probe-answers "$BATS_TEST_TMPDIR/answers"
-    finish
-}
+@test "probe: attributes, pointers, error codes, when memory goes back" { ask answers; }
 
 @test "probe: pools, events and memory of several processes" {
-    SIM_CHECK=off "$probes/probe-ipc" >"$BATS_TEST_TMPDIR/ipc" 2>"$BATS_TEST_TMPDIR/stderr"
     # Where a driver crashes, the simulated device ends with 3; where a wait for a killed process
     # hangs, the wait ends (ipc.bats).
-    local one='s/^rc 3$/rc 139/
-        /^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}'
-    sed "$one" "$BATS_TEST_TMPDIR/ipc" >"$BATS_TEST_TMPDIR/asked"
-    sed "$one" simulator/tests/facts/probe-ipc.txt >"$BATS_TEST_TMPDIR/recorded"
-    compare probe-ipc "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
-    [ "$(grep -c 'A real driver.* dies of SIGSEGV here' "$BATS_TEST_TMPDIR/stderr")" = \
-        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
-        complain "Not every way to kill the driver is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
-    finish
+    ask ipc '/^== exporter_killed/,/^== importer_killed/{/cudaEventQuery/,/^rc/d}' \
+        's/^rc 3$/rc 139/'
+    said "A real driver.* dies of SIGSEGV here" "^rc 139"
 }
 
-@test "probe: an imported pool and a second GPU" {
-    SIM_CHECK=off SIM_DEVICES=2 "$probes/probe-ipc-peers" >"$BATS_TEST_TMPDIR/peers" 2>/dev/null
-    compare probe-ipc-peers "$BATS_TEST_TMPDIR/peers"
-    finish
-}
+@test "probe: an imported pool and a second GPU" { SIM_DEVICES=2 ask ipc-peers; }
 
 # under_schedules PROBE: into asked.SCHEDULE, at the same time, because a probe mostly waits
 under_schedules() {
@@ -195,26 +202,16 @@ under_schedules() {
     # reported (freed_by_two_threads of simulator/tests/litmus/frees.c).
     # In a launch with a copy from memory that was given back, a driver crashes at the launch, and
     # the simulated device ends when the copy runs.
-    local one='/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
-    SIM_CHECK=off SIM_DEVICES=2 "$probes/probe-misuse" 2>"$BATS_TEST_TMPDIR/stderr" |
-        sed "$one" >"$BATS_TEST_TMPDIR/asked"
-    sed "$one" simulator/tests/facts/probe-misuse.txt >"$BATS_TEST_TMPDIR/recorded"
-    compare probe-misuse "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
-    [ "$(grep -c 'where the host has no memory' "$BATS_TEST_TMPDIR/stderr")" = \
-        "$(grep -c '^rc 139' "$BATS_TEST_TMPDIR/recorded")" ] ||
-        complain "Not every death is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
-    finish
+    SIM_DEVICES=2 ask misuse \
+        '/^== free_.*twice/,/^rc/d; /^== graph_with_gone/,/^rc/{/cudaGraphLaunch/d}'
+    said "where the host has no memory" "^rc 139"
 }
 
 @test "probe: what other people's programs rely on" {
-    SIM_CHECK=off "$probes/probe-strangers" >"$BATS_TEST_TMPDIR/strangers" \
-        2>"$BATS_TEST_TMPDIR/stderr"
     # Where a driver crashes, the simulated device ends with 3 and a sentence.
-    sed 's/^exit status 3$/signal 11/' "$BATS_TEST_TMPDIR/strangers" >"$BATS_TEST_TMPDIR/asked"
-    compare probe-strangers "$BATS_TEST_TMPDIR/asked"
+    ask strangers '' 's/^exit status 3$/signal 11/'
     grep -q 'cudaMallocAsync was given a stream that is destroyed' "$BATS_TEST_TMPDIR/stderr" ||
-        complain "A destroyed stream is not named:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
-    finish
+        miss "A destroyed stream is not named:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
 }
 
 @test "probe: what outsiders asked: failed allocations, neighbors, memory that goes back, imports" {
@@ -225,61 +222,32 @@ under_schedules() {
     SIM_DEVICES=2 ask outsiders-peers
 }
 
-@test "probe: what a call that was refused has queued: nothing" {
-    SIM_DEVICES=2 ask refused
-}
+@test "probe: what a call that was refused has queued: nothing" { SIM_DEVICES=2 ask refused; }
 
 @test "probe: a process whose device fails in front of a record that another one waits for" {
     ask ipc-fault
 }
 
 @test "probe: memory in rows, ranges of managed memory, numbers on the PCI bus" {
-    SIM_CHECK=off "$probes/probe-pitch" 2>"$BATS_TEST_TMPDIR/stderr" |
-        sed 's/^rc 3$/rc 124/' >"$BATS_TEST_TMPDIR/pitch"
-    compare probe-pitch "$BATS_TEST_TMPDIR/pitch"
+    ask pitch '' 's/^rc 3$/rc 124/'
     grep -q 'A real driver hangs here' "$BATS_TEST_TMPDIR/stderr" ||
-        complain "The memset that hangs is not reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
-    finish
+        miss "The memset that hangs is not reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
 }
 
 @test "probe: stream handles that no call has returned" {
-    SIM_CHECK=off "$probes/probe-handles" 2>/dev/null | sed 's/exit status 3$/signal 11/' \
-        >"$BATS_TEST_TMPDIR/handles"
-    compare probe-handles "$BATS_TEST_TMPDIR/handles"
-    finish
+    ask handles '' 's/exit status 3$/signal 11/'
 }
 
 @test "probe: threads that end with work pending; where a driver hangs, exit status 3" {
     # 64 MiB are pending as long as the 256 that the real device filled.
-    SIM_CHECK=off bounded "$probes/probe-threads" 64 600 2>"$BATS_TEST_TMPDIR/stderr" |
-        sed 's/^  ended with 3$/  hung: stopped after 10 s/' >"$BATS_TEST_TMPDIR/threads"
-    compare probe-threads "$BATS_TEST_TMPDIR/threads"
-    [ "$(grep -c '^hazard: a thread that cannot end' "$BATS_TEST_TMPDIR/stderr")" = \
-        "$(grep -c hung simulator/tests/facts/probe-threads.txt)" ] ||
-        complain "Not every hang is reported:" "$(cat "$BATS_TEST_TMPDIR/stderr")"
-    finish
+    ask threads '' 's/^  ended with 3$/  hung: stopped after 10 s/' 64 600
+    said "^hazard: a thread that cannot end" hung
 }
 
-@test "probe: which calls wait for pending work" {
-    SIM_CHECK=off "$probes/probe-waits" 10 >"$BATS_TEST_TMPDIR/waits" 2>"$BATS_TEST_TMPDIR/stderr"
-    compare probe-waits "$BATS_TEST_TMPDIR/waits"
-    finish
-}
+@test "probe: which calls wait for pending work" { ask waits '' '' 10; }
 
 @test "probe: which copies and memsets of the host's memory wait; freed pinned memory" {
-    SIM_CHECK=off "$probes/probe-host" 10 >"$BATS_TEST_TMPDIR/host" 2>"$BATS_TEST_TMPDIR/stderr"
-    compare probe-host "$BATS_TEST_TMPDIR/host"
-    finish
-}
-
-# ask PROBE [SED]: the probe's answers, without the cases that SED deletes, are the recorded ones.
-ask() {
-    local name=probe-$1 without=${2:-}
-    SIM_CHECK=off bounded "$probes/probe-$1" 2>"$BATS_TEST_TMPDIR/stderr" |
-        sed "$without" >"$BATS_TEST_TMPDIR/asked"
-    sed "$without" "simulator/tests/facts/$name.txt" >"$BATS_TEST_TMPDIR/recorded"
-    compare "$name" "$BATS_TEST_TMPDIR/asked" "$BATS_TEST_TMPDIR/recorded"
-    finish
+    ask host '' '' 10
 }
 
 @test "probe: how much work a stream takes before the host stops" { ask queue; }
@@ -297,13 +265,9 @@ ask() {
 
 # Where a driver crashes, the simulated device ends with 3 and a sentence.
 @test "probe: copies in rows that reach beyond their memory" {
-    SIM_CHECK=off bounded "$probes/probe-endless" 2>"$BATS_TEST_TMPDIR/stderr" |
-        sed 's/^rc 3$/rc 139/' >"$BATS_TEST_TMPDIR/endless"
-    compare probe-endless "$BATS_TEST_TMPDIR/endless"
-    assert_equal "$(grep -c 'hazard: rows without end.*dies of SIGSEGV here' \
-        "$BATS_TEST_TMPDIR/stderr")" "$(grep -c '^rc 139' simulator/tests/facts/probe-endless.txt)"
+    ask endless '' 's/^rc 3$/rc 139/'
+    said "hazard: rows without end.*dies of SIGSEGV here" "^rc 139"
     grep -q "^  To do: give the pitch and the height of the memory\.$" "$BATS_TEST_TMPDIR/stderr"
-    finish
 }
 
 # Whether a reader comes too early was chance on the device; the checker reports each, once for all.
@@ -351,13 +315,9 @@ to device not at all. cudaMemcpyAsync (stream 2)"
     ask cuda-free
 }
 
-@test "probe: a host that reads or writes device memory dies" {
-    ask host-touch
-}
+@test "probe: a host that reads or writes device memory dies" { ask host-touch; }
 
-@test "probe: which copies between two GPUs can be captured" {
-    SIM_DEVICES=2 ask peer-capture
-}
+@test "probe: which copies between two GPUs can be captured" { SIM_DEVICES=2 ask peer-capture; }
 
 @test "probe: copies between two GPUs: what they wait for, and their codes" {
     SIM_DEVICES=2 ask peer-copies
