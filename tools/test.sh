@@ -80,7 +80,8 @@ else
     wait "$!"
 fi
 
-# Start the longest first, so that no processor is idle at the end.
+# Start the longest first, and the many short ones of the lessons last, so that no processor is idle
+# at the end.
 first=(book/browser book/book unit/nvcc unit/simulator_facts grading/class grading/checks
     grading/sandbox unit/simulator litmus/litmus book/clinic book/solutions grading/mutants
     grading/cheats unit/reports unit/seal book/pictures unit/simulator_laws book/live litmus/ipc
@@ -92,7 +93,7 @@ for name in "${first[@]}"; do
         [ ! -e "$file" ] || files+=("$file")
     done
 done
-for file in tests/lessons/{,clinic/}*/rules.bats {,simulator/}tests/*/*.bats; do
+for file in {,simulator/}tests/*/*.bats tests/lessons/{,clinic/}*/rules.bats; do
     [ -e "$file" ] && [[ " ${files[*]} " != *" $file "* ]] && files+=("$file")
 done
 
@@ -112,9 +113,9 @@ done
 awk=(awk)
 [ -n "$(awk -W interactive 'BEGIN {}' 2>&1)" ] || awk+=(-W interactive)
 
-# Run two files for each processor, because many tests sleep or wait for a process.
+# Run three files for each processor, because many tests sleep or wait for a process.
 printf '%s\0' "${kept[@]}" |
-    xargs -0 -I{} -P "$((2 * $(nproc)))" \
+    xargs -0 -I{} -P "$((3 * $(nproc)))" \
         bash tools/test.sh file {} "${filter[@]}" 2>&1 9>&- |
     tee "$SUITE_TMPDIR/printed" |
     "${awk[@]}" -f tools/one_stream.awk | "${awk[@]}" -f tools/report.awk

@@ -20,7 +20,8 @@ a_grade() {
         lessons: map({status: "graded", sentence: null, file: null, tests: [], waiting: 0,
             given: 0, seed: 1} + .)}' >"$OUT/students/$1/grade.json"
 }
-three() {
+setup_file() {
+    CLASS=$BATS_FILE_TMPDIR/class OUT=$BATS_FILE_TMPDIR/out
     a_grade ada '{"lesson": "04_release_threshold", "points": 6, "possible": 6}' \
         '{"lesson": "06_trim", "points": 5, "possible": 5}'
     a_grade ben '{"lesson": "04_release_threshold", "points": 3, "possible": 6,
@@ -35,6 +36,7 @@ three() {
         '{"lesson": "06_trim", "points": 0, "possible": 5,
             "sentence": "The program did not end within 5 seconds and was stopped."}'
 }
+three() { cp -a "$BATS_FILE_TMPDIR"/{class,out} "$BATS_TEST_TMPDIR"; }
 collect() { run as_typed tests/grading/grade.sh class collect; }
 # handed_in STUDENT LESSON TIME
 handed_in() {

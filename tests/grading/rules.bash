@@ -9,7 +9,8 @@
 # about its rule. What the judge needs and is not built yet, make builds first.
 
 setup_file() {
-    local root file room=${BATS_TEST_DIRNAME##*/tests/lessons/} goals=(simulator) status=0
+    local root file said goals=(simulator grader) status=0
+    local room=${BATS_TEST_DIRNAME##*/tests/lessons/}
     root=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd) || return
     file=solutions/$room.c
     if [ "$room" != "${room#clinic/}" ]; then
@@ -24,8 +25,12 @@ setup_file() {
     mkdir -p build
     {
         flock 9
-        env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u LESSON make -s BACKEND=simulator "${goals[@]}"
+        said=$(env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS -u LESSON \
+            make -s BACKEND=simulator "${goals[@]}")
     } 9>build/rules.lock 2>&1 3>&- || return
+    # The judge would ask make again how a program is compiled.
+    CHECK_COMPILER=$(sed -n 's/^compiler //p' <<<"$said")
+    export CHECK_COMPILER
     SEED=${SEED:-1} python3 -SB tests/grading/judge.py "$room" "$file" --form=files \
         --into="$BATS_FILE_TMPDIR" >"$BATS_FILE_TMPDIR/said" 2>&1 3>&- || status=$?
     [ "$status" -le 1 ] || { cat "$BATS_FILE_TMPDIR/said" && return 1; }

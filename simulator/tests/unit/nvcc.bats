@@ -1129,7 +1129,7 @@ END
 @test "a WHILE node that never ends, a condition without a value, and a wrong handle are named" {
     local kind
     kernels conditional
-    for kind in "" with-kernel; do
+    for kind in "" ${TEST_LONG:+with-kernel}; do
         LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./conditional endless $kind
         assert_equal "$status" 3
         assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
