@@ -16,6 +16,7 @@ one is not.
 import gc
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -26,6 +27,7 @@ import judge  # noqa: E402
 import report  # noqa: E402
 import variants  # noqa: E402
 from manifest import Wrong  # noqa: E402
+from place import plain  # noqa: E402
 
 
 def judged(variant, name, folder):
@@ -33,7 +35,15 @@ def judged(variant, name, folder):
     file = Path(folder) / f"{variant.name}.c"
     file.write_text(variants.source(variant), encoding="utf-8")
     os.environ["CHECK_FOLDER"] = f"build/check/mutants/{name}/{variant.name}"
-    return judge.judge(name, os.path.relpath(file, ROOT))
+    place = plain()
+    if variant.kind == "mutant":  # make builds these too, and a warning is an error there
+        place.compiler += ["-Werror", "-Wno-unused-function"]
+        command = [*place.compiler, "-fsyntax-only", str(file)]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
+            raise Wrong(f"{variant.where()}: it does not compile without a warning")
+        # The file as a part of a check's program has a main that does nothing.
+        place.compiler.append("-Wno-unused-parameter")
+    return judge.judge(name, os.path.relpath(file, ROOT), place=place)
 
 
 def complaint_of_mutant(mutant, found, seen):

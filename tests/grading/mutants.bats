@@ -38,14 +38,13 @@ mutants() { python3 -SB tools/variants.py names "$1"; }
     [ "${kept/./}" -ge 080 ] || miss "They keep $kept:" "$(cat "$BATS_FILE_TMPDIR/kept")"
 }
 
+# judge_mutants.py compiles all of them so, too.
 # bats test_tags=long
-@test "every mutant compiles without a warning where make builds it" {
+@test "the first mutant of each lesson compiles without a warning where make builds it" {
     local lesson mutant goals=()
     for lesson in $(lessons); do
-        for mutant in $(mutants "$lesson"); do
-            goals+=("build/simulator/mutants/$lesson/$mutant")
-            [ -n "${TEST_LONG:-}" ] || break
-        done
+        read -r mutant < <(mutants "$lesson")
+        goals+=("build/simulator/mutants/$lesson/$mutant")
     done
     run as_typed make -s --keep-going -j"$(nproc)" "${goals[@]}"
     assert_success
