@@ -40,28 +40,31 @@ struct shared_notes {
     /* The number of granules, and the records of each, in the order of the granules. */
     size_t count;
     uint64_t *written, *first, *last;
-    /* The number of granules without a value, or whose value comes from bytes that no one wrote;
-     * and the time of the block's last write of such a value. */
+    /* How many granules have no value, or one that comes from what nobody wrote. */
     size_t blank;
-    uint32_t changed;
-    /* Reads since the last barrier that no granule's record has yet. Records are needed only for a
-     * write. */
+    /* When the block last wrote a granule; when it last did so by other than an atomic operation;
+     * and when a read was last entered in a record. */
+    uint32_t changed, wrote, entered;
+    /* Reads since the last barrier that are in no granule's record yet: only a write needs that. */
     unsigned logged;
     struct logged {
+        /* The record of the warp's first thread, and the threads that read. */
         uint64_t me;
-        /* The number of neighboring threads, from the record's on, that have made this read. */
-        unsigned count;
+        uint32_t lanes;
+        /* Each reads so many granules. */
+        uint32_t size;
+        /* If there are rows (struct addresses): how many threads each has, from which on, and how
+         * far apart they read; `granules` has the first of each row. Otherwise it has the first of
+         * each thread. */
+        uint32_t rows, count, first, by;
         uint32_t granules[WARP_SIZE];
     } log[LOG_MAX];
-    struct thread_notes {
-        uint32_t acquired, synced;
-        /* The number of groups of cp.async that the thread has closed. */
-        uint32_t groups;
-    } threads[1024];
-    /* Of each warp. */
-    uint32_t released[32];
-    /* For each warp, the copies for which their threads have not waited, and their number; and for
-     * each granule, whether such a copy writes it (NULL before the first copy). */
+    /* Of each thread. `groups`: how many groups of cp.async it has closed. */
+    uint32_t acquired[1024], synced[1024], groups[1024];
+    /* Of each warp. `together`: when all its threads last synchronized with each other. */
+    uint32_t released[32], together[32];
+    /* The copies for which their threads have not waited, of each warp; how many there are; and
+     * whether one of them is to a granule (NULL: there was none yet). */
     struct {
         struct flight *all;
         size_t count, room;
@@ -87,10 +90,13 @@ void shared_begin(struct block *b)
     }
     if (n->time > TIME_MAX) {
         memset(n->written, 0, 3 * n->count * sizeof *n->written);
-        n->time = 0;
+        n->time = n->changed = n->wrote = n->entered = 0;
     }
-    memset(n->threads, 0, launch->threads_of_block * sizeof *n->threads);
+    memset(n->acquired, 0, launch->threads_of_block * sizeof *n->acquired);
+    memset(n->synced, 0, launch->threads_of_block * sizeof *n->synced);
+    memset(n->groups, 0, launch->threads_of_block * sizeof *n->groups);
     memset(n->released, 0, sizeof n->released);
+    memset(n->together, 0, sizeof n->together);
     for (unsigned k = 0; k < 32 && n->flight_count; k++)
         n->flights[k].count = 0;
     if (n->flight_count)
@@ -123,25 +129,29 @@ void shared_release(struct warp *w, uint32_t lanes)
     n->released[w->index] = ++n->time;
 }
 
-void shared_acquire(struct warp *w, uint32_t lanes)
+HOT void shared_acquire(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
     if (!n)
         return;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1)
-        n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].acquired = n->time;
+    uint32_t *acquired = n->acquired + w->index * WARP_SIZE;
+    const uint32_t time = n->time;
+    EACH_LANE(lanes, acquired[l] = time;)
 }
 
 HOT void shared_sync_warp(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
-    uint32_t acquired = 0;
+    uint32_t last = 0;
     if (!n)
         return;
-    struct thread_notes *t = &n->threads[w->index * WARP_SIZE];
-    EACH_LANE(lanes, acquired = t[l].acquired > acquired ? t[l].acquired : acquired;)
+    uint32_t *acquired = n->acquired + w->index * WARP_SIZE,
+             *synced = n->synced + w->index * WARP_SIZE;
     const uint32_t time = ++n->time;
-    EACH_LANE(lanes, t[l].acquired = acquired; t[l].synced = time;)
+    EACH_LANE(lanes, last = acquired[l] > last ? acquired[l] : last;)
+    EACH_LANE(lanes, acquired[l] = last; synced[l] = time;)
+    if (lanes == ALL_LANES)
+        n->together[w->index] = time;
 }
 
 void shared_sync_block(struct block *b)
@@ -156,12 +166,39 @@ static bool is_ordered(const struct shared_notes *n, uint64_t earlier, unsigned 
 {
     const uint32_t time = (uint32_t)(earlier >> TIME_SHIFT);
     const unsigned other = earlier & THREAD;
-    const struct thread_notes *a = &n->threads[other], *b = &n->threads[thread];
     if (time < n->barrier || other == thread)
         return true;
-    if (other / WARP_SIZE == thread / WARP_SIZE && a->synced > time && b->synced > time)
+    if (other / WARP_SIZE == thread / WARP_SIZE && n->synced[other] > time
+        && n->synced[thread] > time)
         return true;
-    return n->released[other / WARP_SIZE] > time && b->acquired > time;
+    return n->released[other / WARP_SIZE] > time && n->acquired[thread] > time;
+}
+
+/* What the records of a warp's threads are compared with: the first one that is not from before the
+ * last barrier, and that is not from before all its threads have synchronized since then; 0: they
+ * have not. */
+struct bounds {
+    uint64_t barrier, together;
+};
+
+static INLINE struct bounds bounds_of(const struct warp *w)
+{
+    const struct shared_notes *n = w->block->notes;
+    const uint32_t together = n->together[w->index];
+    return (struct bounds){(uint64_t)n->barrier << TIME_SHIFT,
+                           together > n->barrier ? (uint64_t)together << TIME_SHIFT : 0};
+}
+
+/* The highest bit: is the record surely from before mine? It is from before the barrier, or from my
+ * thread, or from my warp before that synchronized. The highest bit is set of what was below a
+ * bound, and of 0 when 1 is subtracted. */
+static INLINE uint64_t is_settled(uint64_t record, uint64_t mine, const struct bounds *b)
+{
+    const uint64_t other = (record ^ mine) & THREAD;
+    uint64_t settled = (record - b->barrier) | (other - 1);
+    if (b->together)
+        settled |= (other / WARP_SIZE - 1) & (record - b->together);
+    return settled;
 }
 
 /* ---- records ---- */
@@ -201,7 +238,7 @@ void shared_copied(struct warp *w, const struct instruction *i, unsigned l, uint
     }
     n->flights[w->index].all[n->flights[w->index].count++] =
         (struct flight){record_of(w, i, ACCESS_WRITE) | l, NO_BARRIER, from, count,
-                        n->threads[w->index * WARP_SIZE + l].groups};
+                        n->groups[w->index * WARP_SIZE + l]};
     n->flight_count++;
     memset(n->in_flight + from, true, count * sizeof *n->in_flight);
 }
@@ -210,7 +247,7 @@ void shared_close_group(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
     for (uint32_t rest = n ? lanes : 0; rest; rest &= rest - 1)
-        n->threads[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)].groups++;
+        n->groups[w->index * WARP_SIZE + (unsigned)__builtin_ctz(rest)]++;
 }
 
 /* Notes the copy as a write at this time, instead of when it was requested. If an mbarrier counts
@@ -222,7 +259,7 @@ static void land(struct shared_notes *n, const struct flight *f)
         if (f->barrier == NO_BARRIER && !((n->written[g] ^ f->record) & THREAD))
             n->written[g] = (uint64_t)n->time << TIME_SHIFT | (uint32_t)n->written[g];
     }
-    n->changed = n->time;
+    n->changed = n->wrote = n->time;
     n->flight_count--;
 }
 
@@ -237,7 +274,7 @@ void shared_wait_copies(struct warp *w, uint32_t lanes, uint32_t left)
     for (size_t k = 0; k < n->flights[w->index].count; k++) {
         const unsigned thread = all[k].record & THREAD;
         if (lane_is_in(lanes, thread % WARP_SIZE)
-            && (left == ALL_COPIES || all[k].group + left < n->threads[thread].groups))
+            && (left == ALL_COPIES || all[k].group + left < n->groups[thread]))
             land(n, &all[k]);
         else
             all[kept++] = all[k];
@@ -389,6 +426,8 @@ static void set_written(struct shared_notes *n, size_t g, uint64_t record)
     n->blank += is_blank(n, record);
     n->blank -= is_blank(n, n->written[g]);
     n->changed = n->time;
+    if (!(record & SYNCHRONIZES))
+        n->wrote = n->time;
     n->written[g] = record;
 }
 
@@ -438,86 +477,217 @@ static void note_read(struct warp *w, const struct instruction *i, unsigned l, s
     if (is_in_flight(n, g) || (written >= limit && !(written & AGREED) && is_race(n, written, me)))
         found_race(w, i, l, g, written, true, ACCESS_READ);
     note_reader(n, g, me, limit);
+    n->entered = n->time;
 }
 
-/* Enters the logged reads into the granules' records. Two of the neighbors that read the same
- * granule are enough, and two of the threads that read it at one time. */
+/* ---- many at once ---- */
+
+/* Of a log's entry with rows: the first granule of each thread. */
+static INLINE void spread_rows(const struct logged *r, uint32_t *granules)
+{
+    if (r->lanes != ALL_LANES)
+        for (unsigned l = 0; l < r->count; l++)
+            granules[r->first + l] = r->granules[0] + r->by * l;
+    else
+        for (unsigned l = 0; l < WARP_SIZE; l += WARP_SIZE / 4) {
+            const uint32_t g =
+                r->granules[l * r->rows / WARP_SIZE] + r->by * (l & (WARP_SIZE / r->rows - 1));
+            AT_ONCE for (unsigned k = 0; k < WARP_SIZE / 4; k++) granules[l + k] = g + r->by * k;
+        }
+}
+
+/* Enters that threads have read one granule each, one next to the other's. */
+static INLINE void enter_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count,
+                             uint64_t limit)
+{
+    int64_t *first = (int64_t *)n->first + g, *last = (int64_t *)n->last + g;
+    for (unsigned l = 0; l < count; l++) {
+        const int64_t mine = (int64_t)(me + l);
+        const bool is_first = first[l] < (int64_t)limit,
+                   is_last = !is_first & (((first[l] ^ mine) & (int64_t)THREAD) != 0)
+                           & ((uint64_t)(last[l] ^ mine) > UINT32_MAX);
+        first[l] = is_first ? mine : first[l];
+        last[l] = is_last ? mine : last[l];
+    }
+}
+
+/* Enters reads of the k-th granule of each thread. Of neighbors that read the same, two are enough;
+ * of the threads that read something at one time, too. */
+static INLINE void enter_each(struct shared_notes *n, const struct logged *r,
+                              const uint32_t *granules, uint32_t k, uint64_t limit)
+{
+    const uint64_t me = r->me;
+    uint32_t previous = UINT32_MAX;
+    bool again = false;
+    for (uint32_t rest = r->lanes; rest; rest &= rest - 1) {
+        const unsigned l = (unsigned)__builtin_ctz(rest);
+        const bool same = granules[l] == previous;
+        if (same && again)
+            continue;
+        again = same;
+        previous = granules[l];
+        note_reader(n, previous + k, me + l, limit);
+    }
+}
+
+/* Enters the logged reads into the granules' records. */
 static HOT void enter_reads(struct shared_notes *n)
 {
     const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT;
-    for (unsigned k = 0; k < n->logged; k++) {
-        const struct logged *r = &n->log[k];
-        uint32_t previous = UINT32_MAX;
-        bool again = false;
-        for (unsigned l = 0; l < r->count; l++) {
-            const bool same = r->granules[l] == previous;
-            if (same && again)
-                continue;
-            again = same;
-            previous = r->granules[l];
-            note_reader(n, previous, r->me + l, limit);
+    for (unsigned m = 0; m < n->logged; m++) {
+        const struct logged *r = &n->log[m];
+        uint32_t spread[WARP_SIZE];
+        if (r->rows && r->by == 1) {
+            for (uint32_t k = 0; k < r->rows; k++)
+                enter_row(n, r->granules[k], r->me + r->first + k * r->count, r->count, limit);
+            continue;
         }
+        if (r->rows)
+            spread_rows(r, spread);
+        for (uint32_t k = 0; k < r->size; k++)
+            enter_each(n, r, r->rows ? spread : r->granules, k, limit);
     }
+    n->entered = n->time;
     n->logged = 0;
 }
 
-/* Logs reads of one granule each by neighboring threads, if every granule was written before the
- * last barrier, as most are. Returns false if that is not so; then nothing is logged. */
-static HOT bool log_reads(struct shared_notes *n, const struct logged *r)
+/* Have the threads' granules a value? */
+static INLINE bool have_values(const struct shared_notes *n, uint32_t lanes,
+                               const uint32_t *granules, uint32_t size)
+{
+    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT;
+    uint64_t before = 0, flags = 0;
+    for (uint32_t k = 0; k < size && n->blank; k++) {
+        EACH_LANE(lanes, const uint64_t written = n->written[granules[l] + k];
+                  before |= written - begun; flags |= written;)
+    }
+    return !(before >> 63) && !(flags & WITHOUT);
+}
+
+/* Has all been written before the last barrier, and has a value? */
+static INLINE bool were_written(const struct shared_notes *n, uint32_t lanes,
+                                const uint32_t *granules, uint32_t size)
 {
     const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
                    span = ((uint64_t)n->barrier << TIME_SHIFT) - begun;
-    const bool all = !n->blank && n->changed < n->barrier;
-    uint64_t flags = 0, late = 0;
-    for (unsigned l = 0; l < r->count && !all; l++) {
-        const uint64_t written = n->written[r->granules[l]];
-        late |= written - begun >= span;
-        flags |= written;
+    uint64_t late = 0, flags = 0;
+    for (uint32_t k = 0; k < size; k++) {
+        EACH_LANE(lanes, const uint64_t written = n->written[granules[l] + k];
+                  late |= written - begun >= span; flags |= written;)
     }
-    for (unsigned l = 0; l < r->count && n->flight_count; l++)
-        late |= n->in_flight[r->granules[l]];
-    if (late || flags & WITHOUT)
-        return false;
+    return !late && !(flags & WITHOUT);
+}
+
+/* Is what was written surely from before? */
+static INLINE bool are_settled(const struct shared_notes *n, const struct logged *r,
+                               const uint32_t *granules, const struct bounds *b)
+{
+    uint64_t settled = UINT64_MAX;
+    const uint64_t me = r->me;
+    for (uint32_t k = 0; k < r->size; k++) {
+        EACH_LANE(r->lanes, settled &= is_settled(n->written[granules[l] + k], me + l, b);)
+    }
+    return settled >> 63;
+}
+
+/* Logs reads of granules that have a value and were written before: most are. Returns false, and
+ * nothing is logged, if not. */
+static HOT bool log_reads(struct shared_notes *n, const struct logged *r, const struct bounds *b)
+{
+    if (n->blank || n->changed >= n->barrier || n->flight_count) {
+        uint32_t spread[WARP_SIZE];
+        const uint32_t *granules = r->rows ? spread : r->granules;
+        bool in_flight = false;
+        if (r->rows)
+            spread_rows(r, spread);
+        for (uint32_t k = 0; k < r->size && n->flight_count; k++)
+            EACH_LANE(r->lanes, in_flight |= n->in_flight[granules[l] + k];)
+        if (in_flight
+            || (!were_written(n, r->lanes, granules, r->size)
+                && !(are_settled(n, r, granules, b)
+                     && have_values(n, r->lanes, granules, r->size))))
+            return false;
+    }
     if (++n->logged == LOG_MAX)
         enter_reads(n);
     return true;
 }
 
-/* Notes writes of neighboring threads to neighboring granules, one each, if since the last barrier
- * each granule was touched by its own thread alone. Returns false if that is not so; then nothing
- * is noted. */
-static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count)
+/* The threads write some granules each, which nobody has touched whose access is not surely from
+ * before. Returns false, and nothing is noted, if that is not so, or if several write the same. */
+static INLINE bool note_writes(struct shared_notes *n, uint32_t lanes, const uint32_t *granules,
+                               uint32_t size, uint64_t me, const struct bounds *b)
 {
-    const uint64_t limit = (uint64_t)n->barrier << TIME_SHIFT,
-                   begun = (uint64_t)n->begun << TIME_SHIFT;
-    uint64_t *written = n->written + g, before = UINT64_MAX, blank = 0;
-    const uint64_t *first = n->first + g, *last = n->last + g;
-    /* Subtracting 1 sets the highest bit of numbers below the limit, and of 0. */
-    for (unsigned l = 0; l < count; l++)
-        before &= ((written[l] - limit) | (((written[l] ^ (me + l)) & THREAD) - 1))
-                & ((first[l] - limit) | (((first[l] ^ (me + l)) & THREAD) - 1)) & (last[l] - limit);
-    if (!(before >> 63))
+    uint64_t settled = UINT64_MAX, before[WARP_SIZE];
+    for (uint32_t k = 0; k < size && n->entered >= n->barrier; k++) {
+        EACH_LANE(lanes, settled &= is_settled(n->first[granules[l] + k], me + l, b)
+                                  & is_settled(n->last[granules[l] + k], me + l, b);)
+    }
+    if (!(settled >> 63))
         return false;
-    for (unsigned l = 0; l < count; l++)
+    n->changed = n->wrote = n->time;
+    for (uint32_t k = 0; k < size; k++) {
+        const size_t blank = n->blank;
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            const unsigned l = (unsigned)__builtin_ctz(rest);
+            uint64_t *written = &n->written[granules[l] + k];
+            settled &= is_settled(*written, me + l, b);
+            before[l] = *written;
+            *written = me + l;
+            if (blank)
+                n->blank -= is_blank(n, before[l]);
+        }
+        if (settled >> 63)
+            continue;
+        for (uint32_t rest = lanes; rest;) {
+            const unsigned l = WARP_SIZE - 1 - (unsigned)__builtin_clz(rest);
+            n->written[granules[l] + k] = before[l];
+            rest ^= 1u << l;
+        }
+        n->blank = blank;
+        return false;
+    }
+    return true;
+}
+
+/* The same for a row of threads that write a granule each, one next to the other's. */
+static INLINE bool note_row(struct shared_notes *n, size_t g, uint64_t me, unsigned count,
+                            const struct bounds *b)
+{
+    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT;
+    uint64_t *written = n->written + g, settled = UINT64_MAX, blank = 0;
+    const uint64_t *first = n->first + g, *last = n->last + g;
+    for (unsigned l = 0; l < count && n->changed >= n->barrier; l++)
+        settled &= is_settled(written[l], me + l, b);
+    for (unsigned l = 0; l < count && n->entered >= n->barrier; l++)
+        settled &= is_settled(first[l], me + l, b) & is_settled(last[l], me + l, b);
+    if (!(settled >> 63))
+        return false;
+    for (unsigned l = 0; l < count && n->blank; l++)
         blank += (written[l] - begun) >> 63 | (written[l] / WITHOUT & 1);
     for (unsigned l = 0; l < count; l++)
         written[l] = me + l;
     n->blank -= (size_t)blank;
-    n->changed = n->time;
+    n->changed = n->wrote = n->time;
     return true;
 }
 
-/* Notes atomic operations on granules that have a value and that only atomic operations have
- * touched since the last barrier; these do not race. Returns the threads whose granules are
- * different. */
-static HOT uint32_t note_atomics(struct shared_notes *n, unsigned shift, uint32_t lanes,
-                                 const uint64_t *at, uint64_t me, uint64_t limit)
+/* Notes atomic operations on granules that have a value, and that since the last barrier nobody has
+ * touched but by atomic operations, which are in no race. Returns the threads whose are not. */
+static INLINE uint32_t note_atomics(struct shared_notes *n, uint32_t lanes,
+                                    const uint32_t *granules, uint64_t me)
 {
-    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT;
+    const uint64_t begun = (uint64_t)n->begun << TIME_SHIFT,
+                   limit = (uint64_t)n->barrier << TIME_SHIFT;
     uint32_t others = 0;
+    n->changed = n->time;
+    if (!n->blank && n->wrote < n->barrier && n->entered < n->barrier) {
+        EACH_LANE(lanes, n->written[granules[l]] = me + l;)
+        return 0;
+    }
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = (unsigned)__builtin_ctz(rest);
-        const size_t g = (at[l] & ~WINDOW_MASK) >> shift;
+        const size_t g = granules[l];
         const uint64_t written = n->written[g];
         if (written < begun || written & WITHOUT || (written >= limit && !(written & SYNCHRONIZES))
             || n->first[g] >= limit)
@@ -525,7 +695,6 @@ static HOT uint32_t note_atomics(struct shared_notes *n, unsigned shift, uint32_
         else
             n->written[g] = me + l;
     }
-    n->changed = n->time;
     return others;
 }
 
@@ -534,50 +703,71 @@ HOT bool shared_note_rows(struct warp *w, const struct instruction *i, const str
 {
     struct shared_notes *n = w->block->notes;
     const unsigned shift = w->launch->granule_shift, rows = a->rows, count = a->count;
-    const uint64_t me = record_of(w, i, kind) + a->first;
-    const uint32_t by = a->stride != 0;
+    const uint64_t me = record_of(w, i, kind);
+    const struct bounds bounds = bounds_of(w);
+    const uint32_t size = (uint32_t)(bytes >> shift);
     bool all = true;
-    if (bytes >> shift < 1 || w->frame->tainted || i->option == LOAD_IS_SELECTED)
-        return false;
-    if (kind == ACCESS_READ && rows == 1 && !by) {
-        const uint32_t g = (uint32_t)((a->begin[0] & ~WINDOW_MASK) >> shift);
-        bool is_logged = true;
-        for (uint32_t k = 0; k < bytes >> shift && is_logged; k++) {
-            struct logged *r = &n->log[n->logged];
-            /* Two of the threads that read the same granule are enough. */
-            *r = (struct logged){me, count < 2 ? count : 2, {g + k, g + k}};
-            is_logged = log_reads(n, r);
-        }
-        return is_logged;
-    }
-    if (bytes >> shift != 1)
+    if (!size || w->frame->tainted || i->option == LOAD_IS_SELECTED)
         return false;
     if (kind == ACCESS_READ) {
         struct logged *r = &n->log[n->logged];
+        /* Of those that read the same, two are enough. */
+        const unsigned least = rows == 1 && !a->stride && count > 2 ? 2 : rows * count;
         r->me = me;
-        r->count = rows * count;
-        for (unsigned l = 0; l < WARP_SIZE; l += WARP_SIZE / 4) {
-            const uint64_t row = a->begin[l * rows / WARP_SIZE] & ~WINDOW_MASK;
-            const uint32_t g = (uint32_t)(row >> shift) + by * (l & (WARP_SIZE / rows - 1));
-            AT_ONCE for (unsigned k = 0; k < WARP_SIZE / 4; k++) r->granules[l + k] = g + by * k;
-        }
-        return log_reads(n, r);
+        r->lanes = (uint32_t)((((uint64_t)1 << least) - 1) << a->first);
+        r->size = size;
+        r->rows = rows;
+        r->count = least / rows;
+        r->first = a->first;
+        r->by = a->stride ? size : 0;
+        for (unsigned k = 0; k < rows; k++)
+            r->granules[k] = (uint32_t)((a->begin[k] & ~WINDOW_MASK) >> shift);
+        return log_reads(n, r, &bounds);
     }
-    if (!by || n->flight_count)
+    if (size != 1 || !a->stride || n->flight_count)
         return false;
     if (n->logged)
         enter_reads(n);
     for (unsigned k = 0; k < rows && all; k++) {
         const size_t g = (a->begin[k] & ~WINDOW_MASK) >> shift;
-        all = count == WARP_SIZE     ? note_row(n, g, me, WARP_SIZE)
-            : count == WARP_SIZE / 2 ? note_row(n, g, me + k * count, WARP_SIZE / 2)
-                                     : note_row(n, g, me + k * count, count);
+        const uint64_t mine = me + a->first + k * count;
+        all = count == WARP_SIZE     ? note_row(n, g, mine, WARP_SIZE, &bounds)
+            : count == WARP_SIZE / 2 ? note_row(n, g, mine, WARP_SIZE / 2, &bounds)
+                                     : note_row(n, g, mine, count, &bounds);
     }
     return all;
 }
 
-void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, const uint64_t *at,
-                 size_t bytes, enum access_kind kind)
+/* Notes what most accesses are: of bytes that have a value, and in no race. Returns the threads
+ * whose are not noted. */
+static INLINE uint32_t note_usual(struct warp *w, const struct instruction *i, uint32_t lanes,
+                                  const uint64_t *at, uint32_t size, enum access_kind kind)
+{
+    struct shared_notes *n = w->block->notes;
+    const unsigned shift = w->launch->granule_shift;
+    const uint64_t me = record_of(w, i, kind);
+    const struct bounds bounds = bounds_of(w);
+    if (kind != ACCESS_READ && n->logged)
+        enter_reads(n);
+    struct logged *r = &n->log[n->logged];
+    uint32_t *granules = r->granules;
+    EACH_LANE(lanes, granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);)
+    if (kind == ACCESS_ATOMIC)
+        return size == 1 ? note_atomics(n, lanes, granules, me) : lanes;
+    if (kind == ACCESS_WRITE)
+        return !n->flight_count && note_writes(n, lanes, granules, size, me, &bounds) ? 0 : lanes;
+    if (i->option == LOAD_IS_SELECTED)
+        return is_load_alone(i) && have_values(n, lanes, granules, size) ? 0 : lanes;
+    r->me = me;
+    r->lanes = lanes;
+    r->size = size;
+    r->rows = 0;
+    return log_reads(n, r, &bounds) ? 0 : lanes;
+}
+
+/* Notes an access of one thread after the other. */
+static void note_each(struct warp *w, const struct instruction *i, uint32_t lanes,
+                      const uint64_t *at, size_t bytes, enum access_kind kind)
 {
     struct shared_notes *n = w->block->notes;
     const unsigned shift = w->launch->granule_shift;
@@ -586,20 +776,8 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
     const uint64_t me = record_of(w, i, kind);
     uint32_t without = 0;
     const uint32_t stored = kind == ACCESS_WRITE && is_store(i) ? values_tainted(w, i, lanes) : 0;
-    if (kind == ACCESS_READ && bytes >> shift == 1 && lanes == ALL_LANES && !w->frame->tainted
-        && i->option != LOAD_IS_SELECTED) {
-        struct logged *r = &n->log[n->logged];
-        r->me = me;
-        r->count = WARP_SIZE;
-        for (unsigned l = 0; l < WARP_SIZE; l++)
-            r->granules[l] = (uint32_t)((at[l] & ~WINDOW_MASK) >> shift);
-        if (log_reads(n, r))
-            return;
-    }
     if (kind != ACCESS_READ && n->logged)
         enter_reads(n);
-    if (kind == ACCESS_ATOMIC && bytes >> shift == 1)
-        lanes = note_atomics(n, shift, lanes, at, me, limit);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const unsigned l = (unsigned)__builtin_ctz(rest);
         const uint64_t address = at[l] & ~WINDOW_MASK;
@@ -626,4 +804,14 @@ void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes, co
     }
     if (kind == ACCESS_READ && i->run != run_copy)
         values_taint(w, i, lanes, without, at);
+}
+
+HOT void shared_note(struct warp *w, const struct instruction *i, uint32_t lanes,
+                     const uint64_t *at, size_t bytes, enum access_kind kind)
+{
+    const uint32_t size = (uint32_t)(bytes >> w->launch->granule_shift);
+    if (size && !w->frame->tainted)
+        lanes = note_usual(w, i, lanes, at, size, kind);
+    if (lanes)
+        note_each(w, i, lanes, at, bytes, kind);
 }
