@@ -460,8 +460,18 @@ static INLINE bool find_span(const struct addresses *a, size_t bytes, struct reg
     return least >= 0;
 }
 
-static INLINE bool find_region(struct warp *w, const struct instruction *i,
-                               const struct addresses *a, size_t bytes, struct region *r)
+/* Generic addresses of shared memory become those in it. */
+static INLINE void leave_window(struct addresses *a, uint64_t window)
+{
+    a->begin[0] -= window;
+    for (unsigned k = 1; k < a->rows; k++)
+        a->begin[k] -= window;
+    for (unsigned l = 0; l < WARP_SIZE && !a->rows; l++)
+        a->at[l] -= window;
+}
+
+static INLINE bool find_region(struct warp *w, const struct instruction *i, struct addresses *a,
+                               size_t bytes, struct region *r)
 {
     uint64_t together;
     if (i->space == SPACE_LOCAL || i->space == SPACE_PARAM || (bytes & (bytes - 1))
@@ -472,8 +482,12 @@ static INLINE bool find_region(struct warp *w, const struct instruction *i,
     const uint64_t window = r->least & WINDOW_MASK;
     if (i->space == SPACE_SHARED || (i->space == SPACE_GENERIC && window == SHARED_WINDOW)) {
         r->window = NULL;
-        r->base = w->block->shared - window;
-        return r->end - window <= w->launch->shared_bytes;
+        r->base = w->block->shared;
+        if (r->end - window > w->launch->shared_bytes)
+            return false;
+        if (window)
+            leave_window(a, window);
+        return true;
     }
     r->window = known_window(w->launch, r->least, r->end - r->least);
     if (!r->window || w->launch->watch)
@@ -521,6 +535,21 @@ static INLINE void save_region(struct warp *w, const struct region *r, uint32_t 
     const uint64_t *at = each_address(a);
     for (uint32_t rest = lanes; rest; rest &= rest - 1)
         cores_save(w->launch, r->window, at[__builtin_ctz(rest)], bytes);
+}
+
+/* Has all of the region been touched already, as a histogram soon has? */
+static INLINE bool is_touched(const struct region *r, const struct touched *t)
+{
+    const size_t from = r->least - r->window->base, to = r->end - 1 - r->window->base;
+    const size_t first = from / 64, last = to / 64;
+    if (!t->bits || last - first >= WARP_SIZE)
+        return false;
+    uint64_t without = ~t->bits[first] & ~(uint64_t)0 << from % 64;
+    for (size_t n = first + 1; n < last; n++)
+        without |= ~t->bits[n];
+    if (first != last)
+        without |= ~t->bits[last] & ~(uint64_t)0 >> (63 - to % 64);
+    return !(first == last ? without & ~(uint64_t)0 >> (63 - to % 64) : without);
 }
 
 /* Notes what was touched. */
@@ -1054,19 +1083,49 @@ static INLINE void atomic_lane(struct warp *w, const struct instruction *i, unsi
         ((lane_u32 *)(w->registers + i->r[0]))[l] = (uint32_t)old;
 }
 
-/* The most frequent operation. */
-static INLINE void add_each(struct warp *w, const struct instruction *i, uint32_t lanes,
-                            const uint64_t *at, char *base)
-{
-    lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
-    const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[2]);
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const unsigned l = (unsigned)__builtin_ctz(rest);
-        lane_u32 *to = (lane_u32 *)(base + at[l]);
-        const uint32_t old = *to;
-        *to = old + a[l];
-        d[l] = old;
+/* Runs the body for each lane, one after the other. */
+#define IN_ORDER(lanes, ...)                                    \
+    if ((lanes) == ALL_LANES) {                                 \
+        for (unsigned l = 0; l < WARP_SIZE; l++) {              \
+            __VA_ARGS__                                         \
+        }                                                       \
+    } else {                                                    \
+        for (uint32_t rest = (lanes); rest; rest &= rest - 1) { \
+            const unsigned l = (unsigned)__builtin_ctz(rest);   \
+            __VA_ARGS__                                         \
+        }                                                       \
     }
+
+/* The most frequent operation. If all addresses are the same, the sum stays in a register. */
+#define ADD_EACH(type)                                                                        \
+    {                                                                                         \
+        type *d = (type *)(w->registers + i->r[0]);                                           \
+        const type *a = (const type *)(w->registers + i->r[2]);                               \
+        if (is_one) {                                                                         \
+            type *to = (type *)(base + at[__builtin_ctz(lanes)]), sum = *to;                  \
+            IN_ORDER(lanes, const type old = sum; sum = old + a[l]; if (is_used) d[l] = old;) \
+            *to = sum;                                                                        \
+        } else {                                                                              \
+            IN_ORDER(lanes, type *to = (type *)(base + at[l]); const type old = *to;          \
+                     *to = old + a[l]; if (is_used) d[l] = old;)                              \
+        }                                                                                     \
+        return true;                                                                          \
+    }
+
+/* Returns false if it is another operation. */
+static INLINE bool add_each(struct warp *w, const struct instruction *i, uint32_t lanes,
+                            const uint64_t *at, char *base, bool is_one)
+{
+    const bool is_used = i->rounding;
+    if (i->option != ATOMIC_ADD || i->bytes < 4)
+        return false;
+    if (i->is_signed == ATOMIC_FLOAT && i->bytes == 4)
+        ADD_EACH(lane_f32)
+    if (i->is_signed == ATOMIC_FLOAT)
+        ADD_EACH(lane_f64)
+    if (i->bytes == 4)
+        ADD_EACH(lane_u32)
+    ADD_EACH(lane_u64)
 }
 
 /* In a part of a launch on several cores: what the region's addresses are relative to, if all are
@@ -1094,19 +1153,18 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
     w->launch->changes++;
     w->spins += i->rounding;
     addresses_of(w, i, 1, lanes, &address);
-    const uint64_t *at = each_address(&address);
     if (find_region(w, i, &address, i->bytes, &region)) {
+        const uint64_t *at = each_address(&address);
         if (region.window && has_values(w, region.window)
             && !region_has_values(&region, lanes, &address, i->bytes))
             values_changed(w, i, lanes, region.window, at);
         if (!region.window && w->block->notes)
             shared_note(w, i, lanes, at, i->bytes, ACCESS_ATOMIC);
-        touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
+        if (region.window && !is_touched(&region, touched_of(region.window, ACCESS_ATOMIC)))
+            touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
         char *base = region.window && w->launch->cores ? sums_of(w, &region) : region.base;
-        if (base && i->option == ATOMIC_ADD && i->bytes == 4 && i->is_signed != ATOMIC_FLOAT) {
-            add_each(w, i, lanes, at, base);
+        if (base && add_each(w, i, lanes, at, base, address.rows == 1 && !address.stride))
             return;
-        }
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             unsigned l = (unsigned)__builtin_ctz(rest);
             atomic_lane(w, i, l,
@@ -1114,6 +1172,7 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
         }
         return;
     }
+    const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         char *bytes = bytes_at(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);

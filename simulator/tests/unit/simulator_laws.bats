@@ -116,8 +116,8 @@ walk_checked() {
 
 # bats test_tags=long
 @test "address and undefined-behaviour sanitizers find nothing in random and odd programs" {
-    make_sanitized address,undefined simulator/tests/unit/{inside_walk,behaviour,host_rules} \
-        simulator/tests/facts/one-gpu
+    make_sanitized address,undefined simulator/tests/facts/one-gpu \
+        simulator/tests/unit/{inside_walk,behaviour,host_rules,instructions}
     local one
     BUILD=simulator-address-undefined walk loose 2000 6
     walk_checked simulator-address-undefined 2000 7
@@ -132,6 +132,9 @@ walk_checked() {
     done
     run in_build simulator-address-undefined host_rules
     [ "$status" = 0 ] || complain "host_rules:" "$output"
+    SIM_CHECK=no-race ASAN_OPTIONS=detect_leaks=0 run in_build simulator-address-undefined \
+        instructions values
+    [ "$status" = 0 ] || complain "instructions:" "$output"
     finish
 }
 
