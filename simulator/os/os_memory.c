@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -188,6 +189,12 @@ bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first,
     }
     *end = to;
     return found;
+}
+
+uint64_t os_page_faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)(usage.ru_minflt + usage.ru_majflt);
 }
 
 char *os_reserve(size_t bytes)

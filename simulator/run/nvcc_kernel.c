@@ -182,10 +182,16 @@ static struct window *add_window(struct running *r, const struct address_info *a
 /* A larger allocation counts as written, because looking at all its pages takes too long. */
 #define LOOKED_AT_MAX ((size_t)64 * MiB)
 
-/* Marks the untouched pages of memory that host and device share as bytes without a value. The
- * simulation does not see what the host writes there, but a page that no one has touched cannot
- * have a value (assumed: a page of a pool has one from its earlier use). Called before the launch
- * touches the memory. */
+/* The page faults of the process (os_page_faults) when an allocation's pages were looked at. Needs
+ * the lock. */
+static struct look {
+    uint32_t id;
+    uint64_t faults;
+} looks[64];
+
+/* What the host writes into memory that it shares is not seen. But as long as nobody has touched a
+ * page of it, that has no value (assumed: what a page of a pool had before is one). Called before
+ * the launch touches it. */
 static void note_untouched(const struct address_info *a, struct shadow_ref ref, const char *storage)
 {
     const bool is_own = a->kind == ADDRESS_PINNED
@@ -194,6 +200,11 @@ static void note_untouched(const struct address_info *a, struct shadow_ref ref, 
                                 && !a->heap->imported && !memory_is_variable(a->range);
     if (!is_own || ref.shadow->is_touched || ref.shadow->ipc_ref || ref.bytes > LOOKED_AT_MAX)
         return;
+    const uint64_t faults = os_page_faults();
+    struct look *last_look = &looks[ref.id % (sizeof looks / sizeof *looks)];
+    if (faults && last_look->faults == faults && last_look->id == ref.id)
+        return;
+    *last_look = (struct look){ref.id, faults};
     const size_t before = (uintptr_t)storage & (PAGE - 1), end = page_up(before + ref.bytes);
     size_t first, last = 0;
     written_end(ref.shadow);

@@ -115,6 +115,8 @@ bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first,
     return from < to;
 }
 
+uint64_t os_page_faults(void) { return 0; }
+
 bool os_protect(char *address, size_t bytes, enum os_protection protection)
 {
     (void)address;
