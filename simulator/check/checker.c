@@ -955,23 +955,33 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
     report_end(0);
 }
 
-void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
-                                  const struct racing *first, const struct racing *second)
+void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref ref, size_t byte,
+                                  bool is_in_block, const struct racing *first,
+                                  const struct racing *second)
 {
     NEEDS_LOCK();
     const struct origin *origin = &l->origin;
-    if (!settings.check || !ref.shadow || !report_begin(HAZARD_RACE_BETWEEN_BLOCKS, origin, origin))
+    if (!settings.check || !ref.shadow
+        || !report_begin(is_in_block ? HAZARD_RACE_IN_A_BLOCK : HAZARD_RACE_BETWEEN_BLOCKS, origin,
+                         origin))
         return;
-    report_text("Two blocks of %s (%s) touch byte %zu of allocation %u, and nothing orders them.",
-                origin->call, report_stream(origin).text, byte, ref.id);
+    report_text("Two %s of %s (%s) touch byte %zu of allocation %u, and nothing orders them.",
+                is_in_block ? "threads of a block" : "blocks", origin->call,
+                report_stream(origin).text, byte, ref.id);
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("launched", origin);
     report_racing(first);
     report_racing(second);
-    report_advice("use an atomic operation; give each block bytes of its own; or let a second "
-                  "launch do what has to come after.");
-    report_note("__syncthreads() orders one block's threads alone. SIM_CHECK=no-race turns this "
-                "check off.");
+    report_advice(
+        is_in_block ? "use an atomic operation; give each thread bytes of its own; or call "
+                      "__syncthreads() between the two, where all threads of the block come to "
+                      "it."
+                    : "use an atomic operation; give each block bytes of its own; or let a second "
+                      "launch do what has to come after.");
+    report_note(is_in_block
+                    ? "SIM_CHECK=no-race turns this check off."
+                    : "__syncthreads() orders one block's threads alone. SIM_CHECK=no-race turns "
+                      "this check off.");
     report_end(ref.id);
 }
 

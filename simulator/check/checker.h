@@ -143,9 +143,11 @@ struct racing {
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
-/* Does the same for two blocks of the launch, and a byte of an allocation. */
-void checker_found_race_of_blocks(const struct late_launch *l, struct shadow_ref ref, size_t byte,
-                                  const struct racing *first, const struct racing *second);
+/* Does the same for two blocks of the launch, or two threads of a block, and a byte of an
+ * allocation. */
+void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref ref, size_t byte,
+                                  bool is_in_block, const struct racing *first,
+                                  const struct racing *second);
 /* Does the same for two grids of the launch. `child`: the kernel that the first grid has launched,
  * or NULL if a third grid has launched both. */
 void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref ref,

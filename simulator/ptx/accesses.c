@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "ptx/device_notes.h"
 #include "ptx/shared_notes.h"
 #include "ptx/texture.h"
 #include "ptx/touched.h"
@@ -153,6 +154,15 @@ static void note_values(struct warp *w, const struct instruction *i, unsigned l,
         values_read(w, i, 1u << l, win, at, bytes);
 }
 
+/* Notes what a thread does to device memory. */
+static void note_thread(struct warp *w, const struct instruction *i, unsigned l, struct window *win,
+                        uint64_t address, size_t bytes, enum access_kind kind)
+{
+    uint64_t at[WARP_SIZE];
+    at[l] = address;
+    device_note(w, i, 1u << l, win, at, bytes, kind);
+}
+
 /* May the window have bytes without a value, or a register of the frame a copy of such? */
 static INLINE bool has_values(const struct warp *w, const struct window *win)
 {
@@ -193,6 +203,8 @@ static INLINE char *global_bytes(struct warp *w, const struct instruction *i, un
     if (!is_in(win, address, bytes)
         && !(win = find_window(w, i, l, address, bytes, kind != ACCESS_READ)))
         return NULL;
+    if (w->launch->is_noted)
+        note_thread(w, i, l, win, address, bytes, kind);
     if (has_values(w, win))
         note_values(w, i, l, win, address, bytes, kind);
     if (w->frame->tainted && kind == ACCESS_WRITE && is_store(i))
@@ -257,8 +269,12 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
     case SPACE_LOCAL: return local_bytes(w, l, address & ~WINDOW_MASK, bytes, kind != ACCESS_READ);
     case SPACE_PARAM: return parameter_bytes(w, l, address & ~WINDOW_MASK, bytes);
     case SPACE_GLOBAL:
-        if (window == GRID_WINDOW && (address & ~WINDOW_MASK) + bytes <= sizeof(uint32_t[2]))
+        if (window == GRID_WINDOW && (address & ~WINDOW_MASK) + bytes <= sizeof(uint32_t[2])) {
+            w->block->is_at_grid = true;
+            if (kind == ACCESS_ATOMIC && w->launch->is_noted)
+                device_meet_grid(w->block);
             return (char *)w->launch->workspace + (address & ~WINDOW_MASK);
+        }
         return global_bytes(w, i, l, address, bytes, kind);
     default: return global_bytes(w, i, l, address, bytes, kind);
     }
@@ -552,6 +568,15 @@ static INLINE bool is_touched(const struct region *r, const struct touched *t)
     return !(first == last ? without & ~(uint64_t)0 >> (63 - to % 64) : without);
 }
 
+/* Notes what the threads are about to do to device memory. */
+static INLINE void note_device(struct warp *w, const struct instruction *i, uint32_t lanes,
+                               struct addresses *a, const struct region *r, size_t bytes,
+                               enum access_kind kind)
+{
+    if (w->launch->is_noted && r->window)
+        device_note(w, i, lanes, r->window, each_address(a), bytes, kind);
+}
+
 /* Notes what was touched. */
 static INLINE void touch_region(const struct region *r, enum access_kind kind, uint32_t lanes,
                                 struct addresses *a, size_t bytes)
@@ -610,6 +635,7 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
         return NULL;
     if (has_values(w, region.window) && !region_has_values(&region, lanes, &a, bytes))
         return NULL;
+    note_device(w, i, lanes, &a, &region, bytes, ACCESS_READ);
     touch_region(&region, ACCESS_READ, lanes, &a, bytes);
     return region.base;
 }
@@ -629,7 +655,8 @@ static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsig
         return NULL;
     const uint64_t begin = r[0] + (uint64_t)i->immediate;
     struct window *win = known_window(w->launch, begin, bytes);
-    if (!win || begin & (each - 1) || w->launch->watch || win->carried.bits || w->frame->carried)
+    if (!win || begin & (each - 1) || w->launch->is_looked_at || win->carried.bits
+        || w->frame->carried)
         return NULL;
     if (kind == ACCESS_READ && win->pieces)
         return NULL;
@@ -815,6 +842,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
             values_loaded(w, i, lanes, region.window, each_address(&address));
         if (!region.window && w->block->notes)
             note_shared(w, i, lanes, &address, all, ACCESS_READ);
+        note_device(w, i, lanes, &address, &region, all, ACCESS_READ);
         touch_region(&region, ACCESS_READ, lanes, &address, all);
         load_region(w, i, lanes, &address, region.base);
         return;
@@ -830,27 +858,41 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
+/* The threads have released what they did, or acquired what others did. The grid's barrier, which
+ * does both, is known as one. */
+static void synchronize(struct warp *w, const struct instruction *i, uint32_t lanes, bool releases,
+                        bool acquires)
+{
+    struct block *b = w->block;
+    const bool is_between_blocks = i->space != SPACE_SHARED && !b->is_at_grid;
+    b->is_at_grid = false;
+    if (releases)
+        shared_release(w, lanes);
+    if (acquires)
+        shared_acquire(w, lanes);
+    b->released |= releases && is_between_blocks;
+    b->acquired |= acquires && is_between_blocks;
+    if (is_between_blocks && w->launch->is_noted)
+        device_sync_blocks(b, releases, acquires);
+}
+
 void run_load_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     w->spins++;
     run_load(w, i, lanes);
-    shared_acquire(w, lanes);
-    w->block->acquired |= i->space != SPACE_SHARED;
+    synchronize(w, i, lanes, false, true);
 }
 
 void run_store_volatile(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     run_store(w, i, lanes);
-    shared_release(w, lanes);
-    w->block->released |= i->space != SPACE_SHARED;
+    synchronize(w, i, lanes, true, false);
 }
 
 void run_fence(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    (void)i;
     w->spins++;
-    shared_release(w, lanes);
-    w->block->released = true;
+    synchronize(w, i, lanes, true, false);
 }
 
 /* Loads from a fixed place in the kernel's parameters: all threads read the same. */
@@ -982,6 +1024,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     addresses_of(w, i, 0, lanes, &address);
     if (find_region(w, i, &address, all, &region)) {
         save_region(w, &region, lanes, &address, all);
+        note_device(w, i, lanes, &address, &region, all, ACCESS_WRITE);
         touch_stored(w, i, lanes, &address, &region, all);
         if (region.window && w->frame->tainted)
             values_tainted_stored(w, i, lanes);
@@ -1160,6 +1203,7 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
             values_changed(w, i, lanes, region.window, at);
         if (!region.window && w->block->notes)
             shared_note(w, i, lanes, at, i->bytes, ACCESS_ATOMIC);
+        note_device(w, i, lanes, &address, &region, i->bytes, ACCESS_ATOMIC);
         if (region.window && !is_touched(&region, touched_of(region.window, ACCESS_ATOMIC)))
             touch_region(&region, ACCESS_ATOMIC, lanes, &address, i->bytes);
         char *base = region.window && w->launch->cores ? sums_of(w, &region) : region.base;
@@ -1191,12 +1235,7 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
     change_each(w, i, lanes);
     if (w->frame->tainted)
         values_tainted_stored(w, i, lanes);
-    shared_release(w, lanes);
-    w->block->released |= i->space != SPACE_SHARED;
-    if (!i->rounding)
-        return;
-    shared_acquire(w, lanes);
-    w->block->acquired |= i->space != SPACE_SHARED;
+    synchronize(w, i, lanes, true, i->rounding);
 }
 
 /* cp.async [shared], [global], bytes: copies at once; waiting for it matters to the notes alone. r:

@@ -9,11 +9,12 @@
  * No correct kernel is to be reported. So a block that has acquired anything (a volatile load, an
  * atomic operation whose result it uses) is not compared once another has released anything. Nor
  * are reads with atomic operations, nor a write that leaves what another block wrote. Blocks that
- * run at once, as in a cooperative launch, are not compared, and neither are those of a launch in
- * which comparing would take longer than running. */
+ * run at once are not compared (for those of a cooperative launch: ptx/device_notes.c), and neither
+ * are those of a launch in which comparing would take longer than running. */
 #include <string.h>
 
 #include "os/os.h"
+#include "ptx/device_notes.h"
 #include "ptx/touched.h"
 #include "ptx/warp.h"
 
@@ -41,6 +42,7 @@ static void add_window(struct launch *launch, struct window *win)
 
 void between_end(struct launch *launch)
 {
+    device_notes_end(launch);
     for (size_t n = 0; launch->by_block && n < launch->window_count; n++) {
         struct window *win = launch->windows[n];
         add_window(launch, win);
@@ -82,22 +84,22 @@ static void found_race(struct block *b, struct window *win, size_t byte, enum ac
     struct launch *launch = b->launch;
     struct launch_found *found = launch->found;
     struct watch watch = {.window = win, .byte = byte, .kind = kinds[1]};
-    found->race_window = win;
-    found->race_byte = byte;
-    found->block_race[0].write = kinds[0] != ACCESS_READ;
-    found->block_race[1].write = kinds[1] != ACCESS_READ;
-    found->block_race[1].block[0] = b->x;
-    found->block_race[1].block[1] = b->y;
-    found->block_race[1].block[2] = b->z;
+    found->block_race.window = win;
+    found->block_race.byte = byte;
+    found->block_race.places[0].write = kinds[0] != ACCESS_READ;
+    found->block_race.places[1].write = kinds[1] != ACCESS_READ;
+    found->block_race.places[1].block[0] = b->x;
+    found->block_race.places[1].block[1] = b->y;
+    found->block_race.places[1].block[2] = b->z;
     if (grid_find(launch, launch->next_block - 1, &watch)) {
         watch.place.write = kinds[1] != ACCESS_READ;
-        found->block_race[1] = watch.place;
+        found->block_race.places[1] = watch.place;
     }
     watch.kind = kinds[0];
     for (uint64_t n = 0; n + 1 < launch->next_block; n++)
         if (grid_find(launch, n, &watch)) {
             watch.place.write = kinds[0] != ACCESS_READ;
-            found->block_race[0] = watch.place;
+            found->block_race.places[0] = watch.place;
             return;
         }
 }
@@ -113,7 +115,7 @@ static void compare(struct block *b, struct window *win)
     struct launch *launch = b->launch;
     enum access_kind kinds[2];
     size_t byte;
-    for (size_t n = 0; n < launch->window_count && !launch->found->race_window; n++) {
+    for (size_t n = 0; n < launch->window_count && !launch->found->block_race.window; n++) {
         if (launch->windows[n]->base != win->base
             || !find_race(win, launch->windows[n], &byte, kinds))
             continue;
@@ -137,7 +139,7 @@ void between_block_ended(struct block *b)
     for (size_t n = 0; n < launch->window_count; n++)
         add_window(launch, launch->windows[n]);
     launch->any_released |= b->released;
-    if (between_excess(launch) > 0 || launch->found->race_window)
+    if (between_excess(launch) > 0 || launch->found->block_race.window)
         between_end(launch);
 }
 

@@ -163,8 +163,9 @@ struct kernel_code {
     struct code **functions;
     size_t function_count;
     size_t static_shared_bytes, dynamic_alignment;
-    /* The bytes of its smallest access that may be one of shared memory; 0: it has none. */
-    unsigned least_shared;
+    /* The bytes of its smallest access that may be one of shared memory, and one of device memory;
+     * 0: it has none. */
+    unsigned least_shared, least_device;
     /* It calls functions; one of its instructions is a barrier. */
     bool has_calls, has_barriers;
     /* The device, and how to find a variable's address there, for addresses in instructions. */

@@ -361,7 +361,7 @@ bool cores_have_given_up(const struct launch *part)
 
 static bool has_found(const struct launch_found *f)
 {
-    return f->shared_race[1].instruction || f->shared_unwritten.instruction || f->race_window
+    return f->shared_race[1].instruction || f->shared_unwritten.instruction || f->block_race.window
         || f->misuse;
 }
 

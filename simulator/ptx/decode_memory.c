@@ -112,6 +112,12 @@ static void read_elements(struct decoder *d, struct instruction *i, const struct
     }
 }
 
+static void note_least(unsigned *least, unsigned bytes)
+{
+    if (bytes && (!*least || bytes < *least))
+        *least = bytes;
+}
+
 /* Adds the instruction with the collected parts, after others that its operands added. */
 static void finish(struct decoder *d, instruction_run *run, const struct instruction *parts)
 {
@@ -127,10 +133,10 @@ static void finish(struct decoder *d, instruction_run *run, const struct instruc
     i->is_of_row = (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC)
                 && i->wide == (i->bytes == 8) && i->bytes >= 4
                 && (i->count == 1 || (i->bytes == 4 && !(i->count & 1)));
-    unsigned *least = &d->kernel->least_shared;
-    if (i->bytes && (i->space == SPACE_SHARED || i->space == SPACE_GENERIC)
-        && (!*least || i->bytes < *least))
-        *least = i->bytes;
+    if (i->space == SPACE_SHARED || i->space == SPACE_GENERIC)
+        note_least(&d->kernel->least_shared, i->bytes);
+    if (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC)
+        note_least(&d->kernel->least_device, i->bytes);
 }
 
 /* ---- statements ---- */

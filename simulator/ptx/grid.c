@@ -10,6 +10,7 @@
 
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "ptx/device_notes.h"
 #include "ptx/shared_notes.h"
 
 /* The number of instructions that a warp runs before it is another warp's turn. */
@@ -191,6 +192,8 @@ void block_begin(struct launch *launch, struct block *b)
 {
     if (launch->range && !((launch->next_block - launch->range_first) % launch->range))
         free_memory(b);
+    if (!launch->next_block)
+        device_notes_begin(launch);
     begin_block_number(launch, b, block_number(launch, launch->next_block++));
 }
 
@@ -262,8 +265,11 @@ bool block_run(struct block *b, unsigned turns)
         check_time(launch, b);
     }
     b->runs = b->alive;
-    if (!b->alive)
+    if (!b->alive) {
+        if (!launch->shape->cooperative)
+            device_notes_end(launch);
         between_block_ended(b);
+    }
     return !b->alive || b->launch->fault->kind;
 }
 
@@ -333,6 +339,8 @@ bool grid_find(const struct launch *launch, uint64_t number, struct watch *watch
     again.by_block = false;
     again.clock = 0;
     again.watch = watch;
+    again.is_noted = false;
+    again.is_looked_at = true;
     again.said_long = true;
     watch->place = (struct launch_fault){.instruction = NULL};
     begin_block_number(&again, b, block_number(&again, number));

@@ -132,11 +132,14 @@ struct window {
 struct launch_found {
     /* In shared memory: two unordered accesses, and a read of bytes that no one has written. */
     struct launch_fault shared_race[2], shared_unwritten;
-    /* In device memory: accesses of two blocks, their window, and the byte in it. A place without
-     * an instruction was not found again. */
-    struct launch_fault block_race[2];
-    struct window *race_window;
-    size_t race_byte;
+    /* In device memory: accesses of two blocks, or of two threads of one block; the window, which
+     * is NULL if there are none, and the byte in it. Places without an instruction were not found
+     * again. */
+    struct device_race {
+        struct launch_fault places[2];
+        struct window *window;
+        size_t byte;
+    } block_race, own_race;
     /* An instruction that waits for threads that do not come, and where one of those threads is. */
     enum misuse {
         MISUSE_NONE,

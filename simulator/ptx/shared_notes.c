@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "ptx/device_notes.h"
 
 #define TIME_SHIFT        32
 #define INSTRUCTION_SHIFT 13
@@ -124,6 +125,8 @@ void shared_end(struct block *b)
 void shared_release(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
+    if (w->launch->is_noted)
+        device_release(w);
     if (!n || !lanes)
         return;
     n->released[w->index] = ++n->time;
@@ -132,6 +135,8 @@ void shared_release(struct warp *w, uint32_t lanes)
 HOT void shared_acquire(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
+    if (w->launch->is_noted)
+        device_acquire(w, lanes);
     if (!n)
         return;
     uint32_t *acquired = n->acquired + w->index * WARP_SIZE;
@@ -143,6 +148,8 @@ HOT void shared_sync_warp(struct warp *w, uint32_t lanes)
 {
     struct shared_notes *n = w->block->notes;
     uint32_t last = 0;
+    if (w->launch->is_noted)
+        device_sync_warp(w, lanes);
     if (!n)
         return;
     uint32_t *acquired = n->acquired + w->index * WARP_SIZE,
@@ -156,6 +163,8 @@ HOT void shared_sync_warp(struct warp *w, uint32_t lanes)
 
 void shared_sync_block(struct block *b)
 {
+    if (b->launch->is_noted)
+        device_sync_block(b);
     if (!b->notes)
         return;
     b->notes->barrier = ++b->notes->time;

@@ -122,6 +122,8 @@ struct block {
     /* It has released what it did to others, or acquired what they did (shared_notes.h says how),
      * in device memory. */
     bool released, acquired;
+    /* The present instruction is of the grid's barrier. */
+    bool is_at_grid;
 };
 
 struct launch {
@@ -146,8 +148,10 @@ struct launch {
     /* Blocks are compared with each other; how many words that has looked at; has any released? */
     bool by_block, any_released;
     uint64_t compared;
-    /* A block runs again to find who touched a byte, and changes nothing; NULL: as usual. */
+    /* A block runs again to find who touched a byte, and changes nothing; NULL: as usual. Or what
+     * threads do to device memory is noted (ptx/device_notes.c). One of the two. */
     struct watch *watch;
+    bool is_noted, is_looked_at;
     /* A warp has stopped because it may wait for others; or has used up what it may run at once. */
     bool spun, used_up;
     /* The blocks of a range, and the first block of the first one; 0: there are no ranges. A block

@@ -761,16 +761,18 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
             &(struct racing){first, race[0].write, race[0].is_atomic, race[0].is_in_flight},
             &(struct racing){second, race[1].write, race[1].is_atomic, false});
     }
-    if (found->race_window) {
-        const struct touched_memory *m = found->race_window->owner;
-        const struct launch_fault *both = found->block_race;
+    const bool is_own = !found->block_race.window;
+    const struct device_race *device = is_own ? &found->own_race : &found->block_race;
+    if (device->window) {
+        const struct touched_memory *m = device->window->owner;
+        const struct launch_fault *both = device->places;
         for (size_t n = 0; n < 2; n++)
             if (both[n].instruction)
                 write_fault_place(n ? second : first, sizeof first, r, &both[n]);
             else
                 snprintf(n ? second : first, sizeof first, "by %s",
                          n ? "a later block" : "an earlier block");
-        checker_found_race_of_blocks(r->kernel->late, m->ref, found->race_byte,
+        checker_found_race_in_memory(r->kernel->late, m->ref, device->byte, is_own,
                                      &(struct racing){first, both[0].write, false, false},
                                      &(struct racing){second, both[1].write, false, false});
     }

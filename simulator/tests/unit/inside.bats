@@ -64,6 +64,17 @@ silent() {
     silent no-race blocks counter
 }
 
+@test "in device memory, threads of a block and blocks of a cooperative launch are compared, too" {
+    checked memory_races
+    local all
+    all=$(./memory_races | tr '\n' ' ')
+    pairs memory_races "race in a block" "
+  written    thread (" ${all%%phases*}
+    pairs memory_races "race between blocks" ") at " phases ${all##*phases}
+    silent no-race memory_races scratch
+    silent no-race memory_races phases
+}
+
 @test "a write to an allocation that the launch was not given is reported; linked ones are right" {
     local form
     checked strays

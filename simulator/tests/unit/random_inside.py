@@ -96,12 +96,13 @@ class Model:
 
     def launch(self, blocks, threads, steps):
         must_before, self.must = self.must, set()
-        everywhere, every_shared = {}, []
+        everywhere, every_shared, first = {}, [], None
         for block in range(blocks):
             everywhere_here, shared = self.block(block, threads, steps)
             for place, accesses in everywhere_here.items():
                 everywhere.setdefault(place, {})[block] = accesses
             every_shared += shared.values()
+            first = everywhere_here if first is None else first
         # Where a barrier is missing, a read may only have come too early.
         races = [self.race(accesses) for accesses in every_shared]
         for accesses in every_shared:
@@ -124,6 +125,11 @@ class Model:
                 after[place] = PERHAPS
         for (name, i), state in after.items():
             self.written[name][i] = state
+        # In device memory, the threads of the first block are compared, too. What they do is
+        # reported if two blocks do not race.
+        for accesses in first.values():
+            self.race(accesses, False)
+            self.race([a for a in accesses if a.verb != "add"], BLOCKS not in self.must)
         # Then the steps that follow are not ordered as it seems.
         if BARRIER in self.must:
             self.must = {BARRIER}
@@ -158,7 +164,7 @@ class Model:
                     of.setdefault(place, []).append(Access(verb, n, t, interval, synced, shuffled))
         return device, shared
 
-    def race(self, accesses):
+    def race(self, accesses, is_reported=True):
         """Returns whether there is one, for sure or perhaps."""
         atomic = any(a.verb == "add" for a in accesses)
         found = False
@@ -170,7 +176,7 @@ class Model:
                 # Those that took part in a shuffle between may count as ordered by it.
                 at_once = a.verb == b.verb or a.shuffled != b.shuffled
                 in_doubt = atomic or (at_once and a.thread // WARP == b.thread // WARP)
-                self.found(RACE, PERHAPS if in_doubt else YES)
+                self.found(RACE, PERHAPS if in_doubt or not is_reported else YES)
                 found = True
         return found
 
