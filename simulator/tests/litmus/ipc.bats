@@ -81,8 +81,8 @@ pair() {
 @test "the importer's event must come after its free, and the exporter must wait for it" {
     local words="hazard: free before another process's use ends\. "
     words+="cudaFreeAsync \(stream 1\) frees "
-    pair recorded_after_the_free "${words}[a-z]+ 1, and nothing orders it after the free by process \
-[0-9]+ \(cudaFreeAsync, its stream 1\)" once
+    pair recorded_after_the_free "${words}[a-z]+ 1, and nothing orders it after the free by \
+process [0-9]+ \(cudaFreeAsync, its stream 1\)" once
     pair freed_after_a_wait \
         "${words}allocation 1 while process [0-9]+ \(launch_add, its stream 1\)" once
 }

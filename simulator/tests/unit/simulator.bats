@@ -473,8 +473,8 @@ queued by cudaLaunchHostFunc at .*$(line_of 's, locks'), \
 has begun and not returned. If it waits for a lock"
     run cat function
     assert_output --regexp "cudaStreamSynchronize at .*$(line_of 'Synchronize(second)') has waited \
-.* In stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, because \
-host functions run one after another, and the host function at \
+.* In stream 2 the host function at .*$(function_at 'static void posts'), .* has not begun, \
+because host functions run one after another, and the host function at \
 .*$(function_at 'static void wait_to'), .* has begun and not returned."
     run cat gate
     assert_output --regexp "cudaDeviceSynchronize at .*threads.c:[0-9]+ has waited for stream 1 \

@@ -88,7 +88,8 @@ END
         complain "$found walks agree to their end. README.md and docs/{index,simulator}.rst say" \
             "97 of 100: change both, or neither."
     # shellcheck disable=SC2154  # suite.bash has it
-    [ "${#complaints[@]}" = 0 ] || complain "The table (replay.py -v shows each mismatch):" "$reached"
+    [ "${#complaints[@]}" = 0 ] || complain "The table (replay.py -v shows each mismatch):" \
+        "$reached"
     finish
 }
 
