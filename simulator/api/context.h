@@ -13,7 +13,7 @@ struct context {
     unsigned flags;
     bool is_primary;
     /* For a primary context: the number of cuDevicePrimaryCtxRetain calls that were not released.
-     * */
+     */
     unsigned references;
     uint64_t id;
     /* The handle that the program has for it, or NULL. */

@@ -189,7 +189,7 @@ static bool covers(const struct access *later, const struct access *a)
 /* Removes accesses that the new one covers: those of checker.near that a write overwrites, and
  * reads that come before it. An access that does not come before the new one stays while a conflict
  * with it is postponed; so does an access that is not behind the same closed gate or host function.
- * */
+ */
 static void drop_covered(struct shadow *shadow, const struct access *later, const struct stream *s,
                          bool postponed)
 {
@@ -585,7 +585,7 @@ static void hazard_outside(struct shadow_ref ref, const struct access *later)
 
 /* Reports what is incorrect about the new access, an operation of `s`. Leaves the accesses with
  * which it can conflict in checker.near. Returns whether a conflict with one of them is postponed.
- * */
+ */
 static bool check_access(struct shadow_ref ref, const struct access *later, const struct stream *s)
 {
     checker.near.count = 0;
@@ -775,7 +775,7 @@ void checker_found_stray(const struct late_launch *l, struct shadow_ref ref, siz
 }
 
 /* Reports or postpones a conflict with a launch that has run. Returns whether there is a conflict.
- * */
+ */
 static bool judge_late(struct conflict *c)
 {
     c->held = conflict_held(c);

@@ -132,7 +132,7 @@ void checker_found_unwritten_shared(const struct late_launch *l, uint64_t from, 
                                     const char *inside);
 /* Called when two threads of the launch access the same bytes, and nothing orders the second access
  * after the first. Each access has its place, and whether it writes. `what`: "touch byte 3 of ..."
- * */
+ */
 struct racing {
     const char *inside;
     bool write;

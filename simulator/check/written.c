@@ -240,7 +240,7 @@ void written_copy(struct shadow *to, size_t to_bytes, size_t to_offset, const st
         }
     }
     /* Making the map of `to` may move the maps, so the source's is looked up again for each word.
-     * */
+     */
     for (size_t at = 0; at < count; at += 64) {
         const size_t piece = count - at < 64 ? count - at : 64;
         const uint64_t bits = bits_at(from, from_offset + at),

@@ -1,5 +1,5 @@
-/* Statements that compute. Each becomes the operation of ptx/operations.def with its name, its
- * type, and those modifiers that select another operation. */
+/* Statements that compute. Each becomes the operation of ptx/operations.c with its name, its type,
+ * and those modifiers that select another operation. */
 #include <stdio.h>
 #include <string.h>
 

@@ -56,7 +56,7 @@ static void skip_statement(struct scanner *s)
 }
 
 /* In @p name d|q, ... or name {d, e}, ..., the first operand is the result unless it is an address.
- * */
+ */
 static void count_results(struct decoder *d, struct scanner *s)
 {
     if (scan_over(s, "@")) {

@@ -12,7 +12,8 @@
 #define CARRY(name, t, ...)      UNARY(name, t, )
 #define CARRY3(name, t, ...)     UNARY(name, t, )
 #define CONVERT(to, R, t, ...)   UNARY(cvt_##to, t, )
-#include "ptx/operations.def"
+#include "ptx/operations_float.def"
+#include "ptx/operations_integer.def"
 
 #undef UNARY
 #undef BINARY
@@ -56,6 +57,7 @@
 #define CONVERT(to, R, t, A, e) {"cvt_" #to "." #t, run_cvt_##to##_##t, OPERANDS_##R OPERANDS_##A},
 
 const struct operation operations[] = {
-#include "ptx/operations.def"
+#include "ptx/operations_float.def"
+#include "ptx/operations_integer.def"
 };
 const size_t operation_count = sizeof operations / sizeof *operations;

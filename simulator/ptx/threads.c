@@ -17,7 +17,7 @@
  * has one of these in each round. */
 #define SPINS_MAX 1000
 /* The number of instructions for which a group is preferred that another group may be waiting for.
- * */
+ */
 #define PATIENCE     10000
 #define DEPTH_MAX    500
 #define SPREAD_LEAST 6

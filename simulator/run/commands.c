@@ -344,7 +344,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
 }
 
 /* Reports the use of rows. Each row is an access, because the bytes between rows are not touched.
- * */
+ */
 static void check_guarded_rows(const struct call *call, struct address_info *a, const void *address,
                                struct rows r, struct op *op, bool write, bool copy)
 {

@@ -1,5 +1,5 @@
 /* Launches of kernels that nvcc compiled. What such a kernel touches is known only when it has run.
- * */
+ */
 #include "run/nvcc_kernel.h"
 
 #include <stdio.h>
@@ -983,7 +983,7 @@ static void effect_nvcc_kernel(struct op *op)
 }
 
 /* Assumed: the kernel takes as long as a kernel of kernels.h that writes four bytes in each thread.
- * */
+ */
 static time_ns duration_of(const struct nvcc_kernel *k)
 {
     const struct launch_shape *s = &k->shape;

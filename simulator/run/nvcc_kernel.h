@@ -25,7 +25,7 @@ struct nvcc_kernel {
 };
 
 /* Says once for a kernel why it does not run; `why` is the end of the sentence. Returns the error.
- * */
+ */
 cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
 /* Refuses to launch the kernel, or to make a node of it: says why, changes the exit status, and
  * returns the error. */

@@ -666,7 +666,7 @@ static void other_allocations(void)
 }
 
 /* Does the synchronization of one stream release what was freed in another one, or that one's end?
- * */
+ */
 static void freed_in_two_streams(void)
 {
     cudaStream_t u;
