@@ -246,7 +246,7 @@ run_program() {
         return 0
     }
     # shellcheck disable=SC2034  # for the test
-    status=$(jq .status <<<"$said") ended=$(jq -r .ended <<<"$said")
+    read -r status ended < <(jq -r '"\(.status) \(.ended)"' <<<"$said")
 }
 
 # No test depends on how busy the machine is. A program that may hang has a limit of processor time

@@ -134,7 +134,9 @@ missing_packages() {
             found chromium-headless-shell || found chromium || found chromium-browser ||
                 found google-chrome || say chromium-headless-shell
             found epubcheck || say epubcheck ;;
-        venv) python3 -c 'import ensurepip, venv' 2>/dev/null || say python3-venv ;;
+        venv)
+            python3 -ISc 'import sys; from importlib.util import find_spec as has
+sys.exit(not has("ensurepip") or not has("venv"))' 2>/dev/null || say python3-venv ;;
         esac
     done
 }
@@ -206,8 +208,9 @@ apt_failed() {
 
 install_missing() { # install_missing PURPOSE...
     local packages sudo='' whom='' update install
+    [ -n "$(missing_packages "$@")" ] || return 0
     # Check again, because another make may have installed them.
-    [ -z "$(missing_packages "$@")" ] || ! can_install || lock packages
+    ! can_install || lock packages
     mapfile -t packages < <(missing_packages "$@")
     [ "${#packages[@]}" != 0 ] || return 0
     mapfile -t packages < <(printf '%s\n' "${packages[@]}" | awk '!seen[$0]++')
