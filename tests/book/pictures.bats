@@ -5,7 +5,7 @@
 load ../suite
 
 setup_file() {
-    local program
+    local program programs
     as_typed tools/setup.sh pictures >"$BATS_FILE_TMPDIR/setup" 2>&1 || {
         PICTURES_LACK=$(tail -n 1 "$BATS_FILE_TMPDIR/setup" | cut -c 1-300)
         export PICTURES_LACK
@@ -14,11 +14,11 @@ setup_file() {
     export JOURNALS=$BATS_FILE_TMPDIR/journals
     mkdir "$JOURNALS"
     # Of 05_cost it is known that it makes ten thousand calls.
-    for program in $(lessons | grep -v 05_cost | sed 's|^|solutions/|') docs/programs/pool \
-        docs/programs/server docs/programs/model_return tests/grading/busy; do
-        make -s BACKEND=simulator "build/simulator/$program" || return 1
-        SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator \
-            "build/simulator/$program" >/dev/null
+    mapfile -t programs < <(lessons | grep -v 05_cost | sed 's|^|build/simulator/solutions/|')
+    programs+=(build/simulator/{docs/programs/{pool,server,model_return},tests/grading/busy})
+    make -s BACKEND=simulator "${programs[@]}" || return 1
+    for program in "${programs[@]}"; do
+        SIM_JOURNAL=$JOURNALS/${program##*/} LD_LIBRARY_PATH=build/simulator "$program" >/dev/null
     done
 }
 
