@@ -11,9 +11,9 @@ setup_file() {
 }
 setup() { need_book_and_tools; }
 
-# expect_no NAME...: no fault of these names was found by all checks, which the first test makes
-# with one start of the browser. To make one: build/venv/bin/python3 -B tests/book/browser FOLDER
-# NAME
+# expect_no NAME...: the checks, which the first test makes with one start of the browser, have found
+# no fault of these names. To make one check:
+#     build/venv/bin/python3 -B tests/book/browser build/docs/html NAME
 expect_no() {
     local name found
     [ -e "$FAULTS" ] || as_typed build/venv/bin/python3 -B tests/book/browser "$BOOK" \
