@@ -331,6 +331,21 @@ static void managed_half()
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(m));
 }
+// Between two launches the host touches the page that the second one reads.
+static void managed_later()
+{
+    const int page = 4096 / sizeof(int);
+    int *m;
+    CHECK(cudaMallocManaged(&m, 2 * page * sizeof *m));
+    memset(m, 0, page * sizeof *m);
+    accumulate<<<1, N>>>(m);
+    CHECK(cudaDeviceSynchronize());
+    if (!wrong)
+        memset(m + page, 0, page * sizeof *m);
+    accumulate<<<1, N>>>(m + page);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(m));
+}
 static void pinned()
 {
     int *p;
@@ -370,6 +385,7 @@ static const struct {
              {"staged", staged},
              {"managed", managed},
              {"managed_half", managed_half},
+             {"managed_later", managed_later},
              {"pinned", pinned}};
 
 int main(int argc, char **argv)
