@@ -1243,17 +1243,22 @@ HOT void run_atomic(struct warp *w, const struct instruction *i, uint32_t lanes)
 static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct addresses to, from;
+    struct region region;
     struct instruction source = *i, target = *i;
     source.space = SPACE_GLOBAL;
     source.wide = (uint8_t)(i->wide << 1);
     source.immediate = (int64_t)(int32_t)i->target;
     addresses_of(w, &target, 0, lanes, &to);
     addresses_of(w, &source, 1, lanes, &from);
+    const bool is_usual = find_region(w, &target, &to, i->bytes, &region) && !region.window;
+    if (is_usual && w->block->notes)
+        note_shared(w, &target, lanes, &to, i->bytes, ACCESS_WRITE);
     const uint64_t *to_each = each_address(&to), *from_each = each_address(&from);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
-        char *here = bytes_at(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
+        char *here = is_usual ? region.base + to_each[l]
+                              : bytes_at(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
         if (!here)
             return;
         memset(here, 0, i->bytes);

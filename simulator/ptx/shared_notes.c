@@ -599,6 +599,16 @@ static INLINE bool are_settled(const struct shared_notes *n, const struct logged
     return settled >> 63;
 }
 
+/* Is any of them in flight? */
+static INLINE bool are_in_flight(const struct shared_notes *n, uint32_t lanes,
+                                 const uint32_t *granules, uint32_t size)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < size && n->flight_count; k++)
+        EACH_LANE(lanes, any |= n->in_flight[granules[l] + k];)
+    return any;
+}
+
 /* Logs reads of granules that have a value and were written before: most are. Returns false, and
  * nothing is logged, if not. */
 static HOT bool log_reads(struct shared_notes *n, const struct logged *r, const struct bounds *b)
@@ -606,12 +616,9 @@ static HOT bool log_reads(struct shared_notes *n, const struct logged *r, const 
     if (n->blank || n->changed >= n->barrier || n->flight_count) {
         uint32_t spread[WARP_SIZE];
         const uint32_t *granules = r->rows ? spread : r->granules;
-        bool in_flight = false;
         if (r->rows)
             spread_rows(r, spread);
-        for (uint32_t k = 0; k < r->size && n->flight_count; k++)
-            EACH_LANE(r->lanes, in_flight |= n->in_flight[granules[l] + k];)
-        if (in_flight
+        if (are_in_flight(n, r->lanes, granules, r->size)
             || (!were_written(n, r->lanes, granules, r->size)
                 && !(are_settled(n, r, granules, b)
                      && have_values(n, r->lanes, granules, r->size))))
@@ -764,7 +771,10 @@ static INLINE uint32_t note_usual(struct warp *w, const struct instruction *i, u
     if (kind == ACCESS_ATOMIC)
         return size == 1 ? note_atomics(n, lanes, granules, me) : lanes;
     if (kind == ACCESS_WRITE)
-        return !n->flight_count && note_writes(n, lanes, granules, size, me, &bounds) ? 0 : lanes;
+        return !are_in_flight(n, lanes, granules, size)
+                    && note_writes(n, lanes, granules, size, me, &bounds)
+                 ? 0
+                 : lanes;
     if (i->option == LOAD_IS_SELECTED)
         return is_load_alone(i) && have_values(n, lanes, granules, size) ? 0 : lanes;
     r->me = me;
