@@ -189,7 +189,8 @@ static bool may_touch(struct op *op, const void *address)
     bool write = address == op->to, copy = op->from, lacks_access = false;
     if (op->operands[write].pinned && a.kind != ADDRESS_PINNED)
         why = "is no longer pinned memory";
-    else if (a.heap && !heap_is_mapped(a.heap, a.offset, op_span(op, write)))
+    else if (a.heap ? !heap_is_mapped(a.heap, a.offset, op_span(op, write))
+                    : op->operands[write].in_heap)
         why = "has no physical memory: it was freed and has gone back";
     else if (op->operands[write].accessible && (a.pool || !copy)
              && !memory_peer_accessible(&a, op->stream->device))
@@ -334,6 +335,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
                               size_t bytes, struct op *op, bool write, bool copy)
 {
     op->operands[write].pinned = a->kind == ADDRESS_PINNED;
+    op->operands[write].in_heap = a->heap;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write, copy);
     if (a->kind != ADDRESS_PINNED || a->pinned->registered)

@@ -188,14 +188,14 @@ struct op {
     /* Per-kind data. Keep the largest member first, because `{0}` zeroes only the first. */
     union {
         /* OP_COMMAND: the value of a fill or memset. `operands` says what held when the op was
-         * queued, [0] for a copy's source and [1] for what it writes: that it was pinned, and that
-         * it was a pool's to which the device has access. For a copy or memset of rows: how many
-         * rows the bytes have, and the distances between rows; height 0 is one row. */
+         * queued, [0] for a copy's source and [1] for what it writes: that it was pinned, that it
+         * had addresses of a device, and that the device had access. For a copy or memset of rows:
+         * how many rows the bytes have, and the distances between rows; height 0 is one row. */
         struct {
             size_t height, to_pitch, from_pitch;
             int value;
             struct {
-                bool pinned, accessible;
+                bool pinned, in_heap, accessible;
             } operands[2];
         };
         /* OP_HOST: the function, and how far its thread has come; for a sentence, the program's
@@ -268,6 +268,8 @@ static inline bool stream_is_blocking(const struct stream *s)
 bool stream_is_of_this_thread(const struct stream *s);
 /* Returns the first of all streams, including destroyed ones. The others follow by `next`. */
 struct stream *stream_first(void);
+/* Returns the number of the newest stream. */
+int stream_newest(void);
 /* Returns the stream that has this slot now, or NULL if the slot has none. */
 struct stream *stream_of_slot(uint32_t slot);
 /* Returns a stream with pending work that names an address in [from, to), or NULL. */

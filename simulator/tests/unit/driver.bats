@@ -48,6 +48,9 @@ virtual() {
     virtual 3 unmapped_in_use
     assert_output --regexp "hazard: free before the use ends\. cuMemUnmap .* launch_fill"
     assert_line --partial "cuMemUnmap waits for no work, which fails then, and the device with it."
+    virtual 3 given_back_in_use
+    assert_output --partial "illegal address: cuMemsetD8Async (stream 1) touched"
+    assert_line 700
     virtual 3 without_access
     assert_output --partial \
         "is mapped memory that this device has no access to (cuMemSetAccess)"

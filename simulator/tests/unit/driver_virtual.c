@@ -100,6 +100,17 @@ CASE(unmapped_in_use)
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
+/* The same with a memset, and the addresses are given back, too. */
+CASE(given_back_in_use)
+{
+    make();
+    map(at, 1);
+    OK(cuMemsetD8Async(at, 5, 2 * STEP, s));
+    OK(cuMemUnmap(at, 2 * STEP));
+    OK(cuMemAddressFree(at, 4 * STEP));
+    printf("%d\n", (int)cudaStreamSynchronize(s));
+}
+
 CASE(without_access)
 {
     make();
