@@ -124,6 +124,7 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
     __atomic_store_n(&last_number, call->origin.number, __ATOMIC_RELAXED);
     fatal_site = call->origin.site;
     call->per_thread = per_thread;
+    call->has_lost_event = false;
     call->made.graph = 0;
     call->made.node = call->made.launch = 0;
     call->acquired = host_acquired.version;
@@ -150,10 +151,14 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
 
 /* For a call from inside a host function. The call that waits for the function may hold the lock,
  * and this call has no line. */
-static cudaError_t begin_in_host_function(struct call *call)
+static cudaError_t begin_in_host_function(struct call *call, const char *name, void *address,
+                                          void *const *frame)
 {
     lock_acquire();
     line_close(&call->line);
+    call->origin = (struct origin){.call = name, .site = os_call_site(address, frame)};
+    call->has_lost_event = false;
+    failed_call_because("a host function must not make CUDA calls");
     return cudaErrorNotPermitted;
 }
 
@@ -217,12 +222,12 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
     /* The driver API does not set the runtime's last error (documented for the runtime's). */
     call->forgets_error = flags & ALWAYS || id >= CALL_cuInit;
     call->is_counted = !in_host_function && !(flags & ALWAYS);
-    if (in_host_function && !(flags & ALWAYS))
-        return begin_in_host_function(call);
     /* What nvcc's code calls for <<<...>>> is __cudaLaunchKernel. */
     call->is_launch = id == CALL___cudaLaunchKernel;
-    begin(call, calls[id].name + (call->is_launch ? strlen("__") : 0), cost, address, frame,
-          per_thread, flags & ASKS);
+    const char *name = calls[id].name + (call->is_launch ? strlen("__") : 0);
+    if (in_host_function && !(flags & ALWAYS))
+        return begin_in_host_function(call, name, address, frame);
+    begin(call, name, cost, address, frame, per_thread, flags & ASKS);
     if (flags & ALWAYS)
         return cudaSuccess;
     if (process.forked)
@@ -246,7 +251,7 @@ cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *addr
 {
     call->forgets_error = call->is_counted = false;
     if (in_host_function)
-        return begin_in_host_function(call);
+        return begin_in_host_function(call, name, address, frame);
     begin(call, name, 0, address, frame, false, false);
     if (process.forked)
         return cudaErrorInitializationError;
@@ -290,6 +295,9 @@ static bool is_mistake(cudaError_t e)
     case cudaErrorInvalidMemcpyDirection:
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorInvalidResourceHandle:
+    case cudaErrorNotPermitted:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorDeviceUninitialized:
     case cudaErrorCooperativeLaunchTooLarge: return true;
     default:
         return e >= cudaErrorStreamCaptureUnsupported && e <= cudaErrorStreamCaptureWrongThread;
@@ -300,8 +308,8 @@ static void note_error(const struct call *call, cudaError_t e)
 {
     if (!call->forgets_error)
         last_error = e;
-    if (call->is_counted && is_mistake(e))
-        failed_call_note(call, call->forgets_error ? NULL : error_name(e));
+    if (is_mistake(e))
+        failed_call_note(call, call->forgets_error ? NULL : error_name(e), error_string(e));
     if (!call->is_counted || summary.failed++)
         return;
     summary.first_failed = call->origin.call;
@@ -314,6 +322,10 @@ cudaError_t call_leave(struct call *call, cudaError_t e)
 {
     if (stream_without_room)
         wait_for_room_unlocking(call);
+    /* Measured (probe-reset.txt, "old_event"; kernels-reset.txt). */
+    if (call->has_lost_event)
+        e = strstr(call->origin.call, "WaitEvent") ? cudaErrorDeviceUninitialized
+                                                   : cudaErrorContextIsDestroyed;
     /* Measured (probe-answers.txt, "last error"): cudaErrorNotReady is not remembered as an
      * error. */
     if (e && e != cudaErrorNotReady)
@@ -395,6 +407,14 @@ void call_destroyed_pool(const struct call *call)
                  call->origin.call);
 }
 
+void call_ended_by_reset(const struct call *call, const char *what)
+{
+    fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
+                 "%s was given %s that cudaDeviceReset has ended. A real driver crashes here.\n"
+                 "  To do: make it anew after cudaDeviceReset.",
+                 call->origin.call, what);
+}
+
 struct stream *call_stream(struct call *call, cudaStream_t handle)
 {
     struct stream *s;
@@ -409,6 +429,13 @@ struct stream *call_stream(struct call *call, cudaStream_t handle)
     if (!s)
         call_bad_handle(call, "a stream", HANDLE_STREAM, handle, "cudaStreamDestroy",
                         "cudaStreamCreate");
+    /* Measured (probe-reset.txt, "old_stream", "old_stream_used"; kernels-reset.txt): a launch
+     * crashes there, and other calls return an error (assumed: also those that were not asked). */
+    if (s->id && s->id <= device_last_reset(s->device)->stream) {
+        if (strstr(call->origin.call, "aunch"))
+            call_ended_by_reset(call, "a stream");
+        return NULL;
+    }
     if (line_is_open(&call->line))
         line_stream(&call->line, s);
     return s;

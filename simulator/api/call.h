@@ -125,7 +125,7 @@ bool call_is_drivers(const struct call *call);
 uint64_t call_told(uint64_t figure, size_t size);
 
 /* Returns the stream of a handle, including the three special ones, and adds it to the call's
- * line. Returns NULL for the handle -1, for which calls return cudaErrorInvalidResourceHandle, or
+ * line. Returns NULL for the handle -1, and for a stream that a reset has ended, for which calls return cudaErrorInvalidResourceHandle, or
  * cudaSuccess if there is nothing to do (measured: probe-handles.txt). Any other handle that is
  * no stream ends the process with a sentence (a real driver crashes with SIGSEGV: danger.txt 12,
  * 13). */
@@ -139,6 +139,8 @@ struct event *call_event(struct call *call, cudaEvent_t handle);
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
     __attribute__((noreturn));
+/* Ends the process in the same way because of what a reset has ended, such as "a stream". */
+void call_ended_by_reset(const struct call *call, const char *what) __attribute__((noreturn));
 /* Ends the process in the same way because a destroyed pool is made current for a device. */
 void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
 /* Ends the process after the checker's report, which is not repeated, because a real driver would

@@ -9,6 +9,7 @@
 #include "mem/device.h"
 #include "mem/memory.h"
 #include "mem/pool.h"
+#include "run/device_variable.h"
 #include "sched/engine.h"
 
 /* ---- errors and versions ---- */
@@ -260,7 +261,8 @@ cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(cal
  * and later uses are undefined; but allocations of pools stay. Measured (probe-reset.txt): the call
  * waits for the device's work; pools, their attributes, and which one is current stay; after a
  * fault the call succeeds and clears the error, but every other call that needs a device fails.
- * Assumed: streams, events, and memory that the program has not freed stay as they are. */
+ * Measured (kernels-reset.txt): variables of device code have their first values again. Assumed:
+ * graphs that are not executable, textures, and the driver's modules stay as they are. */
 cudaError_t do_cudaDeviceReset(struct call *call)
 {
     int device = device_current();
@@ -269,7 +271,10 @@ cudaError_t do_cudaDeviceReset(struct call *call)
         call_last_error(true);
         return cudaSuccess;
     }
-    device_reset(device, checker_newest_allocation());
+    device_reset(device, (struct last_reset){call->origin.number, checker_newest_allocation(),
+                                             stream_newest(), event_newest()});
+    memory_end_device(call, device);
+    device_variables_reset(device);
     return cudaSuccess;
 }
 

@@ -342,7 +342,9 @@ cudaError_t do_cudaGraphExecUpdate(struct call *call, cudaGraphExec_t exec, cuda
     struct graph *g = graph_of(call, graph);
     if (!x || !g || !result)
         return cudaErrorInvalidValue;
-    return graph_exec_update(x, g, result);
+    cudaError_t e = graph_exec_update(x, g, result);
+    x->refused_update = e ? call->origin : (struct origin){0};
+    return e;
 }
 
 cudaError_t do_cudaGraphExecGetFlags(struct call *call, cudaGraphExec_t exec,

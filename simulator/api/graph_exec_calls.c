@@ -36,6 +36,8 @@ static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGra
     cudaError_t e = graph_exec_new(g, flags, &x);
     if (e)
         return e;
+    x->made_by = call->origin.number;
+    x->device = device_current();
     *exec = x->handle;
     return cudaSuccess;
 }

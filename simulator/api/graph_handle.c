@@ -3,6 +3,7 @@
 
 #include "api/call.h"
 #include "graph/graph_exec.h"
+#include "mem/device.h"
 #include "os/os.h"
 
 struct graph *graph_of(struct call *call, cudaGraph_t handle)
@@ -36,6 +37,9 @@ struct graph_exec *graph_exec_of(struct call *call, cudaGraphExec_t handle)
     if (!x)
         call_bad_handle(call, "an executable graph", HANDLE_GRAPH_EXEC, handle,
                         "cudaGraphExecDestroy", "cudaGraphInstantiate");
+    /* Measured (kernels-reset.txt) for a launch and for cudaGraphExecDestroy. */
+    if (x->made_by <= device_last_reset(x->device)->call)
+        call_ended_by_reset(call, "an executable graph");
     line_number(&call->line, "graph", (uint64_t)x->id);
     return x;
 }

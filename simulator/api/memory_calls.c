@@ -109,8 +109,8 @@ cudaError_t do_cudaMalloc3D(struct call *call, struct cudaPitchedPtr *pitched,
 
 static cudaError_t refuse_free(const struct call *call, const void *pointer)
 {
-    checker_freed_unallocated(call, pointer, NULL, FREE_REFUSED_NOTE);
-    failed_call_because("%p is not what an allocation has returned", pointer);
+    if (checker_freed_unallocated(call, pointer, NULL, FREE_REFUSED_NOTE))
+        failed_call_because("%p is not what an allocation has returned", pointer);
     return cudaErrorInvalidValue;
 }
 

@@ -155,8 +155,7 @@ __attribute__((destructor)) static void at_end(void)
     void (*visit_live)(struct shadow_ref) =
         exit_status || device_sticky_error || process.freed_too_late ? ignore_leak : checker_leaked;
     size_t live = memory_for_each_live(visit_live);
-    if (registry_has_kernels())
-        failed_call_report(exit_status);
+    failed_call_report(exit_status && registry_has_kernels());
     report_at_end();
     summary.calls = sim_calls() - summary.failed;
     summary_print(report_count(), visit_live == ignore_leak ? 0 : live);

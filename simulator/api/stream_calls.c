@@ -124,7 +124,8 @@ struct event *call_event(struct call *call, cudaEvent_t handle)
         call_bad_handle(call, "an event", HANDLE_EVENT, handle, "cudaEventDestroy",
                         "cudaEventCreate");
     line_number(&call->line, "event", (uint64_t)e->id);
-    return e;
+    call->has_lost_event = e->id <= device_last_reset(e->device)->event;
+    return call->has_lost_event ? NULL : e;
 }
 
 /* Outside of a capture the flag "external" is invalid (documented: CUevent_record_flags,

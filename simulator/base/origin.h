@@ -42,6 +42,8 @@ struct call {
     bool forgets_error;
     /* The summary counts it if it fails. */
     bool is_counted;
+    /* It was given an event that cudaDeviceReset has ended. */
+    bool has_lost_event;
     /* It is a <<<...>>>, whose result the program does not see. */
     bool is_launch;
     /* What the host had acquired when the call began (host_acquired.version). */

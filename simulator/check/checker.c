@@ -1156,17 +1156,26 @@ void checker_unregistered(const struct call *call, struct shadow_ref ref)
     access_tree_clear(ref.shadow);
 }
 
-void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
+/* Did this call end all that a device has? To free it afterwards is an error and no hazard: that is
+ * what destructors do. */
+static bool ends_device(const char *call)
+{
+    return strstr(call, "Reset") || strstr(call, "PrimaryCtxRelease");
+}
+
+bool checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note)
 {
     NEEDS_LOCK();
     if (!settings.check)
-        return;
+        return true;
     const struct freed *old = freed_find(address, UINT32_MAX);
     struct origin origin = checker_origin(call, s, 0);
+    if (old && old->address == address && ends_device(old->freed_by.call))
+        return false;
     if (!old || old->address != address
         || !report_begin(HAZARD_DOUBLE_FREE, &old->freed_by, &origin))
-        return;
+        return true;
     report_text("%s (%s) frees allocation %u a second time.", origin.call,
                 report_stream(&origin).text, old->id);
     report_allocation(old->id, old->bytes, &old->allocated_by);
@@ -1175,6 +1184,7 @@ void checker_freed_unallocated(const struct call *call, const void *address, con
     report_advice("free each allocation once: leave one of the two calls out.");
     report_note("%s", note);
     report_end(old->id);
+    return true;
 }
 
 /* Documented: that is allowed, so it is no hazard. Measured (probe-dying.txt): one of six processes

@@ -60,9 +60,10 @@ bool checker_freed_text(const void *address, char *text, size_t size);
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
 /* Called when a kernel has freed memory that a kernel had allocated. Nothing is judged. */
 void checker_variable_freed(struct shadow *s);
-/* Called when a pointer cannot be freed. Reports it if it was freed before. `s` NULL: by cudaFree.
+/* Called when a pointer cannot be freed. Reports it if it was freed before, but by the end of its
+ * device: then it returns false. `s` NULL: by cudaFree.
  * `note` tells how a device reacts. */
-void checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
+bool checker_freed_unallocated(const struct call *call, const void *address, const struct stream *s,
                                const char *note);
 #define FREE_REFUSED_NOTE                                                              \
     "the call returns cudaErrorInvalidValue. If the address had been reused, the new " \

@@ -64,9 +64,31 @@ static bool is_work(const char *call)
     return false;
 }
 
-void failed_call_note(const struct call *call, const char *error)
+static void keep(struct failed *kept, const struct origin *origin, const char *error,
+                 const char *why)
+{
+    if (kept->origin.call)
+        return;
+    *kept = (struct failed){.origin = *origin, .error = error};
+    kept->origin.stream = -2;
+    kept->origin.slot = HOST_SLOT;
+    strcpy(kept->why, why);
+}
+
+void failed_call_mattered(const struct origin *origin, const char *error, const char *why)
 {
     NEEDS_LOCK();
+    if (os_site_ignores_result(origin->site))
+        keep(&failed.ignored, origin, error, why);
+}
+
+void failed_call_note(const struct call *call, const char *error, const char *meaning)
+{
+    NEEDS_LOCK();
+    if (report_is_of_call(call->origin.number)) {
+        failed.why[0] = '\0';
+        return;
+    }
     /* A failed free without a reason may be of a null pointer, which would free nothing anyway. */
     const bool may_matter = failed.why[0] || strncmp(call->origin.call, "cudaFree", 8) != 0;
     const bool is_ignored =
@@ -74,11 +96,8 @@ void failed_call_note(const struct call *call, const char *error)
     struct failed *kept =
         is_ignored && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
     if (is_work(call->origin.call) && !kept->origin.call) {
-        *kept = (struct failed){.origin = call->origin, .error = error ? error : "an error"};
-        kept->origin.stream = -2;
-        kept->origin.slot = HOST_SLOT;
+        keep(kept, &call->origin, error ? error : "an error", failed.why[0] ? failed.why : meaning);
         kept->is_launch = call->is_launch;
-        strcpy(kept->why, failed.why);
     }
     failed.why[0] = '\0';
 }
@@ -120,8 +139,7 @@ void failed_call_report(bool with_error)
     if (!settings.check || !f->origin.call
         || !report_begin(HAZARD_FAILED_CALL, &f->origin, &f->origin))
         return;
-    report_text("%s returned %s and did nothing", f->origin.call, f->error);
-    report_text(f->why[0] ? ": %s." : "%s.", f->why);
+    report_text("%s returned %s and did nothing: %s.", f->origin.call, f->error, f->why);
     report_origin("called", &f->origin);
     if (f == &failed.ignored)
         report_note(

@@ -12,8 +12,12 @@
 
 /* Says why the running call is refused; the text is the end of a sentence. */
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Notes that the call has returned this error. The name is NULL for a call of the driver API. */
-void failed_call_note(const struct call *call, const char *error);
+/* Notes that the call has returned this error. The name is NULL for a call of the driver API;
+ * `meaning` is what the error means in general, for want of a better reason. */
+void failed_call_note(const struct call *call, const char *error, const char *meaning);
+/* Notes that an earlier call was refused with this error, and that the program has gone on as if it
+ * had not been. */
+void failed_call_mattered(const struct origin *origin, const char *error, const char *why);
 /* Returns the reason that was given last and takes it from the running call. The text is valid
  * until the next reason. */
 const char *failed_call_reason(void);

@@ -76,6 +76,8 @@ static struct {
     /* The calls are in streams of two devices, so each stream is named with its device. */
     bool has_two_devices;
     unsigned count;
+    /* The number of the later call of the newest report, or of one that was not to be repeated. */
+    uint32_t newest_call;
     enum hazard kind;
     struct origin earlier, later;
     bool unordered;
@@ -111,6 +113,12 @@ static struct {
 } report;
 
 unsigned report_count(void) { return report.count; }
+
+bool report_is_of_call(uint32_t number)
+{
+    NEEDS_LOCK();
+    return number && report.newest_call == number;
+}
 
 bool report_covers(const struct origin *origin)
 {
@@ -360,6 +368,7 @@ static void count_again(struct reported *r, const struct origin *earlier,
 bool report_begin(enum hazard kind, const struct origin *earlier, const struct origin *later)
 {
     NEEDS_LOCK();
+    report.newest_call = later->number;
     struct reported *same = find_seen(kind, earlier, later);
     if (same) {
         count_again(same, earlier, later);

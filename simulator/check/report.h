@@ -53,6 +53,8 @@ void report_at_end(void);
 
 /* Is a report about this operation of a stream, or about a later one of the same call? */
 bool report_covers(const struct origin *origin);
+/* Was the newest report, or one that it repeats, made in the call of this number? */
+bool report_is_of_call(uint32_t number);
 /* Returns how many reports there were so far. */
 unsigned report_count(void);
 

@@ -25,6 +25,7 @@
 #include "base/device_state.h"
 #include "base/fatal.h"
 #include "base/hazards.h"
+#include "check/failed_call.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
@@ -344,11 +345,16 @@ static cudaError_t check_launch(const struct graph_exec *x)
         /* Documented: an allocation of an earlier launch must be freed, unless the launch frees
          * it. */
         if (t->kind == TASK_ALLOCATE && t->allocation->range
-            && !(x->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch))
+            && !(x->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch)) {
+            failed_call_because("its memory of the launch before is not freed, and it has no "
+                                "cudaGraphInstantiateFlagAutoFreeOnLaunch");
             return cudaErrorInvalidValue;
+        }
         /* Assumed: a launch cannot free what is already freed or not yet allocated. */
-        if (t->kind == TASK_FREE && !t->allocation->range && !allocates(x, t->allocation))
+        if (t->kind == TASK_FREE && !t->allocation->range && !allocates(x, t->allocation)) {
+            failed_call_because("it frees memory that is not allocated");
             return cudaErrorInvalidValue;
+        }
     }
     return cudaSuccess;
 }
@@ -545,6 +551,9 @@ cudaError_t graph_exec_launch_unlocking(struct call *call, struct graph_exec *x,
         return e;
     if (x->is_waiting)
         return refuse_launch();
+    if (x->refused_update.call)
+        failed_call_mattered(&x->refused_update, "cudaErrorGraphExecUpdateFailure",
+                             "a later launch runs the graph of before");
     call->made.launch = ++last_launch_id;
     bool freed = free_what_is_left(call, x, s);
     if (!back_allocations_unlocking(call, x, s)) {

@@ -44,6 +44,9 @@ struct graph_exec {
     /* The handle of its graph, which may have been destroyed. */
     void *graph_handle;
     unsigned long long flags;
+    /* The number of the call that made it, and the device that was current then. */
+    uint32_t made_by;
+    int device;
     /* Its nodes, in an order allowed by the edges. */
     struct exec_node *nodes;
     size_t count;
@@ -55,6 +58,8 @@ struct graph_exec {
     bool has_conditionals;
     /* A launch waits for a condition, with the lock released. */
     bool is_waiting;
+    /* The newest update, if it was refused; otherwise without a call. */
+    struct origin refused_update;
     /* The end of the last launch or upload, which the next one follows (documented). */
     struct record *last_record;
 };

@@ -18,7 +18,7 @@
 static struct {
     size_t used_bytes;
     uint32_t peer_access; /* Bit o: this device may touch allocations of cudaMalloc on device o. */
-    uint32_t last_reset_id;
+    struct last_reset last_reset;
     /* The limits that have been set, as bits of `limits_set`. The others have their first value. */
     size_t limits[LIMITS];
     unsigned limits_set;
@@ -80,23 +80,18 @@ void device_set_peer_access(int device, int owner, bool enabled)
         devices[device].peer_access &= ~(1u << owner);
 }
 
-void device_reset(int device, uint32_t newest)
+void device_reset(int device, struct last_reset newest)
 {
     NEEDS_LOCK();
     devices[device].peer_access = 0;
-    devices[device].last_reset_id = newest;
+    devices[device].last_reset = newest;
     devices[device].limits_set = 0;
 }
 
-uint32_t device_last_reset_id(int device)
+const struct last_reset *device_last_reset(int device)
 {
-    uint32_t last = 0;
-    if (device != NO_DEVICE)
-        return devices[device].last_reset_id;
-    for (int d = 0; d < MAX_DEVICES; d++)
-        if (devices[d].last_reset_id > last)
-            last = devices[d].last_reset_id;
-    return last;
+    NEEDS_LOCK();
+    return &devices[device].last_reset;
 }
 
 /* Indexed by the attribute's number. If a field of struct cudaDeviceProp has the same value, its

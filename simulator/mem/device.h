@@ -20,12 +20,16 @@ size_t device_free_memory(int device);
 bool device_peer_accessible(int device, int owner);
 void device_set_peer_access(int device, int owner, bool enabled);
 
-/* Resets a device. It can no longer reach other devices' memory. Allocations on it that are
- * numbered up to `newest` are no longer leaks, except those of pools. */
-void device_reset(int device, uint32_t newest);
-/* Returns the number of the newest allocation at the last reset of the device or, for NO_DEVICE
- * (the host's memory), of any device. */
-uint32_t device_last_reset_id(int device);
+/* The numbers of the call that made a device's last reset, and of what was newest then. */
+struct last_reset {
+    uint32_t call, allocation;
+    int stream, event;
+};
+/* Resets a device. It can no longer reach other devices' memory. Its allocations up to the newest
+ * are no longer leaks, except those of pools, and its streams, events, and executable graphs no
+ * longer exist. */
+void device_reset(int device, struct last_reset newest);
+const struct last_reset *device_last_reset(int device);
 
 /* Get and set a limit of a device. False: it does not exist or cannot have this value. */
 bool device_limit(int device, int limit, size_t *value);

@@ -363,6 +363,38 @@ void memory_free(struct address_info *a)
         virtual_now += COST_GRANULE + COST_GRANULE_MIB * (segments * MEMORY_GRANULARITY / MiB);
 }
 
+/* Returns the first allocation of the program at or behind this range, or NULL. */
+static struct range *programs_range(struct range *r)
+{
+    while (r && (!r->live || memory_is_variable(r)))
+        r = r->next;
+    return r;
+}
+
+void memory_end_device(const struct call *call, int device)
+{
+    NEEDS_LOCK();
+    struct heap *heaps[] = {&memory.device_heaps[device], &memory.managed_heaps[device]};
+    for (int n = 0; n < 2; n++)
+        for (struct range *r = programs_range(heaps[n]->first), *next; r; r = next) {
+            next = programs_range(r->next);
+            struct address_info a = memory_find(memory_address(heaps[n], r));
+            checker_freed(call, memory_shadow(&a), NULL, 0);
+            memory_free(&a);
+        }
+    for (struct pinned *p = pinned_newest(), *next; p; p = next) {
+        next = p->next;
+        struct shadow_ref ref = {&p->shadow, p->id, p->base, p->bytes};
+        if (p->device != device)
+            continue;
+        if (p->registered)
+            checker_unregistered(call, ref);
+        else
+            checker_freed(call, ref, NULL, 0);
+        pinned_end(p);
+    }
+}
+
 /* ---- live allocations ---- */
 
 /* Documented: a reset does not end the allocations of pools. */
@@ -376,8 +408,9 @@ static size_t for_each_live_in(struct heap *h, void (*visit)(struct shadow_ref))
 {
     size_t live = 0;
     for (struct range *r = h->first; r; r = r->next) {
+        int home = memory_home(h, r->offset);
         if (!r->live || memory_is_variable(r)
-            || (!h->pool && r->id <= device_last_reset_id(memory_home(h, r->offset))))
+            || (!h->pool && home != NO_DEVICE && r->id <= device_last_reset(home)->allocation))
             continue;
         live++;
         visit((struct shadow_ref){&r->shadow, r->id, memory_address(h, r), r->requested});
@@ -399,7 +432,7 @@ size_t memory_for_each_live(void (*visit)(struct shadow_ref))
     for (struct pool *p = pool_first(); p; p = p->next)
         live += for_each_live_in(&p->heap, visit);
     for (struct pinned *p = pinned_newest(); p; p = p->next) {
-        if (p->registered || p->id <= device_last_reset_id(NO_DEVICE))
+        if (p->registered)
             continue;
         live++;
         visit((struct shadow_ref){&p->shadow, p->id, p->base, p->bytes});

@@ -89,6 +89,8 @@ static inline bool memory_is_opened(const struct address_info *a)
 }
 /* Frees an allocation of cudaMalloc. */
 void memory_free(struct address_info *a);
+/* Frees what cudaMalloc and cudaMallocManaged have on a device, and what is pinned for it. */
+void memory_end_device(const struct call *call, int device);
 /* Returns the address of a range. */
 void *memory_address(const struct heap *h, const struct range *r);
 /* Can nothing but this process's copies and kernels write an allocation of the heap? Then it is

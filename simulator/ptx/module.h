@@ -28,6 +28,8 @@ struct variable {
     /* Its module, and its address on each device, or 0 if it has none yet. */
     struct module *module;
     uint64_t address[16];
+    /* The next one that has an address (run/device_variable.c). */
+    struct variable *next_placed;
 };
 
 /* In a variable: the address of another variable or a function, with an offset. */

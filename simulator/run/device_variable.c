@@ -9,6 +9,9 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
+/* Those that have an address on a device. Needs the lock. */
+static struct variable *placed;
+
 static struct range *place(struct variable *v, int device, char **storage)
 {
     struct heap *h = memory_managed_heap(device);
@@ -49,9 +52,32 @@ uint64_t device_variable_address(struct variable *v, int device)
     if (v->address[device])
         return v->address[device];
     char *storage;
+    bool is_first = true;
+    for (int d = 0; d < MAX_DEVICES; d++)
+        is_first &= !v->address[d];
+    if (is_first) {
+        v->next_placed = placed;
+        placed = v;
+    }
     place(v, device, &storage);
     if (v->initial)
         memcpy(storage, v->initial, v->bytes);
     relocate(v, device, storage);
     return v->address[device];
+}
+
+void device_variables_reset(int device)
+{
+    NEEDS_LOCK();
+    for (struct variable *v = placed; v; v = v->next_placed) {
+        if (!v->address[device] || v->is_managed)
+            continue;
+        struct address_info a = memory_find((void *)(uintptr_t)v->address[device]);
+        char *storage = heap_storage(a.heap, a.offset, v->bytes);
+        if (v->initial)
+            memcpy(storage, v->initial, v->bytes);
+        else
+            memset(storage, 0, v->bytes);
+        relocate(v, device, storage);
+    }
 }

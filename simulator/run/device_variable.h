@@ -9,5 +9,7 @@
 /* Returns the variable's address on a device. The first request allocates and initializes it. Ends
  * the process with a sentence if there is no memory. */
 uint64_t device_variable_address(struct variable *v, int device);
+/* Gives the device's variables their first values again, but for those that are shared. */
+void device_variables_reset(int device);
 
 #endif

@@ -13,6 +13,12 @@ static struct {
     int last_id;
 } events;
 
+int event_newest(void)
+{
+    NEEDS_LOCK();
+    return events.last_id;
+}
+
 struct event *event_new(int device, unsigned flags, struct remote_event *remote)
 {
     NEEDS_LOCK();

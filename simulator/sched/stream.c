@@ -231,6 +231,12 @@ static void follow_preceding(struct stream *s)
         add_position(s);
 }
 
+int stream_newest(void)
+{
+    NEEDS_LOCK();
+    return streams.last_id;
+}
+
 struct stream *stream_new(enum stream_kind kind, int device, int priority)
 {
     NEEDS_LOCK();

@@ -33,3 +33,35 @@ setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/de
     assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
     assert_line "  To do: open the gate (*open = 1) before this call, or queue less after it."
 }
+
+@test "a reset ends memory and streams: their use is reported, and what destructors do is not" {
+    as_expected device destroyed_after_reset
+    run bounded "$PROGRAMS/device" memory_after_reset
+    assert_equal "$status" 3
+    assert_output --partial "use after free. cudaMemset (the legacy stream) writes allocation 1, which"
+    assert_output --partial "freed      cudaDeviceReset, the host"
+    run bounded "$PROGRAMS/device" stream_after_reset
+    assert_equal "$status" 3
+    assert_output --partial "launch_fill was given a stream that cudaDeviceReset has ended."
+}
+
+# On other processors than x86-64, each result counts as looked at.
+@test "a refused call that nobody looks at is reported, also in a program without kernels" {
+    [ "$(uname -m)" = x86_64 ] || skip "its results count as looked at here"
+    run bounded "$PROGRAMS/device" refused_and_unseen
+    assert_equal "$status" 3
+    assert_output --partial "failed call. cudaGraphLaunch returned cudaErrorInvalidValue"
+    assert_output --partial "its memory of the launch before is not freed"
+}
+
+@test "a result that a program looks at never counts as ignored, however it is compiled" {
+    [ "$(uname -m)" = x86_64 ] || skip "each result counts as looked at here"
+    local level
+    for level in 0 1 2 3; do
+        "${CC:-gcc}" -Wall -Wextra -O"$level" -I"$ROOT/simulator" -o result \
+            "$ROOT"/simulator/{tests/unit/inside_result,os/result}.c
+        ./result >out 2>err || complain "-O$level: $(<err)"
+        [[ ${CC:-gcc} != gcc || $(<err) == "missed 0, "* ]] || complain "-O$level: $(<err)"
+    done
+    finish
+}

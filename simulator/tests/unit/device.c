@@ -213,4 +213,60 @@ CASE(waits_for_room)
     finish();
 }
 
+/* ---- a reset in the middle ---- */
+
+static int *table;
+static cudaStream_t old;
+
+static void reset(void)
+{
+    OK(cudaStreamCreate(&old));
+    OK(cudaMalloc((void **)&table, 4096));
+    OK(cudaMemsetAsync(table, 1, 4096, old));
+    OK(cudaDeviceReset());
+}
+
+/* What destructors do after it fails, and is no hazard. */
+CASE(destroyed_after_reset)
+{
+    reset();
+    cudaStreamSynchronize(old);
+    cudaFree(table);
+    cudaStreamDestroy(old);
+    OK(cudaStreamCreate(&old));
+    OK(cudaMalloc((void **)&table, 4096));
+    OK(cudaMemsetAsync(table, 1, 4096, old));
+    OK(cudaStreamDestroy(old));
+    OK(cudaFree(table));
+}
+CASE(memory_after_reset)
+{
+    reset();
+    printf("%d\n", (int)cudaMemset(table, 0, 4096));
+}
+CASE(stream_after_reset)
+{
+    reset();
+    OK(cudaMalloc((void **)&table, 4096));
+    launch_fill(table, 0, 1024, old);
+}
+
+/* ---- refused ---- */
+
+/* The graph's memory of the launch before is not freed. */
+CASE(refused_and_unseen)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    OK(cudaStreamCreate(&old));
+    OK(cudaStreamBeginCapture(old, cudaStreamCaptureModeGlobal));
+    OK(cudaMallocAsync((void **)&table, 4096, old));
+    OK(cudaStreamEndCapture(old, &graph));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaGraphLaunch(exec, old);
+    cudaGraphLaunch(exec, old);
+    OK(cudaFreeAsync(table, old));
+    OK(cudaStreamSynchronize(old));
+}
+
 int main(int argc, char **argv) { return run_named(argc, argv); }

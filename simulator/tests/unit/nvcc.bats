@@ -209,6 +209,20 @@ judged() {
 }
 
 # bats test_tags=long
+@test "what is left after a reset: each line is what an H200 printed, and a crash is a report" {
+    local number
+    kernels reset
+    for number in 0 1 2 4 6; do
+        SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator bounded ./reset "$number"
+    done >printed
+    diff <(grep -v ': signal' "$ROOT/simulator/tests/facts/kernels-reset.txt") printed
+    for number in 3 5; do
+        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./reset "$number"
+        assert_equal "$status" 3
+        assert_output --partial "was given an executable graph that cudaDeviceReset has ended."
+    done
+}
+
 @test "halves, managed variables, calls by address and virtual functions, as on a GPU" {
     cp "$ROOT/simulator/tests/unit/kernels/variety.cu" .
     compiled variety.cu -gencode arch=compute_90,code=compute_90
@@ -808,6 +822,7 @@ CASES
 threads returned cudaErrorInvalidValue and did nothing: a block has 2000 threads, and may have 1024
 blocks returned cudaErrorInvalidConfiguration and did nothing: a grid of (0,1,1) blocks of (32,1,1)
 shared a block of store has 102400 bytes of shared memory, and may have 49152
+function returned cudaErrorNotPermitted and did nothing: a host function must not make CUDA calls.
 CASES
     # On other processors than x86-64, each result counts as looked at.
     for case in memset twice free; do

@@ -22,6 +22,20 @@ static void blocks()
 static void shared() { store<<<1, 32, 100 << 10>>>(a); }
 static void copy() { cudaMemcpy(a, here, 4100, cudaMemcpyHostToDevice); }
 
+// Errors belong to a thread, and a host function has one of its own.
+static bool asks;
+static void CUDART_CB launching(void *)
+{
+    store<<<1, 32, 128>>>(a);
+    if (asks)
+        cudaGetLastError();
+}
+static void function()
+{
+    cudaLaunchHostFunc(0, launching, nullptr);
+    cudaDeviceSynchronize();
+}
+
 static int memset_unseen()
 {
     cudaMemset(a, 0, 4100);
@@ -63,7 +77,11 @@ static const struct {
 static const struct {
     const char *name;
     void (*run)();
-} cases[] = {{"threads", threads}, {"blocks", blocks}, {"shared", shared}, {"copy", copy}};
+} cases[] = {{"threads", threads},
+             {"blocks", blocks},
+             {"shared", shared},
+             {"copy", copy},
+             {"function", function}};
 
 int main(int argc, char **argv)
 {
@@ -73,8 +91,9 @@ int main(int argc, char **argv)
         if (argc > 2 && !strcmp(argv[1], r.name))
             ends = (!strcmp(argv[2], "looked") ? r.looked : r.unseen)();
     run_case(argc, argv, cases, [&ends](const auto &c, bool wrong) {
+        asks = !wrong;
         c.run();
-        if (!wrong)
+        if (asks)
             cudaGetLastError();
         ends = wrong && c.run == copy;
     });
