@@ -17,8 +17,8 @@ The first word of a line says what it does; numbers count ints:
     poke a 70 b                     a kernel that is given a and b writes a[70]; -: a alone
 
 Whether a program is incorrect follows from the rules of CUDA, which this file has, too. Two kinds
-stay open, because a report would be in doubt: accesses that an atomic operation may order, and
-reads of what another thread writes unordered."""
+stay open, because a report would be in doubt: writes and atomic operations of one warp, and reads
+of what another thread writes unordered."""
 
 import random
 import re
@@ -49,18 +49,23 @@ def takes(who, operator, value, block, thread, threads):
 class Access:
     """What a thread does to an int in one step."""
 
-    def __init__(self, verb, step, thread, interval, synced, shuffled):
+    def __init__(self, verb, step, thread, interval, synced, shuffles):
         self.verb, self.step, self.thread = verb, step, thread
-        self.interval, self.synced, self.shuffled = interval, synced, shuffled
+        self.interval, self.synced, self.shuffles = interval, synced, shuffles
 
     def is_before(self, other):
-        """Whether a barrier or a __syncwarp(), or the thread's own order, is between."""
+        """Whether a barrier, a __syncwarp(), or a shuffle of both is between, or the thread's own
+        order."""
         if self.thread == other.thread:
             return self.step < other.step
         if self.interval < other.interval:
             return True
-        same_warp = self.thread // WARP == other.thread // WARP
-        return same_warp and self.interval == other.interval and self.synced < other.synced
+        if self.thread // WARP != other.thread // WARP or self.interval != other.interval:
+            return False
+        return self.synced < other.synced or any(
+            self.step < n < other.step and self.thread in those and other.thread in those
+            for n, those in self.shuffles
+        )
 
 
 class Model:
@@ -128,8 +133,7 @@ class Model:
         # In device memory, the threads of the first block are compared, too. What they do is
         # reported if two blocks do not race.
         for accesses in first.values():
-            self.race(accesses, False)
-            self.race([a for a in accesses if a.verb != "add"], BLOCKS not in self.must)
+            self.race(accesses, {"read", "add"}, BLOCKS not in self.must)
         # Then the steps that follow are not ordered as it seems.
         if BARRIER in self.must:
             self.must = {BARRIER}
@@ -137,7 +141,7 @@ class Model:
 
     def block(self, block, threads, steps):
         """Returns the accesses of a block to each int of device and of shared memory."""
-        device, shared, interval, synced, shuffled = {}, {}, 0, 0, 0
+        device, shared, interval, synced, shuffles = {}, {}, 0, 0, []
         for n, (verb, space, base, offset, *who) in enumerate(steps):
             those = [t for t in range(threads) if takes(*who, block, t, threads)]
             if verb == "barrier":
@@ -148,7 +152,7 @@ class Model:
             elif verb == "syncwarp":
                 synced += 1
             elif verb == "shuffle":
-                shuffled += 1
+                shuffles.append((n, set(those)))
                 warps = {t // WARP for t in those}
                 if any(t not in those for t in range(threads) if t // WARP in warps):
                     # Threads that have exited are not absent. Those that wait at a barrier are.
@@ -161,22 +165,23 @@ class Model:
                     at = index(base, offset, block, t, threads)
                     of = shared if space == "s" else device
                     place = at if space == "s" else (space, at)
-                    of.setdefault(place, []).append(Access(verb, n, t, interval, synced, shuffled))
+                    of.setdefault(place, []).append(Access(verb, n, t, interval, synced, shuffles))
         return device, shared
 
-    def race(self, accesses, is_reported=True):
-        """Returns whether there is one, for sure or perhaps."""
-        atomic = any(a.verb == "add" for a in accesses)
+    def race(self, accesses, allowed=None, is_reported=True):
+        """Returns whether there is one, for sure or perhaps. `allowed`: two verbs that may meet."""
         found = False
         for n, a in enumerate(accesses):
             for b in accesses[n + 1 :]:
-                if a.verb == b.verb != "write" or a.is_before(b) or b.is_before(a):
+                if a.verb == b.verb != "write" or {a.verb, b.verb} == allowed:
                     continue
-                # Threads of a warp write with one instruction of scripted.cu, as if at once.
-                # Those that took part in a shuffle between may count as ordered by it.
-                at_once = a.verb == b.verb or a.shuffled != b.shuffled
-                in_doubt = atomic or (at_once and a.thread // WARP == b.thread // WARP)
-                self.found(RACE, PERHAPS if in_doubt or not is_reported else YES)
+                if a.is_before(b) or b.is_before(a):
+                    continue
+                # Threads of a warp write with one instruction of scripted.cu, as if at once, and
+                # what hides the atomic operation of one of them hides the others' race with it.
+                same_warp = a.thread // WARP == b.thread // WARP
+                at_once = same_warp and (a.verb == b.verb or "add" in (a.verb, b.verb))
+                self.found(RACE, PERHAPS if at_once or not is_reported else YES)
                 found = True
         return found
 
