@@ -396,10 +396,43 @@ static INLINE void read_addresses(struct addresses *a, const struct address_regi
             a->at[l] = begin ^ ((begin ^ a->at[l]) & (0 - (uint64_t)(lanes >> l & 1)));
 }
 
+static HOT const uint64_t *each_address(struct addresses *a);
+
+/* The address of the warp's first thread, by the sequence that the instruction has. */
+static INLINE uint64_t line_address(const struct warp *w, const struct instruction *i)
+{
+    const struct steps *l = &w->block->lines[i->sequence];
+    return l->begin + l->step * WARP_SIZE * w->index + (uint64_t)i->immediate;
+}
+
+/* Takes the addresses from the sequence. */
+static void take_line(const struct warp *w, const struct instruction *i, uint32_t lanes,
+                      struct addresses *a)
+{
+    const uint64_t step = w->block->lines[i->sequence].step, first = line_address(w, i);
+    const uint32_t row = lanes >> __builtin_ctz(lanes);
+    a->rows = a->count = 1;
+    a->first = 0;
+    a->begin[0] = first;
+    a->stride = step;
+    each_address(a);
+    a->first = (unsigned)__builtin_ctz(lanes);
+    a->count = (unsigned)__builtin_popcount(lanes);
+    a->begin[0] = a->at[a->first];
+    a->rows = step <= STRIDE_MAX && !(row & (row + 1))
+           && step * (a->count - 1) <= UINT64_MAX - a->begin[0];
+    for (uint32_t others = ~lanes; others && !a->rows; others &= others - 1)
+        a->at[__builtin_ctz(others)] = a->begin[0];
+}
+
 /* Reads the addresses from operand `n`. */
 static INLINE void addresses_of(const struct warp *w, const struct instruction *i, unsigned n,
                                 uint32_t lanes, struct addresses *a)
 {
+    if (i->sequence && w->block->has_lines) {
+        take_line(w, i, lanes, a);
+        return;
+    }
     const struct address_register r = {w->registers + i->r[n], i->wide & 128,
                                        (uint64_t)i->immediate};
     read_addresses(a, &r, lanes, w->launch->shape->block.x);
@@ -642,18 +675,12 @@ HOT const char *warp_known_bytes(struct warp *w, const struct instruction *i, ui
 
 /* ---- the usual case: all threads side by side in device memory ---- */
 
-/* Returns the bytes of a row that all threads touch, one after the other, and notes that. Returns
- * NULL, and has done nothing, if it is no such row or if more has to be noted. Operand `n` is the
- * address. */
-static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsigned n,
-                              uint32_t lanes, enum access_kind kind)
+/* Returns the bytes from `begin` on, which threads touch one after the other, `each` each, and
+ * notes that. Returns NULL, and has done nothing, if they are not in a known window or if more has
+ * to be noted. */
+static INLINE char *touch_range(struct warp *w, uint64_t begin, size_t each, size_t bytes,
+                                enum access_kind kind)
 {
-    const size_t each = (size_t)i->bytes * i->count, bytes = each * WARP_SIZE;
-    const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
-    if (lanes != ALL_LANES || !i->is_of_row || r[WARP_SIZE - 1] - r[0] != bytes - each
-        || !are_rows_u64(r, WARP_SIZE, each))
-        return NULL;
-    const uint64_t begin = r[0] + (uint64_t)i->immediate;
     struct window *win = known_window(w->launch, begin, bytes);
     if (!win || begin & (each - 1) || w->launch->is_looked_at || win->carried.bits
         || w->frame->carried)
@@ -667,6 +694,22 @@ static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsig
     }
     touch(win, touched_of(win, kind), begin, bytes);
     return win->storage + (begin - win->base);
+}
+
+/* The same for a row of all threads of the warp, if it is one. Operand `n` is the address. */
+static INLINE char *touch_row(struct warp *w, const struct instruction *i, unsigned n,
+                              uint32_t lanes, enum access_kind kind)
+{
+    const size_t each = (size_t)i->bytes * i->count, bytes = each * WARP_SIZE;
+    const lane_u64 *r = (const lane_u64 *)(w->registers + i->r[n]);
+    const bool is_line = i->sequence && w->block->has_lines;
+    if (lanes != ALL_LANES || !i->is_of_row)
+        return NULL;
+    if (is_line ? w->block->lines[i->sequence].step != each
+                : r[WARP_SIZE - 1] - r[0] != bytes - each || !are_rows_u64(r, WARP_SIZE, each))
+        return NULL;
+    return touch_range(w, is_line ? line_address(w, i) : r[0] + (uint64_t)i->immediate, each, bytes,
+                       kind);
 }
 
 static INLINE void note_shared(struct warp *w, const struct instruction *i, uint32_t lanes,
@@ -779,9 +822,14 @@ static INLINE void load_rows(char *d, const struct addresses *a, size_t bytes, c
     }
 }
 
-/* All threads load `count` elements of 4 bytes each, one thread's after the other's. */
-static INLINE void load_vectors(struct warp *w, const struct instruction *i, const lane_u32 *from)
+/* All threads load plain elements, one thread's after the other's: several only of 4 bytes each. */
+static INLINE void load_all(struct warp *w, const struct instruction *i, const char *row)
 {
+    const lane_u32 *from = (const lane_u32 *)row;
+    if (i->count == 1) {
+        copy_elements(w->registers + i->r[0], row, (size_t)i->bytes * WARP_SIZE);
+        return;
+    }
     if (i->count == 2) {
         lane_u32 *x = (lane_u32 *)(w->registers + i->r[0]);
         lane_u32 *y = (lane_u32 *)(w->registers + i->r[1]);
@@ -828,10 +876,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     size_t all = (size_t)i->bytes * i->count;
     const char *row = touch_row(w, i, i->count, lanes, ACCESS_READ);
     if (row) {
-        if (i->count == 1)
-            copy_elements(w->registers + i->r[0], row, all * WARP_SIZE);
-        else
-            load_vectors(w, i, (const lane_u32 *)row);
+        load_all(w, i, row);
         return;
     }
     addresses_of(w, i, i->count, lanes, &address);
@@ -940,9 +985,14 @@ static INLINE void store_elements(char *base, const struct instruction *i, uint3
     }
 }
 
-/* All threads store `count` elements of 4 bytes each, one thread's after the other's. */
-static INLINE void store_vectors(struct warp *w, const struct instruction *i, lane_u32 *to)
+/* The same for stores. */
+static INLINE void store_all(struct warp *w, const struct instruction *i, char *row)
 {
+    lane_u32 *to = (lane_u32 *)row;
+    if (i->count == 1) {
+        copy_elements(row, w->registers + i->r[1], (size_t)i->bytes * WARP_SIZE);
+        return;
+    }
     if (i->count == 2) {
         const lane_u32 *x = (const lane_u32 *)(w->registers + i->r[1]);
         const lane_u32 *y = (const lane_u32 *)(w->registers + i->r[2]);
@@ -1015,10 +1065,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     w->launch->changes++;
     char *row = touch_row(w, i, 0, lanes, ACCESS_WRITE);
     if (row) {
-        if (i->count == 1)
-            copy_elements(row, w->registers + i->r[1], all * WARP_SIZE);
-        else
-            store_vectors(w, i, (lane_u32 *)row);
+        store_all(w, i, row);
         return;
     }
     addresses_of(w, i, 0, lanes, &address);
@@ -1046,6 +1093,41 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
         for (unsigned n = 0; n < i->count; n++)
             store_lane(to + n * i->bytes, i, w->registers + i->r[n + 1], l);
     }
+}
+
+/* ---- all warps of a block ---- */
+
+HOT bool access_abreast(struct block *b, const struct instruction *i)
+{
+    struct warp *w = b->warps, *end = w + b->warp_count;
+    const bool is_load = i->run == run_load;
+    const enum access_kind kind = is_load ? ACCESS_READ : ACCESS_WRITE;
+    const struct steps *l = &b->lines[i->sequence];
+    const size_t each = (size_t)i->bytes * i->count;
+    const size_t bytes = l->step ? each * b->launch->threads_of_block : each;
+    const uint64_t begin = l->begin + (uint64_t)i->immediate;
+    const bool is_same = is_load && !l->step && i->count == 1;
+    if (!i->is_of_row || !(is_same || l->step == each) || begin & (each - 1)
+        || (begin | (begin + bytes)) & WINDOW_MASK)
+        return false;
+    if (!known_window(b->launch, begin, each) && !find_window(w, i, 0, begin, each, !is_load))
+        return false;
+    char *range = touch_range(w, begin, each, bytes, kind);
+    if (!range)
+        return false;
+    for (; w != end; w++, range += l->step * WARP_SIZE) {
+        /* Mostly the next block follows in memory. */
+        for (size_t at = 0; at < l->step * WARP_SIZE; at += 64)
+            __builtin_prefetch(range + bytes + at);
+        if (is_same)
+            set_lanes(w->registers + i->r[0], i, ALL_LANES, element(i, range));
+        else if (is_load)
+            load_all(w, i, range);
+        else
+            store_all(w, i, range);
+        w->launch->changes += !is_load;
+    }
+    return true;
 }
 
 /* ---- atomic operations ---- */

@@ -56,6 +56,10 @@ struct instruction {
     uint8_t bytes, count, space, is_signed, wide, modified, rounding, option;
     /* Of loads and stores: those of all threads may be one row in device memory. */
     bool is_of_row;
+    /* It touches nothing but registers. */
+    bool computes;
+    /* Of loads and stores: which of its code's sequences the address is; 0: none. */
+    uint16_t sequence;
     /* The index of the target instruction of a branch, or of a call or a table. */
     uint32_t target;
     /* In the source; file 0 if unknown. */
@@ -91,6 +95,8 @@ struct constant {
 struct special {
     uint32_t offset;
     uint16_t id;
+    /* Not only sequences are computed from it. */
+    bool is_read;
 };
 /* The same for a kernel parameter: `bytes` bytes at `from`, extended to 8 bytes if `wide` says so,
  * or else to 4. */
@@ -98,6 +104,28 @@ struct given {
     uint32_t offset, from;
     uint8_t bytes;
     bool is_signed, wide;
+};
+
+/* A register of a kernel that has the value begin + step * t in thread t of a block that has one
+ * dimension (ptx/sequences.c). It is a number, filled before the kernel begins, or x * y + z, which
+ * are sequences. */
+struct sequence {
+    uint32_t offset;
+    enum {
+        SEQUENCE_NUMBER,
+        SEQUENCE_SPECIAL,
+        SEQUENCE_CONSTANT,
+        SEQUENCE_GIVEN,
+        SEQUENCE_SUM
+    } kind;
+    /* The number, or the index of what it is filled with, or of a sum's instruction in `apart`. */
+    int64_t from;
+    uint16_t x, y, z;
+    uint8_t bytes;
+    /* Of a sum: x and y have 4 bytes, and are extended to 8, and how; y is the power of two. */
+    bool extends, is_signed, shifts;
+    /* It is another one in each block; is it read, but for its sequence? */
+    bool is_of_block, is_read;
 };
 
 /* A call: the places of its arguments and results in the caller's frame. */
@@ -131,6 +159,13 @@ struct code {
     size_t special_count;
     struct given *given;
     size_t given_count;
+    struct sequence *sequences;
+    size_t sequence_count;
+    /* The instructions that compute them. They are not in `all`. */
+    struct instruction *apart;
+    size_t apart_count;
+    /* A branch goes back. */
+    bool has_loops;
     struct call_site *calls;
     size_t call_count;
     /* Its steps with matrices (ptx/matrix.h). */

@@ -197,7 +197,7 @@ static uint32_t special_register(struct decoder *d, struct word name)
         if (c->specials[n].id == id)
             return c->specials[n].offset;
     c->specials = os_grow(c->specials, (c->special_count + 1) * sizeof *c->specials);
-    c->specials[c->special_count++] = (struct special){decode_new_register(d, 4), id};
+    c->specials[c->special_count++] = (struct special){decode_new_register(d, 4), id, false};
     return c->specials[c->special_count - 1].offset;
 }
 
@@ -490,8 +490,9 @@ static void read_statement(struct decoder *d)
     decode_note_uses(d);
     const size_t before = d->code->count;
     if (!decode_memory(d) && !decode_control(d) && !decode_exchange(d) && !decode_matrix(d)
-        && !decode_texture(d) && !decode_arithmetic(d))
-        decode_refuse(d, "an instruction that is not simulated");
+        && !decode_texture(d))
+        decode_arithmetic(d);
+    decode_note_sequence(d, before);
     decode_note_flow(d, before);
     decode_note_runs(d, before);
     while (d->s.word.length && !word_is(d->s.word, ";"))
@@ -684,6 +685,8 @@ static void end_function(struct decoder *d)
         d->statement.text = d->references[0].name;
         decode_refuse(d, "a label that is nowhere");
     }
+    if (!d->failed)
+        decode_take_apart(d);
     for (uint32_t n = (uint32_t)d->code->count, next = n; n-- > 0;) {
         next = d->code->all[n].kind == INSTRUCTION_PLAIN ? next : n;
         d->code->all[n].next_other = next;

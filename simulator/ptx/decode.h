@@ -93,6 +93,8 @@ struct decoder {
     struct use {
         uint8_t how;
         uint32_t run;
+        /* Not only as a sequence (ptx/sequences.c). */
+        bool is_read;
     } * uses;
     size_t use_count;
     uint32_t run;
@@ -148,12 +150,20 @@ void decode_note_runs(struct decoder *d, size_t before);
  * which. */
 void decode_note_flow(struct decoder *d, size_t before);
 void decode_set_loads(struct decoder *d);
+/* Returns what is known of the register at this offset. */
+struct use *decode_use_of(struct decoder *d, uint32_t offset);
 
-/* Read statements about memory, calls, and threads. They return false for other statements. */
+/* If the statement, whose instructions begin at `before`, computes a sequence, or touches memory at
+ * one, notes that; and at the end takes out what is needed as a sequence only (ptx/sequences.c). */
+void decode_note_sequence(struct decoder *d, size_t before);
+void decode_take_apart(struct decoder *d);
+
+/* Read statements about memory, calls, and threads. They return false for other statements, which
+ * the last one reads. */
 bool decode_memory(struct decoder *d);
 bool decode_control(struct decoder *d);
 bool decode_exchange(struct decoder *d);
-bool decode_arithmetic(struct decoder *d);
+void decode_arithmetic(struct decoder *d);
 
 #define SCRATCH_BYTES  (WARP_SIZE * 8 * 4)
 #define SCRATCH_RESULT (WARP_SIZE * 8 * 3)

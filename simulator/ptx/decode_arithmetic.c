@@ -376,8 +376,9 @@ static void decode_convert(struct decoder *d)
         flush_result(i);
 }
 
-bool decode_arithmetic(struct decoder *d)
+void decode_arithmetic(struct decoder *d)
 {
+    const size_t before = d->code->count;
     struct statement *st = &d->statement;
     struct word name = st->parts[0];
     bool moves = word_is(name, "mov") && st->operand_count == 2;
@@ -395,5 +396,6 @@ bool decode_arithmetic(struct decoder *d)
         decode_convert(d);
     else
         decode_operation(d);
-    return true;
+    for (size_t n = before; n < d->code->count; n++)
+        d->code->all[n].computes = d->code->all[n].run != run_clock;
 }

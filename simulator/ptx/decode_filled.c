@@ -117,7 +117,7 @@ static bool fill_as(struct code *c, uint32_t to, uint32_t from)
     for (size_t n = 0; n < c->special_count; n++)
         if (c->specials[n].offset == from) {
             c->specials = os_grow(c->specials, (c->special_count + 1) * sizeof *c->specials);
-            c->specials[c->special_count++] = (struct special){to, c->specials[n].id};
+            c->specials[c->special_count++] = (struct special){to, c->specials[n].id, false};
             return true;
         }
     for (size_t n = 0; n < c->constant_count; n++)

@@ -9,9 +9,9 @@
 
 enum { USE_STORED = 1, USE_SELECTED = 2, USE_OTHER = 4, USE_ANY = 7, USE_ELSEWHERE = 8 };
 
-static struct use *use_of(struct decoder *d, const struct operand *o)
+struct use *decode_use_of(struct decoder *d, uint32_t offset)
 {
-    const size_t slot = REGISTER_SLOT(o->at);
+    const size_t slot = REGISTER_SLOT(offset);
     if (slot >= d->use_count) {
         const size_t count = 2 * slot + 64;
         d->uses = os_grow(d->uses, count * sizeof *d->uses);
@@ -31,7 +31,7 @@ static void note_use(struct decoder *d, const struct operand *o, uint8_t use)
         return;
     }
     if (o->kind == OPERAND_REGISTER && o->bytes != 1 && use)
-        use_of(d, o)->how |= use;
+        decode_use_of(d, o->at)->how |= use;
 }
 
 void decode_note_uses(struct decoder *d)
@@ -73,7 +73,7 @@ static void note_run(struct decoder *d, const struct operand *o, bool writes, bo
     }
     if (o->kind != OPERAND_REGISTER || o->bytes == 1)
         return;
-    struct use *use = use_of(d, o);
+    struct use *use = decode_use_of(d, o->at);
     if (is_elsewhere || (!writes && use->run != d->run + 1))
         use->how |= USE_ELSEWHERE;
     else if (writes && !d->statement.guard)

@@ -114,29 +114,25 @@ static uint64_t block_number(const struct launch *launch, uint64_t n)
     return (uint64_t)(((wide_u128)n * step + seed / 7) % count);
 }
 
-struct frame *warp_frame(struct warp *w, const struct code *code);
-void warp_refill(struct warp *w);
-void warp_free_frame(struct frame *f);
-
-static void begin_warp(struct block *b, unsigned n)
+static void make_warp(struct block *b, unsigned n)
 {
     struct warp *w = &b->warps[n];
-    struct launch *launch = b->launch;
-    unsigned threads = launch->threads_of_block - n * WARP_SIZE;
-    w->launch = launch;
+    const struct kernel_code *code = b->launch->code;
+    w->launch = b->launch;
     w->block = b;
     w->index = n;
-    if (w->entry) {
-        warp_refill(w);
-    } else {
-        w->entry = warp_frame(w, launch->code->entry);
-        w->local_bytes =
-            launch->code->entry->frame_bytes + (launch->code->has_calls ? STACK_BYTES : 0);
-        w->local_bytes = (w->local_bytes + 15) / 16 * 16;
-        w->local = w->local_bytes ? os_allocate(w->local_bytes * WARP_SIZE) : NULL;
-    }
+    w->entry = warp_frame(w, code->entry);
+    w->local_bytes = code->entry->frame_bytes + (code->has_calls ? STACK_BYTES : 0);
+    w->local_bytes = (w->local_bytes + 15) / 16 * 16;
+    w->local = w->local_bytes ? os_allocate(w->local_bytes * WARP_SIZE) : NULL;
+}
+
+/* From this instruction on. */
+static void begin_warp(struct warp *w, uint32_t pc)
+{
+    const unsigned threads = w->launch->threads_of_block - w->index * WARP_SIZE;
     w->alive = threads >= WARP_SIZE ? ALL_LANES : (1u << threads) - 1;
-    w->groups[0] = (struct group){.frame = w->entry, .lanes = w->alive};
+    w->groups[0] = (struct group){.frame = w->entry, .pc = pc, .lanes = w->alive};
     w->group_count = 1;
     w->spins = 0;
     w->patience = 0;
@@ -153,7 +149,9 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->z = (uint32_t)(b->number / s->grid.x / s->grid.y);
     b->alive = launch->threads_of_block;
     b->warp_count = launch->warps_of_block;
-    if (!b->warps)
+    b->has_lines = lines_begin(b);
+    const bool is_first = !b->warps;
+    if (is_first)
         b->warps = os_allocate(b->warp_count * sizeof *b->warps);
     if (!b->shared)
         b->shared = os_allocate(launch->shared_bytes + 16);
@@ -163,8 +161,12 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->waits = 0;
     b->passed = b->ending_count = 0;
     shared_begin(b);
-    for (unsigned n = 0; n < b->warp_count; n++)
-        begin_warp(b, n);
+    for (unsigned n = 0; n < b->warp_count && is_first; n++)
+        make_warp(b, n);
+    block_fill(b);
+    const uint32_t pc = block_run_abreast(b);
+    for (unsigned n = 0; n < b->warp_count && b->alive; n++)
+        begin_warp(&b->warps[n], pc);
     b->runs = true;
 }
 
@@ -172,12 +174,15 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
 static void free_memory(struct block *b)
 {
     for (unsigned n = 0; n < b->warp_count && b->warps; n++) {
-        if (b->warps[n].entry)
-            warp_free_frame(b->warps[n].entry);
+        warp_free_frame(b->warps[n].entry);
         os_free(b->warps[n].local);
     }
     os_free(b->warps);
     os_free(b->shared);
+    os_free(b->lines);
+    b->has_lines = false;
+    b->filled = FILLED_NONE;
+    b->lines = NULL;
     b->warps = NULL;
     b->shared = NULL;
 }
@@ -262,7 +267,8 @@ bool block_run(struct block *b, unsigned turns)
             break;
         }
         turns -= counts(launch);
-        check_time(launch, b);
+        if (b->alive)
+            check_time(launch, b);
     }
     b->runs = b->alive;
     if (!b->alive) {

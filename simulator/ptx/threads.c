@@ -103,13 +103,13 @@ static void prefer_another(struct warp *w)
     w->patience = PATIENCE;
 }
 
-/* Loads what the first group needs to run. */
-static void enter(struct warp *w)
+/* Loads what threads in this frame need to run. */
+static void enter(struct warp *w, struct frame *f)
 {
-    w->frame = w->groups[0].frame;
-    w->is_watched = w->frame->tainted;
-    w->registers = w->frame->registers;
-    w->predicates = w->frame->predicates;
+    w->frame = f;
+    w->is_watched = f->tainted;
+    w->registers = f->registers;
+    w->predicates = f->predicates;
 }
 
 /* Returns the first instruction at which another group of this frame may be met. */
@@ -135,9 +135,9 @@ static void split(struct warp *w, uint32_t lanes, uint32_t pc)
 
 static void fill_special(const struct warp *w, const struct special *s, char *registers);
 
-/* Returns whether the value depends on the block's position in the grid, and not only on its shape.
- * A warp that continues with another block keeps all other values. */
-static INLINE bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
+/* It depends on the block's position in the grid, and not only on its shape. A warp that continues
+ * with another block keeps all other values. */
+bool is_of_block(unsigned id) { return (id >= 6 && id <= 8) || id == 15; }
 
 static INLINE void fill_register(char *r, bool wide, uint64_t value)
 {
@@ -146,14 +146,12 @@ static INLINE void fill_register(char *r, bool wide, uint64_t value)
         ((four *)r)[n] = (four){both, both, both, both};
 }
 
-static void fill_given(const struct warp *w, const struct given *g, char *registers)
+uint64_t launch_given(const struct launch *launch, const struct given *g)
 {
     uint64_t value = 0;
     const unsigned unused = 64 - 8u * g->bytes;
-    memcpy(&value, w->launch->shape->parameters + g->from, g->bytes);
-    if (g->is_signed)
-        value = (uint64_t)((int64_t)(value << unused) >> unused);
-    fill_register(registers + g->offset, g->wide, value);
+    memcpy(&value, launch->shape->parameters + g->from, g->bytes);
+    return g->is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
 }
 
 static void fill_frame(const struct warp *w, struct frame *f)
@@ -164,7 +162,8 @@ static void fill_frame(const struct warp *w, struct frame *f)
         fill_register(f->registers + c->offset, c->bytes == 8, c->value);
     }
     for (size_t n = 0; n < code->given_count; n++)
-        fill_given(w, &code->given[n], f->registers);
+        fill_register(f->registers + code->given[n].offset, code->given[n].wide,
+                      launch_given(w->launch, &code->given[n]));
     for (size_t n = 0; n < code->special_count; n++)
         fill_special(w, &code->specials[n], f->registers);
 }
@@ -188,11 +187,10 @@ static void frame_free(struct frame *f)
     os_free(f);
 }
 
-/* Returns the value of %tid.x and so on, in the order of the names in decode.c. */
-static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
+uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsigned l)
 {
-    const struct launch_shape *s = w->launch->shape;
-    uint32_t thread = w->index * WARP_SIZE + l;
+    const struct launch_shape *s = b->launch->shape;
+    uint32_t thread = warp * WARP_SIZE + l;
     switch (id) {
     case 0: return thread % s->block.x;
     case 1: return thread / s->block.x % s->block.y;
@@ -200,16 +198,16 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
     case 3: return s->block.x;
     case 4: return s->block.y;
     case 5: return s->block.z;
-    case 6: return w->block->x;
-    case 7: return w->block->y;
-    case 8: return w->block->z;
+    case 6: return b->x;
+    case 7: return b->y;
+    case 8: return b->z;
     case 9: return s->grid.x;
     case 10: return s->grid.y;
     case 11: return s->grid.z;
     case 12: return l;
-    case 13: return w->index;
-    case 14: return w->launch->warps_of_block;
-    case 15: return (uint32_t)(w->block->number % 132);
+    case 13: return warp;
+    case 14: return b->launch->warps_of_block;
+    case 15: return (uint32_t)(b->number % 132);
     case 16: return 132;
     case 17: return 1u << l;
     case 18: return (2u << l) - 1;
@@ -217,7 +215,7 @@ static uint32_t special_value(const struct warp *w, unsigned id, unsigned l)
     case 20: return ~((1u << l) - 1);
     case 21: return ~((2u << l) - 1);
     case 22: return (uint32_t)s->shared_bytes;
-    case 23: return (uint32_t)w->launch->shared_bytes;
+    case 23: return (uint32_t)b->launch->shared_bytes;
     /* The upper half of an address that only a cooperative launch has. The lower half is 0. */
     case 25: return s->cooperative ? (uint32_t)(GRID_WINDOW >> 32) : 0;
     default: return 0;
@@ -229,9 +227,9 @@ static void fill_special(const struct warp *w, const struct special *s, char *re
     lane_u32 *d = (lane_u32 *)(registers + s->offset);
     const bool each = s->id <= 2 || s->id == 12 || (s->id >= 17 && s->id <= 21);
     if (!each)
-        fill_register((char *)d, false, special_value(w, s->id, 0));
+        fill_register((char *)d, false, block_special(w->block, w->index, s->id, 0));
     for (unsigned l = 0; l < WARP_SIZE && each; l++)
-        d[l] = special_value(w, s->id, l);
+        d[l] = block_special(w->block, w->index, s->id, l);
 }
 
 /* ---- branches ---- */
@@ -518,6 +516,13 @@ static void run_control(struct warp *w, const struct instruction *i, uint32_t la
     w->groups[0].pc++;
 }
 
+/* Of these threads, those that the instruction's guard does not exclude. */
+static INLINE uint32_t active_of(const struct warp *w, const struct instruction *i, uint32_t lanes)
+{
+    return i->guard ? lanes & (w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0))
+                    : lanes;
+}
+
 /* Runs the first group up to an instruction that is not plain, or to one where it may meet another
  * group. */
 static INLINE uint64_t run_plain(struct warp *w)
@@ -531,19 +536,16 @@ static INLINE uint64_t run_plain(struct warp *w)
     const uint32_t spread = is_part ? ALL_LANES : 0;
     w->began_at = g->pc;
     for (; i != end; i++) {
-        uint32_t active = lanes;
-        if (i->guard) {
-            active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
-            if (!active)
-                continue;
-        }
+        const uint32_t active = active_of(w, i, lanes);
+        if (i->guard && !active)
+            continue;
         i->run(w, i, active | (i->spreads & spread));
         if (!w->is_watched)
             continue;
         if (w->frame->tainted)
             values_flow(w, i, active);
         if (w->launch->fault->kind) {
-            i++;
+            w->launch->fault->instruction = i++;
             break;
         }
     }
@@ -581,7 +583,7 @@ HOT bool warp_run(struct warp *w, uint64_t budget)
     uint64_t ran = 0;
     bool can = go_on(w);
     while (can && ran < budget && !w->launch->fault->kind) {
-        enter(w);
+        enter(w, w->groups[0].frame);
         uint64_t plain = 1 + run_plain(w);
         ran += plain;
         w->patience -= w->patience < plain ? w->patience : plain;
@@ -589,12 +591,8 @@ HOT bool warp_run(struct warp *w, uint64_t budget)
         const struct instruction *i = &w->frame->code->all[g->pc];
         if (w->launch->fault->kind)
             break;
-        if (i->kind != INSTRUCTION_PLAIN && !is_met(w)) {
-            uint32_t active = g->lanes;
-            if (i->guard)
-                active &= w->predicates[i->guard / 2 - 1] ^ (i->guard & 1 ? ALL_LANES : 0);
-            run_control(w, i, active);
-        }
+        if (i->kind != INSTRUCTION_PLAIN && !is_met(w))
+            run_control(w, i, active_of(w, i, g->lanes));
         if (w->spins > SPINS_MAX) {
             prefer_another(w);
             w->launch->spun = true;
@@ -606,6 +604,69 @@ HOT bool warp_run(struct warp *w, uint64_t budget)
     return can;
 }
 
+/* ---- all warps of a block ---- */
+
+/* After so many instructions without an access each warp goes on alone: together their registers
+ * take more room than a processor's nearest cache has. Nor do kernels with loops gain anything. */
+#define ABREAST_MAX 16
+
+/* Is it the same for all threads of the block whether the guard excludes them? */
+static bool is_common(const struct block *b, const struct instruction *i)
+{
+    const uint32_t active = active_of(b->warps, i, ALL_LANES);
+    for (unsigned n = 0; n < b->warp_count; n++)
+        if (active_of(&b->warps[n], i, ALL_LANES) != active)
+            return false;
+    return !active || active == ALL_LANES;
+}
+
+/* All warps run an instruction that computes. */
+static INLINE void compute_abreast(struct block *b, const struct instruction *i)
+{
+    for (unsigned n = 0; n < b->warp_count; n++) {
+        const uint32_t active = active_of(&b->warps[n], i, ALL_LANES);
+        if (active)
+            i->run(&b->warps[n], i, active);
+    }
+}
+
+HOT uint32_t block_run_abreast(struct block *b)
+{
+    struct launch *launch = b->launch;
+    const struct kernel_code *code = launch->code;
+    const struct instruction *all = code->entry->all, *i = all;
+    uint64_t ran = code->entry->apart_count;
+    if (!b->has_lines || code->entry->has_loops || launch->random || launch->is_looked_at
+        || launch->shape->cooperative || launch->threads_of_block % WARP_SIZE || code->has_barriers
+        || code->has_calls)
+        return 0;
+    for (unsigned computed = 0; computed < ABREAST_MAX; ran++) {
+        if (i->kind == INSTRUCTION_PLAIN && i->computes) {
+            compute_abreast(b, i++);
+            computed++;
+            continue;
+        }
+        if (i->guard && !is_common(b, i))
+            break;
+        computed = 0;
+        if (!active_of(b->warps, i, ALL_LANES)) {
+            i++;
+        } else if (i->kind == INSTRUCTION_PLAIN && i->sequence && access_abreast(b, i)) {
+            i++;
+        } else if (i->kind == INSTRUCTION_BRANCH) {
+            i = all + i->target;
+        } else {
+            if (launch->fault->kind)
+                launch->fault->instruction = i;
+            if (i->kind == INSTRUCTION_EXIT || i->kind == INSTRUCTION_RETURN)
+                b->alive = 0;
+            break;
+        }
+    }
+    launch->clock += ran * b->warp_count;
+    return (uint32_t)(i - all);
+}
+
 struct frame *warp_frame(struct warp *w, const struct code *code)
 {
     struct frame *f = frame_new(w, code);
@@ -613,19 +674,47 @@ struct frame *warp_frame(struct warp *w, const struct code *code)
     return f;
 }
 
-HOT void warp_refill(struct warp *w)
+static void fill_of_block(struct warp *w, const struct special *s)
 {
-    struct frame *f = w->entry;
-    if (f->carried || f->tainted) {
-        os_free(f->carried);
-        os_free(f->tainted);
-        f->carried = f->tainted = NULL;
+    fill_register(w->registers + s->offset, false, block_special(w->block, w->index, s->id, 0));
+}
+
+/* Computes the sequences that are needed as registers, if they are new. */
+static void fill_sequences(struct block *b)
+{
+    const struct code *code = b->launch->code->entry;
+    for (size_t k = 0; k < code->sequence_count; k++) {
+        const struct sequence *s = &code->sequences[k];
+        const bool is_known = b->filled >= (s->is_read ? FILLED_READ : FILLED_ALL);
+        if (s->kind != SEQUENCE_SUM || (b->has_lines && !s->is_read)
+            || (is_known && !s->is_of_block))
+            continue;
+        for (unsigned n = 0; n < b->warp_count; n++)
+            code->apart[s->from].run(&b->warps[n], &code->apart[s->from], ALL_LANES);
     }
-    for (size_t n = 0; n < f->code->special_count; n++) {
-        const struct special *s = &f->code->specials[n];
-        if (is_of_block(s->id))
-            fill_register(f->registers + s->offset, false, special_value(w, s->id, 0));
+    if (!b->has_lines)
+        b->filled = FILLED_ALL;
+    else if (!b->filled)
+        b->filled = FILLED_READ;
+}
+
+HOT void block_fill(struct block *b)
+{
+    const struct code *code = b->launch->code->entry;
+    for (unsigned n = 0; n < b->warp_count; n++) {
+        struct frame *f = b->warps[n].entry;
+        if (f->carried || f->tainted) {
+            os_free(f->carried);
+            os_free(f->tainted);
+            f->carried = f->tainted = NULL;
+        }
+        enter(&b->warps[n], f);
     }
+    for (size_t k = 0; k < code->special_count; k++)
+        if (is_of_block(code->specials[k].id) && (code->specials[k].is_read || !b->has_lines))
+            for (unsigned n = 0; n < b->warp_count; n++)
+                fill_of_block(&b->warps[n], &code->specials[k]);
+    fill_sequences(b);
 }
 
 void warp_free_frame(struct frame *f) { frame_free(f); }

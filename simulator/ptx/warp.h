@@ -103,6 +103,14 @@ struct block {
     unsigned warp_count, alive;
     uint32_t x, y, z;
     uint64_t number;
+    /* The values of its code's sequences (ptx/sequences.c), and whether its warps use them and not
+     * the registers. */
+    struct steps {
+        uint64_t begin, step;
+    } * lines;
+    bool has_lines;
+    /* The registers of sequences that its warps have: none, those that are read, all. */
+    enum { FILLED_NONE, FILLED_READ, FILLED_ALL } filled;
     char *shared;
     /* ptx/shared_notes.h; NULL: none are kept. */
     struct shared_notes *notes;
@@ -172,8 +180,27 @@ struct launch {
 /* Runs the warp until it ends, waits at a barrier, or has run this many instructions. Returns
  * whether it can continue now. */
 bool warp_run(struct warp *w, uint64_t budget);
+/* Makes and frees the frame of a warp's kernel. */
+struct frame *warp_frame(struct warp *w, const struct code *code);
+void warp_free_frame(struct frame *f);
+/* Fills the registers of a block that begins with what is new since the last one. */
+void block_fill(struct block *b);
+/* Runs all warps of a block that begins, one instruction after the other, as long as their threads
+ * do the same, and what they load and store is one row that nothing else has to be noted of.
+ * Returns the instruction with which each warp goes on alone, unless all threads have ended. */
+uint32_t block_run_abreast(struct block *b);
+/* All threads load or store. Returns false, and has touched nothing, if they cannot at once. */
+bool access_abreast(struct block *b, const struct instruction *i);
 /* Lets the threads at this barrier continue. */
 void warp_release(struct warp *w, unsigned barrier);
+/* The value of a special register (in the order of decode.c) in thread l of a block's warp; and of
+ * one that is filled with a parameter. */
+uint32_t block_special(const struct block *b, unsigned warp, unsigned id, unsigned l);
+uint64_t launch_given(const struct launch *launch, const struct given *g);
+/* Has the special register another value in each block? */
+bool is_of_block(unsigned id);
+/* Computes the lines of a block that begins. Returns false if they cannot be used. */
+bool lines_begin(struct block *b);
 /* Called when threads have arrived at a barrier: opens it if all have come. */
 void block_check_barrier(struct block *b, unsigned barrier);
 

@@ -196,6 +196,17 @@ judged() {
     assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
 }
 
+@test "addresses that depend on the thread's number alone, and those that only seem to" {
+    kernels sequences
+    ran sequences
+    assert_success
+    assert_output "210 launches, 0 failed"
+    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./sequences far
+    assert_equal "$status" 3
+    assert_line --partial "/sequences.cu:$(
+        sed -n '/; \/\/ too far/=' "$ROOT/simulator/tests/unit/kernels/sequences.cu")"
+}
+
 # bats test_tags=long
 @test "variables, kernel nodes, cooperative launches and attributes of nvcc's kernels" {
     cp "$ROOT/simulator/tests/unit/kernels/features.cu" .
