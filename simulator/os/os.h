@@ -68,8 +68,8 @@ void os_commit(char *storage, size_t bytes);
 /* Finds the first pages in [from, to) of shared storage that somebody has touched, and sets *first
  * and *end to them. Returns false if there are none. Memory that may be in swap counts, too. */
 bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first, size_t *end);
-/* Returns how often the process has been given a page, or 0 if that is unknown. As long as it is the
- * same, nobody has touched another page of such storage. */
+/* Returns how often the process has been given a page, or 0 if that is unknown. As long as it is
+ * the same, nobody has touched another page of such storage. */
 uint64_t os_page_faults(void);
 /* Sets what the host may do with the range. Returns false if Linux allows no more mappings. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
