@@ -125,10 +125,10 @@ bool call_is_drivers(const struct call *call);
 uint64_t call_told(uint64_t figure, size_t size);
 
 /* Returns the stream of a handle, including the three special ones, and adds it to the call's
- * line. Returns NULL for the handle -1, and for a stream that a reset has ended, for which calls return cudaErrorInvalidResourceHandle, or
- * cudaSuccess if there is nothing to do (measured: probe-handles.txt). Any other handle that is
- * no stream ends the process with a sentence (a real driver crashes with SIGSEGV: danger.txt 12,
- * 13). */
+ * line. Returns NULL for the handle -1, and for a stream that a reset has ended, for which calls
+ * return cudaErrorInvalidResourceHandle, or cudaSuccess if there is nothing to do (measured:
+ * probe-handles.txt). Any other handle that is no stream ends the process with a sentence (a real
+ * driver crashes with SIGSEGV: danger.txt 12, 13). */
 struct stream *call_stream(struct call *call, cudaStream_t handle);
 /* Returns the event of a handle, or NULL for a null handle, which calls reject (measured:
  * probe-answers.txt, "streams and events"). A handle that is no event ends the process with a

@@ -11,8 +11,8 @@ setup_file() {
 }
 setup() { need_book_and_tools; }
 
-# expect_no NAME...: the checks, which the first test makes with one start of the browser, have found
-# no fault of these names. To make one check:
+# expect_no NAME...: the checks, which the first test makes with one start of the browser, have
+# found no fault of these names. To make one check:
 #     build/venv/bin/python3 -B tests/book/browser build/docs/html NAME
 expect_no() {
     local name found

@@ -38,7 +38,8 @@ setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/de
     as_expected device destroyed_after_reset
     run bounded "$PROGRAMS/device" memory_after_reset
     assert_equal "$status" 3
-    assert_output --partial "use after free. cudaMemset (the legacy stream) writes allocation 1, which"
+    assert_output --partial \
+        "use after free. cudaMemset (the legacy stream) writes allocation 1, which"
     assert_output --partial "freed      cudaDeviceReset, the host"
     run bounded "$PROGRAMS/device" stream_after_reset
     assert_equal "$status" 3

@@ -1,6 +1,6 @@
 // What handles and variables from before cudaDeviceReset are good for: reset CASE. Each case prints
-// the line that a GPU prints for it, unless the call crashes. simulator/tests/facts/kernels-reset.txt
-// has what an H200 printed for them.
+// the line that a GPU prints for it, unless the call crashes. What an H200 printed for them is in
+// simulator/tests/facts/kernels-reset.txt.
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>

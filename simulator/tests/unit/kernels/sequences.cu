@@ -1,7 +1,7 @@
 // Kernels whose addresses depend on the number of the thread alone, and some that only seem to:
 // numbers of 32 bits that overflow, blocks of two dimensions, parts of warps. Each runs in blocks
-// of several shapes; what it stores is what the host computes. With an argument, one thread goes too
-// far, and the report names its line.
+// of several shapes; what it stores is what the host computes. With an argument, one thread goes
+// too far, and the report names its line.
 #include <cstring>
 
 #include "cases.h"
