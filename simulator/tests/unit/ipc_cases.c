@@ -8,6 +8,18 @@
 static int *block;
 static const size_t count = MiB / sizeof(int);
 
+static cudaMemPool_t shared_pool(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    uint64_t all = UINT64_MAX;
+    cudaMemPool_t pool;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    return pool;
+}
+
 static void *allocate(cudaMemPool_t pool)
 {
     OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));

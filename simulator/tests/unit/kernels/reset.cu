@@ -68,6 +68,9 @@ int main(int argc, char **argv)
         CASE(3, "cudaGraphLaunch(old)", launch());
         CASE(4, "cudaFreeArray(old)", cudaFreeArray(array));
         CASE(5, "cudaGraphExecDestroy(old)", cudaGraphExecDestroy(exec));
+        CASE(7, "cudaStreamQuery(old)", cudaStreamQuery(before));
+        CASE(8, "cudaEventQuery(old)", cudaEventQuery(event));
+        CASE(9, "cudaStreamDestroy(old)", cudaStreamDestroy(before));
     }
     return 0;
 }
