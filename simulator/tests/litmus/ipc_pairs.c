@@ -14,7 +14,7 @@ static cudaMemPool_t pool;
 /* Returns the exporter's allocation, filled with 7 by work that no one has waited for. */
 static void share(void)
 {
-    pool = shared_pool();
+    pool = pool_to_share();
     OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
     OK(launch_fill(data, 7, count, s));
     send_block(pool, data);
@@ -402,7 +402,7 @@ static int third, exporter;
 CASE(second_to_third)
 {
     if (!importer) {
-        pool = shared_pool();
+        pool = pool_to_share();
         OK(cudaMallocFromPoolAsync((void **)&data, MiB, pool, s));
         OK(launch_fill(data, 7, count, s));
         send_record();

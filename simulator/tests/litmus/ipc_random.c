@@ -424,7 +424,7 @@ static void set_up(const struct program *p, int me)
     for (int e = 0; e < SHARED_EVENTS; e++)
         if (e % p->processes == me)
             OK(make_shared_event(e));
-    my.own_pool = shared_pool();
+    my.own_pool = pool_to_share();
     OK(cudaMemPoolExportToShareableHandle(&my.descriptors[me], my.own_pool,
                                           cudaMemHandleTypePosixFileDescriptor, 0));
     for (int i = 0; i < p->processes; i++)

@@ -610,7 +610,7 @@ PROGRAM(reset)
     if (other)
         cudaSetDevice(1);
     SAY(cudaDeviceReset());
-    SAY(cudaStreamQuery(s)); /* undefined on a real device */
+    SAY(cudaStreamQuery(s));
     say_pool(0);
     if (later)
         SAY(cudaMalloc(&plain, MiB));

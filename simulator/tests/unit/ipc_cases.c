@@ -8,18 +8,6 @@
 static int *block;
 static const size_t count = MiB / sizeof(int);
 
-static cudaMemPool_t shared_pool(void)
-{
-    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
-                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
-                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
-    uint64_t all = UINT64_MAX;
-    cudaMemPool_t pool;
-    OK(cudaMemPoolCreate(&pool, &props));
-    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
-    return pool;
-}
-
 static void *allocate(cudaMemPool_t pool)
 {
     OK(cudaMallocFromPoolAsync((void **)&block, MiB, pool, s));
@@ -37,7 +25,7 @@ CASE(import_freed)
     cudaEvent_t done;
     void *second;
     if (!importer) {
-        pool = shared_pool();
+        pool = pool_to_share();
         send_block(pool, allocate(pool));
         OK(cudaMallocFromPoolAsync(&second, MiB, pool, s));
         OK(cudaStreamSynchronize(s));
@@ -95,7 +83,7 @@ CASE(entries)
         go();
         return;
     }
-    pool = shared_pool();
+    pool = pool_to_share();
     for (int i = 0; i <= KEPT; i++)
         OK(cudaMallocFromPoolAsync(&all[i], BYTES, pool, s));
     OK(cudaStreamSynchronize(s));
@@ -146,7 +134,7 @@ static void accesses(int importer, int late)
     }
     struct cudaMemPoolPtrExportData data;
     void *other, *third;
-    pool = shared_pool();
+    pool = pool_to_share();
     OK(cudaMallocFromPoolAsync(&other, MiB, pool, s));
     OK(cudaMallocFromPoolAsync(&third, MiB, pool, s));
     allocate(pool);
@@ -202,7 +190,7 @@ CASE(taken_place)
         wait_for_go();
         return;
     }
-    pool = shared_pool();
+    pool = pool_to_share();
     allocate(pool);
     OK(cudaStreamSynchronize(s));
     send_block(pool, block);
@@ -237,7 +225,7 @@ static void exporter_dies(int importer, int synchronize)
     cudaMemPool_t pool;
     if (!importer) {
         volatile int *gate;
-        pool = shared_pool();
+        pool = pool_to_share();
         OK(cudaMallocHost((void **)&gate, sizeof *gate));
         *gate = 0;
         OK(launch_hold(gate, s));
@@ -279,7 +267,7 @@ CASE(exporter_fails)
         go();
         _exit(0);
     }
-    cudaMemPool_t pool = shared_pool();
+    cudaMemPool_t pool = pool_to_share();
     uint64_t none = 0;
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &none));
     cudaEvent_t ready = shared_event();
@@ -300,7 +288,7 @@ static void importer_dies(int importer, int recorded)
 {
     cudaMemPool_t pool;
     if (!importer) {
-        pool = shared_pool();
+        pool = pool_to_share();
         allocate(pool);
         OK(cudaStreamSynchronize(s));
         send_block(pool, block);

@@ -72,6 +72,18 @@ static inline int child_status(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+static inline cudaMemPool_t pool_to_share(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .handleTypes = cudaMemHandleTypePosixFileDescriptor,
+                                     .location = {.type = cudaMemLocationTypeDevice, .id = 0}};
+    uint64_t all = UINT64_MAX;
+    cudaMemPool_t pool;
+    OK(cudaMemPoolCreate(&pool, &props));
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+    return pool;
+}
+
 static inline cudaEvent_t shared_event(void)
 {
     cudaEvent_t event;

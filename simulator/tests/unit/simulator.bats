@@ -897,7 +897,7 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
     SIM_SCHEDULE=late SIM_DEVICES=2 program behaviour reset other
     [ "$status" = 3 ] || complain "What another device has left: exit status $status."
     assert_equal "$(grep -o '^hazard: leak. allocation [0-9]*' <<<"$errors" | xargs)" \
-        "hazard: leak. allocation 2 hazard: leak. allocation 4"
+        "hazard: leak. allocation 2 hazard: leak. allocation 4 hazard: leak. allocation 3"
     printed "$before" "cudaDeviceReset(): cudaSuccess" "cudaStreamQuery(s): cudaErrorNotReady" \
         "$before"
     finish
