@@ -35,15 +35,12 @@ def judged(variant, name, folder):
     file = Path(folder) / f"{variant.name}.c"
     file.write_text(variants.source(variant), encoding="utf-8")
     os.environ["CHECK_FOLDER"] = f"build/check/mutants/{name}/{variant.name}"
-    place = plain()
     if variant.kind == "mutant":  # make builds these too, and a warning is an error there
-        place.compiler += ["-Werror", "-Wno-unused-function"]
-        command = [*place.compiler, "-fsyntax-only", str(file)]
+        warnings = ["-Werror", "-Wno-unused-function", "-c", "-o", os.devnull]
+        command = [*plain().compiler, *warnings, str(file)]
         if subprocess.run(command, cwd=ROOT, check=False).returncode:
             raise Wrong(f"{variant.where()}: it does not compile without a warning")
-        # The file as a part of a check's program has a main that does nothing.
-        place.compiler.append("-Wno-unused-parameter")
-    return judge.judge(name, os.path.relpath(file, ROOT), place=place)
+    return judge.judge(name, os.path.relpath(file, ROOT))
 
 
 def complaint_of_mutant(mutant, found, seen):
