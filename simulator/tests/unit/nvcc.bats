@@ -1152,6 +1152,7 @@ END
     grep -q 'CONDITIONAL.nIF, handle 0x[0-9a-f]*, bodies graph_' conditional.dot
 }
 
+# bats test_tags=more
 @test "a WHILE node that never ends, a condition without a value, and a wrong handle are named" {
     local kind
     kernels conditional
