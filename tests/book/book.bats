@@ -307,8 +307,8 @@ END
     assert_output ""
 }
 
-@test "two builds that make the same run at once have its whole journal each" {
-    local build builds=()
+@test "two builds of the same run at once, and who reads it meanwhile, have whole journals" {
+    local build builds=() journal=build/docs/runs/solutions-14_peer_access/1.jsonl
     for build in 1 2; do
         PYTHONPATH=docs/extensions build/venv/bin/python3 -B -c '
 from book import runs
@@ -320,8 +320,12 @@ for _ in range(10):
             >"$BATS_TEST_TMPDIR/$build" 2>&1 &
         builds+=($!)
     done
+    while kill -0 "${builds[@]}" 2>/dev/null; do
+        [ ! -e "$journal" ] || grep -q '"did":"exit"' "$journal" || echo "A part of a journal."
+    done >"$BATS_TEST_TMPDIR/3"
     wait "${builds[@]}"
-    run cat "$BATS_TEST_TMPDIR"/[12]
+    assert_file_exists "$journal"
+    run cat "$BATS_TEST_TMPDIR"/[123]
     assert_output ""
 }
 

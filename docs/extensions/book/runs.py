@@ -11,10 +11,10 @@ import os
 import re
 import shlex
 import subprocess
-from fcntl import LOCK_EX, flock
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -204,16 +204,16 @@ def run_program(program, arguments=(), environment=()):
         / "-".join([program, *arguments, *environment]).replace("/", "-")
     )
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        flock(lock, LOCK_EX)  # another build may be about to make the same run
-        return run_in(folder, program, arguments, environment)
+    with TemporaryDirectory(dir=folder) as own:  # another build may make the same run now
+        run, journals = run_in(Path(own), program, arguments, environment)
+        for place, journal in enumerate(journals, 1):
+            journal.replace(folder / f"{place}.jsonl")
+    return run
 
 
 def run_in(folder, program, arguments, environment):
-    """Runs it, and what it writes goes into the folder."""
+    """Runs it in an empty folder. Returns the Run and each process's journal, a file there."""
     journal, printed = folder / "journal.jsonl", folder / "printed"
-    for old in (*folder.glob("journal.jsonl*"), printed):
-        old.unlink(missing_ok=True)
     try:
         done = subprocess.run(
             [ROOT / "build" / "simulator" / program, *arguments],
@@ -233,18 +233,13 @@ def run_in(folder, program, arguments, environment):
         )
     except subprocess.TimeoutExpired:
         raise BookError(f"{program} did not end within ten minutes.") from None
-    files = sorted(folder.glob("journal.jsonl*"))
+    files = sorted(folder.glob("journal.jsonl*"), key=lambda file: (len(file.name), file.name))
     second = int(files[1].suffix[1:]) if len(files) > 1 else 0
     errors, *texts = of_any_run([done.stderr, *(file.read_text() for file in files)], second)
     journals = [read_journal(text) for text in texts]
-    return Run(
-        done.returncode,
-        done.stdout,
-        errors,
-        *(journals + [[], []])[:2],
-        second,
-        printed.read_bytes() if printed.exists() else b"",
-    )
+    noted = printed.read_bytes() if printed.exists() else b""
+    run = Run(done.returncode, done.stdout, errors, *(journals + [[], []])[:2], second, noted)
+    return run, files
 
 
 PROCESS = re.compile(r'(\bprocess |"process":)(\d+)\b')

@@ -105,8 +105,7 @@ ASKED = """(place) => {
 
 @cache
 def journal_of(run, process):
-    files = sorted((Path("build/docs/runs") / run).glob("journal.jsonl*"))
-    text = files[int(process) - 1].read_text(encoding="utf-8")
+    text = Path(f"build/docs/runs/{run}/{process}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
