@@ -413,8 +413,7 @@ cudaError_t capture_or_record(struct call *call, struct event *e, struct stream 
     return cudaSuccess;
 }
 
-/* Waits in a stream for an event that was recorded in the unfinished capture `from`. The stream
- * joins that capture. */
+/* Makes a stream that waits for an event of the unfinished capture `from` join that capture. */
 static cudaError_t join_capture(struct call *call, struct capture *from, struct stream *s,
                                 const struct event *e)
 {

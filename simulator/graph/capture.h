@@ -2,7 +2,7 @@
  * becomes nodes of a graph.
  *
  * The checks return an error if a capture forbids a call, and invalidate the captures that forbid
- * it, unless said otherwise. All of these functions need the lock. */
+ * it, unless said otherwise. All functions here need the lock. */
 #ifndef SIM_GRAPH_CAPTURE_H
 #define SIM_GRAPH_CAPTURE_H
 
@@ -23,8 +23,8 @@ cudaError_t capture_check_unsafe(void);
 /* Check cudaDeviceSynchronize, and a blocking copy in the legacy stream, on the current device. */
 cudaError_t capture_check_device_wait(void);
 cudaError_t capture_check_legacy_copy(void);
-/* Checks work for this stream. It is rejected if the stream's own capture is invalid, or if the
- * stream is the legacy stream and a blocking stream of its device is being captured. */
+/* Returns an error for work of a stream if the stream's own capture is invalid, or if the stream is
+ * the legacy stream and a blocking stream of its device is being captured. */
 cudaError_t capture_check(const struct stream *s);
 /* Checks a call that cannot become a node: the stream must not be capturing, even invalidly. */
 cudaError_t capture_forbid(struct stream *s);
@@ -51,11 +51,11 @@ cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStrea
                              struct graph *g, struct node *const *tips, size_t count);
 /* Returns whether the stream captures into a graph of the program. */
 bool capture_is_in_graph_of_program(const struct stream *s);
-/* Ends the capture in any case, unless another stream began it. Sets `g` to the graph, which the
- * caller then owns, or to NULL on an error. */
+/* Ends the capture even if an error is returned, unless another stream began it. Sets `g` to the
+ * graph, which the caller then owns, or to NULL on an error. */
 cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g);
-/* Called when a stream is destroyed. If a capture began there, it ends and its graph is destroyed.
- * In another capture the stream's work remains, not joined. */
+/* Called when a stream is destroyed. A capture that began in the stream ends, and its graph is
+ * destroyed. In any other capture the stream's work remains without being joined. */
 void capture_stream_destroyed(struct stream *s);
 /* Sets the mode of the calling thread, and returns the previous one. */
 enum cudaStreamCaptureMode capture_exchange_mode(enum cudaStreamCaptureMode mode);
@@ -67,9 +67,9 @@ struct capture_state {
     struct graph *graph;
     /* The nodes on which the next node depends. */
     struct node **tips;
-    /* Their handles. */
+    /* The handles of the tips. */
     void **handles;
-    /* The data of the edges from them: all zero, because no edge has data. */
+    /* The data of the edges from the tips: all zero, because no edge has data. */
     cudaGraphEdgeData *edges;
     size_t count;
 };
@@ -79,8 +79,8 @@ void capture_depend(struct stream *s, struct node *const *nodes, size_t count, b
 
 /* Adds a node with this task to the stream's capture. Sets the task's call, site, and device. */
 void capture_add(struct call *call, struct stream *s, struct task *t);
-/* Record an event and wait for one. If the stream is being captured, this becomes edges of the
- * graph or, with `external`, a node of its own. */
+/* Record an event, and make a stream wait for one. In a captured stream both become edges of the
+ * graph or, with `external`, a node. */
 cudaError_t capture_or_record(struct call *call, struct event *e, struct stream *s, bool external);
 cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e, bool external);
 

@@ -6,8 +6,7 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Returns whether a node may use these bytes. In a graph's memory they must be within what a node
- * allocates. */
+/* Returns whether a node may use these bytes: in a graph's memory, only what a node allocates. */
 static bool allows(const void *address, size_t bytes, const struct task *t, bool copy, bool write)
 {
     size_t bytes_left = graph_allocation_bytes_left(address);
@@ -69,8 +68,7 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned ele
         return e;
     if (!s->capturing)
         return command_memset(call, to, value, element, r, s);
-    /* Measured (probe-graph-nodes.txt, "range_codes"): not capturing but instantiating checks the
-     * range. */
+    /* Measured (probe-graph-nodes.txt, "range_codes"): only instantiation checks the range. */
     capture_add(call, s,
                 &(struct task){.kind = TASK_MEMSET,
                                .device = s->device,

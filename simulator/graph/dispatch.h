@@ -1,12 +1,12 @@
-/* Work that a call of the program requires. It is done now, in the order of the stream or, if the
- * stream is being captured, becomes a node of a graph. All of these functions need the lock. */
+/* Work that a call of the program requires. These functions queue the work in a stream or, if the
+ * stream is being captured, add it to a graph as a node. All functions here need the lock. */
 #ifndef SIM_GRAPH_DISPATCH_H
 #define SIM_GRAPH_DISPATCH_H
 
 #include "graph/capture.h"
 #include "run/commands.h"
 
-/* Return the error of capture_check or, after that, of run/commands.h, or cudaSuccess. */
+/* Each returns the error of capture_check or, without one, of the function in run/commands.h. */
 cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned element, struct rows r,
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
@@ -26,12 +26,10 @@ cudaError_t dispatch_allocation(struct call *call, struct stream *s, const struc
                                 size_t bytes, void **pointer);
 cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer);
 
-/* Makes the task of a memset node for the device t->device from its parameters. Returns an error if
- * they are rejected. */
+/* Makes the task of a memset node on device t->device. Returns an error for invalid parameters. */
 cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigned value,
                                  unsigned element, size_t width, size_t height);
-/* Returns the error with which a stream rejects such a copy of graph or other memory, or
- * cudaSuccess. */
+/* Returns the error with which adding this copy to a graph fails, or cudaSuccess. */
 cudaError_t dispatch_check_copy(const struct task *t);
 
 #endif

@@ -291,7 +291,7 @@ static void flat_depend(struct node *n, struct node *on)
     n->dependencies[n->dependency_count++] = on;
 }
 
-/* Makes `n` depend on those nodes from `first` on that no other of them depends on. */
+/* Makes `n` depend on each node from index `first` on, unless another such node depends on it. */
 static void depend_on_last(struct node *n, const struct flat *flat, size_t first)
 {
     size_t count = n->position - first;
@@ -310,9 +310,9 @@ static void depend_on_last(struct node *n, const struct flat *flat, size_t first
 
 static bool flatten_into(struct flat *flat, struct graph *g, const struct node *entry);
 
-/* Adds the replacement of node n of a graph, whose dependencies are in `made`. Returns the node on
- * which others depend instead of n, or NULL if a child graph has a cycle. The graph's first nodes
- * depend on `entry`, if it is not NULL. */
+/* Adds the replacement of node `n`. `made` has the replacements of its dependencies. Returns the
+ * node on which others depend instead of `n`, or NULL if a child graph has a cycle. If `n` has no
+ * dependencies, its replacement has those of `entry`, unless that is NULL. */
 static struct node *flatten_node(struct flat *flat, const struct node *n, struct node *const *made,
                                  const struct node *entry)
 {

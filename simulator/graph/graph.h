@@ -1,6 +1,6 @@
 /* Graphs: nodes, each with a task for a launch, and edges between them. Capturing, building by
- * hand, and launching all use them. A graph and its nodes live until graph_destroy. All of these
- * functions need the lock. */
+ * hand, and launching all use them. A graph and its nodes live until graph_destroy. All of this
+ * needs the lock. */
 #ifndef SIM_GRAPH_GRAPH_H
 #define SIM_GRAPH_GRAPH_H
 
@@ -30,17 +30,18 @@ enum task_kind {
     TASK_ALLOCATE,
     TASK_FREE,
     TASK_CONDITIONAL,
-    /* Only in a graph. An executable graph has the child's nodes instead. */
+    /* Only in a graph, because an executable graph has the child's nodes instead. */
     TASK_CHILD
 };
 
-/* What a node does. A plain value, so that an executable graph has its own copy. */
+/* What a node does: a plain value, so that an executable graph can have a copy. */
 struct task {
     enum task_kind kind;
-    /* The call that made the node and its site, for reports. */
+    /* For reports: the call that made the node, and the call's site. */
     const char *call;
     void *site;
-    /* The newest allocation when the node was made. Its pointers cannot refer to a later one. */
+    /* The newest allocation when the node was made. No pointer of the node refers to a later
+     * one. */
     uint32_t newest_allocation;
     int device;
     /* The destination of a memset, copy or kernel. */
@@ -60,14 +61,14 @@ struct task {
     bool peer;
     /* The gate of a hold. */
     const volatile int *gate;
-    /* How a kernel is launched, if the program says so; all 0 in a captured node. */
+    /* The shape with which the program launches a kernel node that it built. All 0 if captured. */
     struct {
         dim3 grid, block;
         unsigned shared_bytes;
     } shape;
-    /* The launch of a program's own kernel, owned by the task in a node or executable graph. */
+    /* The launch of a program's own kernel, owned by the task of a node or executable graph. */
     struct user_kernel *user_kernel;
-    /* The launch of a kernel that nvcc built, with the same owner. */
+    /* The launch of a kernel that nvcc built, owned by the task of a node or executable graph. */
     struct nvcc_kernel *nvcc_kernel;
     /* A host function and its argument. */
     void (*function)(void *);
@@ -78,7 +79,7 @@ struct task {
     struct graph_allocation *allocation;
     /* The graph of a child node, which owns it. */
     struct graph *child;
-    /* Of a conditional node, which owns it. An executable graph has it in the node. */
+    /* What a conditional node runs. The node owns it. An executable graph has it in the node. */
     struct conditional *conditional;
 };
 
@@ -88,48 +89,48 @@ struct conditional {
     enum cudaGraphConditionalNodeType type;
     unsigned size;
     struct graph **bodies;
-    /* Their handles, for the program. */
+    /* The handles of the bodies, for the program. */
     cudaGraph_t *handles;
 };
 
 struct node {
-    /* The nodes of a graph, in the order in which they were added. */
+    /* The graph's next node, in the order in which the nodes were added. */
     struct node *next;
     struct graph *graph;
-    /* Its number in the graph, from 1. Numbers of removed nodes are not reused. */
+    /* The node's number in its graph, from 1. Numbers of removed nodes are not reused. */
     uint32_t id;
     void *handle;
     struct task task;
-    /* The last result for its kernel's parameters (graph/kernel_node.c), or NULL. */
+    /* The answer to the last query of the kernel's parameters (graph/kernel_node.c), or NULL. */
     struct kernel_arguments *arguments;
-    /* The nodes on which it depends. */
+    /* The nodes on which this node depends. */
     struct node **dependencies;
     size_t dependency_count;
-    /* Its index in the result of the last graph_toposort. */
+    /* The node's index in the result of the last graph_toposort. */
     size_t position;
-    /* The number of the last walk that visited it. */
+    /* The number of the last walk that visited the node. */
     uint64_t visited;
 };
 
 struct graph {
-    /* Its number in the journal. */
+    /* The graph's number in the journal. */
     int id;
     void *handle;
     /* The graph that contains the child or conditional node that owns this graph, or NULL. */
     struct graph *parent;
-    /* A conditional node owns it. */
+    /* The graph is a body of a conditional node. */
     bool is_body;
     struct condition *conditions;
     struct node *first, *last;
     size_t count;
     uint32_t last_node_id;
-    /* The memory of its allocation nodes: a list with one entry for each device, or NULL. */
+    /* The memory of the graph's allocation nodes: NULL, or a list with one entry a device. */
     struct graph_memory *memory;
-    /* It has allocation or free nodes, so it may have only one executable graph (documented). */
+    /* The graph has memory nodes, so it may have only one executable graph (documented). */
     bool has_memory_nodes;
-    /* A capture is adding to it. */
+    /* A capture is adding nodes to the graph. */
     bool capturing;
-    /* It has an executable graph. Maintained only for graphs with memory or conditional nodes. */
+    /* An executable graph exists. Maintained only for graphs with memory or conditional nodes. */
     bool instantiated;
 };
 
@@ -147,13 +148,13 @@ struct node *graph_add_node(struct graph *g, const struct task *task,
 void graph_set_child(struct node *n, struct graph *child);
 /* Makes a condition for conditional nodes of `g` and of graphs in it. */
 struct condition *graph_new_condition(struct graph *g, int device);
-/* One holder of the condition ends. */
+/* Removes one holder of the condition. The last one frees it. */
 void condition_release(struct condition *c);
-/* Gives this conditional node its condition, and as many empty graphs as it has bodies. */
+/* Gives a conditional node its condition, and as many empty graphs as it has bodies. */
 void graph_set_conditional(struct node *n, struct condition *c,
                            enum cudaGraphConditionalNodeType type, unsigned size);
 bool graph_has_conditionals(const struct graph *g);
-/* Makes `to` depend on `from`. Returns false if it already does. */
+/* Makes `to` depend on `from`. Returns false if the edge exists already. */
 bool graph_add_edge(struct node *from, struct node *to);
 bool graph_has_edge(const struct node *from, const struct node *to);
 /* Removes an edge, which must exist. */
@@ -161,21 +162,22 @@ void graph_remove_edge(const struct node *from, struct node *to);
 /* Frees a node with its edges. The graph must have no memory nodes. */
 void graph_remove_node(struct node *n);
 /* Visits these nodes and all nodes on which they depend. Until the next walk over any graph,
- * graph_is_visited returns true for exactly these. */
+ * graph_is_visited returns true for exactly the visited nodes. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count);
 bool graph_is_visited(const struct node *n);
 /* Stores all nodes in `sorted`, each after its dependencies, otherwise in the order in which they
  * were added. Returns false if the edges form a cycle. */
 bool graph_toposort(struct graph *g, struct node **sorted);
 
-/* Returns the nodes like graph_toposort, but with a child graph's nodes instead of its child node.
- * Their first ones depend on what the child node depends on, and an empty node with its handle
- * follows their last ones. The nodes are copies that own nothing, and `position` is their index in
- * the array. Returns NULL if the edges form a cycle. The caller frees them with graph_free_flat. */
+/* Returns the nodes in the order of graph_toposort, but each child node is replaced by the nodes of
+ * its graph, followed by an empty node with the child node's handle. The first nodes of a child
+ * graph depend on what the child node depends on. The nodes are copies that own nothing, and
+ * `position` is a node's index in the array. Returns NULL if the edges form a cycle. The caller
+ * frees the nodes with graph_free_flat. */
 struct node **graph_flatten(struct graph *g, size_t *count);
 void graph_free_flat(struct node **nodes, size_t count);
 
-/* Copies the task and, except for a child graph, what it owns; task_release frees that. */
+/* Copies the task and what it owns, except for a child graph. task_release frees such a copy. */
 struct task task_copy(const struct task *t);
 void task_release(struct task *t);
 /* Returns the type for cudaGraphNodeGetType. */

@@ -1,7 +1,7 @@
-/* Launches. The nodes of a graph are laid out on branches. A node continues the branch of one of
- * its dependencies if that is still the branch's end; otherwise it begins a new branch. The first
- * branch is the launch's own stream, and the others have streams of their own. Edges between
- * branches are records and waits, as between streams.
+/* Launches. The nodes of a graph are laid out on branches. A node continues a branch that ends with
+ * one of its dependencies; if there is none, it begins a new branch. The first branch is the
+ * launch's own stream, and the others have streams of their own. Edges between branches are records
+ * and waits, as between streams.
  *
  *        a            branch 0:  a -> b -> d, which waits for c
  *      /   \          branch 1:  c, which waits for a
@@ -16,9 +16,9 @@
  * made the calls then.
  *
  * What a conditional node runs depends on what kernels before it have set, so the call waits at the
- * node until they have run. The host's time passes, but the host acquires nothing. (A GPU decides
- * by itself, and the call returns before.) A body is launched at the node's place like a graph of
- * its own: after all that the node depends on, and before all that depends on the node
+ * node until they have run. The host's time passes, but the host acquires nothing. (On a GPU the
+ * call returns earlier, because the device decides.) A body is launched at the node's place like a
+ * graph of its own: after all that the node depends on, and before all that depends on the node
  * (documented). */
 #include "graph/graph_exec.h"
 
@@ -48,8 +48,7 @@ struct layout {
     size_t count;
 };
 
-/* Returns the branch that a node continues: that of a dependency on the same device that is the
- * branch's end, or a new one. */
+/* Returns the branch that a node continues, after a dependency on the same device, or a new one. */
 static size_t find_branch(const struct graph_exec *x, const struct node *n,
                           const struct layout *layout)
 {
@@ -61,7 +60,7 @@ static size_t find_branch(const struct graph_exec *x, const struct node *n,
     return layout->count;
 }
 
-/* Assigns node `i` of the order to a branch, and lists the nodes that it waits for. */
+/* Assigns node `i` of `sorted` to a branch, and lists the nodes for which it waits. */
 static void assign_branch(struct graph_exec *x, struct node *const *sorted, struct layout *layout,
                           size_t i)
 {
@@ -101,7 +100,7 @@ static bool memsets_fit(struct node *const *nodes, size_t count)
     return true;
 }
 
-/* Makes an executable graph of nodes that are in an order allowed by the edges. */
+/* Makes an executable graph of nodes whose order the edges allow. */
 static struct graph_exec *instantiate(struct graph *g, struct node *const *sorted, size_t count,
                                       unsigned long long flags)
 {
@@ -153,7 +152,7 @@ static bool can_instantiate(struct graph *g, const struct condition *of)
     size_t count;
     struct node **sorted = graph_flatten(g, &count);
     bool is_valid = sorted && memsets_fit(sorted, count) && !(of && g->capturing);
-    /* Documented: a handle without a node may make it fail. Measured: it did
+    /* Documented: a condition without a node may make the call fail. Measured: it did
      * (kernels-conditional.txt). */
     for (const struct condition *c = g->conditions; c; c = c->next)
         is_valid = is_valid && c->in_node;
@@ -168,7 +167,7 @@ static bool can_instantiate(struct graph *g, const struct condition *of)
     return is_valid;
 }
 
-/* Makes the executable graph of one that can be instantiated, and those of its bodies. */
+/* Instantiates a graph for which can_instantiate returned true, with its bodies. */
 static struct graph_exec *instantiate_all(struct graph *g, unsigned long long flags)
 {
     size_t count;
@@ -196,8 +195,8 @@ cudaError_t graph_exec_new(struct graph *g, unsigned long long flags, struct gra
 {
     NEEDS_LOCK();
     /* Measured (probe-graph-nodes.txt, "children"; probe-more-answers.txt, "graph_edges"): a graph
-     * that another one owns cannot be instantiated either, even without memory nodes. Documented:
-     * one with conditional nodes has one executable graph at a time; the code is measured
+     * that another graph owns cannot be instantiated, even without memory nodes. Documented: a
+     * graph with conditional nodes has one executable graph at a time; the code is measured
      * (kernels-conditional.txt). */
     if (((g->has_memory_nodes || graph_has_conditionals(g)) && g->instantiated) || g->parent)
         return cudaErrorNotSupported;
@@ -239,7 +238,7 @@ void graph_exec_destroy(struct graph_exec *x)
     os_free(x);
 }
 
-/* A node has the position of the last instantiation, unless the graph has changed since. */
+/* Looks first at n->position, which is the node's index unless the graph has changed since. */
 struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
 {
     NEEDS_LOCK();
@@ -301,15 +300,14 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
     line_close(&call.line);
-    /* After a fault that a launch has waited for, nothing runs any more. */
+    /* After a fault, which a launch may have waited for, no node runs any more. */
     if (p->is_disabled || device_sticky_error) {
         stream_enqueue_marker(s);
         return;
     }
     if (!run_task(&call, &p->task, s))
         return;
-    /* A GPU faults when the node runs. What it would find is known now (assumed: it is always a
-     * fault). */
+    /* Assumed: the memory is missing, too, when the node runs, where a GPU would find that out. */
     struct op at_launch = {.stream = s, .seq = s->last_seq + 1};
     command_made_by(&at_launch, &call);
     command_fault(&at_launch, cudaErrorIllegalAddress,
@@ -337,12 +335,12 @@ static cudaError_t refuse_launch(void)
     return cudaErrorNotSupported;
 }
 
-/* Returns the error that prevents a launch, before anything has happened. */
+/* Returns the error that prevents a launch, or cudaSuccess. Changes nothing. */
 static cudaError_t check_launch(const struct graph_exec *x)
 {
     for (size_t i = 0; i < x->count; i++) {
         const struct task *t = &x->nodes[i].task;
-        /* Documented: an allocation of an earlier launch must be freed, unless the launch frees
+        /* Documented: what an earlier launch allocated must be freed, unless the launch frees
          * it. */
         if (t->kind == TASK_ALLOCATE && t->allocation->range
             && !(x->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch)) {
@@ -359,7 +357,7 @@ static cudaError_t check_launch(const struct graph_exec *x)
     return cudaSuccess;
 }
 
-/* The work of this launch or upload ends with the stream's newest work. */
+/* Records that a launch or upload ends with the stream's newest work. */
 static void set_last_record(struct graph_exec *x, struct stream *s)
 {
     if (x->last_record)
@@ -370,7 +368,7 @@ static void set_last_record(struct graph_exec *x, struct stream *s)
 /* Backs the memory for a launch or upload in `s`, and makes the stream wait for the previous launch
  * or upload (documented for both). If addresses have to get other memory than they have, the call
  * itself waits (measured: probe-graph-nodes.txt, "uploads"). Returns false if there is no more
- * memory; then nothing is queued (assumed, as a failed allocation queues nothing). */
+ * memory; then nothing is queued (assumed, because a failed allocation queues nothing, either). */
 static bool back_allocations_unlocking(struct call *call, struct graph_exec *x, struct stream *s)
 {
     struct vector_clock before = VC_EMPTY;
@@ -394,7 +392,7 @@ cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x,
 {
     NEEDS_LOCK();
     for (size_t i = 0; i < x->allocation_count; i++)
-        /* The allocation is one of an earlier launch, so everything is mapped. */
+        /* An earlier launch has made the allocation, so everything is mapped. */
         if (x->allocations[i]->range)
             return cudaSuccess;
     if (!back_allocations_unlocking(call, x, s))
@@ -404,8 +402,8 @@ cudaError_t graph_exec_upload_unlocking(struct call *call, struct graph_exec *x,
     return cudaSuccess;
 }
 
-/* If a first node is not on the launch's stream and so has to wait for it, returns the record of
- * what precedes the launch; otherwise NULL. */
+/* If a node without dependencies runs in another stream than the launch's, returns a record of what
+ * precedes the launch, for which that stream waits. Otherwise returns NULL. */
 static struct record *record_entry(const struct graph_exec *x, struct stream *trunk)
 {
     for (size_t i = 0; i < x->count; i++) {
@@ -504,7 +502,7 @@ static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struc
             p->record = stream_record(s);
     }
     join_branches(x, trunk);
-    /* In reverse, so that the next launch gets the same stream first. */
+    /* In reverse order, so that the next launch gets the same streams for the same branches. */
     for (size_t i = x->branch_count; i-- > 0;)
         if (branches[i] != trunk)
             stream_release_branch(branches[i]);
@@ -513,8 +511,9 @@ static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struc
     os_free(branches);
 }
 
-/* Documented: as if cudaFreeAsync were called after the last launch for each of its allocations
- * that is left. Assumed: even if this launch then fails. Returns whether any was left. */
+/* Frees what the last launch left allocated, as if the program had called cudaFreeAsync after it
+ * (documented), even if the present launch then fails (assumed). Returns whether anything was
+ * left. */
 static bool free_what_is_left(struct call *call, struct graph_exec *x, struct stream *s)
 {
     bool any = false;
@@ -529,7 +528,7 @@ static bool free_what_is_left(struct call *call, struct graph_exec *x, struct st
     return any;
 }
 
-/* Documented: each execution begins with the defaults, also of bodies. */
+/* Gives all conditions, also in bodies, their defaults (documented: as each execution begins). */
 static void assign_defaults(const struct graph_exec *x)
 {
     for (size_t i = 0; i < x->count && x->has_conditionals; i++) {

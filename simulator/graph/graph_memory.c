@@ -28,12 +28,11 @@ struct graph_memory {
     struct graph_va va;
     struct graph_segments segments;
     size_t users;
-    /* Those users that are nodes of executable graphs. */
+    /* The number of users that are nodes of executable graphs. */
     size_t exec_count;
 };
 
-/* Needs the lock. Contains each graph memory from its first allocation node until reap() frees
- * it. */
+/* Needs the lock. All graph memories, from their first allocation node until reap() frees them. */
 static struct graph_memory *memories;
 
 /* Return the first and last segment of the heap that the allocation covers. */
@@ -61,7 +60,7 @@ static void observe_segments(const char *what, int device, size_t segments, cons
 
 /* ---- the end ---- */
 
-/* Frees a memory that is in no list. */
+/* Frees a graph memory that is in no list. */
 static void memory_free_parts(struct graph_memory *m)
 {
     pool_discard(m->pool);
@@ -76,8 +75,8 @@ static void memory_free_parts(struct graph_memory *m)
     os_free(m);
 }
 
-/* Frees each memory that has no users and nothing mapped. If pending work uses one, it stays
- * mapped, and a later call frees it. */
+/* Frees each graph memory that has no users and nothing mapped. Memory that pending work uses stays
+ * mapped until a later call. */
 static void reap(void)
 {
     for (struct graph_memory **at = &memories; *at;) {
@@ -134,8 +133,8 @@ void graph_memory_trim(int device)
 
 /* ---- addresses ---- */
 
-/* Returns the graph's memory on a device, and makes it if necessary. Returns NULL if there are no
- * addresses for it. */
+/* Returns the graph's memory on a device, which is made at first, or NULL without addresses for
+ * it. */
 static struct graph_memory *memory_of(struct graph *g, int device)
 {
     for (struct graph_memory *m = g->memory; m; m = m->next_of_graph)
@@ -227,7 +226,7 @@ void graph_allocation_params(struct graph_allocation *a, struct cudaMemAllocNode
                                          .dptr = graph_allocation_address(a)};
 }
 
-/* Returns the memory that contains the address and sets its offset there, or returns NULL. */
+/* Returns the graph memory at an address and sets the address's offset there, or returns NULL. */
 static struct graph_memory *memory_at(const void *address, size_t *offset)
 {
     struct heap *h = address_map_find(address);
@@ -246,8 +245,8 @@ struct graph_allocation *graph_allocation_to_free(struct graph *g, const void *a
         bool same_graph = a->allocated_by && a->allocated_by->graph == g;
         /* Documented: an allocation may be freed once, and either in its own graph or in others.
          * Measured: it does not matter whether its graph has been destroyed or whether it is
-         * allocated now (probe-strangers.txt, "free node after the graph"). But its own graph
-         * cannot free it any more once it was instantiated (probe-graph-changed.txt). */
+         * allocated now (probe-strangers.txt, "free node after the graph"). But its own graph can
+         * get no free node for it after the graph was instantiated (probe-graph-changed.txt). */
         bool is_late = same_graph && (a->freed_elsewhere || a->instantiated);
         if (a->offset == offset && !a->freed_by && !is_late)
             return a;
@@ -278,7 +277,7 @@ size_t graph_memory_bytes_left(const void *address)
 
 /* ---- a launch ---- */
 
-/* Backs one allocation. Returns false if the device has no more memory; then some of the
+/* Backs one allocation. Returns false if the device has no memory left; then some of the
  * allocation's segments may be backed. */
 static bool back_allocation(struct graph_allocation *a, const struct stream *s,
                             const struct vector_clock *before, bool *moved)
@@ -345,7 +344,7 @@ static void observe_use(const struct call *call, const char *what, const struct 
                                    (struct observed_range){a->range->id, a->bytes, a->offset});
 }
 
-/* Makes the range [offset, offset + bytes) live. It must be in one free range. */
+/* Makes the range [offset, offset + bytes) live. The range must lie in one free range. */
 static struct range *carve_range(struct heap *h, size_t offset, size_t bytes)
 {
     heap_map(h, offset, bytes);

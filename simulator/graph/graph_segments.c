@@ -18,16 +18,16 @@
 
 struct graph_segment {
     struct graph_segment *next;
-    /* The epoch of its last use. */
+    /* The epoch of the segment's last use. */
     uint32_t slot;
     uint64_t seq;
     /* If the last use was a free in a stream: the graph that had the allocation; otherwise NULL. */
     const struct graph_segments *freed_by;
-    /* The number of allocations on it. */
+    /* The number of allocations on the segment. */
     uint32_t allocations;
-    /* The number of segments of graphs' addresses that it backs. */
+    /* The number of segments of graphs' addresses that this one backs. */
     uint32_t graphs;
-    /* The number of the launch that took it last, and whether that has to wait for its last use. */
+    /* The last launch that took the segment, and whether it must wait for the use before it. */
     uint64_t launch;
     bool is_awaited;
     /* The counts of graph_segments_count. */
@@ -78,8 +78,8 @@ static bool is_available(const struct graph_segment *segment, const struct strea
         && (segment->slot == s->slot || last_use_is_over(segment));
 }
 
-/* Returns whether the launch may keep a segment that already backs its graph. `before` is what
- * precedes the launch. */
+/* Returns whether a launch, preceded by `before`, may keep a segment that already backs its
+ * graph. */
 static bool can_keep(const struct graph_segment *segment, const struct stream *s,
                      const struct vector_clock *before)
 {
@@ -101,8 +101,8 @@ static struct graph_segment *find_segment(int device, const struct stream *s, si
     return *end;
 }
 
-/* Returns whether the launch only has to wait for the free of its own graph's allocation there. It
- * does so on the device and keeps its memory (measured: probe-graph-again.txt,
+/* Returns whether the launch may keep the segment once a free of its own graph has ended. The
+ * launch waits for that free on the device (measured: probe-graph-again.txt,
  * "freed_in_t_pending"). */
 static bool can_keep_after_free(const struct graph_segment *segment, const struct graph_segments *b)
 {

@@ -1,7 +1,6 @@
 /* The physical memory that a device has for graphs: segments of 32 MiB, which graphs that cannot
  * run at the same time share. A physical segment belongs to its device. The two arrays of a struct
- * graph_segments belong to its graph_memory, which frees them. All of these functions need the
- * lock. */
+ * graph_segments belong to its graph_memory, which frees them. All functions here need the lock. */
 #ifndef SIM_GRAPH_GRAPH_SEGMENTS_H
 #define SIM_GRAPH_GRAPH_SEGMENTS_H
 
@@ -20,20 +19,19 @@ struct graph_segments {
     size_t count;
 };
 
-/* Begins a launch. Each physical segment that the launch takes backs one segment of its
- * addresses. */
+/* Begins a launch, during which each physical segment backs at most one segment of addresses. */
 void graph_segments_begin_launch(void);
-/* Takes a physical segment for segment `x` of the addresses, for a launch in `s` that comes after
- * everything in `before`. It takes the present one, if that order allows or the stream can wait for
- * a free; otherwise one that nothing can be using; otherwise a new one, which adds 1 to `grown`.
- * Sets `moved` if it is not the present one. Returns false if the device has no more. */
+/* Backs segment `x` of the addresses for a launch in `s` that comes after everything in `before`:
+ * with the present physical segment, if `before` allows that or the stream can wait for a free;
+ * otherwise with one that nothing can be using; otherwise with a new one, which adds 1 to `grown`.
+ * Sets `moved` if a physical segment was replaced. Returns false if the device has no memory
+ * left. */
 bool graph_segments_take(struct graph_segments *b, size_t x, const struct stream *s,
                          const struct vector_clock *before, size_t *grown, bool *moved);
-/* Makes the stream wait for the free that precedes this launch's use of segment `x`, if there is
- * one. */
+/* Makes the stream wait for the free before this launch's use of segment `x`, if there is one. */
 void graph_segments_wait(struct graph_segments *b, size_t x, struct stream *s);
-/* Restores the physical segment that `x` had before this launch, which fails, because pending
- * launches of the graph use it. */
+/* Gives `x` the physical segment that it had before this launch. Called if the launch fails,
+ * because pending launches of the graph use that segment. */
 void graph_segments_undo(struct graph_segments *b, size_t x);
 /* Remembers work `seq` of `s` as the last use of segment `x`. */
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
@@ -43,7 +41,7 @@ void graph_segments_freed(struct graph_segments *b, size_t x, const struct strea
 void graph_segments_hold(struct graph_segments *b, size_t x, bool on);
 /* Unmaps the segments of `h` that have no allocation and are not used by pending work. */
 void graph_segments_unmap(struct graph_segments *b, struct heap *h);
-/* Gives all segments that back nothing back to the device. Returns their number. */
+/* Gives all segments that back nothing to the device again. Returns their number. */
 size_t graph_segments_release(int device);
 
 /* The four figures of a device. All reserved memory is reported as used, and each figure has a

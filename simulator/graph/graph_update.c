@@ -33,8 +33,7 @@ static enum cudaGraphExecUpdateResult compare_task(const struct exec_node *p, co
 {
     if (task_type(&p->task) != task_type(&n->task))
         return cudaGraphExecUpdateErrorNodeTypeChanged;
-    /* Measured (probe-graph-nodes.txt, "updates"): the result for an allocation of another
-     * graph. */
+    /* Measured (probe-graph-nodes.txt, "updates"): the result for another allocation. */
     if (p->task.allocation != n->task.allocation)
         return cudaGraphExecUpdateError;
     if (!graph_task_may_become(&p->task, &n->task)

@@ -3,7 +3,7 @@
 
 #include "os/os.h"
 
-/* Addresses that were freed again. Nodes that come after `freed_by` may have them. */
+/* Freed addresses, for nodes that come after `freed_by`. */
 struct graph_va_range {
     struct graph_va_range *next;
     size_t from, bytes;

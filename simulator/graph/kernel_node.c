@@ -1,4 +1,4 @@
-/* Kernel nodes. Measured (probe-more-answers.txt, "kernel_nodes"): the codes. */
+/* Kernel nodes. The error codes are measured (probe-more-answers.txt, "kernel_nodes"). */
 #include "graph/kernel_node.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ static bool is_empty(dim3 d) { return !d.x || !d.y || !d.z; }
 
 static cudaError_t check_params(const struct cudaKernelNodeParams *p)
 {
-    /* Documented: arguments come in one of two ways, not in both. All kernels here have some. */
+    /* Documented: arguments come in kernelParams or in extra. Each kernel of kernels.h has some. */
     if (!p->kernelParams == !p->extra)
         return cudaErrorInvalidValue;
     if (p->extra)
@@ -47,7 +47,7 @@ static cudaError_t check_params(const struct cudaKernelNodeParams *p)
              : cudaSuccess;
 }
 
-/* Makes the task of a kernel that nvcc built. The caller releases what the task had before. */
+/* Makes the task of a kernel that nvcc built. The caller releases the old contents of the task. */
 static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *p,
                              struct registered_kernel *k)
 {
@@ -60,7 +60,7 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
     if (!p->kernelParams && code->entry->function->parameters.count)
         return cudaErrorInvalidValue;
     cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false);
-    /* The error of a launch is another one. */
+    /* A launch with these parameters would return another error. */
     if (e)
         return cudaErrorInvalidValue;
     t->kind = TASK_NVCC_KERNEL;
@@ -98,13 +98,13 @@ cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *
     return cudaSuccess;
 }
 
-/* Returns cudaSuccess for a node with a kernel of kernels.h, or an error. */
+/* Returns an error unless the node's kernel has known parameters. */
 static cudaError_t check_kind(const struct task *t)
 {
     if (t->kind == TASK_FILL || t->kind == TASK_ADD || t->kind == TASK_HOLD
         || t->kind == TASK_NVCC_KERNEL)
         return cudaSuccess;
-    /* Documented. */
+    /* Documented: the call rejects a node that is no kernel node. */
     if (t->kind != TASK_USER_KERNEL)
         return cudaErrorInvalidValue;
     diag("the node of a program's own kernel (\"%s\", sim_launch) has no parameters to get or set: "
@@ -114,8 +114,7 @@ static cudaError_t check_kind(const struct task *t)
     return cudaErrorNotSupported;
 }
 
-/* The parameters of a kernel that nvcc built and the values of its arguments, in one piece of
- * memory. */
+/* Returns the parameters of a kernel of nvcc, and its arguments' values, in one piece of memory. */
 static void nvcc_params(struct node *n, struct cudaKernelNodeParams *p)
 {
     const struct nvcc_kernel *k = n->task.nvcc_kernel;
@@ -161,7 +160,7 @@ cudaError_t kernel_node_params(struct node *n, struct cudaKernelNodeParams *p)
                                        .kernelParams = a->pointers};
     if (!is_empty(p->gridDim))
         return cudaSuccess;
-    /* Captured: the shape with which kernels.cu launches it. */
+    /* A captured node has the shape with which kernels.cu launches the kernel. */
     size_t blocks = (t->count + 255) / 256;
     p->gridDim = (dim3){blocks < 1024 ? (unsigned)blocks : 1024, 1, 1};
     p->blockDim = (dim3){256, 1, 1};

@@ -1,5 +1,5 @@
 /* Kernel nodes that a program adds by hand: what cudaKernelNodeParams means for the kernels of
- * lessons/kernels.h. All of these need the lock, but for kernel_function. */
+ * lessons/kernels.h. All functions here need the lock, but for kernel_function. */
 #ifndef SIM_GRAPH_KERNEL_NODE_H
 #define SIM_GRAPH_KERNEL_NODE_H
 
@@ -8,7 +8,7 @@
 /* Returns the value of cudaKernelNodeParams.func for the kernel of this kind of task. */
 void *kernel_function(enum task_kind kind);
 /* Makes the task of a node from its parameters, with copies of the arguments' values. Returns an
- * error if the parameters are rejected. */
+ * error for invalid parameters. */
 cudaError_t kernel_node_task(struct task *t, const struct cudaKernelNodeParams *p);
 /* Sets `p` to the parameters of a node. What they point to belongs to the node and is valid until
  * the next query, change, or destruction (documented). */
