@@ -1,5 +1,5 @@
 /* The ipc table's accesses. The accesses of one stream form a chain, the newest first. Waiting for
- * one covers all older ones, so a search ends at the first that is ordered. When a chain has
+ * one access covers all older ones, so a search ends at the first ordered access. When a chain has
  * doubled, accesses are removed that some host has acquired or that a later access of the stream
  * repeats. */
 #include "ipc/ipc_table_file.h"
@@ -213,7 +213,8 @@ uint32_t ipc_node_take(struct ipc_table *t)
 
 /* ---- adding ---- */
 
-/* Returns the access's chain, or NULL if there is no node for it. Removes chains that ended. */
+/* Returns the access's chain, or NULL if there is no node for it. Removes chains that are
+ * acquired. */
 static struct ipc_chain *find_chain(struct ipc_table *t, struct ipc_entry *entry,
                                     const struct ipc_access *access)
 {
@@ -266,7 +267,7 @@ void ipc_table_add_access(uint32_t ipc_ref, const struct ipc_access *access)
     struct ipc_table_header *h = t->header;
     process_clock_add_slot(access->slot);
     os_shm_lock(&h->lock);
-    /* Take the node first, because this may remove chains. */
+    /* Take the node first, because ipc_node_take may remove chains. */
     uint32_t number = ipc_node_take(t);
     struct ipc_chain *chain = number ? find_chain(t, ipc_table_entry_of(ipc_ref), access) : NULL;
     if (chain)
@@ -287,7 +288,7 @@ static void add_found(const struct ipc_access *access, uint32_t at)
     accesses.found[at] = *access;
 }
 
-/* Returns whether one of the two must come before the other. An access of no bytes (a prefetch or a
+/* Returns whether the program must order the two accesses. An access of no bytes (a prefetch or a
  * gate) overlaps nothing, so only a free must come after it. */
 static bool is_conflict(const struct ipc_access *a, const struct ipc_access *later)
 {

@@ -43,7 +43,7 @@ static void say_what_is_unchecked(const struct heap *h)
 
 /* ---- exporting ---- */
 
-/* Gives an allocation an entry in its heap's table, if it has none. Returns whether it has one. */
+/* Gives an allocation an entry in its heap's table. Returns false if the table is full. */
 static bool ensure_entry(const struct address_info *a)
 {
     struct range *r = a->range;
@@ -108,20 +108,18 @@ static void free_overlapping(const struct call *call, struct heap *h, size_t off
     }
 }
 
-/* Returns whether the name and the table's entry, both written by others, are valid for the
- * heap. */
+/* Returns whether the name and the table's entry, which others wrote, are valid for the heap. */
 static bool is_valid_import(const struct heap *h, const struct ipc_allocation_name *name,
                             const struct ipc_allocation *allocation)
 {
-    /* Assumed: it was freed, and its entry in the table is now another allocation's. */
+    /* Assumed: the allocation was freed, and its entry now belongs to another one. */
     if (!allocation->generation || allocation->generation != name->generation)
         return false;
     return allocation->offset % ALIGNMENT == 0 && allocation->bytes && allocation->offset < h->limit
         && round_up(allocation->bytes, ALIGNMENT) <= h->limit - allocation->offset;
 }
 
-/* Maps the heap here, if it is not mapped. Returns false if the file is too short or there are no
- * addresses. */
+/* Maps the heap. Returns false if the file is too short or there are no addresses. */
 static bool open_heap(struct heap *h, size_t bytes)
 {
     return os_fd_size(h->file) >= HEAP_FILE_HEADER + bytes && heap_open(h);
@@ -162,8 +160,8 @@ cudaError_t ipc_allocation_import(const struct call *call, struct heap *h,
     char *address = h->base + allocation.offset;
     *info = memory_find(address);
     bool is_open = info->kind == ADDRESS_ALLOCATED && info->range->shadow.ipc_ref == ipc_ref;
-    /* Measured (probe-ipc.txt, "memory" and "memory_freed..."): memory of cudaMalloc that was freed
-     * can be opened as long as its segments are there, because of a neighbor, or it is open. */
+    /* Measured (probe-ipc.txt, "memory" and "memory_freed..."): freed memory of cudaMalloc can be
+     * opened while a neighbor or another opening keeps its segments. */
     if (allocation.released && !is_open)
         return cudaErrorInvalidValue;
     if (allocation.freed)

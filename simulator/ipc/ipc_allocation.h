@@ -1,5 +1,5 @@
-/* Sharing one allocation of a heap between processes: its bytes lie in the heap's file, and its
- * entry in the ipc table is named by bytes that the program sends. All of these need the lock. */
+/* Sharing one allocation of a heap between processes: its bytes lie in the heap's file, and bytes
+ * that the program sends name its entry in the ipc table. All functions here need the lock. */
 #ifndef SIM_IPC_IPC_ALLOCATION_H
 #define SIM_IPC_IPC_ALLOCATION_H
 
@@ -7,25 +7,26 @@
 #include "mem/memory.h"
 
 /* What names an exported allocation. The same allocation gives the same bytes (measured:
- * probe-ipc.txt, "pool_export", "memory_handles"), so there is no padding, whose bytes would be
- * random. */
+ * probe-ipc.txt, "pool_export", "memory_handles"), so the struct has no padding, whose bytes would
+ * be random. */
 struct ipc_allocation_name {
-    uint64_t magic; /* Which call made it. */
+    uint64_t magic; /* Tells which call made the name. */
     uint64_t heap, generation;
     uint64_t process; /* The exporter. */
     int32_t entry;
     int32_t file; /* The heap's file, as a descriptor of the exporter. */
 };
 
-/* Shares a heap: it owns the table and the file from now on. */
+/* Shares a heap, which owns the table and the file from now on. */
 void ipc_heap_share(struct heap *h, struct ipc_table *table, int file);
-/* Names an allocation of a shared heap, which others can import from then on. Returns false, after
- * a sentence, if the table is full. */
+/* Names an allocation of a shared heap, so that others can import it. Returns false, after a
+ * message, if the table is full. */
 bool ipc_allocation_export(const struct address_info *a, uint64_t magic,
                            struct ipc_allocation_name *name);
-/* Finds the allocation of that name in an imported heap, and imports it if it is not here yet, as
- * allocated by the call. Importing one that its exporter has freed is reported, and succeeds
- * (measured: probe-ipc.txt, "pool_freed_block", "memory"), unless its memory is released. */
+/* Finds the allocation of that name in an imported heap, and imports it, as allocated by the call,
+ * unless this process already has. Importing an allocation that its exporter has freed is reported,
+ * and succeeds (measured: probe-ipc.txt, "pool_freed_block", "memory"), unless its memory is
+ * released. */
 cudaError_t ipc_allocation_import(const struct call *call, struct heap *h,
                                   const struct ipc_allocation_name *name, enum allocation_kind kind,
                                   struct address_info *info);

@@ -3,8 +3,8 @@
  * that waits there, or sends a message from a host function, is correct. The simulation cannot see
  * messages, so it requires no more than that (assumed: no correct program is reported). For the
  * same reason, an access that is queued after an unfinished host function is neither reported nor
- * compared with, since that function may wait for the other process. A process that has ended
- * orders nothing, and nothing is reported about it. */
+ * compared with, since that function may wait for the other process. An ended process orders
+ * nothing, and no report is about its work. */
 #include "ipc/ipc_check.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "os/os.h"
 #include "os/process.h"
 
-/* `id` is the allocation's number in this process. */
+/* Makes an access to an allocation whose number in this process is `id`. */
 static struct ipc_access make_access(const struct origin *origin, size_t from, size_t to,
                                      bool write, enum ipc_role role, uint32_t id)
 {
@@ -36,15 +36,15 @@ static struct ipc_access make_access(const struct origin *origin, size_t from, s
     return access;
 }
 
-/* Operation `seq` of a stream or, if `s` is NULL, what the host does now. `l`: it is this launch,
- * whose accesses were found when it ran. */
+/* Operation `seq` of a stream or, if `s` is NULL, what the host does now. `l` is NULL unless the
+ * operation is a launch, whose accesses were found when it ran. */
 struct operation {
     const struct stream *s;
     uint64_t seq;
     const struct late_launch *l;
 };
 
-/* Returns the epoch up to which the work of a slot, of this or another process, comes before an
+/* Returns the epoch up to which the work of a slot, here or elsewhere, comes before an
  * operation. */
 static uint64_t ordered_before(struct process_clock *clock, uint32_t slot, const void *context)
 {
@@ -66,15 +66,15 @@ static bool is_of_ended(const struct ipc_access *access)
     return process_clock_is_over(process_clock_of(access->process));
 }
 
-/* A process may import what it exported itself; then both are the same process. */
+/* Returns whether this process made the access. A process may import what it has exported. */
 static bool is_in_this_process(const struct ipc_access *access)
 {
     return access->process.process == os_process();
 }
 
-/* A launch may be found after what comes after it. Returns whether the access may come after the
- * launch (or NULL): it was made later, and someone waits for the launch. In this process, nothing
- * tells whether a stream waits (assumed: it does). */
+/* Returns whether the access may come after the launch `l` (or NULL), which is judged only when it
+ * has run: the access was made later, and another process has waited for the launch. Whether a
+ * stream of this process waits is unknown (assumed: it does). */
 static bool may_follow(const struct ipc_access *access, const struct late_launch *l)
 {
     return l && access->at >= l->made_at
@@ -190,7 +190,7 @@ static void ipc_check_used(struct shadow_ref ref, struct origin origin, const st
         ipc_table_add_access(ipc_ref, &access);
 }
 
-/* Is it this process's memory of cudaMalloc, which others open and close? */
+/* Returns whether this is the process's memory of cudaMalloc, which others open and close. */
 static bool is_of_malloc(struct shadow_ref ref) { return ref.shadow->kind == ALLOCATION_AT_CALL; }
 
 /* Reports that the exporter frees an allocation while another process has it imported. */
@@ -220,8 +220,8 @@ static void report_held_free(struct shadow_ref ref, uint64_t importer, const str
     report_end(ref.id);
 }
 
-/* Called when the exporter frees. Documented: each importer must have freed before, so this reports
- * one that has not. */
+/* Called when the exporter frees. Reports an importer that has not freed (documented: each
+ * must). */
 static void check_importers(struct shadow_ref ref, const struct origin *origin)
 {
     struct ipc_processes importers = ipc_table_importers(ref.shadow->ipc_ref);

@@ -45,9 +45,9 @@ struct ipc_event {
     uint32_t room;
     int file;
     uint32_t users;
-    /* Opened here: the event of another process. */
+    /* Another process made the event. */
     bool opened;
-    /* This process's last record: its number, and the record, which is only compared. */
+    /* This process's last record, and its number. The record is only compared, never read. */
     uint64_t own_number;
     const struct record *own_record;
     struct ipc_event_address address;
@@ -102,7 +102,7 @@ static bool map_state(struct ipc_event *event, uint32_t epochs)
     return true;
 }
 
-/* The event owns the file. Returns NULL if the file is not an event's. */
+/* Maps the file, which the event then owns. Returns NULL if the file is not an event's. */
 static struct ipc_event *map_event(int file)
 {
     struct ipc_event *event = os_allocate(sizeof *event);
@@ -160,7 +160,7 @@ struct ipc_event *ipc_event_open(const struct ipc_event_address *address)
     event->address = *address;
     if (event->state->magic == MAGIC && event->state->id == address->id)
         return event;
-    /* The descriptor's number has since been given to another file. */
+    /* The descriptor's number now belongs to another file. */
     release(event);
     return NULL;
 }
@@ -298,13 +298,13 @@ static bool is_reached(const struct record_wait *w)
     if (is_number_reached(w->event, w->record.number)
         || process_clock_reached(w->clock, w->record.slot, w->record.seq))
         return true;
-    /* Without the clock, a later record that was reached proves it (assumed). */
+    /* Without the clock, a later record that was reached proves that this one was (assumed). */
     return !process_clock_has(w->clock, w->record.slot)
         && __atomic_load_n(&w->event->state->reached, __ATOMIC_ACQUIRE) >= w->record.number;
 }
 
-/* Ends the wait for a process that will reach no more records, and fails all further calls of this
- * process. */
+/* Ends a wait for a process that reaches no more records, and fails this process's further
+ * calls. */
 static void fail_wait(const struct record_wait *w, bool device_failed)
 {
     int pid = os_process_pid(w->record.recorder.process);
@@ -331,7 +331,7 @@ static bool wait_is_over(struct record_wait *w)
     w->checked_at = os_clock_us();
     if (!has_failed && !process_clock_is_over(w->clock))
         return false;
-    /* Check again, because the process may have reached it just before it ended. */
+    /* Check again, because the process may have reached the record just before it ended. */
     if (!is_reached(w))
         fail_wait(w, has_failed);
     return true;

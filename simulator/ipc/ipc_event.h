@@ -1,15 +1,15 @@
 /* An interprocess event: a file in memory, mapped by each process, that holds the newest record:
  * its process, its position in a stream of that process, and its vector clock. So order crosses
  * processes with the record. A wait is for the newest record at the call (documented: later records
- * do not matter to it). It ends when the clock of the recording process (ipc/process_clock.h) has
- * reached the record, so any number of records may be pending.
+ * do not matter to it). The wait ends when the clock of the recording process (ipc/process_clock.h)
+ * has reached the record, so any number of records may be pending.
  *
- * If the process ends or its device fails before that, the wait ends too, and every further call of
- * the waiting process returns cudaErrorExternalDevice (assumed: "an asynchronous error outside of
- * CUDA"; a wait that never ends would help no one).
+ * If the recording process ends or its device fails before that, the wait ends too, and every
+ * further call of the waiting process returns cudaErrorExternalDevice (assumed: "an asynchronous
+ * error outside of CUDA"; a wait that never ends would help no one).
  *
  * An event lives until the last release of the remote_event (sched/event.h). Operations that wait
- * for it count as users, too. All of these need the lock. */
+ * for the event count as users, too. All functions here need the lock. */
 #ifndef SIM_IPC_IPC_EVENT_H
 #define SIM_IPC_IPC_EVENT_H
 
@@ -25,14 +25,14 @@ struct ipc_event_address {
     int32_t fd, unused;
 };
 
-/* Returns a new event, or NULL, after a sentence, if there is no file for it. */
+/* Returns a new event, or NULL, after a message, if there is no file for it. */
 struct ipc_event *ipc_event_new(void);
-/* Opens another process's event. Returns NULL if it no longer exists. */
+/* Opens another process's event. Returns NULL if the event no longer exists. */
 struct ipc_event *ipc_event_open(const struct ipc_event_address *address);
-/* Returns whether it is another process's event. */
+/* Returns whether another process made the event. */
 bool ipc_event_is_opened(const struct ipc_event *event);
 struct ipc_event_address ipc_event_address_of(const struct ipc_event *event);
-/* Convert between this and the event of sched/event.h. */
+/* Convert between an ipc_event and the remote_event of sched/event.h. */
 struct remote_event *ipc_event_remote(struct ipc_event *event);
 struct ipc_event *ipc_event_of(struct remote_event *remote);
 

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct ipc_allocation_name) <= sizeof(cudaIpcMemHandle_t),
 
 /* ---- exporting ---- */
 
-/* Gives a heap its file and table, if it has none. Returns whether it has them. */
+/* Gives a heap a file and a table, unless it has them. Returns whether it has them. */
 static bool ensure_file(struct heap *h)
 {
     if (h->ipc_table)
@@ -62,8 +62,8 @@ uint64_t ipc_memory_exporter(const cudaIpcMemHandle_t *handle)
     return name.magic == MAGIC ? name.process : 0;
 }
 
-/* Measured (probe-more-peers.txt, "opened_on_both"): each device that opens it has addresses of its
- * own. */
+/* Finds a heap that the current device has opened. Measured (probe-more-peers.txt,
+ * "opened_on_both"): each device that opens a heap has addresses of its own. */
 static struct heap *find_opened(uint64_t id)
 {
     struct heap *h = memory_first_opened();
@@ -97,7 +97,8 @@ static cudaError_t open_heap_of(const struct ipc_allocation_name *name, struct h
     if (*h)
         return cudaSuccess;
     int pid = os_process_pid(name->process);
-    /* Measured (probe-ipc.txt, "memory_of_ended", "memory_of_killed"): nothing opens any more. */
+    /* Measured (probe-ipc.txt, "memory_of_ended", "memory_of_killed"): such a handle opens
+     * nothing. */
     if (!os_process_alive(name->process)) {
         diag("cudaIpcOpenMemHandle: process %d, which made this handle, has ended, and its memory "
              "is gone. The call fails.",
@@ -114,8 +115,7 @@ static cudaError_t open_heap_of(const struct ipc_allocation_name *name, struct h
     return cudaErrorMapBufferObjectFailed;
 }
 
-/* Returns whether the current device can use the heap (documented: cudaDeviceCanAccessPeer says
- * so). */
+/* Returns whether the current device can use the heap (documented: cudaDeviceCanAccessPeer). */
 static bool is_in_reach(const struct heap *h)
 {
     int device = device_current();

@@ -47,8 +47,8 @@ cudaError_t ipc_pool_export(struct pool *p, int *descriptor)
     NEEDS_LOCK();
     if (!p->heap.ipc_table || p->imported)
         return cudaErrorInvalidValue;
-    /* Measured where no fabric is set up (probe-ipc.txt, "pool_other_types"): then neither type can
-     * be exported. */
+    /* Measured on a machine without a fabric (probe-ipc.txt, "pool_other_types"): a pool that also
+     * has fabric handles cannot be exported. */
     if (p->props.handleTypes & cudaMemHandleTypeFabric)
         return cudaErrorNotPermitted;
     int fd = os_fd_dup(p->heap.file);
@@ -93,16 +93,15 @@ static struct pool *find_imported(uint64_t id)
     return NULL;
 }
 
-/* Returns whether a pool at this location comes with a descriptor. Assumed: a pool in host memory
- * of another process does, too. */
+/* Returns whether a pool at this location can be exported. Assumed: also a pool of host memory. */
 static bool is_location(int location)
 {
     return location == LOCATION_HOST_NUMA || device_exists(location);
 }
 
 /* Returns the pool in a file that another process exported, or NULL. A new pool owns the file;
- * otherwise the file is closed. A pool that was imported before is the same again (measured:
- * probe-ipc.txt, "pool_import"). */
+ * otherwise the file is closed. A second import returns the same pool (measured: probe-ipc.txt,
+ * "pool_import"). */
 static struct pool *import_file(int file)
 {
     struct ipc_table *table = ipc_table_open(file, settings.segment);

@@ -1,5 +1,5 @@
-/* The ipc table: what the processes that share a heap publish about its allocations. It is the
- * header of the heap's file, which each of them maps.
+/* The ipc table: what the processes that share a heap publish about its allocations. The table is
+ * the header of the heap's file, which each of the processes maps.
  *
  *   the file's header
  *   +------------------+------------------------------------+---------------------------------+
@@ -15,7 +15,8 @@
  * A shadow (check/shadow.h) names its allocation by one number, `ipc_ref`, which packs a table of
  * this process, an entry, and a role; 0 is none.
  *
- * A table belongs to its heap, which closes it. Reads return copies. All of these need the lock. */
+ * A table belongs to its heap, which closes it. Reads return copies. All functions here need the
+ * lock. */
 #ifndef SIM_IPC_IPC_TABLE_H
 #define SIM_IPC_IPC_TABLE_H
 
@@ -37,10 +38,10 @@ enum ipc_access_kind {
 
 /* Something that a process did to an allocation. */
 struct ipc_access {
-    /* The process, and the epoch in its stream. seq 0: the host did it. */
+    /* The process, and the epoch in its stream. `seq` is 0 for an access of the host. */
     struct clock_name process;
     uint64_t seq;
-    /* When its call was made, in microseconds of real time; 0: before the allocation was shared. */
+    /* When the call was made, in microseconds of real time; 0 before the allocation was shared. */
     uint64_t at;
     /* Bytes of the allocation: [from, to). */
     uint64_t from, to;
@@ -49,7 +50,7 @@ struct ipc_access {
     /* Importer: the allocation's number in its process, which differs for each import. */
     uint32_t import;
     bool write;
-    /* A free after an unfinished host function, which may wait for anything. */
+    /* The access is a free after an unfinished host function, which may wait for anything. */
     bool behind_host_func;
     /* enum ipc_access_kind, enum ipc_role. */
     uint8_t kind, role;
@@ -57,12 +58,12 @@ struct ipc_access {
 };
 
 struct ipc_allocation {
-    /* Of this use of the entry; 0: never used. */
+    /* The number of this use of the entry, or 0 if the entry was never used. */
     uint64_t generation;
     uint64_t offset, bytes;
-    /* The exporter has freed it by the access freed_by. */
+    /* The exporter has freed the allocation by the access freed_by. */
     bool freed;
-    /* The exporter has also given back physical memory that it lay on (only of cudaMalloc). */
+    /* The exporter has also given back physical memory under it (only of cudaMalloc). */
     bool released;
     struct ipc_access freed_by;
 };
@@ -79,8 +80,8 @@ struct ipc_heap_info {
 
 /* Makes the header of a new heap's file. Returns NULL if the file cannot grow to that size. */
 struct ipc_table *ipc_table_new(int file, int location, size_t limit);
-/* Opens the header of an exported heap's file. Returns NULL if the file is none, or the heap has no
- * segments of this size. */
+/* Opens the header of an exported heap's file. Returns NULL if the file has no such header, or the
+ * heap has segments of another size. */
 struct ipc_table *ipc_table_open(int file, size_t segment);
 void ipc_table_close(struct ipc_table *t);
 struct ipc_heap_info ipc_table_heap_info(const struct ipc_table *t);
@@ -98,7 +99,7 @@ struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);
 
 /* Records that this process has imported the allocation or, with `on` false, freed it. */
 void ipc_table_set_importing(uint32_t ipc_ref, bool on);
-/* Records that the exporter has freed it by this access. */
+/* Records that the exporter has freed the allocation by this access. */
 void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access);
 /* Records that the exporter has unmapped the segments under [offset, offset + bytes). Returns
  * whether another process has imported a freed allocation that lay there. */
@@ -116,9 +117,9 @@ struct ipc_processes {
     const uint64_t *list;
     uint32_t count;
 };
-/* Returns the accesses that do not come before a new one of this process, each stream's oldest
- * first. It leaves out those through the same pointer, which check/ compares. `ordered` returns the
- * epoch up to which the work of a slot comes before. Valid until the next call. */
+/* Returns the accesses that do not come before `later`, a new access of this process, each stream's
+ * oldest first. Leaves out accesses through the same pointer, which check/ compares. `ordered`
+ * returns the epoch up to which the work of a slot comes before. Valid until the next call. */
 struct ipc_accesses ipc_table_unordered(uint32_t ipc_ref, const struct ipc_access *later,
                                         uint64_t (*ordered)(struct process_clock *clock,
                                                             uint32_t slot, const void *context),

@@ -12,7 +12,7 @@
 /* What one stream of a process did through one role's pointer. */
 struct ipc_chain {
     struct clock_name process;
-    /* Of the newest access. */
+    /* The epoch of the newest access. */
     uint64_t seq;
     uint32_t slot;
     /* The node of the newest access. Each access leads to the previous one. */
@@ -40,8 +40,8 @@ struct ipc_entry {
 };
 
 /* Invariant: entries and nodes change only with `lock` held. A node is in the list of free nodes,
- * in one list of an entry, or its number is greater than `used_nodes`. It is lost, in no list, if a
- * process is killed after it took the node and before it put it into an entry's list. */
+ * in one list of an entry, or its number is greater than `used_nodes`. A node is lost, in no list,
+ * if a process is killed between taking it and putting it into an entry's list. */
 struct ipc_table_header {
     uint64_t magic, lock, generations;
     struct ipc_heap_info heap;
@@ -52,8 +52,7 @@ struct ipc_table_header {
 
 struct ipc_table {
     struct ipc_table_header *header;
-    /* A copy made when the header was validated, because other processes can write to the
-     * header. */
+    /* A validated copy, because other processes can write to the header. */
     struct ipc_heap_info heap;
     uint32_t index;
     /* How many more requests for nodes may fail before the next sweep. */
@@ -64,14 +63,14 @@ struct ipc_table {
 struct ipc_table *ipc_table_of(uint32_t ipc_ref);
 struct ipc_entry *ipc_table_entry_of(uint32_t ipc_ref);
 
-/* These need the header's lock. */
+/* The functions below need the header's lock. */
 
 /* Returns a node by its number, or NULL if that is 0 or out of range. */
 static inline struct ipc_node *ipc_node_at(struct ipc_table_header *h, uint32_t number)
 {
     return number && number <= IPC_TABLE_NODES ? &h->nodes[number] : NULL;
 }
-/* Returns the number of a node that is in no list, or 0 if there is none, which is said once. */
+/* Returns the number of a node that is in no list, or 0, and once a message, if there is none. */
 uint32_t ipc_node_take(struct ipc_table *t);
 void ipc_node_put(struct ipc_table_header *h, uint32_t number);
 /* Frees an entry's accesses and imports. */

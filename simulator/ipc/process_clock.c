@@ -25,7 +25,7 @@ struct clock_file {
 struct process_clock {
     struct clock_name name;
     uint32_t index;
-    /* NULL if it cannot be read. */
+    /* The mapped file, or NULL if it cannot be read. */
     struct clock_file *file;
     /* The number of mapped slots. */
     uint32_t room;

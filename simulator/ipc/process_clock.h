@@ -16,13 +16,13 @@
  * reached: the device has reached this point of the slot's stream, where an interprocess event was
  * recorded. Only the process itself raises it.
  *
- * awaited: some process has waited for a record that this work precedes, so what it does later may
- * come after the work. Who waits raises it.
+ * awaited: some process has waited for a record that this work precedes, so what that process does
+ * later may come after the work. The waiting process raises it.
  *
  * A clock is named by its process and the number of the file there, and each epoch that is sent
  * contains that name. The work of a process that has ended is over (assumed).
  *
- * A clock is kept for good once it is met. All of these need the lock. */
+ * A clock that this process has met is kept until the end. All functions here need the lock. */
 #ifndef SIM_IPC_PROCESS_CLOCK_H
 #define SIM_IPC_PROCESS_CLOCK_H
 
@@ -37,20 +37,20 @@ struct clock_name {
     int32_t file;
 };
 
-/* Makes this process's clock, if it has none. Returns false, after a sentence, if there is no file
- * for it. */
+/* Makes this process's clock at its first call. Returns false, after a message, without a file for
+ * it. */
 bool process_clock_start(void);
 /* Returns this process's clock, which must have been started. */
 struct process_clock *process_clock_own(void);
-/* Returns the clock of a process, and opens it when it is first met. Never NULL. If the file cannot
- * be opened, all work of the process counts as over, which is said once if the process is alive. */
+/* Returns the clock of a process, never NULL, and opens it the first time. If its file cannot be
+ * opened, all work of the process counts as over; one message says so if the process is alive. */
 struct process_clock *process_clock_of(struct clock_name name);
 struct clock_name process_clock_name(const struct process_clock *clock);
-/* Returns the clock's number here, counted from 0. */
+/* Returns the clock's number in this process, counted from 0. */
 uint32_t process_clock_index(const struct process_clock *clock);
 
-/* Adds the slot to this process's clock, before an epoch of it is published, so that others find it
- * there. */
+/* Adds the slot to this process's clock. Called before an epoch of the slot is published, so that
+ * others find the slot there. */
 void process_clock_add_slot(uint32_t slot);
 /* Returns whether the clock has the slot and can be read. */
 bool process_clock_has(struct process_clock *clock, uint32_t slot);
@@ -70,7 +70,7 @@ bool process_clock_reached(struct process_clock *clock, uint32_t slot, uint64_t 
 /* Until the release, the epochs that the process reached are kept even after it has ended. */
 void process_clock_use(struct process_clock *clock);
 void process_clock_release(struct process_clock *clock);
-/* Returns whether the process has ended. Slow while it has not. */
+/* Returns whether the process has ended. Slow while the process is alive. */
 bool process_clock_is_over(struct process_clock *clock);
 /* Returns whether the process's device has failed, so that it will reach no more records. */
 bool process_clock_has_failed(const struct process_clock *clock);

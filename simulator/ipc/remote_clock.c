@@ -20,8 +20,8 @@ struct local_slots {
 };
 
 /* Needs the lock. Invariant: of_clock[process_clock_index(c)].list[slot] - 1 is the slot here that
- * stands for `slot` of c. It has only epochs and no work, and its entry in `owners` is {c, slot}.
- * An owner without a clock is a stream of this process. Nothing is removed. */
+ * stands for `slot` of c. Such a slot has only epochs and no work, and its entry in `owners` is {c,
+ * slot}. An owner without a clock is a stream of this process. Entries are never removed. */
 static struct {
     struct local_slots *of_clock;
     uint32_t clock_count;

@@ -2,7 +2,7 @@
  * clock (sched/vector_clock.h) can contain epochs of its work. When this host acquires work, it
  * raises the clocks of the processes that own the work (ipc/process_clock.h).
  *
- * The clocks belong to the caller. All of these need the lock. */
+ * The clocks belong to the caller. All functions here need the lock. */
 #ifndef SIM_IPC_REMOTE_CLOCK_H
 #define SIM_IPC_REMOTE_CLOCK_H
 
@@ -16,16 +16,15 @@ struct remote_epoch {
     uint32_t slot;
 };
 
-/* Epochs that are not over. Others need not be sent. */
+/* Epochs that are not over, because others need not be sent. */
 struct remote_epochs {
     const struct remote_epoch *list;
     uint32_t count;
 };
 
-/* Called before this process shares anything. Returns false, after a sentence, on failure. */
+/* Called before this process shares anything. Returns false, after a message, on failure. */
 bool remote_clock_start(void);
-/* Returns the epoch up to which a vector clock includes the work of a slot, of this or another
- * process. */
+/* Returns the epoch up to which a vector clock includes the work of a slot of any process. */
 uint64_t remote_clock_epoch(const struct vector_clock *vc, struct process_clock *clock,
                             uint32_t slot);
 /* Returns what a vector clock includes and no host has acquired. Valid until the next call. */
