@@ -1,9 +1,9 @@
 /* Copy engines.
  *
  * Rules. An engine makes one copy at a time (measured: probe-engines.txt; two uploads of 16 MiB in
- * two streams take 625 us, one takes 312). The copy that has waited longest is next; which stream
- * the recorded device took was chance. Under the schedule late the newest is next, and under random
- * a random one, which is just as legal.
+ * two streams take 625 us, one takes 312). The copy that has waited longest is next; the recorded
+ * device chose between streams at random. Under the schedule late the newest copy is next, and
+ * under random a random one, because these orders are just as legal.
  *
  * Up and down at the same time are slower by 8.5 % (measured: "2 up beside 2 down"). A copy through
  * the host is slower by 17 % beside traffic in the other direction, and stops while a copy of the
@@ -43,8 +43,8 @@ struct copy_engine {
  * another engine that is busy. */
 static struct {
     struct copy_engine engines[MAX_DEVICES][ENGINES];
-    /* The running copies whose speed depends on others, which excludes copies inside devices and
-     * between them. */
+    /* The running copies whose speed depends on others: all but those inside and between
+     * devices. */
     struct transfer *active;
     /* Unused transfers, linked by `next`. */
     struct transfer *recycled;

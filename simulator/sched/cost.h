@@ -10,7 +10,7 @@
 enum {
     /* Attributes, cudaGetDevice, cudaGetLastError: 33-93. */
     COST_SMALL = 50,
-    /* A pair of these two: 617-769. */
+    /* For one allocation and one free together: 617-769. */
     COST_ALLOC_ASYNC = 370,
     COST_FREE_ASYNC = 390,
     COST_POOL_CREATE = 18977,
@@ -38,7 +38,7 @@ enum {
     COST_COPY_BLOCKING = 5259,
     COST_HOST_FUNCTION = 1336,
     COST_MEM_INFO = 4530,
-    /* This and the next are assumed. */
+    /* The costs of graphs are assumed. */
     COST_GRAPH_INSTANTIATE = 10000,
     COST_GRAPH_LAUNCH = 4000,
 };

@@ -1,6 +1,6 @@
 /* The engine: runs the streams' work in the order of virtual time, and makes the host wait for it.
- * All of these need the lock. Those named _unlocking may release it while they wait, and other
- * threads of the program can then make calls. */
+ * All functions here need the lock. Functions named _unlocking may release it while they wait, and
+ * other threads of the program can then make calls. */
 #ifndef SIM_SCHED_ENGINE_H
 #define SIM_SCHED_ENGINE_H
 
@@ -12,8 +12,8 @@ extern struct engine_status {
     uint32_t busy_streams;
     /* The number of operations of all streams that have ended. */
     uint64_t ended;
-    /* A host function has ended. The API clears this when it has told the pools, for which that is
-     * a synchronization. */
+    /* A host function has ended, which counts as a synchronization for the pools. The API tells the
+     * pools and clears this. */
     bool function_ended;
 } engine_status;
 
@@ -21,17 +21,16 @@ extern struct engine_status {
 void engine_add_stream(struct stream *s);
 /* Called when the `finish` of a copy is set, because it has begun or changed its speed. */
 void engine_end_is_known(struct op *op);
-/* Gives the newest op of the stream its effect now, and what comes before it, unless something
- * waits for the host. The times of their ends stay, and so does what the host has acquired. */
+/* Gives the stream's newest op, and all that precedes it, their effects now, unless something waits
+ * for the host. Neither the times of their ends nor what the host has acquired changes. */
 void engine_hasten(struct stream *s);
-/* Ends everything that ends by the host's present. Called at the start of each call of the program
- * if there is work. */
+/* Called at the start of a call if there is work: ends everything that ends by the host's
+ * present. */
 void engine_catch_up_unlocking(void);
-/* Makes the host wait until the stream has done work `seq`. `call` is named in the message if that
- * can never happen. */
+/* Makes the host wait until the stream has done work `seq`. If that can never happen, the message
+ * names `call`. */
 void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call);
-/* Makes the host wait until the stream has at most QUEUE_ROOM operations. The host acquires
- * nothing. */
+/* Makes the host wait until the stream has at most QUEUE_ROOM operations, and acquire nothing. */
 void engine_wait_for_room_unlocking(struct stream *s, const char *call);
 /* Makes the host wait for a condition outside this process, while work continues. */
 void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument);

@@ -1,4 +1,4 @@
-/* Events: handles that hold the last record. All of these need the lock. */
+/* Events: handles that hold the last record. All functions here need the lock. */
 #ifndef SIM_SCHED_EVENT_H
 #define SIM_SCHED_EVENT_H
 
@@ -15,7 +15,7 @@ struct remote_event_calls {
     void (*record)(struct remote_event *event, struct op *op);
     /* Returns whether the newest record is not `r` (NULL: none) but another process's. */
     bool (*is_newer)(const struct remote_event *event, const struct record *r);
-    /* For that newest record: a stream waits, the host queries, and the host waits. */
+    /* For that newest record: make a stream wait, let the host query it, and make the host wait. */
     void (*wait)(struct remote_event *event, struct stream *s);
     bool (*query)(struct remote_event *event);
     void (*synchronize_unlocking)(struct remote_event *event);
@@ -27,18 +27,18 @@ struct remote_event {
 };
 
 struct event {
-    /* Its number in the journal. */
+    /* The event's number in the journal. */
     int id;
     /* The flags of cudaEventCreateWithFlags. */
     unsigned flags;
     int device;
     void *handle;
-    /* NULL if it was never recorded. */
+    /* NULL if the event was never recorded. */
     struct record *record;
-    /* If the event is interprocess; otherwise NULL. The event owns it. */
+    /* The interprocess part, which the event owns; NULL if the event is not interprocess. */
     struct remote_event *remote;
-    /* If it was last recorded in a captured stream: its position in the graph; otherwise NULL. The
-     * event owns it. */
+    /* The event's position in a graph, which the event owns, if it was last recorded in a captured
+     * stream; otherwise NULL. */
     struct event_capture *captured;
 };
 
@@ -48,10 +48,10 @@ int event_newest(void);
 struct event *event_new(int device, unsigned flags, struct remote_event *remote);
 /* Frees the event. Waits for its last record continue. */
 void event_destroy(struct event *e);
-/* Records the event at the end of the stream. The previous record is forgotten, but waits for it
- * continue. */
+/* Records the event at the end of the stream, and forgets the previous record, except in its
+ * waits. */
 void event_record(struct event *e, struct stream *s);
-/* Returns whether any process has recorded it. */
+/* Returns whether any process has recorded the event. */
 bool event_is_recorded(const struct event *e);
 /* Makes the stream wait for the last record. If the event was never recorded, it waits for nothing
  * (measured: probe-ipc.txt, "event"). */

@@ -15,15 +15,14 @@ static struct vector_clock synchronized_clock;
 
 /* Needs the lock. `begun` is the host's clock joined with what precedes the host functions that
  * have begun since the last call, or empty if none has. If `unsure`, `sure` is the host's clock
- * without what it has only from functions for which nothing shows that the host looked. `looked`
- * says whether it seems to have looked at those in `begun`. */
+ * without what it has only from functions at which nothing shows that the host looked. `looked`
+ * says whether the host seems to have looked at the functions in `begun`. */
 static struct {
     struct vector_clock begun, sure;
     bool looked, unsure;
 } functions;
 
-/* Needs the lock. The first `count` are set, and all differ: the remote clocks, the page guard, and
- * the checker. */
+/* Needs the lock. The first `count` are set: the remote clocks, the page guard, and the checker. */
 static struct {
     void (*all[MAX_LISTENERS])(void);
     unsigned count;
@@ -175,7 +174,7 @@ void host_acquire_remote(const struct vector_clock *remote)
 
 /* ---- what the host learns from host functions ---- */
 
-/* The function itself, and others that wait for it, acquire that now. */
+/* The function, and host functions that wait for it, acquire at once what precedes it. */
 void host_function_begins(struct record *r, bool looks)
 {
     NEEDS_LOCK();

@@ -2,10 +2,10 @@
  * because their own order cannot be seen, and a program must not be reported for a lock that is not
  * visible here (assumed).
  *
- * What a host function tells the host cannot be seen either. It may set a flag that the host reads;
- * then what precedes the function comes before the host's next call. Or it tells nothing; then
- * nothing does. Only the time when the function began is known. Assumed, so that no correct program
- * is reported:
+ * What a host function tells the host cannot be seen, either. If it sets a flag that the host
+ * reads, what precedes the function comes before the host's next call. If it tells nothing, it
+ * orders nothing. Only the time when the function began is known. Assumed, so that no correct
+ * program is reported:
  * - A call that was made before the function began cannot depend on it. So the host acquires what
  *   precedes a function at the first call that begins after it.
  * - The function begins late: up to FUNCTION_LATENESS (sched/cost.h) after its time, unless the
@@ -17,7 +17,7 @@
  *   host repeats a query from one place in the program until the function begins, computes for
  *   long, waits for something other than a sleep, or sleeps again and again.
  *
- * All of these need the lock. */
+ * All functions here need the lock. */
 #ifndef SIM_SCHED_HAPPENS_BEFORE_H
 #define SIM_SCHED_HAPPENS_BEFORE_H
 
@@ -51,8 +51,7 @@ const struct vector_clock *host_code_clock(void);
  * a host function continue. */
 bool host_code_has_acquired(uint32_t slot, uint64_t seq);
 
-/* Returns the sequence number up to which, for the pools, the host has waited for the stream's
- * work. */
+/* Returns the number up to which, for the pools, the host has waited for the stream's work. */
 uint64_t host_synchronized_seq(const struct stream *s);
 
 /* Records that the host has found all work of the stream up to `seq` done, by waiting
@@ -60,9 +59,9 @@ uint64_t host_synchronized_seq(const struct stream *s);
 void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
 /* Records that the host has found a record reached, and with it all that precedes the record. */
 void host_acquire_record(struct record *r, bool synchronized);
-/* The host waits for several streams, and acquires nothing before all of them are done. These add
- * to `gathered`, which begins empty, what it then acquires: all work of a stream, which is done, or
- * a record. */
+/* For a host that waits for several streams, and acquires nothing before all of them are done: add
+ * what it then acquires, all work of a done stream or a record, to `gathered`, which begins
+ * empty. */
 void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized);
 void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized);
 /* Makes the host acquire what was gathered, and frees it. */
@@ -70,16 +69,17 @@ void host_acquire_gathered(struct vector_clock *gathered);
 /* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
  * have been made when that work was queued. */
 void host_acquire_before_record(struct record *r);
-/* Called when the function that is work `r->seq` + 1 begins. `looks`: the host seems to wait. */
+/* Called when the function that is work `r->seq` + 1 begins. `looks`: the host seems to await
+ * it. */
 void host_function_begins(struct record *r, bool looks);
 /* Called when a call begins: the host may know what host functions have told it. */
 void host_learns_of_functions(void);
 /* Called when the host has slept repeatedly since the last call, as if it polled a flag. */
 void host_slept_again(void);
-/* Returns whether the host has acquired anything only from host functions for which nothing shows
- * that it looked. */
+/* Returns whether the host has acquired anything only from functions at which it may not have
+ * looked. */
 bool host_is_unsure(void);
-/* What the host has acquired without such functions. */
+/* Returns what the host has acquired without the functions of host_is_unsure. */
 const struct vector_clock *host_sure_clock(void);
 /* Makes the host acquire what another process released. */
 void host_acquire_remote(const struct vector_clock *remote);

@@ -13,9 +13,9 @@
 struct worker {
     /* The host function that the worker runs, or NULL while it is idle. */
     struct op *op;
-    /* The id of its thread, or 0 until that has begun. */
+    /* The id of the worker's thread, or 0 until the thread has begun. */
     int thread;
-    /* The function has returned, and its thread comes for the lock. Written without the lock. */
+    /* The function has returned, and its thread waits for the lock. Written without the lock. */
     bool has_returned;
     /* The processor time of its thread, and the real time, at which the function takes too long. */
     uint64_t cpu_limit, sleep_limit;

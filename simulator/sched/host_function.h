@@ -1,5 +1,5 @@
-/* Host functions (cudaLaunchHostFunc): each runs on one of our threads that is idle. These need the
- * lock, but for in_host_function. */
+/* Host functions (cudaLaunchHostFunc): each runs on an idle thread of the simulated device. All
+ * functions here need the lock. */
 #ifndef SIM_SCHED_HOST_FUNCTION_H
 #define SIM_SCHED_HOST_FUNCTION_H
 
@@ -17,16 +17,17 @@ extern struct host_functions {
     bool queued;
     /* The number of threads that wait for a host function that may return at any moment. */
     unsigned waiters;
-    /* The host seems to wait for the next function. Set by code that lets the engine run without a
-     * wait of the host. */
+    /* The host seems to wait for the next function. Set where the engine runs without such a
+     * wait. */
     bool awaited;
 } host_functions;
 
-/* Starts the function of an OP_HOST. Returns when it has returned or when it waits for the host;
- * then op->was_blocked is set. */
+/* Starts the function of an OP_HOST. Returns when the function has returned or, with
+ * op->was_blocked set, when it waits for the host. */
 void host_function_run_unlocking(struct op *op);
 /* Continues host functions that waited for the host and no longer need to, until they return or
- * wait again. So the host's calls decide when they continue, and not the speed of their threads. */
+ * wait again. So the host's calls decide when the functions continue, and not the speed of
+ * threads. */
 void host_functions_resume_unlocking(void);
 
 #endif

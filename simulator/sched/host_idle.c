@@ -1,20 +1,20 @@
-/* What goes on while the host is idle (assumed). All work that can end ends, and virtual time goes
- * on to its end,
- * - when a thread makes a call after it has slept or waited outside for half a millisecond or more
- *   since its last one;
- * - when the watchdog, a thread of ours that looks every 10 ms while there is work, finds twice
- *   that no call was made, and that each thread that makes calls, or has begun and may come to
- *   make one, sleeps or has computed for more than 100 ms. A thread that waits at the end of the
- *   program, or at its own, where no call is made, for a host function to return is not idle.
- * With SIM_IDLE=off it does not go on: then only calls that wait, or ask, move the device. But a
- * program that has queued a host function may wait for that without a call, so there it does.
- * So where time goes does not depend on how long the host was idle. A thread that was only kept
- * from its processor was not idle, and neither was one that waited, it seems, for another to end,
- * which may have been kept from its own.
+/* While the host is idle the device works on (assumed): all work that can end ends, and virtual
+ * time advances to that end. This happens in two cases:
+ * - A thread makes a call, and since its last call it has slept or waited outside of our calls for
+ *   at least SHORT_WAIT.
+ * - The watchdog, a thread of ours that polls while there is work, has found the host idle twice
+ *   since the last call: each thread that makes calls, or is new and may come to make one, is
+ *   asleep or has computed for longer than CPU_LIMIT. The host is not idle while a thread that is
+ *   ending, or the program's end, waits for a host function to return.
+ * Because everything ends, virtual time does not depend on how long the host was idle. A thread
+ * that was only waiting for a processor was not idle. Nor was one during whose absence another
+ * caller ended, because it may have been joining a thread that was waiting for a processor.
  *
- * The watchdog sees too when the last of the program's threads has ended after main left by
- * pthread_exit, and ends the process then: for the system it would go on as long as a thread of
- * ours does. */
+ * With SIM_IDLE=off only calls that wait or query advance the device, unless the program has queued
+ * a host function: it may wait for the function without making a call.
+ *
+ * The watchdog also ends the process when main has left through pthread_exit and the program's last
+ * thread has ended. Otherwise our own threads would keep the process alive. */
 #include "sched/host_idle.h"
 
 #include <stdlib.h>
@@ -26,42 +26,43 @@
 #include "sched/happens_before.h"
 #include "sched/host_function.h"
 
-/* In microseconds: how often the watchdog looks; how often it does when it sleeps and the program's
- * threads may all have ended, and when not; how much processor time is computing for long; and a
- * wait too short to notice. */
+/* In microseconds. The watchdog polls every POLL_INTERVAL while there is work. Without work it
+ * sleeps for POLL_INTERVAL_IDLE, or for POLL_INTERVAL_END when the program's threads may all have
+ * ended. A thread computes for long after CPU_LIMIT of processor time without a call. A wait below
+ * SHORT_WAIT is ignored. */
 #define POLL_INTERVAL      10000
 #define POLL_INTERVAL_END  100000
 #define POLL_INTERVAL_IDLE 10000000
 #define CPU_LIMIT          100000
 #define SHORT_WAIT         500
 
-/* A thread that makes calls. Only the thread itself uses what stands behind `cpu_time`. */
+/* A thread that makes calls. Only the thread itself uses the members after `cpu_time`. */
 struct caller {
     struct caller *next;
     int thread;
     bool in_call;
-    /* Its processor time at the watchdog's last look that saw a call. */
+    /* The thread's processor time at the last poll that found a new call. */
     uint64_t cpu_time;
-    /* When its last call ended, and how many other threads had ended by then. */
+    /* When the thread's last call ended, and host.threads_ended at that moment. */
     uint64_t call_ended_at, threads_ended;
-    /* How it had rested by then, and when that was read. A reading is dear (2 us), so one serves
-     * for half a millisecond, if no wait comes between. */
+    /* Sleep statistics at the thread's last call, and when they were read. A reading costs 2 us, so
+     * it is reused for SHORT_WAIT unless the thread has waited since. */
     struct os_rest rest;
     uint64_t rest_read_at;
-    /* It was idle between its last call and this one. */
+    /* The thread was idle between its last call and the present one. */
     bool was_idle;
 };
 
 /* Needs the lock. */
 static struct {
     struct caller *callers;
-    /* How many calls were made, and how many callers have ended. */
+    /* The number of calls made, and of callers that have ended. */
     uint64_t calls, threads_ended;
     struct {
         bool started;
-        /* There was no work when it last looked: whoever leaves some wakes it. */
+        /* The watchdog found no work and sleeps. A call that leaves work must wake it. */
         bool asleep;
-        /* It ends work, perhaps without the lock: while a host function runs. */
+        /* The watchdog is ending work. It gives up the lock while a host function runs. */
         bool runs_work;
     } watchdog;
 } host;
@@ -100,10 +101,9 @@ static void read_cpu_times(void)
         c->cpu_time = os_thread_cpu_us(c->thread);
 }
 
-/* May work end because the host is idle? */
+/* Returns whether work may end because the host is idle. */
 static bool idleness_counts(void) { return settings.idle || host_functions.queued; }
 
-/* Sleeps until the next look. */
 static void sleep_unlocking(void)
 {
     host.watchdog.asleep = !engine_status.busy_streams;
@@ -114,7 +114,7 @@ static void sleep_unlocking(void)
     host.watchdog.asleep = false;
 }
 
-/* A thread that computes, or waits in anything but a sleep, may wait for a host function. */
+/* Returns whether a thread computes or waits, other than in a sleep, as if for a function. */
 static bool waits_for_function(void)
 {
     for (struct caller *c = host.callers; c; c = c->next)
@@ -172,7 +172,7 @@ static void caller_thread_ends(void)
         lock_wake();
 }
 
-/* The thread's first call. */
+/* Registers the calling thread at its first call. */
 static void add_caller(void)
 {
     os_at_thread_end(caller_thread_ends);
@@ -183,7 +183,7 @@ static void add_caller(void)
     host.callers = this_caller;
 }
 
-/* The cheap signs first: most callers come back at once. */
+/* Tests the cheapest sign of idleness first, because most threads call again at once. */
 void host_idle_call_arrives(void)
 {
     struct caller *c = this_caller;
@@ -191,9 +191,9 @@ void host_idle_call_arrives(void)
                && os_rest().slept >= c->rest.slept + SHORT_WAIT;
 }
 
-/* A host function may have woken the thread that comes now, or have been woken by it. Which of them
- * is faster shall not matter. A call from inside a host function waits for nothing: it ends the
- * program. */
+/* Lets the watchdog and resumed host functions finish first, because one of them may have woken the
+ * calling thread, or been woken by it, and results must not depend on which is faster. A host
+ * function gets here only when it ends the program, and then waits for nothing. */
 void host_idle_finish_others_unlocking(void)
 {
     NEEDS_LOCK();
@@ -210,7 +210,7 @@ void host_idle_call_begins_unlocking(void)
     host.calls++;
     if (!this_caller)
         add_caller();
-    /* Before it waits for others: who waits in a call is not idle. */
+    /* Set before the call waits for others, because a thread that waits in a call is not idle. */
     this_caller->in_call = true;
     if (host.watchdog.runs_work || host_functions.threads)
         host_idle_finish_others_unlocking();
@@ -224,7 +224,7 @@ void host_idle_call_begins_unlocking(void)
         engine_run_all_unlocking();
 }
 
-/* Reads how the thread has rested so far, unless the last reading still serves. */
+/* Updates the thread's sleep statistics, unless the last reading may be reused. */
 static void read_rest(struct caller *c)
 {
     if (c->call_ended_at < c->rest_read_at + SHORT_WAIT && os_waits() == c->rest.waits)
@@ -242,7 +242,7 @@ void host_idle_call_ends(void)
         return;
     if (host.watchdog.asleep)
         lock_wake();
-    /* Before the reading: to start a thread may mean to wait. */
+    /* Start the watchdog before read_rest, because starting a thread may count as a wait. */
     if (!host.watchdog.started)
         os_thread_start(watchdog_main, NULL);
     host.watchdog.started = true;

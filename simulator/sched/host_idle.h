@@ -1,5 +1,5 @@
-/* Lets work continue while the host is idle: it sleeps, waits outside of our calls, or computes for
- * long. A device does not stop when no calls are made. */
+/* Lets work continue while the host is idle, because a device does not stop when no calls are made.
+ * The host is idle while it sleeps, waits outside of our calls, or computes for long. */
 #ifndef SIM_SCHED_HOST_IDLE_H
 #define SIM_SCHED_HOST_IDLE_H
 
@@ -12,13 +12,13 @@ extern _Thread_local bool host_idle_left_busy;
 /* Called at the start of a call if host_idle_left_busy is set, before the lock is taken, because
  * waiting for the lock is not idleness. */
 void host_idle_call_arrives(void);
-/* Called by the same thread when it has the lock. */
+/* Called at the start of a call by the thread that makes it, with the lock. */
 void host_idle_call_begins_unlocking(void);
 /* Called at the end of a call. Needs the lock. */
 void host_idle_call_ends(void);
 
-/* Lets the watchdog's work and host functions, which run beside the calling thread, continue as far
- * as they can. Also called at the end of the program. Needs the lock. */
+/* Lets the watchdog's work, and host functions on other threads, continue as far as they can. Also
+ * called at the end of the program. Needs the lock. */
 void host_idle_finish_others_unlocking(void);
 
 #endif

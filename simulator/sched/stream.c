@@ -13,7 +13,7 @@
 #include "sched/host_function.h"
 #include "sched/virtual_time.h"
 
-/* How many retired streams a new stream looks at (assumed: enough to find a reusable one). */
+/* How many retired streams stream_new examines (assumed: enough to find a reusable one). */
 #define RETIRED_SEEN 64
 /* The number of destroyed streams that are kept until the host has acquired their work (assumed:
  * more than a correct program leaves behind without a wait). */
@@ -24,26 +24,25 @@ static struct {
     /* All streams that were ever made, linked by `next`. */
     struct stream *all;
     /* Streams that were given up and have not been reused. Those in `reusable` are known to be
-     * reusable. `retired` is a ring of `retired_count` streams, linked by `next_unused`; it names
-     * the last one. The first `unseen` of the ring have not been looked at since the host's last
-     * acquire (host_acquired.version), and the others cannot be reused yet. */
+     * reusable. `retired` is the last stream of a ring of `retired_count`, linked by `next_unused`.
+     * The first `unseen` of the ring have not been examined since the host's last acquire
+     * (host_acquired.version), and the others cannot be reused yet. */
     struct stream *retired;
     uint32_t retired_count, unseen;
     uint64_t seen_version;
     struct ordered_tree reusable;
     /* The legacy stream of each device, or NULL until it is needed. */
     struct stream *legacy[MAX_DEVICES];
-    /* What each device's future streams wait for, as the existing ones do; NULL if it is nothing
-     * that the host has not acquired. */
+    /* What each device's existing and future streams wait for; NULL if the host has acquired it
+     * all. */
     struct record *precedes[MAX_DEVICES];
-    /* What the legacy stream's next op waits for: the device's blocking streams with work that it
-     * has not waited for, the newest stream first. */
+    /* What the legacy stream's next op waits for: the device's blocking streams with work for which
+     * the legacy stream has not waited, the newest stream first. */
     struct ordered_tree before_legacy[MAX_DEVICES];
     /* The stream of each of the `slots` slots, or NULL for a slot of another process. */
     struct stream **by_slot;
     uint32_t slots, capacity;
     void (*slot_reuse_listener)(struct stream *s);
-    /* The newest numbers. */
     int last_id;
     unsigned long long last_api_id;
 } streams;
@@ -122,7 +121,7 @@ static void add_retired(struct stream *s)
     streams.unseen++;
 }
 
-/* Moves the oldest retired stream, which can be reused. */
+/* Moves the oldest retired stream, which can be reused, to `reusable`. */
 static void move_to_reusable(void)
 {
     struct stream *s = streams.retired->next_unused;
@@ -135,9 +134,9 @@ static void move_to_reusable(void)
     tree_insert(&streams.reusable, &s->reusable_node);
 }
 
-/* Keeps a program from growing forever that destroys streams and never waits. If there are too
- * many, the oldest one whose work has ended is reused. Its work then counts as ordered before its
- * successor's, so a hazard may be missed, but none is wrongly reported. */
+/* Bounds the memory of a program that destroys streams and never waits. Of too many retired
+ * streams, the oldest one whose work has ended becomes reusable. Its work then counts as ordered
+ * before its successor's, so a hazard may be missed, but none is wrongly reported. */
 static void forget_oldest(void)
 {
     if (streams.retired_count <= RETIRED_MOST || streams.reusable.root || streams.unseen)
@@ -151,7 +150,7 @@ static void forget_oldest(void)
     move_to_reusable();
 }
 
-/* Looks at only some of the retired streams, so that a new stream has a constant cost. */
+/* Examines only some of the retired streams, so that a new stream has a constant cost. */
 static void find_reusable(void)
 {
     if (streams.seen_version != host_acquired.version) {
@@ -520,7 +519,7 @@ void stream_drop_head(struct stream *s)
     ops.free = op;
 }
 
-/* Adds a position to the order of an idle stream without an op. It is reached at `when`. */
+/* Adds a position without an op, reached at `when`, to the order of an idle stream. */
 static void advance_idle(struct stream *s, time_ns when)
 {
     s->done_seq = ++s->last_seq;
@@ -528,7 +527,7 @@ static void advance_idle(struct stream *s, time_ns when)
     set_before_legacy(s);
 }
 
-/* Adds a position without work, because an order may not grow without one (stream.h). */
+/* Adds a position without work, because an order may not grow without a position (stream.h). */
 static inline void add_position(struct stream *s)
 {
     if (s->head)
@@ -547,7 +546,7 @@ void stream_wait_internal(struct stream *s, struct stream *other, uint64_t seq)
     op->awaited_seq = seq;
 }
 
-/* Makes `s` wait for the present work of `other` and acquire it. False: it already had. */
+/* Makes `s` wait for the present work of `other`. Returns false if `s` had already acquired it. */
 static bool wait_for_stream(struct stream *s, struct stream *other)
 {
     if (vc_includes(&s->ordering.device_order, other->slot, other->last_seq))
@@ -697,7 +696,7 @@ struct record *stream_record(struct stream *s)
     NEEDS_LOCK();
     struct op *op = stream_enqueue(s, OP_RECORD, time_under_schedule(DURATION_EVENT));
     struct record *r = stream_snapshot(s, op->seq);
-    /* The caller and the op. */
+    /* The record's users are the caller and the op. */
     r->users++;
     op->record = r;
     return r;

@@ -4,10 +4,10 @@
  *                          head          tail
  *
  * Invariants: done_seq <= last_seq, and the queue contains exactly the ops done_seq + 1 to
- * last_seq, in order. All of these need the lock. A struct stream is never freed, but reused. A
- * destroyed stream becomes a new one when its work has ended and the host has acquired it, or when
- * many streams have been destroyed since. A branch becomes a branch of the next launch in its
- * trunk. */
+ * last_seq, in order. A struct stream is never freed, but reused. A destroyed stream becomes a new
+ * one when its work has ended and the host has acquired it, or when many streams have been
+ * destroyed since. A branch becomes a branch of the next launch in its trunk. All functions here
+ * need the lock. */
 #ifndef SIM_SCHED_STREAM_H
 #define SIM_SCHED_STREAM_H
 
@@ -30,9 +30,9 @@ struct capture_member;
 struct stream {
     /* ---- created by the program ---- */
 
-    /* Its number in the journal; 0 for the two default streams. */
+    /* The stream's number in the journal; 0 for the two default streams. */
     int id;
-    /* The call that created it and its place in the program, for its name there. */
+    /* For the stream's name in messages: the call that created it, and that call's site. */
     const char *made_by;
     void *made_at;
     enum stream_kind kind;
@@ -41,15 +41,14 @@ struct stream {
     /* The result of cudaStreamGetId. */
     unsigned long long api_id;
     void *handle;
-    /* What cudaStreamSetAttribute has set, for api/stream_calls.c; NULL: nothing. Nothing here
-     * depends on it. */
+    /* What cudaStreamSetAttribute has set, or NULL. Only api/stream_calls.c uses this. */
     void *hints;
-    /* By the program; its work still runs to the end. */
+    /* The program has destroyed the stream; its work still runs to the end. */
     bool destroyed;
 
     /* ---- the rule of the legacy stream, in stream.c ---- */
 
-    /* It is a blocking stream with newer work than the legacy stream has waited for. */
+    /* The stream is a blocking one with newer work than the legacy stream has waited for. */
     bool is_before_legacy;
     /* Used if is_before_legacy. */
     struct tree_node before_legacy_node;
@@ -60,14 +59,14 @@ struct stream {
     struct stream *trunk;
     /* The branches of earlier launches in this stream, which its next launch reuses. */
     struct stream *branches;
-    /* Its part in a capture, or NULL. graph/ owns it. */
+    /* The stream's part in a capture, or NULL. graph/ owns it. */
     struct capture_member *capturing;
 
     /* ---- its work and progress ---- */
 
-    /* Its slot in every vector clock. */
+    /* The stream's slot in every vector clock. */
     uint32_t slot;
-    /* The number of its ops and its branches' that take room in its queue (QUEUE_ROOM). */
+    /* The number of ops, its branches' among them, that take room in the queue (QUEUE_ROOM). */
     uint32_t room_taken;
     /* The newest work and the newest finished work. */
     uint64_t last_seq, done_seq;
@@ -81,16 +80,16 @@ struct stream {
 
     /* ---- for engine.c ---- */
 
-    /* Its index in the list of streams with work plus 1, or 0 if it has none. */
+    /* The stream's index in the list of streams with work plus 1, or 0 without work. */
     uint32_t active_index;
-    /* The first and last stream whose head waits for work of this one, in the order of that work;
-     * and the next stream in the list that contains this one. */
+    /* The first and last stream whose head waits for work of this stream, in the order of that
+     * work; and the next stream in the list that contains this stream. */
     struct stream *waiting, *last_waiting, *next_in_list;
 
     /* ---- what precedes its next op ---- */
 
     /* Grows only together with last_seq, except for what the host has acquired, so a clock that
-     * includes last_seq includes all the rest. */
+     * includes last_seq includes everything else here. */
     struct ordering ordering;
     /* The host_acquired.version that `ordering` includes. */
     uint64_t host_version;
@@ -101,7 +100,7 @@ struct stream {
     struct stream *next;
     /* While unused: the next branch of its trunk, or the next retired stream. */
     struct stream *next_unused;
-    /* Used when its slot is known to be reusable. */
+    /* Used while the stream's slot is known to be reusable. */
     struct tree_node reusable_node;
 };
 
@@ -113,9 +112,9 @@ struct record {
     uint64_t seq;
     bool done;
     time_ns finish;
-    /* For the engine: the streams whose heads wait for it. */
+    /* For the engine: the streams whose heads wait for this record. */
     struct stream *waiting;
-    /* What precedes it, without its own epoch. */
+    /* What precedes the record, without the record's own epoch. */
     struct ordering ordering;
 };
 
@@ -127,11 +126,11 @@ enum op_kind {
     OP_WAIT,
     /* Takes a known time, and then has an effect on memory. */
     OP_COMMAND,
-    /* Until *gate is not 0. The end of this and the following kinds is not known in advance. */
+    /* Lasts until *gate is not 0. From this kind on, the end of an op is not known in advance. */
     OP_HOLD,
-    /* Until remote_is_done(op), which depends on another process. */
+    /* Lasts until remote_is_done(op), which depends on another process. */
     OP_REMOTE_WAIT,
-    /* Until a host function has returned. */
+    /* Lasts until a host function has returned. */
     OP_HOST
 };
 
@@ -139,19 +138,19 @@ struct op {
     struct op *next;
     struct stream *stream;
     enum op_kind kind;
-    /* It counts in its trunk's `room_taken`. */
+    /* The op counts in the `room_taken` of its stream or, in a branch, of its trunk. */
     bool takes_room;
-    /* It had its effect before its end. */
+    /* The op had its effect before its end. */
     bool was_hastened;
-    /* Its number in its stream. */
+    /* The op's number in its stream. */
     uint64_t seq;
-    /* Its number among all ops, which decides between equal times. */
+    /* The op's number among all ops, which decides between equal times. */
     uint64_t turn;
     time_ns issued, start, finish, duration;
     /* OP_RECORD: the record that it makes. OP_WAIT: the record it waits for, or NULL if it waits
      * for a stream. OP_HOST: what precedes it. The op is one of the record's users. */
     struct record *record;
-    /* Called at the end, if set. */
+    /* Called when the op ends, if set. */
     void (*effect)(struct op *op);
 
     /* For the journal and stream_using, in all kinds of ops. The name is "fill", "copy", and so on,
@@ -159,27 +158,27 @@ struct op {
     const char *name;
     /* The journal's numbers of the allocation and of the call that queued the op, or 0. */
     uint32_t allocation_id, call;
-    /* For the report of a fault: that call, with its line of the program. */
+    /* For the report of a fault: the call that queued the op, with its line of the program. */
     struct made_by {
         const char *call;
         void *site, *launch_site;
         uint32_t launch;
-        /* The newest allocation that its addresses can mean. */
+        /* The newest allocation that the op's addresses can mean. */
         uint32_t newest_allocation;
     } made_by;
-    /* The addresses that it touches, of `bytes` bytes each; NULL: none. An OP_HOLD's `from` is its
+    /* The addresses that the op touches, of `bytes` bytes each, or NULL. An OP_HOLD's `from` is its
      * gate as the program sees it. */
     char *to;
     const char *from;
     size_t bytes;
 
-    /* OP_HOST, OP_HOLD: its neighbors among all queued ops of these kinds. */
+    /* OP_HOST, OP_HOLD: the neighbors among all queued ops of these kinds. */
     struct op *previous_host_bound, *next_host_bound;
-    /* Freed with the op. OP_COMMAND: what it took at the call, the bytes of a pageable source or
-     * the launch of a program's own kernel. */
+    /* Freed with the op. OP_COMMAND: a copy made at the call, of the bytes of a pageable source or
+     * of the launch of a program's own kernel. */
     void *staged;
-    /* Freed with the op: its use of a copy engine (sched/copy_engine.h), or NULL. With one, `start`
-     * is the time when it is ready, until it begins. */
+    /* Freed with the op: a copy's use of its engine (sched/copy_engine.h), or NULL. With it,
+     * `start` is the time when the copy is ready, until it begins. */
     struct transfer *transfer;
     /* Freed with the op. OP_RECORD, OP_REMOTE_WAIT: the record of an interprocess event that it
      * reaches or waits for (ipc/ipc_event.c). */
@@ -188,9 +187,9 @@ struct op {
     /* Per-kind data. Keep the largest member first, because `{0}` zeroes only the first. */
     union {
         /* OP_COMMAND: the value of a fill or memset. `operands` says what held when the op was
-         * queued, [0] for a copy's source and [1] for what it writes: that it was pinned, that it
-         * had addresses of a device, and that the device had access. For a copy or memset of rows:
-         * how many rows the bytes have, and the distances between rows; height 0 is one row. */
+         * queued, [0] for a copy's source and [1] for what the op writes: that the memory was
+         * pinned, had addresses of a device, and was accessible to the device. For a copy or memset
+         * of rows: how many rows there are, and the distances between rows; height 0 is one row. */
         struct {
             size_t height, to_pitch, from_pitch;
             int value;
@@ -198,8 +197,8 @@ struct op {
                 bool pinned, in_heap, accessible;
             } operands[2];
         };
-        /* OP_HOST: the function, and how far its thread has come; for a sentence, the program's
-         * function, the call that queued it and where that stands. */
+        /* OP_HOST: the function, and how far its thread has come. For messages: the program's
+         * function, and the call that queued it with its site. */
         struct {
             void (*function)(void *);
             void *argument;
@@ -208,20 +207,20 @@ struct op {
             const char *queued_by;
             void *queued_at;
         };
-        /* OP_WAIT without a record: this stream must have done this work. */
+        /* OP_WAIT without a record: the stream must have done this work. */
         struct {
             struct stream *awaited_stream;
             uint64_t awaited_seq;
         };
         /* OP_HOLD: the gate as the device sees it. */
         const volatile int *gate;
-        /* OP_REMOTE_WAIT: returns whether it is over. */
+        /* OP_REMOTE_WAIT: returns whether the wait is over. */
         bool (*remote_is_done)(struct op *op);
     };
 };
 
-/* An op that only the host ends: a hold at a closed gate, or an unfinished host function. Never
- * becomes a dangling reference. `op` is NULL if there is none. */
+/* An op that only the host ends: a hold at a closed gate, or an unfinished host function. `op` is
+ * NULL if there is none. A host_bound may outlive its op (host_bound_is_pending). */
 struct host_bound {
     const struct op *op;
     /* An op that has ended is reused under another turn. */
@@ -233,14 +232,14 @@ struct host_bound {
 /* Sets the only listener, which is called when a destroyed stream's slot is reused. Until then the
  * slot identifies what that stream did. */
 void stream_on_slot_reuse(void (*listener)(struct stream *s));
-/* Returns a new stream of this device with a handle. It reuses the slot of a destroyed one whose
+/* Returns a new stream of this device with a handle. It reuses the slot of a destroyed stream whose
  * work has ended and was acquired, if there is one. */
 struct stream *stream_new(enum stream_kind kind, int device, int priority);
 /* Returns a stream that the program does not see, for a branch of a graph launched in `trunk`. Its
  * first op must wait for an op of `trunk` in this launch. The caller releases it with
- * stream_release_branch when all its work is queued and `trunk` waits for that. Then the trunk's
- * next launch reuses it, even if its work has not ended: that launch comes after all that it had,
- * so one slot serves both, as in a stream that continues. */
+ * stream_release_branch when all its work is queued and `trunk` waits for that work. Then the
+ * trunk's next launch reuses the branch, even before the work has ended: because that launch comes
+ * after all of it, one slot serves both, as in a stream that continues. */
 struct stream *stream_new_branch(struct stream *trunk, int device);
 void stream_release_branch(struct stream *branch);
 /* Called when the program destroys the stream. */
@@ -264,7 +263,7 @@ static inline bool stream_is_blocking(const struct stream *s)
 {
     return s->kind != STREAM_NON_BLOCKING && s->kind != STREAM_BRANCH;
 }
-/* Returns whether it is one of the calling thread's own default streams. */
+/* Returns whether the stream is one of the calling thread's own default streams. */
 bool stream_is_of_this_thread(const struct stream *s);
 /* Returns the first of all streams, including destroyed ones. The others follow by `next`. */
 struct stream *stream_first(void);
@@ -279,7 +278,8 @@ struct stream *stream_using(const char *from, const char *to);
  * began to wait only after that work. */
 struct host_bound stream_find_host_bound(const struct stream *s, uint64_t seq, uint64_t turn);
 /* Returns whether work `seq` of `s` comes after an op that only the host ends and that does not
- * precede work `other_seq` of `other`. Holds at one gate end together. */
+ * precede work `other_seq` of `other`. Holds at one gate count as one op, because they end
+ * together. */
 bool stream_has_another_obstacle(const struct stream *s, uint64_t seq, const struct stream *other,
                                  uint64_t other_seq);
 /* Returns whether the result of stream_find_host_bound is still pending. */
@@ -301,13 +301,13 @@ bool stream_is_behind_function(const struct stream *s);
  * functions, allocations, and frees do not. Assumed: in a launch that is no chain, all such nodes
  * count in the queue of the launch's stream. */
 #define QUEUE_ROOM 1022
-/* The stream that has exceeded that since a call of this thread, or NULL. The API makes the host
- * wait, and clears it. */
+/* The stream in which a call of this thread has left more than QUEUE_ROOM operations, or NULL. The
+ * API makes the host wait, and clears it. */
 extern _Thread_local struct stream *stream_without_room;
 
-/* Queues an op, which the stream owns. The caller fills in what its kind needs before the engine is
- * called again. Here the legacy stream and the blocking streams wait for each other (documented:
- * CUDA programming guide, default stream). */
+/* Queues an op, which the stream owns. The caller fills in what the op's kind needs before the
+ * engine is called again. Makes the legacy stream and the blocking streams wait for each other
+ * (documented: CUDA programming guide, default stream). */
 struct op *stream_enqueue(struct stream *s, enum op_kind kind, time_ns duration);
 /* Queues a host function like stream_enqueue, with the record of what precedes it. */
 struct op *stream_enqueue_function(struct stream *s, time_ns duration);
@@ -336,9 +336,9 @@ void stream_drop_head(struct stream *s);
 
 /* Queues an OP_RECORD. Returns its record, of which the caller is a user. */
 struct record *stream_record(struct stream *s);
-/* Returns a record of work `seq`, the stream's newest or the one before, that is no work itself.
- * The host waits for it, and it must not grow when another thread adds work to the stream. The
- * caller owns it. */
+/* Returns a record of work `seq`, the stream's newest or the one before, without queuing an op.
+ * While the host waits for the record, work that another thread adds to the stream does not change
+ * it. The caller owns it. */
 struct record *stream_snapshot(struct stream *s, uint64_t seq);
 /* Removes one user. */
 void record_release(struct record *r);

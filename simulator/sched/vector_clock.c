@@ -8,16 +8,16 @@
 #define CLOCK_BITS 4u
 #define CLOCK_FAN  (1u << CLOCK_BITS)
 struct clock_node {
-    /* The number of clocks and nodes that point to it. */
+    /* The number of clocks and nodes that point to this node. */
     uint32_t users;
-    /* The number of levels of nodes below it; 0 for a leaf. */
+    /* The number of levels of nodes below this node; 0 for a leaf. */
     uint32_t level;
-    /* The clock that changed it last, and the version. */
+    /* The clock that changed the node last, and the node's version. */
     uint64_t owner, version;
     union {
-        /* In a leaf. */
+        /* The epochs of a leaf. */
         uint64_t epochs[CLOCK_FAN];
-        /* In an inner node; NULL: all 0. */
+        /* The parts of an inner node. In a NULL part, all epochs are 0. */
         struct clock_node *below[CLOCK_FAN];
     };
 };
@@ -31,7 +31,6 @@ static inline uint32_t clock_index(uint32_t slot, uint32_t level)
 /* Needs the lock. Invariant: recycled nodes have no users. */
 static struct {
     struct clock_node *recycled; /* Linked by below[0]. */
-    /* The newest numbers. */
     uint64_t last_owner, last_version;
 } clocks;
 
@@ -105,7 +104,7 @@ static struct clock_node *copy_node(const struct clock_node *from)
     return n;
 }
 
-/* Records that the clock, its only user, changes the node. */
+/* Records that the clock, which is the node's only user, changes the node. */
 static void own(struct vector_clock *vc, struct clock_node *n)
 {
     if (!vc->owner)
@@ -114,8 +113,8 @@ static void own(struct vector_clock *vc, struct clock_node *n)
     n->version = ++clocks.last_version;
 }
 
-/* Makes the node at `at` the clock's own, at this level, so that it can be changed. All nodes above
- * it must be the clock's own. */
+/* Makes the node at `at`, of this level, the clock's own, so that it can be changed. All nodes
+ * above it must be the clock's own. */
 static struct clock_node *make_own(struct vector_clock *vc, struct clock_node **at, uint32_t level)
 {
     struct clock_node *n = *at;
@@ -166,7 +165,7 @@ uint32_t vc_next_beyond(const struct vector_clock *vc, const struct vector_clock
     while (at < end) {
         struct clock_node *n = root, *k = known->root;
         uint32_t level = root->level;
-        /* In a higher tree, the part that this one can have is at its left edge. */
+        /* The slots of a lower tree are at the left edge of a higher one. */
         while (k && k->level > level)
             k = k->below[0];
         for (; n && n != k && level; level--) {

@@ -38,9 +38,9 @@
 
 /* Only vector_clock.c uses the members. VC_EMPTY is a clock of zeros. */
 struct vector_clock {
-    /* NULL: all 0. */
+    /* NULL if all epochs are 0. */
     struct clock_node *root;
-    /* 0 until it owns a node. */
+    /* 0 until the clock owns a node. */
     uint64_t owner;
 };
 #define VC_EMPTY ((struct vector_clock){NULL, 0})
@@ -51,7 +51,7 @@ static inline bool vc_is_empty(const struct vector_clock *vc) { return !vc->root
 /* Returns the epoch of a slot. */
 uint64_t vc_epoch(const struct vector_clock *vc, uint32_t slot);
 
-/* Returns whether this epoch of the slot comes before. */
+/* Returns whether the clock includes this epoch of the slot. */
 static inline bool vc_includes(const struct vector_clock *vc, uint32_t slot, uint64_t epoch)
 {
     return vc_epoch(vc, slot) >= epoch;

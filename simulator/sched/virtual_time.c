@@ -41,7 +41,7 @@ time_ns time_under_schedule(time_ns measured)
     NEEDS_LOCK();
     switch (settings.schedule) {
     case SCHEDULE_INSTANT: return 0;
-    /* A second is later than any host that does not wait. */
+    /* Any host that does not wait has done its work within this second. */
     case SCHEDULE_LATE: return measured + 1000000000u;
     case SCHEDULE_RANDOM: return (measured << (random_next() >> 32) % 16) >> 4;
     case SCHEDULE_MEASURED: break;

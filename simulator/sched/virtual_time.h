@@ -1,6 +1,6 @@
 /* Virtual time. The host's clock advances only when the program makes a call (by the call's cost)
  * and when it waits for the device (to the end of the wait). So a run does not depend on the speed
- * of this machine. All of this needs the lock. */
+ * of this machine. Everything here needs the lock. */
 #ifndef SIM_SCHED_VIRTUAL_TIME_H
 #define SIM_SCHED_VIRTUAL_TIME_H
 
