@@ -26,9 +26,9 @@ const char *os_environment_entry(size_t at) { return environ ? environ[at] : NUL
 
 size_t os_columns;
 
-/* Breaks the line that begins at `start`, at spaces behind its first word, and makes what follows a
- * line with the indent of a report's details. Returns the new length of the text. A path or a name
- * that is longer than a line stays whole. */
+/* Breaks the line that begins at `start`, at spaces after its first word, and indents the rest like
+ * a report's details. Returns the new length of the text. A path or a name that is longer than a
+ * line stays whole. */
 static size_t break_line(char *text, size_t start, size_t length, size_t size)
 {
     static const char indent[] = "\n             ";

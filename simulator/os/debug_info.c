@@ -1,5 +1,5 @@
 /* Finds the source line of a return address with addr2line, which comes with the compiler. One run
- * of it takes milliseconds, whether for one address or many. */
+ * of addr2line takes milliseconds, whether for one address or many. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -23,8 +23,8 @@
 /* ---- sites with callers ---- */
 
 #define CALLERS_MAX 12 /* Assumed: enough to come out of a library of templates, such as CUB. */
-/* How far above a frame that of its caller may begin: a function that only passes a call on has a
- * small one (assumed). So nothing is read but the thread's stack. */
+/* The farthest that a caller's frame may begin above a frame (assumed: a function that only passes
+ * a call on has a small frame). So nothing is read but the thread's stack. */
 #define FRAME_MAX 4096
 #define SITES_MAX 4096 /* Assumed: a program that is compiled without -O has fewer calls. */
 
@@ -187,7 +187,7 @@ static bool is_in_header(const char *place)
     return false;
 }
 
-/* Is the file, with or without a line, a header, the program's own or a library's? */
+/* Returns whether the file, with or without a line, is a header of the program or a library. */
 static bool is_header(const char *place)
 {
     static const char *const endings[] = {"h",   "hh",  "hpp", "hxx", "h++",
@@ -203,10 +203,10 @@ static bool is_header(const char *place)
     return false;
 }
 
-/* Is it a member of a class, or of a namespace? Several lines of the program may call one. */
+/* Returns whether the function is a member of a class or namespace. Several lines may call one. */
 static bool is_member(const char *function) { return !strncmp(function, "_ZN", 3); }
 
-/* Is that the function's name? In C++ its symbol has the length of the name before it. */
+/* Returns whether the name is `prefix` and `call`. In a C++ symbol the length precedes the name. */
 static bool is_named(const char *function, const char *prefix, const char *call)
 {
     char name[128], in_symbol[144];
@@ -221,9 +221,9 @@ static bool passes_on(const char *function, const char *place, const char *call)
         || is_named(function, "launch_", call);
 }
 
-/* The path itself where it is below the current directory, without that; where it is relative, as
- * the compiler was given it (-fdebug-prefix-map); and where the file is there. Of a header
- * elsewhere, and of what is not there, the last folder and the file. */
+/* Leaves a path as the compiler was given it (-fdebug-prefix-map), but writes a file below the
+ * current directory without that directory, and a header elsewhere or a missing file as its last
+ * folder and name. */
 void os_source_path(const char *path, char *text, size_t size)
 {
     char here[1024];
@@ -242,14 +242,14 @@ void os_source_path(const char *path, char *text, size_t size)
     snprintf(text, size, "%s", start);
 }
 
-/* Writes the file and the line so that an editor opens it from here. Returns false when the answer
- * names no place. */
+/* Writes the file and the line so that an editor opens them from the current directory. Returns
+ * false if the answer names no place. */
 static bool shorten(char *line, char *text, size_t size)
 {
     char *more = strstr(line, " (discriminator "), *colon;
     if (more)
         *more = '\0';
-    /* nvcc's own intermediate file is not there any more. */
+    /* nvcc deletes its own intermediate file. */
     if (!*line || *line == '?' || strstr(line, ".cudafe1.") || strstr(line, ":?")
         || !strcmp(line, ":0"))
         return false;
@@ -292,11 +292,11 @@ static bool is_address(const char *line) { return line && !strncmp(line, "0x", 2
 
 /* What is looked for among the frames of a location, the innermost first. */
 enum wanted {
-    /* One that does more than to pass the call on; until there is one, the location has the first
-     * of all. */
+    /* A frame that does more than pass the call on. Until then the location has the innermost
+     * one. */
     WANTED_PLACE,
-    /* The location is in a header, or in a member of a class: one that is in neither of the
-     * program's headers nor of a library's. */
+    /* A frame outside of the headers of the program and of libraries, because the location is in a
+     * header or in a member of a class. */
     WANTED_CALLER,
     WANTED_NOTHING
 };
@@ -314,7 +314,7 @@ static enum wanted take_place(const char *function, const char *place, const cha
     return is_header(place) || is_member(function) ? WANTED_CALLER : WANTED_NOTHING;
 }
 
-/* Takes the frames of one address from addr2line's answer. Returns what is still wanted. */
+/* Takes the frames of one address from addr2line's answer. Returns which frame is still wanted. */
 static enum wanted take_frames(char **next, struct os_source_loc *loc, enum wanted wanted)
 {
     if (is_address(*next))

@@ -1,4 +1,4 @@
-/* Handles the signals of touches that the process may not make. */
+/* Handles the signals of accesses that the process may not make. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -78,8 +78,8 @@ static void forward_signal(int signo, siginfo_t *information, void *context)
         passing = NULL;
         return;
     }
-    /* The faulting instruction runs again, and the process dies of the signal. A signal that was
-     * sent has no such instruction. */
+    /* Runs the faulting instruction again, so that the process dies of the signal. A signal that a
+     * process has sent has no such instruction. */
     sigaction(signo, old, NULL);
     if (information->si_code <= 0)
         raise(signo);
@@ -103,7 +103,7 @@ static void bad_address(int signo, siginfo_t *information, void *context)
         forward_signal(signo, information, context);
 }
 
-/* Sends the signal to the other threads, and gives them time for a sentence. */
+/* Sends the signal to the other threads, and gives them time for a message. */
 static void signal_others(int signo)
 {
     DIR *tasks = opendir("/proc/self/task");

@@ -12,7 +12,8 @@
 #include "os/seal.h"
 #include "os/write.h"
 
-/* Has its own buffer instead of stdio's: a forked child must not write its parent's lines. */
+/* Has a buffer of its own, not stdio's, because a forked child must not write its parent's
+ * lines. */
 struct os_file {
     int descriptor;
     const char *what;
@@ -36,8 +37,7 @@ struct os_file {
 /* Needs the lock. Why the last os_open failed. */
 static char open_error[128];
 
-/* Locks the file for this process alone: a forked child does not inherit the lock, and it ends with
- * the process. */
+/* Locks the file until the process ends. A forked child does not inherit the lock. */
 static bool is_taken(int descriptor)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -76,7 +76,7 @@ static int open_high(const char *name, int more)
     int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
     if (high < 0)
         return low;
-    /* Close this before the file is locked: closing it would release the lock. */
+    /* Close the low number before the file is locked, because closing it would release the lock. */
     close(low);
     return high;
 }

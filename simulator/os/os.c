@@ -13,7 +13,7 @@
 /* ---- writing ---- */
 
 /* Blocks SIGXFSZ, which Linux sends to a thread that writes beyond the file size limit (ulimit -f),
- * and which kills. One that arrives meanwhile is removed, unless it was pending before. */
+ * and which kills. A signal that arrives meanwhile is removed, unless it was pending before. */
 struct blocked_signal {
     sigset_t before;
     bool was_pending;

@@ -1,6 +1,6 @@
-/* The only interface to the operating system, with os/process.h for what concerns other processes.
- * Outside os/, nothing includes a system header beyond the C standard library's. Each function that
- * needs the lock says so. */
+/* The interface to the operating system, with os/process.h and os/seal.h. Outside os/, nothing
+ * includes a system header beyond the C standard library's. A function that needs the lock says
+ * so. */
 #ifndef SIM_OS_OS_H
 #define SIM_OS_OS_H
 
@@ -34,9 +34,9 @@ const char *os_environment_entry(size_t at);
 
 /* Prints "simulated device: ..." and a newline to standard error, in one write. */
 void diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Lines of messages that are longer are broken at a space; 0, the default: none is. */
+/* Lines of messages that are longer than this are broken at a space. The default 0 breaks none. */
 extern size_t os_columns;
-/* Prints without that prefix, for reports, whose first word programs look for ("hazard: ..."). */
+/* Prints like diag, but without its first words, for reports, which begin with "hazard: ". */
 void diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints like diag and ends the process with status 1. Only for mistakes in the setup of the
  * simulation, never for mistakes of the program. */
@@ -53,39 +53,39 @@ void os_at_exit(void (*handler)(int status));
 
 /* Reserves memory for a device: `bytes` (a multiple of 4096) of addresses that the program gets and
  * nothing can touch, and as much storage (os_storage), which takes room only where it is written.
- * The base is a multiple of 32 MiB. Returns NULL if there are no addresses left. The caller owns it
- * until os_unreserve; after that only such ranges reuse the addresses. These need the lock. */
+ * The base is a multiple of 32 MiB. Returns NULL if there are no addresses left. The caller owns
+ * the range until os_unreserve; later only such ranges reuse the addresses. Both need the lock. */
 char *os_reserve(size_t bytes);
 void os_unreserve(char *base, size_t bytes);
 /* Reserves memory that host and device share, otherwise like os_reserve. The addresses are a second
- * view of the storage, which nothing can touch until os_protect opens it. */
+ * view of the storage, which nothing can touch until os_protect opens the view. */
 char *os_reserve_host_visible(size_t bytes);
 /* Returns the storage of a range. */
 char *os_storage(char *base, size_t bytes);
 /* Makes room for these bytes of storage, which the program will own, or ends the process with a
- * sentence. Does nothing where the system provides room at the first touch. */
+ * message. Does nothing where the system provides room at the first touch. */
 void os_commit(char *storage, size_t bytes);
 /* Finds the first pages in [from, to) of shared storage that somebody has touched, and sets *first
  * and *end to them. Returns false if there are none. Memory that may be in swap counts, too. */
 bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first, size_t *end);
-/* Returns how often the process has been given a page, or 0 if that is unknown. As long as it is
- * the same, nobody has touched another page of such storage. */
+/* Returns how many page faults the process has had, or 0 if that is unknown. While the number stays
+ * the same, nobody has touched another page of shared storage. */
 uint64_t os_page_faults(void);
 /* Sets what the host may do with the range. Returns false if Linux allows no more mappings. */
 enum os_protection { OS_PROT_NONE, OS_PROT_READ, OS_PROT_READ_WRITE };
 bool os_protect(char *address, size_t bytes, enum os_protection protection);
-/* Returns whether a quarter of the mappings that Linux allows is left. Slow: it counts them. */
+/* Returns whether a quarter of the mappings that Linux allows is left. Slow, because it counts. */
 bool os_has_mappings_left(void);
 /* Tells the system that the whole range is about to be written. Large pages then cost far fewer
- * faults, but if only a little is touched they cost far more. */
+ * faults, but far more if only a little is touched. */
 void os_hint_hugepages(char *address, size_t bytes);
-/* These give the storage of [address, address + bytes) back; it then reads as zero. `address` is in
- * storage. The second is for the storage of os_reserve_host_visible. */
+/* Give the storage of [address, address + bytes) back, which then reads as zero. `address` is in
+ * storage. os_discard_host_visible is for the storage of os_reserve_host_visible. */
 void os_discard(char *address, size_t bytes);
 void os_discard_host_visible(char *address, size_t bytes);
 /* Returns page-aligned memory for the program, which nothing can touch until os_protect opens it.
  * `*storage` is a second address of the same bytes, which is always open. Returns NULL if there is
- * none. The memory is never given back. */
+ * no memory. The memory is never given back. */
 void *os_allocate_pages(size_t bytes, char **storage);
 /* Returns whether the whole range has memory of any kind. Ranges that were given back do not count.
  * The range must not wrap. Needs the lock. */
@@ -93,8 +93,8 @@ bool os_has_memory(const void *address, size_t bytes);
 
 /* ---- records of the simulation ---- */
 
-/* Allocates ordinary memory, which os_allocate zeroes. Both end the process with a sentence if
- * there is none. The caller owns the memory until os_free. */
+/* Allocates ordinary memory, which os_allocate zeroes. Both end the process with a message if there
+ * is none. The caller owns the memory until os_free. */
 void *os_allocate(size_t bytes);
 void *os_grow(void *old, size_t bytes);
 /* Allocates like os_allocate, for memory that is touched all over. From OS_LARGE_PAGE bytes on it
@@ -106,16 +106,16 @@ void os_free(void *p);
 /* ---- the lock ---- */
 
 /* Takes the lock that guards the whole simulation, from the start of each call to its end. Ends the
- * process with a sentence where lock_try_acquire would return false. */
+ * process with a message where lock_try_acquire would return false. */
 void lock_acquire(void);
 /* Takes the lock and returns true, or returns false if this thread has it already, because a signal
  * handler of the program is running in the middle of a call. */
 bool lock_try_acquire(void);
 /* Returns whether the calling thread has the lock. */
 bool lock_is_held(void);
-/* Names code of the program that runs with the lock held and must not call CUDA. If it does so, the
- * sentence of lock_acquire begins with these words, which the caller keeps. NULL ends this. Needs
- * the lock. */
+/* Names code of the program that runs with the lock held and must not call CUDA. If that code does,
+ * the message of lock_acquire begins with these words, which the caller keeps. NULL ends this.
+ * Needs the lock. */
 void lock_set_owner(const char *program_code);
 void lock_release(void);
 /* Called in the child of a fork, where the threads that waited for the lock do not exist. Needs the
@@ -132,7 +132,7 @@ void lock_wake(void);
 /* Returns the calling thread's number: 0 for the first thread that made a call, then 1, 2, ... */
 int os_thread_index(void);
 /* Starts a thread that runs body(argument). It blocks all signals except those of bad addresses.
- * Ends the process with a sentence if that fails. Needs the lock. */
+ * Ends the process with a message if that fails. Needs the lock. */
 void os_thread_start(void (*body)(void *), void *argument);
 /* Returns how many processors the process may use. */
 unsigned os_cores(void);
@@ -140,7 +140,7 @@ unsigned os_cores(void);
  * a thread that is started for it. Leaves out those for which no thread can be started. Returns
  * when all have returned. The threads count as having the lock. Needs the lock. */
 void os_run_together(unsigned count, void (*body)(void *argument, unsigned n), void *argument);
-/* Between these, only one of those threads runs at a time. */
+/* Between these two, only one thread of os_run_together runs at a time. */
 void os_turn_begin(void);
 void os_turn_end(void);
 /* Lets other threads run. */
@@ -148,12 +148,12 @@ void os_yield(void);
 /* Calls `handler`, with the lock held, when the calling thread ends. Registered handlers run for
  * every thread that has registered any. There may be at most four. Needs the lock. */
 void os_at_thread_end(void (*handler)(void));
-/* Returns the number of the program's other threads. Threads started here do not count. */
+/* Returns the number of the program's other threads. Threads of os_thread_start do not count. */
 int os_count_other_threads(void);
 /* Returns whether the first thread has ended before the process and the program has no other thread
- * left. Called by a thread started here. */
+ * left. Called by a thread of os_thread_start. */
 bool os_program_threads_ended(void);
-/* The calling thread's id, for the next three functions. */
+/* Returns the calling thread's id, for the functions below that take an id. */
 int os_thread_id(void);
 /* Returns whether the thread sleeps or waits for anything but a processor. */
 bool os_thread_is_asleep(int id);
@@ -164,8 +164,8 @@ uint64_t os_thread_cpu_us(int id);
 /* Returns real time in microseconds since a fixed moment. */
 uint64_t os_clock_us(void);
 
-/* Returns whether a thread of the program that is not known computes or waits for a processor, and
- * has used less than `cpu_us`. Needs the lock. */
+/* Returns whether a thread of the program for which is_known returns false computes or waits for a
+ * processor, and has used less than `cpu_us` of processor time. Needs the lock. */
 bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us);
 /* How often the calling thread has given up its processor by itself, to sleep or to wait, and for
  * how many microseconds, from a fixed start. Neither computing nor waiting for a processor counts.
@@ -178,7 +178,7 @@ struct os_rest {
 struct os_rest os_rest(void);
 /* Returns os_rest's first member, which is cheap to read. */
 uint64_t os_waits(void);
-/* What the calling thread rests between these two calls is not counted. */
+/* os_rest does not count what the calling thread rests between these two calls. */
 void os_rest_exclude_begin(void);
 void os_rest_exclude_end(void);
 
@@ -190,9 +190,9 @@ void os_rest_exclude_end(void);
  * process dies of the signal. Called once, with the lock held. */
 void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program));
 
-/* Sets the function that is called in each thread when the process has used its time (SIGXCPU),
- * before it dies of that. `call` is the library's function that the thread is in, or NULL. Without
- * the lock. */
+/* Sets the function that is called in each thread, without the lock, when the process has used its
+ * time (SIGXCPU), before the process dies of that. `call` is the library's function that the thread
+ * is in, or NULL. */
 void os_on_time_over(void (*stopped)(void *site, const char *call));
 /* Installs our handler again, in case the program has installed its own, and unblocks the signals
  * in the calling thread, because a blocked one kills without a word. Needs the lock. */
@@ -209,27 +209,28 @@ struct os_source_loc {
     void *site;
     const char *call;
     char text[512];
-    /* The file as the debug information has it, and the line; empty: not known. */
+    /* The file, as the debug information has it, and the line. The file is "" if unknown. */
     char file[512];
     unsigned line;
     /* Another site with the same address but other callers may have another place. */
     bool depends_on_callers;
-    /* The place is in a header or in a member of a class, and the text also says from where that
-     * was called. */
+    /* The place is in a header or in a member of a class, and the text also has the caller's
+     * place. */
     bool is_called_from;
 };
-/* Returns whether the program does not look at the result of the call: its next instructions
- * overwrite it. In doubt, it does. */
+/* Returns whether the program ignores the result of the call, because its next instructions
+ * overwrite the result. In doubt, returns false. */
 bool os_site_ignores_result(void *site);
 /* Returns whether two sites have the same address, whatever their callers are. */
 bool os_call_sites_same_address(void *a, void *b);
 /* Writes the text of up to OS_SOURCE_LOC_MAX locations that have none yet. Needs the lock. */
 void os_source_lines(struct os_source_loc **locs, size_t n);
-/* Writes a source's path as reports have it: it can be opened from the current directory. Of a
- * header elsewhere, it is the last folder and the file. */
+/* Writes a source's path as reports have it, so that it can be opened from the current directory.
+ * Of a header elsewhere, only the last folder and the file are written. */
 void os_source_path(const char *path, char *text, size_t size);
 /* Reads the source from the line of this location on, at most size - 1 characters and a NUL.
- * Returns false when it cannot be read, or is newer than the program: it may have changed. */
+ * Returns false if the source cannot be read or is newer than the program, and so may have
+ * changed. */
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size);
 
 /* ---- libraries of the system ---- */
@@ -243,16 +244,16 @@ void *os_symbol(const char *name);
 
 /* ---- files ---- */
 
-/* A file for the journal or for reports. What a forked child writes to it is dropped. "%p" in the
- * path is replaced with the pid. While one living process writes a file, another that opens it gets
- * PATH.PID instead, because a program and the processes it starts share one environment. All of
- * these need the lock. */
+/* A file for the journal or for reports. What a forked child writes to the file is dropped. "%p" in
+ * the path is replaced with the pid. While one living process writes a file, another that opens it
+ * gets PATH.PID instead, because a program and the processes it starts share one environment. All
+ * functions of files need the lock. */
 typedef struct os_file os_file;
 /* The lowest number of our own descriptors (assumed: programs count on the numbers below). */
 #define OS_FIRST_FD 200
 /* Creates or empties the file. Returns NULL on failure, which os_open_error explains. `what` names
- * the file in the sentence that is printed if it can take no more. The caller owns the file until
- * os_close. */
+ * the file in the message that is printed if the file can take no more. The caller owns the file
+ * until os_close. */
 os_file *os_open(const char *path, const char *what);
 const char *os_open_error(void);
 void os_write(os_file *file, const char *text, size_t bytes);

@@ -1,6 +1,6 @@
 /* Memory: the address ranges of devices, and the simulation's own records. If memory for the
- * records fails, the process ends with a sentence; if memory for the program fails, the program
- * gets an error. */
+ * records fails, the process ends with a message; if memory for the program fails, the program gets
+ * an error. */
 #define _GNU_SOURCE
 #include "os/os.h"
 
@@ -17,7 +17,7 @@
 /* ---- ranges of addresses ---- */
 
 /* A range begins at an odd multiple of this, as does a process's first pool (measured: one-gpu.txt,
- * "growth and used rounding"). A larger alignment would be luck. */
+ * "growth and used rounding"). So no program gets a larger alignment by luck. */
 #define RANGE_ALIGNMENT (32 * MiB)
 /* Ranges take whole multiples of this, so that each part of one begins where a range may begin. */
 #define RANGE_UNIT (2 * RANGE_ALIGNMENT)
@@ -26,13 +26,12 @@ struct span {
     char *from, *to;
 };
 
-/* Needs the lock. The ranges that were given back. Nothing can touch them, and only new ranges
- * reuse them, so a use after that finds nothing. Invariant: they ascend, and no two overlap or
- * touch. */
+/* Needs the lock. The ranges that were given back. Nothing can touch their addresses until a new
+ * range reuses them. Invariant: they ascend, and no two overlap or touch. */
 static struct {
     struct span *free;
     size_t count, capacity;
-    /* The base of the newest range that does not reuse one of those, or NULL. */
+    /* The base of the newest range with addresses that no range had before, or NULL. */
     char *newest;
 } ranges;
 
@@ -157,7 +156,8 @@ bool os_has_memory(const void *address, size_t bytes)
     return true;
 }
 
-/* A page in swap is not there either. It is read, and has no zeros alone. */
+/* Returns whether the page was touched. mincore does not report a page in swap, so where there is
+ * swap, a page that does not read as zeros counts as touched, too. */
 static bool is_touched(const char *page, unsigned char there)
 {
     static int swaps = -1;
@@ -213,7 +213,7 @@ char *os_reserve(size_t bytes)
     return base;
 }
 
-/* The storage follows the addresses. */
+/* The storage comes directly after the addresses. */
 char *os_storage(char *base, size_t bytes) { return base + bytes; }
 
 void os_commit(char *storage, size_t bytes)

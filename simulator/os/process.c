@@ -160,7 +160,7 @@ void os_shm_lock(uint64_t *lock)
         }
         if (!start)
             start = os_clock_us();
-        /* The owner was stopped in the middle (assumed: go on without it). */
+        /* Assumed: an owner that takes so long was stopped while it had the lock. */
         bool stopped = os_clock_us() - start > 1000000;
         if ((stopped || !os_process_alive(owner))
             && __atomic_compare_exchange_n(lock, &owner, os_process(), false, __ATOMIC_ACQUIRE,

@@ -1,5 +1,5 @@
-/* Finds out about other processes, and maps memory that several processes share. With os/os.h it is
- * the only interface to the operating system. These need the lock. */
+/* Finds out about other processes, and maps memory that several processes share. Part of the
+ * interface to the operating system, with os/os.h. All functions here need the lock. */
 #ifndef SIM_OS_PROCESS_H
 #define SIM_OS_PROCESS_H
 
@@ -13,7 +13,7 @@ static inline int os_process_pid(uint64_t process) { return (int)(process & 0x3f
 bool os_process_alive(uint64_t process);
 /* Returns whether that process exists and is not about to end. Once the first thread has given up
  * its memory, only root can see the process's files, while its other threads are still ending. So
- * this waits for those, for at most a second. */
+ * this waits for the other threads, for at most a second. */
 bool os_process_stays(uint64_t process);
 uint64_t os_random(void);
 
@@ -25,13 +25,13 @@ void os_shm_unlock(uint64_t *lock);
 /* Makes a new, empty file in memory. Returns a number above those that programs count on, or -1.
  * The caller owns it until os_fd_close. */
 int os_memfd_new(void);
-/* Makes the file at least this long. Returns false, after a sentence, if the process may not
- * (ulimit -f) or there is no room. */
+/* Makes the file at least this long. Returns false, after a message, if the process may not (ulimit
+ * -f) or there is no room. */
 bool os_fd_grow(int fd, size_t bytes);
 /* Gives back the room of a part of the file, which then reads as zero in every process. */
 void os_fd_discard(int fd, size_t from, size_t bytes);
 size_t os_fd_size(int fd);
-/* Maps the first `bytes` of the file. Returns NULL on failure. The caller owns the mapping until
+/* Maps the first `bytes` of the file, or returns NULL. The caller owns the mapping until
  * os_fd_unmap. */
 void *os_fd_map(int fd, size_t bytes);
 void os_fd_unmap(void *at, size_t bytes);
@@ -46,12 +46,12 @@ bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip);
 /* Makes a part of the storage of os_reserve the first bytes of the file, in place of what it was.
  * Returns false if it cannot be mapped. */
 bool os_map_file(char *storage, size_t bytes, int fd);
-/* These return another number for the same file: the lowest free one, for the program, or a high
- * one, for us. They return -1 if `fd` is closed or no number is left. */
+/* Return another number for the same file: the lowest free one, for the program, or a high one, for
+ * us. Both return -1 if `fd` is closed or no number is left. */
 int os_fd_dup(int fd);
 int os_fd_dup_high(int fd);
 bool os_fd_is_open(int fd);
-/* Returns whether it is a file in memory. */
+/* Returns whether the descriptor is that of a file in memory. */
 bool os_fd_is_memfd(int fd);
 /* Opens a file in memory that another process has open as `fd`. Returns -1 if there is none. The
  * caller owns the descriptor. */

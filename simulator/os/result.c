@@ -1,4 +1,4 @@
-/* Does a program look at the result of a call? */
+/* Finds out whether a program ignores the result of a call, by reading its next instructions. */
 #include "os/result.h"
 
 #include <stdint.h>
@@ -6,16 +6,16 @@
 
 #define INSTRUCTIONS_MAX 32
 
-/* An instruction of x86-64 that does not read rax, as far as it is known here. */
+/* An x86-64 instruction that is known not to read rax. */
 struct known {
-    /* 0: it is not known. */
+    /* The length, or 0 if the instruction is not known. */
     size_t bytes;
     /* The number of the register that it overwrites, or -1; 0 is rax. */
     int overwrites;
 };
 
-/* Reads an operand: a register, or an address computed from registers. `*at` goes behind it.
- * Returns its register (-1: it is in memory), or -2 if the address needs rax. */
+/* Reads an operand, a register or an address computed from registers, and moves `*at` to its end.
+ * Returns the operand's register (-1: it is in memory), or -2 if the address needs rax. */
 static int read_operand(const unsigned char **at, unsigned rex)
 {
     const unsigned modrm = *(*at)++, mode = modrm >> 6, low = modrm & 7;
@@ -37,12 +37,12 @@ static int read_operand(const unsigned char **at, unsigned rex)
     return !base || !index ? -2 : -1;
 }
 
-/* Instructions that compute with a register and an operand, or compare them; with a number of one
- * byte behind them, or of four. */
+/* Opcodes that move, compute with, or compare: a register and an operand; a number of one byte,
+ * which comes last, and an operand; a number of four bytes and an operand. */
 static const unsigned char two_operands[] = {0x01, 0x03, 0x09, 0x0b, 0x21, 0x23,
                                              0x29, 0x2b, 0x33, 0x39, 0x3b, 0x85};
 static const unsigned char with_byte[] = {0x80, 0x83, 0xc1, 0xc6}, with_int[] = {0x81};
-/* Behind 0x0f: moves and sums of vector registers, none of which is rax, and no operations. */
+/* After 0x0f: no-operations, and opcodes of vector registers, none of which is rax. */
 static const unsigned char of_vectors[] = {0x10, 0x11, 0x12, 0x14, 0x16, 0x1e, 0x28, 0x29,
                                            0x57, 0x58, 0x59, 0x6c, 0x6f, 0x7f, 0xd6, 0xef};
 #define IS_ONE_OF(list, op) (memchr(list, (int)(op), sizeof(list)) != NULL)
@@ -104,7 +104,7 @@ static struct known read_instruction(const unsigned char *code)
 }
 
 #ifdef __x86_64__
-/* `most`: how many instructions are read, on each way from a branch half of what is left. */
+/* Reads at most `most` instructions, and after a branch half of the rest on each path. */
 static bool ignores(const unsigned char *at, unsigned most)
 {
     for (; most; most--) {

@@ -83,15 +83,15 @@ extern const char _end[] __attribute__((visibility("hidden")));
  * allows the paths in it everywhere. A filter sees only the address of a path, never its text.
  * Since the program knows the address too, only seal_path can write the page. */
 #define PATH_PAGE ((char *)0x2000000000)
-/* No path is longer (PATH_MAX), and no page is smaller. */
+/* PATH_MAX: no path is longer, and no page is smaller. */
 #define PATH_BYTES 4096
 static char path_of_others[PATH_BYTES];
 
 bool seal_is_closed(void) { return seal.closed; }
 
-/* Makes a system call by an instruction of the library, for which no function of the program can be
- * substituted. The filter recognizes the address after the instruction, seal_behind_call. Returns
- * what Linux returns: negative for an error. */
+/* Makes a system call by an instruction of the library, because the program cannot replace that as
+ * it can replace a function. The filter recognizes the address after the instruction,
+ * seal_behind_call. Returns what Linux returns: negative for an error. */
 extern const char seal_behind_call[] __attribute__((visibility("hidden")));
 #define BEHIND_CALL "\n.globl seal_behind_call\n.hidden seal_behind_call\nseal_behind_call:"
 
@@ -134,7 +134,7 @@ const char *seal_path(const char *format, ...)
 
 /* ---- the filter ---- */
 
-/* Calls that are always refused, and what the sentence says about them. */
+/* Calls that are always refused, and what the message says about them. */
 static const struct {
     long number;
     const char *words;
@@ -293,8 +293,7 @@ static void allow_in_page(struct filter *f, int i, uintptr_t page)
     allow(f);
 }
 
-/* Positions in a rule, by which a jump can name its target before that exists. NEXT is the next
- * instruction. */
+/* Places in a rule, which a jump can name before they are known. NEXT is the next instruction. */
 enum { NEXT, INSIDE, BELOW, NO_CARRY, SUM, REFUSED, PASSED, PLACES };
 #define NAMED 240 /* a jump by name is above this */
 
@@ -377,7 +376,7 @@ static void allow_own_call(struct filter *f)
     allow(f);
 }
 
-/* Memory stays either writable or executable, and the library's memory stays as it is. */
+/* Keeps memory either writable or executable, and the library's memory as it is. */
 static void add_memory_rules(struct filter *f, bool exec)
 {
     static const long protecting[] = {SYS_mprotect, SYS_pkey_mprotect},
@@ -431,7 +430,7 @@ static void add_memory_rules(struct filter *f, bool exec)
     }
 }
 
-/* The program's own code makes no system call. Only the C library does. */
+/* Refuses system calls by the program's own code, because only the C library needs any. */
 static void add_code_rule(struct filter *f)
 {
     load(f, IP_HIGH);
@@ -505,7 +504,7 @@ static void install_filter(bool exec)
     add_code_rule(&f);
     load(&f, offsetof(struct seccomp_data, nr));
 #if defined __x86_64__
-    /* The x32 calls have other numbers. */
+    /* Refuse x32 calls, because they have other numbers. */
     add(&f, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     refuse(&f);
 #endif
@@ -528,8 +527,7 @@ static void install_filter(bool exec)
                  strerror((int)-failed));
 }
 
-/* Called when the program has called exec: starts the program itself again, or returns for any
- * other file. */
+/* Called when the program has called exec. Starts the program itself again, or returns. */
 static void start_again(const ucontext_t *context)
 {
     static const char self[] = "/proc/self/exe";
@@ -603,7 +601,7 @@ void seal_receipt(unsigned number, const struct seal_sum *sum)
     (void)write_all(seal.receipts, line, (size_t)used);
 }
 
-/* Reads the secrets. Later writes go after what other processes wrote. */
+/* Reads the secrets, and lets later writes append to what other processes wrote. */
 static void read_receipts_file(const char *setting, bool exec)
 {
     struct stat status;

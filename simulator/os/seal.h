@@ -1,6 +1,6 @@
 /* A graded run (SIM_SEAL). From its first moment the process may do only what a lesson needs, and
  * at its end the grader gets a receipt of the journal. docs/teaching.rst lists what this does not
- * prevent. With os/os.h it is the only interface to the operating system. */
+ * prevent. Part of the interface to the operating system, with os/os.h. */
 #ifndef SIM_OS_SEAL_H
 #define SIM_OS_SEAL_H
 
@@ -9,7 +9,7 @@
 /* Closes what no lesson needs (listed in seal.c), in this process and its descendants, and makes
  * [memory, memory + bytes), whole pages, read-only for good. `setting` is the value of SIM_SEAL: a
  * descriptor, followed by ":exec" for a lesson that starts itself again. `settings`, in that
- * memory, is repeated in each receipt. Ends the process with a sentence on failure. Called before
+ * memory, is repeated in each receipt. Ends the process with a message on failure. Called before
  * the program's main. */
 void seal_close(const char *setting, void *memory, size_t bytes, const char *settings);
 /* Returns whether this is a graded run. */

@@ -31,10 +31,10 @@
 
 static struct {
     pthread_mutex_t mutex;
-    /* While the mutex is taken, a thread takes this first. So only one thread waits for the mutex,
-     * and the others sleep here until it has it. */
+    /* Taken before the mutex when that is not free. So only one thread waits for the mutex, and the
+     * others sleep here until that thread has it. */
     pthread_mutex_t turn;
-    /* Atomic. The thread whose turn it is has waited long enough: it gets the mutex next. */
+    /* Atomic. The thread that has `turn` has waited long enough and gets the mutex next. */
     bool claimed;
     /* For lock_wait and lock_wake. */
     pthread_cond_t changed;
@@ -44,7 +44,7 @@ static struct {
           .turn = PTHREAD_MUTEX_INITIALIZER,
           .changed = PTHREAD_COND_INITIALIZER};
 
-/* How often the thread whose turn it is tries before each sleep, and its sleeps in nanoseconds. */
+/* How often the thread that has the turn tries before each sleep, and its sleeps in nanoseconds. */
 #define TRIES       10
 #define SLEEP_FIRST 50000
 #define SLEEP_LAST  200000
@@ -86,8 +86,8 @@ static void wait_in_turn(void)
  * finds it taken again, and the sleeping and waking cost several times as much as the calls (make
  * scale: with 40 threads a pair took 0.9 us with the mutex alone, and takes 0.15 us now). So at
  * first no thread is woken. One thread looks again after a while, and then after twice as long. If
- * that fails, it claims the mutex and waits for at most one more call. A signal handler that
- * interrupts this has no turn of its own. */
+ * that fails, the thread claims the mutex and waits for at most one more call. A signal handler
+ * that interrupts this function has no turn of its own. */
 static void wait_in_line(void)
 {
     int cancels;
@@ -189,7 +189,7 @@ int os_thread_index(void)
 
 #define MAX_END_HANDLERS 4
 
-/* Needs the lock. The handlers come first, and all differ. */
+/* Needs the lock. The first entries are set, and all of them differ. */
 static struct {
     pthread_key_t key;
     /* The process that made the key, or 0 if none has. */
@@ -252,7 +252,7 @@ static int start_thread(pthread_t *thread, void *(*main)(void *), void *argument
 {
     sigset_t all, before;
     sigfillset(&all);
-    /* A host function of the program may touch what it should not, so these stay unblocked. */
+    /* Unblocked, because a host function of the program may touch what it should not. */
     sigdelset(&all, SIGSEGV);
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -279,8 +279,8 @@ void os_thread_start(void (*body)(void *), void *argument)
 
 /* ---- threads that share the work of one call ---- */
 
-/* These end with the call, so that a fork, the end of the process, and the count of its threads
- * never meet them. */
+/* Threads of os_run_together. They end with the call, so that a fork, the end of the process, and
+ * the count of its threads never meet them. */
 struct sharing_thread {
     pthread_t thread;
     unsigned number;
@@ -297,7 +297,7 @@ void os_yield(void) { sched_yield(); }
 unsigned os_cores(void)
 {
     cpu_set_t set;
-    /* A machine with more than 1,024 processors gives none of them away here. */
+    /* On a machine with more than 1,024 processors the call fails, and one is used. */
     const int count = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
     return count > 0 ? (unsigned)count : 1;
 }
@@ -397,7 +397,7 @@ bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
     return works;
 }
 
-/* The rest of the calling thread that does not count, and the state when it began. */
+/* What the calling thread rested while that was excluded, and its state when that began. */
 static _Thread_local struct os_rest excluded_rest, exclude_begin;
 
 uint64_t os_waits(void)
@@ -468,13 +468,13 @@ struct os_rest os_rest(void)
 {
     if (!schedstat_fd) {
         int low = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-        /* The program may have closed the low number and count on getting it. */
+        /* Use a high number, because the program may count on getting the low one. */
         schedstat_fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, OS_FIRST_FD);
         if (low >= 0)
             close(low);
         os_at_thread_end(close_schedstat);
     }
-    /* Call this first, because opening and reading may wait. */
+    /* Read slept_us first, because opening and reading its file may wait. */
     uint64_t so_far = slept_us();
     return (struct os_rest){os_waits(), so_far};
 }
@@ -495,7 +495,7 @@ int os_count_other_threads(void)
 {
     FILE *file = fopen("/proc/self/status", "r");
     char line[256];
-    /* If the count cannot be read, act as if there were another thread. */
+    /* If the count cannot be read, assume that there is another thread. */
     int count = started_threads + 2;
     if (!file)
         return 1;

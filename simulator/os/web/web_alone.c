@@ -1,12 +1,11 @@
 /* The lock, threads, faults, and other processes in a web page. There is one thread in one process,
- * so the lock is a flag, and a wait for another thread or process never ends. No run there is
+ * so the lock is a flag, and a wait for another thread or process never ends. No run in a page is
  * graded. os/web/web_file.c has what processes would share. */
 #include "os/os.h"
 #include "os/process.h"
 #include "os/seal.h"
 
-/* After this many polls a wait is assumed to last forever. It is more than a wait for a gate makes
- * (sched/engine.c). */
+/* After this many polls, more than for a gate (sched/engine.c), a wait is assumed to be endless. */
 #define WAITS_MAX 100000
 
 /* `owner` has the words of lock_set_owner for program code that runs with the lock held. */
@@ -63,8 +62,8 @@ void seal_close(const char *setting, void *memory, size_t bytes, const char *set
 
 int os_thread_index(void) { return 0; }
 
-/* No thread starts. The watchdog is not needed: it acts while the program sleeps, and here it
- * cannot sleep. A wait for a host function is ended by lock_wait. */
+/* Starts no thread. The watchdog is not needed: it acts while the program sleeps, and in a page no
+ * program can sleep. lock_wait ends a wait for a host function. */
 void os_thread_start(void (*body)(void *), void *argument)
 {
     (void)body;

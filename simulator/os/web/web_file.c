@@ -1,5 +1,5 @@
-/* Files in memory in a web page. They are never shared: they are for programs that make and export
- * a pool which other processes could import. */
+/* Files in memory in a web page, for programs that make and export a pool which other processes
+ * could import. The files are never shared. */
 #include "os/process.h"
 
 #include <string.h>
@@ -68,7 +68,7 @@ void *os_fd_map(int fd, size_t bytes)
     return file->start;
 }
 
-/* The file still needs it. */
+/* Keeps the mapping, because the file still needs it. */
 void os_fd_unmap(void *at, size_t bytes)
 {
     (void)at;
@@ -91,7 +91,7 @@ bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
     return true;
 }
 
-/* No page maps memory twice. */
+/* Always fails, because no page maps memory twice. */
 bool os_map_file(char *storage, size_t bytes, int fd)
 {
     (void)storage;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The storage of a range, and the number of ranges at a time. A program that needs more ends with a
- * sentence. Together they leave 256 MiB of the linear memory for everything else. */
+ * message. Together they leave 256 MiB of the linear memory for everything else. */
 #define WINDOW_BYTES (960 * MiB)
 #define WINDOWS      4
 
@@ -81,7 +81,7 @@ void os_unreserve(char *base, size_t bytes)
     w->used = 0;
 }
 
-/* Memory cannot have two views here. */
+/* Ends the program, because memory cannot have two views in a page. */
 char *os_reserve_host_visible(size_t bytes)
 {
     (void)bytes;
@@ -143,7 +143,7 @@ void os_discard(char *address, size_t bytes)
 
 void os_discard_host_visible(char *address, size_t bytes) { memset(address, 0, bytes); }
 
-/* One view serves as both. */
+/* Returns one address for both views. */
 void *os_allocate_pages(size_t bytes, char **storage)
 {
     *storage = memalign(PAGE, bytes);

@@ -28,8 +28,7 @@ void os_web_exits(int status)
 
 /* ---- the journal ---- */
 
-/* There is one file, which is always open under this descriptor, and which the page keeps as
- * text. */
+/* The only file. It is always open under this descriptor, and the page keeps it as text. */
 #define JOURNAL_FD 3
 
 struct os_file {
@@ -93,7 +92,7 @@ void os_source_lines(struct os_source_loc **locs, size_t n)
     }
 }
 
-/* The call is all of the source that a page has. */
+/* Writes the call as the path, because the call is all of the source that a page has. */
 void os_source_path(const char *path, char *text, size_t size) { snprintf(text, size, "%s", path); }
 
 bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
