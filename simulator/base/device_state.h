@@ -13,7 +13,7 @@ int device_current(void);
 void device_set_current(int device);
 static inline bool device_exists(int device) { return device >= 0 && device < settings.devices; }
 
-/* Records that a kernel did what a device does not survive: from now on every call returns `error`
+/* Records that a kernel did what no device survives: from now on every call returns `error`
  * (measured: p2p.txt, cudaErrorIllegalAddress at every later call, on all devices of the process).
  * A second fault changes nothing. Needs the lock. */
 void device_fault(cudaError_t error);

@@ -5,7 +5,7 @@
 #include "base/hazard_kinds.h"
 
 /* Reports the hazard, closes the journal, and ends the process. `call` is the journal's name for
- * the call that may not return, or NULL. The report locates it by fatal_site. The formatted text
+ * the call that may not return, or NULL. fatal_site is its place in the report. The formatted text
  * follows the name of the hazard. Needs the lock. */
 void fatal_hazard(enum hazard kind, const char *call, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));

@@ -4,9 +4,9 @@
  *    63 62  61     54 53                      28 27                     4 3  0
  *   [ 0  1 |  kind   |       generation         |          slot          | 0  ]
  *
- * A slot serves again when its object is gone, for one of the same kind, with the next generation.
- * Under SIM_SCHEDULE=random with an even seed it has the same one: real drivers give the handle of
- * what was destroyed to what is made next. */
+ * When an object is gone, the next object of the same kind reuses its slot with the next
+ * generation. Under SIM_SCHEDULE=random with an even seed the generation stays, because real
+ * drivers give the handle of a destroyed object to the next new one. */
 #include "base/handle.h"
 
 #include "base/settings.h"
@@ -29,7 +29,7 @@ struct slot {
 static struct {
     struct slot *slots;
     uint32_t used, capacity;
-    /* Of each kind, the first free slot, plus 1; 0: none. */
+    /* The first free slot of each kind plus 1, or 0 if there is none. */
     uint32_t first_free[HANDLE_KINDS];
 } table;
 

@@ -1,6 +1,7 @@
 /* Handles, which the program holds for streams, events, pools, and other objects. A handle is a
  * number, not an address, so that an invalid or stale handle is recognized. (A real driver crashes
- * with SIGSEGV there: simulator/tests/facts/danger.txt, 12 and 13.) All of these need the lock. */
+ * with SIGSEGV there: simulator/tests/facts/danger.txt, 12 and 13.) All functions here need the
+ * lock. */
 #ifndef SIM_BASE_HANDLE_H
 #define SIM_BASE_HANDLE_H
 
@@ -31,8 +32,8 @@ void *handle_new(enum handle_kind kind, void *object);
 void *handle_object(enum handle_kind kind, const void *handle);
 /* Tells why handle_object returned NULL: the object was destroyed, or never existed. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
-/* The object is about to go: the handle's number is not given out again, but under
- * SIM_SCHEDULE=random:SEED with an even seed. Does nothing for a handle that is not live. */
+/* Called before the object is freed. The handle's number is not given out again, except under
+ * SIM_SCHEDULE=random with an even seed. Does nothing for a handle that is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);
 
 #endif

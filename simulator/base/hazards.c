@@ -47,7 +47,7 @@ void hazards_open(void)
                  os_open_error());
 }
 
-/* Flush at once, because what comes next may kill the process. */
+/* Flushes at once, because what comes next may kill the process. */
 static void write_line(const char *text)
 {
     if (!hazards.file)

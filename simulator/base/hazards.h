@@ -5,25 +5,25 @@
  * A program that ignores errors does not notice that a kernel did not run. So the exit status says
  * so, and the last sentence names the kernel.
  *
- * All of these need the lock, but for hazards_end, because exit may be called in the middle of a
- * call, which already has the lock. */
+ * All functions here need the lock, but for hazards_end, because exit may be called in the middle
+ * of a call, which already has the lock. */
 #ifndef SIM_BASE_HAZARDS_H
 #define SIM_BASE_HAZARDS_H
 
 #include "base/types.h"
 
-/* Opens the file of settings.report, or ends the process with a sentence if that fails. */
+/* Opens the file of settings.report, or ends the process with a message if that fails. */
 void hazards_open(void);
 /* Prints a report, which must begin with "hazard: ". */
 void hazards_print(const char *report);
-/* Returns how many it has printed. */
+/* Returns the number of printed reports. */
 unsigned hazards_count(void);
-/* Prints a sentence in the form of diag. */
+/* Prints a message in the form of diag. */
 void hazards_diag(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Prints the last sentence: the program ends with exit status 3 because of `count` reports. */
 void hazards_end(unsigned count);
 /* Keeps the first of these texts, for example "a launch of the kernel k was refused". Called after
- * a sentence has said why a kernel built by nvcc did not run, or which fault ended it. */
+ * a message has said why a kernel built by nvcc did not run, or which fault ended it. */
 void hazards_gave_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Called when the program ends with status 0. If a kernel did not run, prints the last sentence and
  * returns true: the status has to be 4. */

@@ -13,7 +13,7 @@ struct observer observer;
 #define SITES_MAX 1024
 /* Room for a line: its fields and site, and the line number and time that precede them. */
 #define LONGEST_LINE (sizeof(struct journal_line) + JOURNAL_SITE_MAX + 128)
-/* Holds one more line after it has a full unit of the file. */
+/* The buffer holds one more line after it has a full unit of the file. */
 #define BUFFER_SIZE (OS_WRITE_UNIT + LONGEST_LINE)
 
 /* Needs the lock. The file is open while journal_on. */
@@ -60,8 +60,7 @@ char *put_digits(char *to, uint64_t value)
     return to + 8 - skipped / 8;
 }
 
-/* Copies whole blocks, so it reads and writes up to JOURNAL_BLOCK - 1 bytes too many. Returns the
- * end of the text. */
+/* Copies whole blocks, up to JOURNAL_BLOCK - 1 bytes too many. Returns the end of the text. */
 static inline char *put_blocks(char *to, const char *from, size_t length)
 {
     for (size_t i = 0; i < length; i += JOURNAL_BLOCK)
@@ -184,8 +183,7 @@ void line_begin(struct journal_line *line, time_ns when, const char *key, const 
     line_text(line, key, value);
 }
 
-/* Begins a call's line at a site where another call was made before, through a pointer to a
- * function. */
+/* Begins the line of a call that differs from the site's, which calls through a pointer. */
 static void begin_other_call(struct journal_line *line, time_ns when, const char *call,
                              uint64_t number)
 {
@@ -198,7 +196,6 @@ void line_begin_call(struct journal_line *line, time_ns when, void *site, const 
                      uint64_t number)
 {
     NEEDS_LOCK();
-    /* The number of the last call that has a line. */
     struct journal_site *known = journal_site(site, call);
     line->site = known;
     if (known->call != call) {

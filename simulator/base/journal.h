@@ -1,6 +1,7 @@
 /* The journal (SIM_JOURNAL=FILE) in JSON Lines. A line with "call" is a call of the program,
  * written when it returns. A line with "did" is an action of the device or the allocator. All times
- * are virtual, so every run under one schedule writes the same bytes. All of these need the lock.
+ * are virtual, so every run under one schedule writes the same bytes. All functions here need the
+ * lock.
  *
  * Up to 256 KiB of lines wait in memory. They are written when that is full, at the end of the
  * program, before a fatal report, and when the program dies of a bad address. If the process aborts
@@ -20,8 +21,8 @@
 #define JOURNAL_FIELDS 1024
 #define JOURNAL_BLOCK  64
 
-/* A line that is being built, in the journal's buffer. It is set aside if another line begins
- * before it ends. */
+/* A line that is being built, in the journal's buffer. If another line begins before it ends, the
+ * unfinished line is moved to `aside`. */
 struct journal_line {
     /* The start of the fields, each of which begins with a comma; where the next field goes; and
      * the limit. All are NULL while the line is closed, and then fields are dropped. */
@@ -32,10 +33,10 @@ struct journal_line {
     char aside[JOURNAL_FIELDS + JOURNAL_BLOCK];
 };
 
-/* Whether there is a journal. Any room may read it, to build no line without a journal. */
+/* Whether there is a journal. Any room may read this, to build no line without a journal. */
 extern bool journal_on;
 
-/* Opens the file of settings.journal, or ends the process with a sentence if that fails. */
+/* Opens the file of settings.journal, or ends the process with a message if that fails. */
 void journal_open(void);
 /* Writes the waiting lines. Without `look_up`, calls whose site was not looked up yet get no file,
  * because a lookup allocates memory, and a process that is dying in its allocator must not. Does
@@ -59,13 +60,12 @@ static inline bool line_is_open(const struct journal_line *line) { return line->
 /* Ends, writes, and closes the line. The line's number is assigned here, so that numbers follow the
  * order in the file. */
 void line_write(struct journal_line *line);
-/* Ends, writes, and closes a call's line, with the time of its end and its error, or NULL for
- * success. */
+/* Ends, writes, and closes a call's line. `error` is NULL for success. */
 void line_write_call(struct journal_line *line, time_ns end, const char *error);
 
 /* ---- fields ---- */
 
-/* Each writes a number and returns its end. They write up to 7 bytes too many. */
+/* Each writes a number, and up to 7 bytes too many, and returns the number's end. */
 char *put_digits(char *to, uint64_t value);
 static inline char *put_number(char *to, uint64_t value)
 {

@@ -58,8 +58,7 @@ struct journal_site *journal_site_search(void *site, const char *call)
 
 /* ---- texts ---- */
 
-/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid or a control
- * character. */
+/* Returns the length of the UTF-8 character at `text`, or 0 if it is invalid or a control. */
 static size_t character_bytes(const unsigned char *text)
 {
     size_t bytes = *text < 0x80 ? 1 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : 4;

@@ -1,5 +1,5 @@
-/* For each call site in the journal: the text that names its place in the source. All of these need
- * the lock. */
+/* For each call site in the journal: the text that names its place in the source. Needs the
+ * lock. */
 #ifndef SIM_BASE_JOURNAL_SITES_H
 #define SIM_BASE_JOURNAL_SITES_H
 
@@ -24,8 +24,9 @@ struct journal_site {
     size_t head_length;
     char head[JOURNAL_CALL_MAX + JOURNAL_BLOCK];
     /* The end of the line: JOURNAL_SUCCESS,"file":"solutions/06_trim.c","line":37. The file has the
-     * form that reports use (os_source_lines). It is missing until the lookup, if the line is
-     * unknown, and in a graded run, where nothing reads it and lookups would take too long. */
+     * form that reports use (os_source_lines). File and line are missing until the lookup, if the
+     * line is unknown, and in a graded run, where nothing reads them and lookups would take too
+     * long. */
     size_t length;
     char text[JOURNAL_SITE_MAX + JOURNAL_BLOCK];
 };
@@ -43,11 +44,10 @@ static inline size_t journal_site_hash(const void *site)
     return ((uintptr_t)site >> 4) * 0x9e3779b97f4a7c15u >> 32;
 }
 
-/* Is journal_site for a site that is new, or that is not in the slot of its hash. */
+/* Does what journal_site does for a site that is new or not in the slot of its hash. */
 struct journal_site *journal_site_search(void *site, const char *call);
 
-/* Returns the entry of a site (os_call_site) at which `call` was made. It lives as long as the
- * process. */
+/* Returns the site's entry (os_call_site) for `call`. The entry lives as long as the process. */
 static inline struct journal_site *journal_site(void *site, const char *call)
 {
     struct journal_site *at = journal_slots.slots[journal_site_hash(site) & journal_slots.mask];

@@ -1,6 +1,6 @@
 /* What the rooms below api/ report while it happens, apart from what their functions return. api/
  * sets these functions if there is a journal, and writes a line for each; otherwise they are NULL.
- * They are called with the lock held, and their arguments are valid only until they return. */
+ * The caller has the lock, and the arguments are valid only until the function returns. */
 #ifndef SIM_BASE_OBSERVER_H
 #define SIM_BASE_OBSERVER_H
 
@@ -19,7 +19,7 @@ struct observed_range {
 /* A report. The number of `earlier` is 0 if it was no call of this process. */
 struct observed_hazard {
     const char *kind;
-    /* 0 if there is none. */
+    /* The number of the allocation, or 0 if there is none. */
     uint32_t allocation;
     const struct origin *earlier, *later;
     /* Whether the report is about two operations in no guaranteed order. */
@@ -29,8 +29,7 @@ struct observed_hazard {
 struct observer {
     /* An op that has a name or the number of a call has ended. */
     void (*op_done)(const struct op *op);
-    /* A pool has mapped segments for an allocation, of which `remapped` were taken from
-     * elsewhere. */
+    /* A pool has mapped segments for an allocation, `remapped` of them from elsewhere. */
     void (*pool_grew)(const struct pool *p, size_t segments, size_t remapped);
     /* A pool has released segments. `why` is "trim", "free", "synchronization", and so on. */
     void (*pool_released)(const struct pool *p, size_t segments, const char *why);

@@ -9,7 +9,7 @@
  *
  * It is a treap: a node's pseudo-random priority is never higher than its parent's, so the depth
  * stays near the logarithm of the number of nodes in whatever order they are inserted. Nodes are
- * embedded in the caller's objects, and the tree owns none. All of these need the lock. */
+ * embedded in the caller's objects, and the tree owns none. All functions here need the lock. */
 #ifndef SIM_BASE_ORDERED_TREE_H
 #define SIM_BASE_ORDERED_TREE_H
 
@@ -44,15 +44,14 @@ void tree_insert(struct ordered_tree *tree, struct tree_node *n);
 void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct tree_node *after);
 void tree_remove(struct ordered_tree *tree, struct tree_node *n);
 
-/* Returns the first node, in order, with at least this key and a value of at most `max_value`, or
- * NULL. */
+/* Returns the first node with at least this key and a value of at most `max_value`, or NULL. */
 struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint64_t max_value);
 /* Returns the next node, in order, with a value of at most `max_value`, or NULL. */
 struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value);
 /* Returns the last node, in order, with at most this key, or NULL. */
 struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key);
 /* Replaces the list with all nodes that have a value of at most `max_value`, in no order. Returns
- * whether the tree has no other node. */
+ * whether these are all nodes of the tree. */
 bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct tree_list *list);
 /* Returns whether any node has a value of at most `max_value`. */
 static inline bool tree_has(const struct ordered_tree *tree, uint64_t max_value)

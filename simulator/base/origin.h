@@ -14,41 +14,41 @@ struct origin {
     const char *call;
     /* The site (os_call_site) of the call. */
     void *site;
-    /* The stream's number in the journal. 0 is the legacy stream, -1 a per-thread stream, -2
+    /* The stream's journal number: 0 for the legacy stream, -1 for a per-thread one, -2 for
      * none. */
     int stream;
     uint32_t slot;
     uint64_t seq;
     /* The stream's device. */
     int16_t device;
-    /* A blocking copy that may return before its bytes have arrived (measured:
-     * probe-uploads.txt). */
+    /* A blocking copy that may return before its bytes have arrived (probe-uploads.txt,
+     * measured). */
     bool returns_early;
     /* The number and the site of the graph launch that ran this node, or 0 if it is not a node. */
     uint32_t launch;
     void *launch_site;
-    /* For a node: the newest allocation that its pointers can refer to. */
+    /* In a node: the newest allocation that its pointers can refer to. */
     uint32_t newest_allocation;
-    /* The number of the call or, for a node, of its launch in the journal. 0 if it was no call. */
+    /* The journal's number of the call or, for a node, of its launch; 0 if there was no call. */
     uint32_t number;
 };
 
 struct call {
-    /* Has the name, site, and launch. The rest is filled in when the stream is known. */
+    /* The name, site, and launch are set. The rest is filled in when the stream is known. */
     struct origin origin;
     /* Stream 0 means the calling thread's own default stream, not the legacy stream. */
     bool per_thread;
     /* cudaGetLastError does not return the error of this call. */
     bool forgets_error;
-    /* The summary counts it if it fails. */
+    /* The summary counts the call if it fails. */
     bool is_counted;
-    /* It was given an event that cudaDeviceReset has ended. */
+    /* The program passed an event that cudaDeviceReset has ended. */
     bool has_lost_event;
-    /* It is a <<<...>>>, whose result the program does not see. */
+    /* The call is a <<<...>>>, whose result the program does not see. */
     bool is_launch;
     /* What the host had acquired when the call began (host_acquired.version). */
     uint64_t acquired;
-    /* What the rooms below return for the journal besides the error. 0 means nothing. */
+    /* What the rooms below return for the journal besides the error. 0 stands for nothing. */
     struct {
         /* The graph that a capture adds to, and the new node. */
         int graph;

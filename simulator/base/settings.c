@@ -1,4 +1,4 @@
-/* Reads the SIM_ variables, with one sentence for each way to get a value wrong. */
+/* Reads the SIM_ variables, with one message for each way to get a value wrong. */
 #include "base/settings.h"
 
 #include <driver_types.h>
@@ -192,7 +192,7 @@ static const char *const names[] = {
     "SIM_ADD",     "SIM_FILL"};
 #define FIRST_SIMULATED 7
 
-/* Without this, a misspelled name would change nothing, and no one would notice. */
+/* Ends the program at an unknown name, because a misspelled variable would silently do nothing. */
 static void refuse_unknown(void)
 {
     const char *entry;
@@ -212,7 +212,7 @@ static void refuse_unknown(void)
     }
 }
 
-/* All values have been read and checked, so they fit. */
+/* Keeps the variables that are set. They have been read and checked, so they fit. */
 static void keep_given(void)
 {
     size_t used = 0;

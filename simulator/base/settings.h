@@ -1,5 +1,5 @@
 /* The SIM_ variables. They are read once, at the program's first call. An invalid value ends the
- * program with a sentence. */
+ * program with a message. */
 #ifndef SIM_BASE_SETTINGS_H
 #define SIM_BASE_SETTINGS_H
 
@@ -28,8 +28,7 @@ struct __attribute__((aligned(4096))) settings {
     size_t segment;
     /* SIM_DRIVER_VERSION: what cudaDriverGetVersion returns. The default is 13000. */
     int driver_version;
-    /* SIM_POOLS: whether the device has pools. The default is on, or off for a driver before
-     * 11.2. */
+    /* SIM_POOLS: whether the device has pools. The default is on, or off before driver 11.2. */
     bool pools;
     /* SIM_HANDLE_TYPES: the bits of enum cudaMemAllocationHandleType that pools support. The
      * default is 9, as on an H200. The fabric bit is cleared for drivers without fabric handles. */
@@ -39,8 +38,8 @@ struct __attribute__((aligned(4096))) settings {
     /* SIM_SCHEDULE: measured, instant, late, or random with a seed. */
     enum schedule schedule;
     uint64_t seed;
-    /* SIM_IDLE: whether work ends while the host sleeps or computes (sched/host_idle.h). The
-     * default is on. */
+    /* SIM_IDLE: whether work ends while the host sleeps or computes (sched/host_idle.h). Default:
+     * on. */
     bool idle;
     /* SIM_ADD: how much more launch_fill and a memset write, how much more launch_add adds, and how
      * much larger figures of memory are (call_told). The default is 0. */
@@ -55,8 +54,8 @@ struct __attribute__((aligned(4096))) settings {
     unsigned threads;
     bool check; /* SIM_CHECK: off turns the checker off */
     bool leaks; /* SIM_CHECK: leaks also reports what was not freed at the end */
-    /* SIM_CHECK: no-init, no-race, and no-sync leave out reads of what nobody wrote, races inside a
-     * launch, and misused barriers */
+    /* SIM_CHECK: no-init, no-race, and no-sync leave out reads of bytes without a value, races
+     * inside a launch, and misused barriers */
     bool init, race, sync;
     /* SIM_CHECK: with strict an asynchronous copy to or from ordinary memory orders nothing */
     bool strict;
@@ -76,14 +75,14 @@ struct __attribute__((aligned(4096))) settings {
     char given[512];
 };
 
-/* Constant after settings_read. It has its own pages, so that a graded run (SIM_SEAL) can make it
- * read-only. */
+/* Constant after settings_read. The struct has its own pages, so that a graded run (SIM_SEAL) can
+ * make it read-only. */
 extern struct settings settings;
 
 /* Returns whether `device` can reach the memory of `other`. */
 bool settings_reaches(int device, int other);
 
-/* Reads the environment at its first call. For an invalid value it ends the process with a sentence
+/* Reads the environment at its first call. For an invalid value it ends the process with a message
  * that names the variable, what was expected, and an example. */
 void settings_read(void);
 

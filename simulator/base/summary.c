@@ -27,7 +27,7 @@ static void add(struct sentence *s, const char *format, ...)
         s->length = sizeof s->text - 1;
 }
 
-/* Adds ", 3 kernels"; nothing where there is none. */
+/* Adds a number and what it counts, such as ", 3 kernels", unless the number is 0. */
 static void add_count(struct sentence *s, unsigned long long count, const char *one,
                       const char *several)
 {

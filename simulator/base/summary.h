@@ -6,7 +6,7 @@
 #include "base/types.h"
 
 struct summary {
-    /* Calls that did not fail, what has run, what was made: not what is alive. */
+    /* Totals, not what is alive: calls that did not fail, work that has run, and objects made. */
     unsigned long long calls, kernels, copies, host_functions, allocations, streams;
     /* Allocations that this process has exported or imported. */
     unsigned long long shared;
@@ -14,19 +14,19 @@ struct summary {
     unsigned long long given_up;
     /* Work that was queued and did not run, because a fault came first. */
     unsigned long long dropped;
-    /* Calls that returned an error, the first of these, and its error (NULL: not known here). */
+    /* Calls that returned an error, the first of them, and its error (NULL: not known here). */
     unsigned long long failed;
     const char *first_failed, *first_error;
     void *first_failed_site;
-    /* Calls of functions that are not simulated, and the first of these. */
+    /* Calls of functions that are not simulated, and the first of them. */
     unsigned long long unmodeled;
     const char *first_unmodeled;
-    /* Which wait several reports lack, or empty. */
+    /* The wait that several reports lack, or empty. */
     char one_wait[4096];
 };
 extern struct summary summary;
 
-/* Prints it. `reports`: how many hazards there were; `left`: allocations that were not freed. */
+/* Prints the summary of `reports` hazards and `left` allocations that were not freed. */
 void summary_print(unsigned reports, size_t left);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Virtual time since the program's first call, in nanoseconds. */
 typedef uint64_t time_ns;
-/* An end that is not known yet, for example of a hold or a host function. */
+/* The time of an end that is not known yet, for example of a hold or a host function. */
 #define TIME_UNKNOWN UINT64_MAX
 
 /* Allocations start at a multiple of this (measured: one-gpu.txt, "growth and used rounding"). */
