@@ -59,7 +59,15 @@ from sphinx.util.docutils import SphinxDirective
 
 from .page import BookDirective, block, indent
 from .printed import printed as printed_by
-from .runs import ROOT, BookError, command_of, expect_recorded, recording_of, run_program
+from .runs import (
+    ROOT,
+    VARIANTS,
+    BookError,
+    command_of,
+    expect_recorded,
+    recording_of,
+    run_program,
+)
 
 
 def parse_run(words):
@@ -429,9 +437,7 @@ def write_answers(app, error):
     whole = Path(app.srcdir) == ROOT / "docs"  # and not a page of a test
     if error is None and app.builder.name == "html" and whole:
         lines = [line for page in sorted(app.env.answer_keys) for line in app.env.answer_keys[page]]
-        file = ROOT / "build" / "docs" / "answers.txt"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        VARIANTS.replace("build/docs/answers.txt", "".join(f"{line}\n" for line in lines))
 
 
 def setup(app):
