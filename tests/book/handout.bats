@@ -6,12 +6,16 @@
 load ../suite
 
 setup_file() {
+    local command
     export COPY=$BATS_FILE_TMPDIR/copy
-    as_typed make handout OUT="$COPY" >"$BATS_FILE_TMPDIR/made" 2>&1 || {
+    # readme.bats types README's other commands.
+    command=$(sed -n 's/^\$ \(make handout OUT=\)students\.zip .*/\1/p' README.md)
+    as_typed bash -c "$command$BATS_FILE_TMPDIR/fresh.zip" >"$BATS_FILE_TMPDIR/made" 2>&1 || {
         cat "$BATS_FILE_TMPDIR/made" >&3
         return 1
     }
-    cp -a "$COPY" "$BATS_FILE_TMPDIR/fresh" # before commands build anything in it
+    (cd "$BATS_FILE_TMPDIR" && unzip -q fresh.zip)
+    cp -a "$BATS_FILE_TMPDIR/fresh" "$COPY" # in which commands build something
     mkdir "$COPY/build"
     copy_built "$COPY"
 }
@@ -154,13 +158,12 @@ PY
     done
 }
 
-@test "OUT: a zip file has the same files, and a folder with other files stays as it is" {
-    local zip=$BATS_TEST_TMPDIR/students.zip other=$BATS_TEST_TMPDIR/other
+@test "OUT: a folder has the same files as a zip file, and one with other files stays as it is" {
+    local folder=$BATS_TEST_TMPDIR/students other=$BATS_TEST_TMPDIR/other
     cd "$ROOT" || return 1
-    run as_typed python3 -B tools/packages.py handout "$BATS_FILE_TMPDIR/fresh/book" "$zip"
+    run as_typed python3 -B tools/packages.py handout "$BATS_FILE_TMPDIR/fresh/book" "$folder"
     assert_success
-    (cd "$BATS_TEST_TMPDIR" && unzip -q "$zip")
-    run diff -r "$BATS_TEST_TMPDIR/students" "$BATS_FILE_TMPDIR/fresh"
+    run diff -r "$folder" "$BATS_FILE_TMPDIR/fresh"
     assert_success
     mkdir "$other"
     echo mine >"$other/notes"
