@@ -1,7 +1,9 @@
 /* In a page there is no program that nvcc has compiled, so the module is without the room ptx/ and
- * the launches of such kernels: none is registered, and none is found. */
+ * the launches of such kernels: none is registered, and none is found. The driver API is missing,
+ * too. */
 #include <stddef.h>
 
+#include "api/call.h"
 #include "ptx/module.h"
 #include "ptx/registry.h"
 #include "run/nvcc_kernel.h"
@@ -11,6 +13,7 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
+NONE(const char *, driver_error_name, (cudaError_t e))
 NONE(struct binary *, registry_add_binary, (const void *wrapper))
 NONE(struct registered_kernel *, registry_kernel, (const void *host))
 NONE(struct registered_variable *, registry_variable, (const void *host))

@@ -82,7 +82,7 @@ static cudaError_t allocate(struct call *call, cudaArray_t *handle,
     if (flags & (cudaArraySparse | cudaArrayDeferredMapping)) {
         diag("sparse arrays and arrays whose memory is mapped later are not simulated: %s returns "
              "%s.",
-             call->origin.call, call_not_supported(call));
+             call->origin.call, call_error_name(call, cudaErrorNotSupported));
         return cudaErrorNotSupported;
     }
     struct array a = {.desc = *desc,

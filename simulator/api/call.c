@@ -249,7 +249,8 @@ cudaError_t call_enter(struct call *call, enum call_id id, time_ns cost, void *a
 cudaError_t call_enter_unmodeled(struct call *call, const char *name, void *address,
                                  void *const *frame)
 {
-    call->forgets_error = call->is_counted = false;
+    call->forgets_error = strncmp(name, "cuda", strlen("cuda")) != 0;
+    call->is_counted = false;
     if (in_host_function)
         return begin_in_host_function(call, name, address, frame);
     begin(call, name, 0, address, frame, false, false);
@@ -271,7 +272,7 @@ static __attribute__((noinline)) void end_line(struct call *call, cudaError_t e)
         line_number(&call->line, "launch", call->made.launch);
     if (host_acquired.version != call->acquired)
         line_number(&call->line, "acquired", 1);
-    line_write_call(&call->line, virtual_now, e ? error_name(e) : NULL);
+    line_write_call(&call->line, virtual_now, e ? call_error_name(call, e) : NULL);
 }
 
 /* The call has given a stream more than the device accepts, so it waits until there is room. */
@@ -306,16 +307,16 @@ static bool is_mistake(cudaError_t e)
 
 static void note_error(const struct call *call, cudaError_t e)
 {
+    const char *name = call_error_name(call, e);
     if (!call->forgets_error)
         last_error = e;
     if (is_mistake(e))
-        failed_call_note(call, call->forgets_error ? NULL : error_name(e), error_string(e));
+        failed_call_note(call, name, error_string(e));
     if (!call->is_counted || summary.failed++)
         return;
     summary.first_failed = call->origin.call;
     summary.first_failed_site = call->origin.site;
-    /* The driver API has other names of errors. */
-    summary.first_error = call->forgets_error ? NULL : error_name(e);
+    summary.first_error = name;
 }
 
 cudaError_t call_leave(struct call *call, cudaError_t e)
@@ -356,9 +357,9 @@ bool call_is_drivers(const struct call *call)
     return strncmp(call->origin.call, "cuda", strlen("cuda")) != 0;
 }
 
-const char *call_not_supported(const struct call *call)
+const char *call_error_name(const struct call *call, cudaError_t e)
 {
-    return call_is_drivers(call) ? "CUDA_ERROR_NOT_SUPPORTED" : "cudaErrorNotSupported";
+    return call_is_drivers(call) ? driver_error_name(e) : error_name(e);
 }
 
 uint64_t call_told(uint64_t figure, size_t size)

@@ -75,6 +75,8 @@ static const char *name_of(CUresult result)
     return NULL;
 }
 
+const char *driver_error_name(cudaError_t e) { return name_of(result_of(e)); }
+
 /* Documented: an unknown code is CUDA_ERROR_INVALID_VALUE, and the text NULL. */
 EXPORT CUresult cuGetErrorName(CUresult error, const char **text)
 {

@@ -41,10 +41,7 @@ static cudaError_t refuse_image(const struct call *call, const void *image, cons
 {
     cudaError_t e = fat_binary_error(image);
     diag("%s: the image cannot run here: %s. It returns %s.", call->origin.call, why,
-         e == cudaErrorInvalidKernelImage      ? "CUDA_ERROR_INVALID_IMAGE"
-         : e == cudaErrorInvalidPtx            ? "CUDA_ERROR_INVALID_PTX"
-         : e == cudaErrorUnsupportedPtxVersion ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"
-                                               : "CUDA_ERROR_NO_BINARY_FOR_GPU");
+         driver_error_name(e));
     if (e == cudaErrorNoKernelImageForDevice)
         hazards_gave_up("%s could not load an image", call->origin.call);
     return e;

@@ -11,13 +11,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /* Returned types and arguments do not matter (api/unmodeled.c). */
-#define UNMODELLED(name)                                                                    \
-    EXPORT int unmodeled_##name(void) __asm__(#name);                                       \
-    int unmodeled_##name(void)                                                              \
-    {                                                                                       \
-        static bool reported;                                                               \
-        return unmodeled(#name, "CUDA_ERROR_NOT_SUPPORTED", OS_CALL_ADDRESS, OS_CALL_FRAME, \
-                         &reported);                                                        \
+#define UNMODELLED(name)                                                    \
+    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
+    int unmodeled_##name(void)                                              \
+    {                                                                       \
+        static bool reported;                                               \
+        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
     }
 #include "driver_unmodeled.inc"
 #undef UNMODELLED

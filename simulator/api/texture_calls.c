@@ -97,7 +97,7 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
     case cudaResourceTypePitch2D: return use_pitched(call, r, t);
     case cudaResourceTypeMipmappedArray:
         diag("textures of mipmapped arrays are not simulated: %s returns %s.", call->origin.call,
-             call_not_supported(call));
+             call_error_name(call, cudaErrorNotSupported));
         return cudaErrorNotSupported;
     default: return cudaErrorInvalidValue;
     }
@@ -157,7 +157,7 @@ cudaError_t texture_create(struct call *call, unsigned long long *object,
     const char *missing = not_simulated(desc, has_view);
     if (missing) {
         diag("a texture with %s is not simulated: %s returns %s.", missing, call->origin.call,
-             call_not_supported(call));
+             call_error_name(call, cudaErrorNotSupported));
         return cudaErrorNotSupported;
     }
     struct texture_object o = {.resource = *resource, .desc = *desc};

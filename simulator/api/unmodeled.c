@@ -11,8 +11,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-int unmodeled(const char *name, const char *error, void *address, void *const *frame,
-              bool *reported)
+int unmodeled(const char *name, void *address, void *const *frame, bool *reported)
 {
     struct call call;
     struct journal_line line;
@@ -20,7 +19,7 @@ int unmodeled(const char *name, const char *error, void *address, void *const *f
     if (!*reported)
         diag(
             "%s is not simulated: it returns %s. The page \"simulator\" of the book lists what is.",
-            name, error);
+            name, call_error_name(&call, cudaErrorNotSupported));
     *reported = true;
     if (!summary.unmodeled++)
         summary.first_unmodeled = name;
@@ -33,12 +32,11 @@ int unmodeled(const char *name, const char *error, void *address, void *const *f
 
 /* The arguments do not matter, and all of these functions return cudaError_t. The header's own
  * prototypes prevent defining the names in C, so the assembler names the symbols. */
-#define UNMODELLED(name)                                                                 \
-    EXPORT int unmodeled_##name(void) __asm__(#name);                                    \
-    int unmodeled_##name(void)                                                           \
-    {                                                                                    \
-        static bool reported;                                                            \
-        return unmodeled(#name, "cudaErrorNotSupported", OS_CALL_ADDRESS, OS_CALL_FRAME, \
-                         &reported);                                                     \
+#define UNMODELLED(name)                                                    \
+    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
+    int unmodeled_##name(void)                                              \
+    {                                                                       \
+        static bool reported;                                               \
+        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
     }
 #include "unmodeled.inc"

@@ -79,8 +79,7 @@ static void print_unchecked(void)
                                       .call = summary.first_failed},
                              *places[] = {&place};
         os_source_lines(places, 1);
-        add(&s, " (%s at %s%s%s%s)", summary.first_failed, place.text,
-            summary.first_error ? ": " : "", summary.first_error ? summary.first_error : "",
+        add(&s, " (%s at %s: %s%s)", summary.first_failed, place.text, summary.first_error,
             summary.failed > 1 ? ", ..." : "");
     }
     add_count(&s, summary.shared,

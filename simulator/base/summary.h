@@ -14,7 +14,7 @@ struct summary {
     unsigned long long given_up;
     /* Work that was queued and did not run, because a fault came first. */
     unsigned long long dropped;
-    /* Calls that returned an error, the first of them, and its error (NULL: not known here). */
+    /* Calls that returned an error, the first of these, and the name of its error. */
     unsigned long long failed;
     const char *first_failed, *first_error;
     void *first_failed_site;

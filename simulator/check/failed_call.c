@@ -96,7 +96,7 @@ void failed_call_note(const struct call *call, const char *error, const char *me
     struct failed *kept =
         is_ignored && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
     if (is_work(call->origin.call) && !kept->origin.call) {
-        keep(kept, &call->origin, error ? error : "an error", failed.why[0] ? failed.why : meaning);
+        keep(kept, &call->origin, error, failed.why[0] ? failed.why : meaning);
         kept->is_launch = call->is_launch;
     }
     failed.why[0] = '\0';
@@ -146,6 +146,7 @@ void failed_call_report(bool with_error)
             f->is_launch
                 ? "the program has not asked for the error, which cudaGetLastError() returns."
                 : "the program has not looked at the result.");
-    report_advice("look at what each call returns, and after a launch at cudaGetLastError().");
+    report_advice(f->is_launch ? "look at cudaGetLastError() after each launch."
+                               : "look at what each call returns.");
     report_end(0);
 }

@@ -12,8 +12,8 @@
 
 /* Says why the running call is refused; the text is the end of a sentence. */
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Notes that the call has returned this error. The name is NULL for a call of the driver API;
- * `meaning` is what the error means in general, for want of a better reason. */
+/* Notes that the call has returned the error of this name. `meaning` is what the error means in
+ * general, for want of a better reason. */
 void failed_call_note(const struct call *call, const char *error, const char *meaning);
 /* Notes that an earlier call was refused with this error, and that the program has gone on as if it
  * had not been. */

@@ -122,6 +122,14 @@ CUDA_ERROR_NOT_SUPPORTED."
     ended 1 failing
 }
 
+@test "driver API: a refused call whose result nobody looks at is reported by the driver's name" {
+    ended 3 refused
+    assert_line --partial "cuMemAlloc returned CUDA_ERROR_INVALID_VALUE and did nothing"
+    assert_line --partial "called     cuMemAlloc, the host, at"
+    SIM_SUMMARY=on ended 0 errors
+    assert_output --regexp "cuMemAlloc at [^ ]+driver.c:[0-9]+:\s+CUDA_ERROR_INVALID_VALUE\)"
+}
+
 @test "driver API: kernels of a PTX module run, launched with pointers, one buffer, or in a graph" {
     ended 0 modules "$SUMS"
     assert_line --partial "it is no PTX, for it lacks .version or .target"

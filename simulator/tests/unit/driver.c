@@ -519,6 +519,16 @@ CASE(fft_library)
 }
 
 /* SIM_FAIL=cuMemAlloc:2. */
+/* A refused call whose result nobody looks at: 0 bytes. */
+CASE(refused)
+{
+    CUdeviceptr p;
+    begin();
+    cuMemAlloc(&p, 0);
+    DO(cuMemAlloc(&p, 16));
+    DO(cuMemFree(p));
+}
+
 CASE(failing)
 {
     CUdeviceptr p, q;

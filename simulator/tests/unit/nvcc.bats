@@ -828,7 +828,8 @@ CASES
     PROGRAMS=.
     local case
     while read -r case words; do
-        reported refused "$case" "failed call" "$words" "To do:     look at what each call returns"
+        reported refused "$case" "failed call" "$words" \
+            "To do:     look at cudaGetLastError() after each launch."
     done <<'CASES'
 threads returned cudaErrorInvalidValue and did nothing: a block has 2000 threads, and may have 1024
 blocks returned cudaErrorInvalidConfiguration and did nothing: a grid of (0,1,1) blocks of (32,1,1)
