@@ -63,13 +63,13 @@ static cudaError_t load(const struct call *call, void **handle, const void *imag
     return cudaSuccess;
 }
 
-static cudaError_t unload(void *handle)
+static cudaError_t unload(const struct call *call, void *handle)
 {
     struct binary *binary = handle_object(HANDLE_MODULE, handle);
     if (!binary)
         return cudaErrorInvalidResourceHandle;
-    /* The code stays, because queued launches and reports still refer to it. */
     registry_unload(binary);
+    device_variables_end(call, binary->modules);
     handle_retire(HANDLE_MODULE, handle);
     return cudaSuccess;
 }
@@ -125,8 +125,7 @@ cudaError_t do_cuModuleLoadFatBinary(struct call *call, CUmodule *module, const 
 
 cudaError_t do_cuModuleUnload(struct call *call, CUmodule module)
 {
-    (void)call;
-    return unload(module);
+    return unload(call, module);
 }
 
 cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const void *image,
@@ -140,8 +139,7 @@ cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const vo
 
 cudaError_t do_cuLibraryUnload(struct call *call, CUlibrary library)
 {
-    (void)call;
-    return unload(library);
+    return unload(call, library);
 }
 
 /* A library's module is the library, and its kernels are the module's. */

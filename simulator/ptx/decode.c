@@ -608,7 +608,7 @@ static void open_scope(struct decoder *d)
 static void close_scope(struct decoder *d)
 {
     d->register_count = d->registers_at[d->scope];
-    d->variables.count = d->variables_at[d->scope];
+    variables_end(&d->variables, d->variables_at[d->scope]);
     d->scope--;
 }
 
@@ -696,6 +696,7 @@ static void end_function(struct decoder *d)
     os_free(d->registers);
     os_free(d->labels);
     os_free(d->references);
+    variables_end(&d->variables, 0);
     os_free(d->variables.all);
     os_free(d->written);
 }

@@ -44,6 +44,12 @@ struct variable *variables_find(const struct variables *in, struct word name)
     return NULL;
 }
 
+void variables_end(struct variables *v, size_t count)
+{
+    while (v->count > count)
+        os_free(v->all[--v->count].name);
+}
+
 void variable_place(struct variable *v, size_t *bytes)
 {
     v->offset = (*bytes + v->alignment - 1) / v->alignment * v->alignment;
@@ -268,7 +274,7 @@ static void read_statement(struct scanner *s, struct module *m, bool *is_extern)
          * gives. */
         if (*is_extern && m->variables.count > variables
             && m->variables.all[variables].space != SPACE_SHARED)
-            m->variables.count = variables;
+            variables_end(&m->variables, variables);
     } else {
         *is_extern |= word_is(s->word, ".extern");
         scan(s);

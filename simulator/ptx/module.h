@@ -93,6 +93,8 @@ struct function *module_function_at(struct module *m, uint64_t address);
  * if it could not be read. */
 struct variable *variable_read(struct scanner *s, struct variables *to);
 struct variable *variables_find(const struct variables *in, struct word name);
+/* Ends all but the first `count` variables. */
+void variables_end(struct variables *v, size_t count);
 /* Places `v` after the first `*bytes` bytes, and adds its size. */
 void variable_place(struct variable *v, size_t *bytes);
 /* Returns the size of a type by name, such as ".f32" or "u8", or 0 if it is no type. */

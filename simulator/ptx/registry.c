@@ -16,6 +16,8 @@
  * registration for an address comes first. */
 static struct registered_kernel *kernels[BUCKETS];
 static struct registered_variable *variables[BUCKETS];
+/* What was unloaded stays, because queued launches and reports still refer to it. */
+static struct binary *unloaded;
 
 static size_t bucket_of(const void *host)
 {
@@ -201,7 +203,8 @@ void registry_unload(struct binary *binary)
             at = &(*at)->next;
         *at = k->next;
     }
-    binary->kernels = NULL;
+    binary->next_unloaded = unloaded;
+    unloaded = binary;
 }
 
 struct registered_kernel *registry_kernel_of(struct binary *binary, const char *symbol)

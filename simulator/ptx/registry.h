@@ -24,6 +24,7 @@ struct binary {
     bool is_read;
     struct module *modules;
     const char *refusal;
+    struct binary *next_unloaded;
 };
 
 /* A kernel of the program. */

@@ -1,5 +1,5 @@
-/* Variables of device code are memory like cudaMalloc's. They exist before the program's first call
- * and are never freed, so they are no leaks. */
+/* Variables of device code are memory like cudaMalloc's. They exist before the program's first call,
+ * or as long as the module that the program has loaded, and are no leaks. */
 #include "run/device_variable.h"
 
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "mem/memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/engine.h"
 
 /* Those that have an address on a device. Needs the lock. */
 static struct variable *placed;
@@ -64,6 +65,27 @@ uint64_t device_variable_address(struct variable *v, int device)
         memcpy(storage, v->initial, v->bytes);
     relocate(v, device, storage);
     return v->address[device];
+}
+
+void device_variables_end(const struct call *call, const struct module *modules)
+{
+    NEEDS_LOCK();
+    for (struct variable **at = &placed, *v; (v = *at);) {
+        if (engine_status.busy_streams || v->is_managed || *v->module->linked != modules) {
+            at = &v->next_placed;
+            continue;
+        }
+        *at = v->next_placed;
+        for (int device = 0; device < MAX_DEVICES; device++) {
+            struct address_info a = memory_find((void *)(uintptr_t)v->address[device]);
+            if (!v->address[device])
+                continue;
+            checker_variable_freed(&a.range->shadow);
+            checker_freed(call, memory_shadow(&a), NULL, 0);
+            memory_free_variable(&a);
+            v->address[device] = 0;
+        }
+    }
 }
 
 void device_variables_reset(int device)

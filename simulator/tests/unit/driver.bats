@@ -148,6 +148,24 @@ CUDA_ERROR_NOT_SUPPORTED."
     as_expected driver race "$SUMS" ordered
 }
 
+@test "driver API: a module's variable ends with the module" {
+    for SIM_SCHEDULE in "${SCHEDULES[@]}"; do
+        export SIM_SCHEDULE
+        ended 3 unloaded
+        assert_line --partial "hazard: use after free. cuMemcpyDtoH (the legacy stream) reads"
+        assert_line --regexp "freed +cuModuleUnload, the host, at .*driver.c:[0-9]+"
+    done
+    as_expected driver unloaded "" ordered
+}
+
+# bats test_tags=long
+@test "driver API: the address sanitizer finds no lost memory of modules" {
+    make_sanitized address,undefined simulator/tests/unit/driver
+    PROGRAMS=$ROOT/build/simulator-address-undefined/simulator/tests/unit
+    as_expected driver kernel_nodes "$SUMS"
+    as_expected driver unloaded "" ordered
+}
+
 @test "driver API: machine code, NVIDIA's static runtime, and cuFFT: a sentence and status 4" {
     ended 4 machine_code
     assert_line --partial "it is machine code for a GPU (a cubin), and only PTX runs here"

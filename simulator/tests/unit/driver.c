@@ -488,6 +488,25 @@ CASE(race)
     DO(cuMemFreeHost(numbers));
 }
 
+/* A variable of a module is used after the module is unloaded; correct: before. */
+CASE(unloaded)
+{
+    CUmodule module;
+    CUdeviceptr p;
+    size_t bytes;
+    int got = 0;
+    begin();
+    DO(cuModuleLoadData(&module, ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                 ".visible .global .align 4 .u32 counter = 7;\n"));
+    DO(cuModuleGetGlobal(&p, &bytes, module, "counter"));
+    if (!ordered)
+        DO(cuModuleUnload(module));
+    cuMemcpyDtoH(&got, p, bytes);
+    if (ordered)
+        DO(cuModuleUnload(module));
+    SAME(ordered ? 7 : 0, got);
+}
+
 /* An image that is a GPU's machine code. */
 CASE(machine_code)
 {
@@ -518,7 +537,6 @@ CASE(fft_library)
     ask_for_table("\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2");
 }
 
-/* SIM_FAIL=cuMemAlloc:2. */
 /* A refused call whose result nobody looks at: 0 bytes. */
 CASE(refused)
 {
@@ -529,6 +547,7 @@ CASE(refused)
     DO(cuMemFree(p));
 }
 
+/* SIM_FAIL=cuMemAlloc:2. */
 CASE(failing)
 {
     CUdeviceptr p, q;
