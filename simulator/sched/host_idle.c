@@ -35,6 +35,10 @@
 #define POLL_INTERVAL_IDLE 10000000
 #define CPU_LIMIT          100000
 #define SHORT_WAIT         500
+/* How long other threads may go first, before one wait and in the whole run, so that a program whose
+ * threads compute is not slow. */
+#define FIRST_EACH 20000
+#define FIRST_ALL  2000000
 
 /* A thread that makes calls. Only the thread itself uses the members after `cpu_time`. */
 struct caller {
@@ -250,4 +254,27 @@ void host_idle_call_ends(void)
     c->threads_ended = host.threads_ended;
     c->call_ended_at = os_clock_us();
     read_rest(c);
+}
+
+/* May another thread come to make a call before it waits for something? */
+static bool is_other_awake(void)
+{
+    for (struct caller *c = host.callers; c; c = c->next)
+        if (c != this_caller && !c->in_call && !os_thread_is_asleep(c->thread))
+            return true;
+    return os_new_thread_works(is_caller, CPU_LIMIT);
+}
+
+void host_idle_let_others_go_first_unlocking(void)
+{
+    NEEDS_LOCK();
+    static uint64_t spent;
+    if (settings.schedule < SCHEDULE_LATE || spent > FIRST_ALL || !os_count_other_threads())
+        return;
+    const uint64_t began = os_clock_us();
+    /* At least once: a thread that waits for the lock seems asleep. */
+    do
+        lock_wait(SHORT_WAIT);
+    while (is_other_awake() && os_clock_us() < began + FIRST_EACH);
+    spent += os_clock_us() - began;
 }

@@ -28,6 +28,38 @@ LITMUS(threads_handing_over, a, b)
     CHECK(cudaStreamSynchronize(b));
 }
 
+/* A thread tells another one that its data is there, which then uses it in its own stream. The first
+ * thread waits for its work before it tells.
+ *
+ * WRONG: it waits after it has told, and the other thread's launch seldom comes before the end of
+ * that wait: no edge from the first write to the second.
+ * Schedules: late random:1 random:2 random:3
+ * Kind: unordered writes */
+static int *data;
+static sem_t told;
+
+static void *consumer(void *stream)
+{
+    sem_wait(&told);
+    CHECK(launch_add(data, 1, MiB / sizeof(int), stream)); /* access */
+    return NULL;
+}
+
+LITMUS(threads_telling, a, b)
+{
+    pthread_t thread;
+    data = device_memory(MiB);
+
+    sem_init(&told, 0, 0);
+    pthread_create(&thread, NULL, consumer, b);
+    CHECK(launch_fill(data, 1, MiB / sizeof(int), a)); /* previous access */
+    IF_WRONG(sem_post(&told));
+    CHECK(cudaStreamSynchronize(a));
+    IF_RIGHT(sem_post(&told));
+    pthread_join(thread, NULL);
+    CHECK(cudaDeviceSynchronize());
+}
+
 /* Two threads, each with its own stream and allocation. They share nothing but the pool. */
 static void *work(void *unused)
 {
