@@ -40,7 +40,7 @@ includes() {
 }
 
 @test "every hook, by which a room calls one above it, is in the table of simulator/README.md" {
-    run python3 -SB simulator/tests/unit/hooks.py
+    run python3 -SB simulator/tests/unit/sources.py hooks
     assert_success
     assert_output --partial '`observer` | base | api'
     # shellcheck disable=SC2016
@@ -55,7 +55,7 @@ includes() {
     printf '%s\n' 'void pool_on_trim(void (*listener)(int))' '{' '    kept = listener;' '}' \
         >>simulator/mem/pool.c
     echo 'void take(void) { pool_on_trim(0); }' >>simulator/ipc/ipc_pool.c
-    run python3 -SB "$ROOT/simulator/tests/unit/hooks.py"
+    run python3 -SB "$ROOT/simulator/tests/unit/sources.py" hooks
     assert_line '`checker_sees` | check | mem'
     assert_line '`pool_on_trim` | mem | ipc'
 }
@@ -86,7 +86,7 @@ includes() {
 }
 
 @test "a function that another room calls, and that needs the lock, begins with NEEDS_LOCK()" {
-    run python3 -SB simulator/tests/unit/needs_lock.py
+    run python3 -SB simulator/tests/unit/sources.py locks
     assert_success
     assert_line --regexp '^[1-9][0-9]{2} functions assert the lock$'
     run grep -v 'functions assert the lock$' <<<"$output"
@@ -95,12 +95,12 @@ includes() {
     cp -r simulator "$BATS_TEST_TMPDIR"
     sed -i '/^struct pool \*pool_first/,/^}/{/NEEDS_LOCK/d}' \
         "$BATS_TEST_TMPDIR/simulator/mem/pool.c"
-    run python3 -SB simulator/tests/unit/needs_lock.py "$BATS_TEST_TMPDIR/simulator"
+    run python3 -SB simulator/tests/unit/sources.py locks "$BATS_TEST_TMPDIR/simulator"
     assert_line --regexp 'mem/pool\.c: pool_first does not begin with NEEDS_LOCK\(\)$'
 }
 
 @test "what a comment calls measured names its recording, which is there" {
-    run python3 -SB simulator/tests/unit/measured.py
+    run python3 -SB simulator/tests/unit/sources.py measured
     assert_success
     assert_output --regexp '^[1-9][0-9]{2} comments say where something was measured$'
     # A comment without a recording, one with a missing recording, a heading for a whole file, and a
@@ -119,7 +119,7 @@ C
 /* Does something. Measured, where nothing else is named: one-gpu.txt. */
 /* Measured: it is so. */
 C
-    run python3 -SB simulator/tests/unit/measured.py "$BATS_TEST_TMPDIR/simulator"
+    run python3 -SB simulator/tests/unit/sources.py measured "$BATS_TEST_TMPDIR/simulator"
     assert_output "$(lines "$BATS_TEST_TMPDIR/simulator/room/a.c:3: measured, but where?" \
         "$BATS_TEST_TMPDIR/simulator/room/a.c:4: probe-nowhere.txt is no recording" \
         "5 comments say where something was measured")"
