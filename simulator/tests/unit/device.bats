@@ -1,14 +1,17 @@
 #!/usr/bin/env bats
-# What a device says about itself, and how much work it accepts.
+# What a device says about itself, how much work it accepts, its memory in rows and slices and in
+# other locations, and who may touch the memory of another device.
 
 load ../../../tests/suite
 load programs
 
-setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/device; }
-
-@test "each field of the properties that has an attribute has its value" {
-    as_expected device properties
+setup_file() {
+    make -s BACKEND=simulator \
+        build/simulator/simulator/tests/unit/{behaviour,device,rows,uniform_pages} \
+        build/simulator/simulator/tests/facts/{p2p,peer-numbers,probe-more-peers,probe-pools} \
+        build/simulator/simulator/tests/litmus/managed_wrong
 }
+
 @test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
 @test "cudaInitDevice makes no device current" { as_expected device init; }
 @test "cudaStreamAttachMemAsync: what it takes and what it refuses" { as_expected device attach; }
@@ -65,4 +68,282 @@ setup_file() { make -s BACKEND=simulator build/simulator/simulator/tests/unit/de
         [[ ${CC:-gcc} != gcc || $(<err) == "missed 0, "* ]] || complain "-O$level: $(<err)"
     done
     finish
+}
+
+# ---- rows and slices, and queries about managed ranges ----
+
+@test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
+    as_expected rows bytes
+}
+@test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
+    for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
+}
+@test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
+    SIM_CHECK=off as_expected rows one_row_more
+    run bounded "$PROGRAMS/rows" one_row_more
+    assert_equal "$status" 3
+    assert_line --partial "hazard: use of memory that is not allocated"
+}
+@test "copies and memsets of slices: what lies between rows and slices stays" {
+    as_expected rows slices
+}
+@test "a copy of slices between two devices: in order in its stream, its devices checked" {
+    as_expected rows slices_between_devices
+}
+@test "copies and memsets of slices: what is refused, at once" {
+    # A slice that begins after the end of its memory is reported, too.
+    SIM_CHECK=off as_expected rows slices_refused
+    run bounded "$PROGRAMS/rows" slices_refused
+    assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
+}
+@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
+@test "cudaMemRangeGetAttribute: advice of a range, page by page, ends with its allocation" {
+    as_expected rows ranges
+}
+@test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
+    local name line
+    for name in cudaMemcpy2D{_ptds,Async_ptsz} cudaMemset2D{_ptds,Async_ptsz}; do
+        nm -D --defined-only "$ROOT/build/simulator/libcudart.so.13" | grep -q " T $name@" ||
+            complain "There is no $name."
+    done
+    for name in cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
+        SIM_FAIL=$name:1 run "$PROGRAMS/rows" bytes
+        [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
+            complain "SIM_FAIL=$name:1, exit status $status:" "$output"
+    done
+    SIM_JOURNAL=journal "$PROGRAMS/rows" bytes >/dev/null
+    line=$(jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal |
+        head -n 1)
+    [ "$line" = '[5000,50,"DeviceToDevice"]' ] || complain "The journal has of a copy: $line"
+    line=$(jq -c 'select(.did == "run" and .op == "memset") | .bytes' journal | sort -u)
+    [[ $line == *5000* ]] || complain "The journal has of memsets that ran: $line"
+    finish
+}
+
+# ---- pools in the host's memory, managed pools and memory, pools by location ----
+
+# as_without LIBRARY: with the library loaded before, pools in each location answer as without it
+as_without() {
+    SIM_CHECK=off LD_PRELOAD=$1 bounded "$FACTS/probe-pools" >with 2>/dev/null
+    SIM_CHECK=off bounded "$FACTS/probe-pools" 2>/dev/null | diff - with ||
+        miss "With $1 it prints something else (< without)."
+}
+
+@test "pools and memory answer the same where mremap gives no second view, as under valgrind" {
+    "${CC:-gcc}" -shared -fPIC -o without.so -xc - <<'END'
+#include <errno.h>
+#include <stddef.h>
+void *mremap(void *from, size_t old, size_t new, int flags, ...)
+{
+    (void)from, (void)old, (void)new, (void)flags;
+    errno = EINVAL;
+    return (void *)-1;
+}
+END
+    as_without ./without.so
+    LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/managed_wrong" managed_small
+    assert_output --partial \
+        "hazard: host access not ordered after a write. The host touches allocation 1"
+}
+
+@test "pools and memory answer the same where a page has 64 KiB, as on some arm64 systems" {
+    "${CC:-gcc}" -shared -fPIC "$ROOT/simulator/tests/unit/page64.c" -ldl -o page64.so
+    as_without ./page64.so
+    # A pinned buffer shares no page with others, however large pages are.
+    cat >early.c <<'END'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    int *gap, *buffer, *data;
+    cudaMallocHost((void **)&gap, 4), cudaMallocHost((void **)&buffer, 4);
+    cudaMalloc((void **)&data, 4);
+    cudaMemcpyAsync(data, buffer, 4, cudaMemcpyHostToDevice, 0);
+    *buffer = 2;
+    cudaFree(data), cudaFreeHost(buffer), cudaFreeHost(gap);
+    return 0;
+}
+END
+    build early.c
+    LD_PRELOAD=./page64.so run bounded ./program
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: host write not ordered after a read."
+    refute_output --partial "as many mappings as Linux allows"
+}
+
+@test "the host dies of a host pool's allocation that has gone back; a sentence names the line" {
+    run bounded "$FACTS/probe-pools" touch_freed
+    assert_output --regexp "device: the host touched .*, which cudaFreeAsync at .* has freed"
+    assert_output --partial "at simulator/tests/facts/probe-pools.c:"
+    [ "$status" = 139 ]
+}
+
+@test "a kernel faults on a host pool that its device has no access to" {
+    run bounded "$FACTS/probe-pools" touch_host_not_granted
+    assert_output --partial "is in a pool of the host that this device has no access to"
+    assert_output --partial "Every further call returns cudaErrorIllegalAddress."
+}
+
+@test "cudaMemSetMemPool: nothing for the current NUMA node, and no destroyed pool of a device" {
+    cat >current.c <<'END'
+#include <cuda_runtime_api.h>
+int main(void)
+{
+    struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
+                                     .location = {cudaMemLocationTypeDevice, 0}};
+    struct cudaMemLocation numa = {cudaMemLocationTypeHostNumaCurrent, 0};
+    cudaMemPool_t pool;
+    cudaMemPoolCreate(&pool, &props);
+    if (cudaMemSetMemPool(&numa, props.allocType, pool) != cudaErrorNotSupported)
+        return 1;
+    cudaMemPoolDestroy(pool);
+    return cudaMemSetMemPool(&props.location, props.allocType, pool);
+}
+END
+    build current.c
+    run ./program
+    [ "$status" = 3 ]
+    assert_output --partial "hazard: bad handle. cudaMemSetMemPool was given a pool that is \
+destroyed"
+}
+
+# bats test_tags=long
+@test "more protected pages than Linux allows mappings: a sentence; after a wait they are back" {
+    [ "$(cat /proc/sys/vm/max_map_count)" -lt 100000 ] || skip "Linux allows more mappings here"
+    export SIM_SCHEDULE=late    # the copies end at the wait
+    run bounded "$PROGRAMS/behaviour" many_copies 30000
+    [ "$status" = 3 ] || miss "Exit status $status, not 3." "$output"
+    assert_output --partial "30000 copies, twice"
+    [ "$(grep -c "limited number of mappings (vm.max_map_count)" <<<"$output")" = 1 ]
+    [ "$(grep -c "^hazard: host access not ordered after a write" <<<"$output")" = 1 ]
+    # That sentence, the report, and the last sentence.
+    [ "$(grep -c "simulated device\|^hazard" <<<"$output")" = 3 ] || miss "It said:" "$output"
+}
+
+# bats test_tags=long
+@test "what the host touches by itself: the sanitizers find nothing in correct programs" {
+    local build name program=simulator/tests/litmus/host_access
+    make_sanitized address,undefined "$program"
+    make_sanitized thread "$program"
+    export SIM_MEMORY=4G SIM_SCHEDULE=late    # the thread sanitizer leaves few addresses
+    for build in simulator-address-undefined simulator-thread; do
+        for name in $(sed -n 's/^LITMUS(\([a-z_]*\).*/\1/p' "$ROOT/$program.c"); do
+            LD_LIBRARY_PATH=$ROOT/build/$build run bounded "$ROOT/build/$build/$program" "$name"
+            [ "$status" = 0 ] && [ "${output//[0-9]/}" = "" ] ||
+                complain "$build, $name: status $status" "$output"
+        done
+    done
+    finish
+}
+
+# Headers since CUDA 13.4 have it where older ones have the first of `reserved`.
+@test "cudaPointerGetAttributes: no memory is in a locality domain, which is -1 and not domain 0" {
+    cat >domain.c <<'C'
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+struct attributes {
+    int type, device;
+    void *device_pointer, *host_pointer;
+    union { int domain; long unused; };
+    long reserved[7];
+};
+int cudaMalloc(void **, size_t);
+int cudaMallocAsync(void **, size_t, void *);
+int cudaMallocHost(void **, size_t);
+int cudaMallocManaged(void **, size_t, unsigned);
+int cudaFree(void *);
+int cudaFreeHost(void *);
+int cudaPointerGetAttributes(struct attributes *, const void *);
+static void ask(const void *p)
+{
+    struct attributes a;
+    memset(&a, 0x55, sizeof a);
+    int e = cudaPointerGetAttributes(&a, p);
+    printf("%d: type %d, domain %d, reserved %ld %ld, %zu bytes\n", e, a.type, a.domain,
+           a.reserved[0], a.reserved[6], sizeof a);
+}
+int main(void)
+{
+    void *device, *pool, *host, *managed;
+    cudaMalloc(&device, 64);
+    cudaMallocAsync(&pool, 64, NULL);
+    cudaMallocHost(&host, 64);
+    cudaMallocManaged(&managed, 64, 1);
+    ask(device), ask(pool), ask(host), ask(managed), ask(&device);
+    cudaFree(device), cudaFree(pool), cudaFree(managed), cudaFreeHost(host);
+}
+C
+    build domain.c
+    run bounded ./program
+    assert_success
+    assert_output "0: type 2, domain -1, reserved 0 0, 88 bytes
+0: type 2, domain -1, reserved 0 0, 88 bytes
+0: type 1, domain -1, reserved 0 0, 88 bytes
+0: type 3, domain -1, reserved 0 0, 88 bytes
+0: type 0, domain -1, reserved 0 0, 88 bytes"
+}
+
+# ---- two devices, as a machine with two GPUs has them ----
+
+@test "two GPUs: the eight recorded runs, each in a process of its own" {
+    SIM_CHECK=off bounded "$FACTS/p2p" >"returned" 2>/dev/null
+    run diff -w "$ROOT"/simulator/tests/facts/p2p.txt "returned"
+    assert_output ""
+}
+
+@test "the recorded runs leak, and fault where the GPUs did: no order is reported" {
+    local n
+    for n in 0 1 2 3 4 5 6 7; do
+        run bounded "$FACTS/p2p" "$n"
+        assert_line end
+        ! grep '^hazard: ' <<<"$output" | grep -qvE '^hazard: (leak|illegal address)' ||
+            complain "p2p $n: more than leaks and faults is reported:" "$output"
+    done
+    finish
+}
+
+@test "a peer copy is given where its ends lie: the numbers that two GPUs took" {
+    bounded "$FACTS/peer-numbers" >"returned" 2>"words"
+    run diff -w "$ROOT"/simulator/tests/facts/peer-numbers.txt "returned"
+    assert_output ""
+    run cat "words"
+    assert_output ""
+}
+
+@test "SIM_PEERS=off: no device can reach another, and access is not granted" {
+    SIM_PEERS=off run bounded "$FACTS/p2p" 6
+    assert_line "  can 1->0 0"
+    assert_line --regexp \
+        '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaErrorInvalidDevice$'
+    assert_line --regexp '^cudaStreamSynchronize\(s1\) +-> cudaErrorIllegalAddress$'
+    SIM_PEERS=off run bounded "$FACTS/p2p" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+    assert_line --regexp '^cudaDeviceDisablePeerAccess\(1\) +-> cudaErrorPeerAccessNotEnabled$'
+}
+
+@test "SIM_PEERS=lower: GPU 1 reaches GPU 0, and GPU 0 does not reach GPU 1" {
+    SIM_PEERS=lower run bounded "$FACTS/p2p" 6
+    assert_line "  can 1->0 1"
+    assert_line --regexp '^acc\(d0, 1, cudaMemAccessFlagsProtReadWrite\) +-> cudaSuccess$'
+    SIM_PEERS=lower run bounded "$FACTS/p2p" off
+    assert_line --regexp '^cudaDeviceEnablePeerAccess\(1, 0\) +-> cudaErrorPeerAccessUnsupported$'
+}
+
+# link_of SETTING: what attributes 2, access, and 4, arrays, say from 0 to 1 and then from 1 to 0
+link_of() {
+    SIM_PEERS=$1 SIM_DEVICES=2 bounded "$more" attributes_of_the_link |
+        grep -m 4 'attribute [24]: cudaSuccess' | sed 's/.*Success, \(.\);.*/\1/' | tr '\n' ' '
+}
+
+@test "cudaDeviceGetP2PAttribute says what SIM_PEERS says, in both APIs; documented errors" {
+    local more=$FACTS/probe-more-peers
+    assert_equal "$(link_of on)" "1 1 1 1 "
+    assert_equal "$(link_of off)" "0 0 0 0 "
+    assert_equal "$(link_of lower)" "0 0 1 1 "
+    SIM_DEVICES=2 run bounded "$more" attributes_of_the_link
+    assert_line "  attribute 2: cudaSuccess, 1; result 0, 1"
+    assert_line "  attribute 6: cudaErrorInvalidValue, 99; result 1, 99"
+    run grep -c 'InvalidDevice, 99; result 101' <<<"$(grep -A 8 'from 0 to 0' <<<"$output")"
+    assert_output 8
 }

@@ -86,9 +86,8 @@ int main(void)
     return cudaGraphInstantiate(&x, g, 0);
 }
 END
-    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" gone.c -o gone \
-        "$LD_LIBRARY_PATH/libcudart.so.13"
-    run ./gone
+    build gone.c
+    run ./program
     [ "$status" = 3 ]
     assert_output --partial "hazard: bad handle. cudaGraphInstantiate was given a graph that is \
 destroyed"

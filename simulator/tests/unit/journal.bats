@@ -3,13 +3,7 @@
 # that takes no time was reached, the two calls of a report, and the source line of a call.
 
 load ../../../tests/suite
-load own_folder
-
-# build FILE.c [OPTION...]: compiles ./program
-build() {
-    "${CC:-gcc}" -g "${@:2}" -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "$1" \
-        "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
-}
+load programs
 
 # journal [STATUS]: runs ./program, which must end with this status (0)
 journal() {

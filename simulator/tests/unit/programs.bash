@@ -1,5 +1,6 @@
-# For tests of the simulated device that run C programs of this folder, which are in $PROGRAMS. Each
-# test runs in a folder of its own and without settings. Use "load programs" after "load ../suite".
+# For tests of the simulated device. Each runs in a folder of its own, and the only setting is that
+# leaks are reported. The C programs of this folder are in $PROGRAMS. Use "load programs" after
+# "load ../suite".
 # shellcheck shell=bash disable=SC2034,SC2154  # names here and in the tests are for each other
 
 SCHEDULES=(measured instant late random:3)
@@ -7,8 +8,24 @@ SCHEDULES=(measured instant late random:3)
 PROGRAMS=$ROOT/build/simulator/simulator/tests/unit
 FACTS=$ROOT/build/simulator/simulator/tests/facts
 NVCC=$(type -P nvcc) || NVCC=$(type -P "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc") || true
-# shellcheck source=simulator/tests/unit/own_folder.bash
-source "${BASH_SOURCE[0]%/*}/own_folder.bash"
+
+setup_file() { make -s BACKEND=simulator simulator; }
+
+setup() {
+    unset "${!SIM_@}"
+    export SIM_CHECK=leaks,no-init LD_LIBRARY_PATH=$ROOT/build/simulator
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# build FILE [OPTION...]: compiles ./program from C or C++, or skips the test
+build() {
+    local compiler=${CC:-gcc}
+    [[ $1 == *.c ]] || compiler=${CXX:-g++}
+    type -P "$compiler" >/dev/null || skip "$compiler is not installed"
+    "$compiler" -g -Wall -Wextra "${@:2}" -I"$ROOT"/lessons -I"$ROOT"/simulator \
+        -isystem "$ROOT/build/cuda/include" "$1" "$ROOT/build/simulator/libcudart.so.13" -pthread \
+        -o program
+}
 
 # compiled FILE.cu [OPTION...]: compiles ./program, from the sources in this folder. To compile one
 # takes longer than the test that runs it, so it is kept in build/, with its sources, by their bytes

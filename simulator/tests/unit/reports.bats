@@ -3,16 +3,7 @@
 # streams of two devices.
 
 load ../../../tests/suite
-load own_folder
-
-# build COMPILER FILE [OPTION...]: compiles ./program from C or C++, or skips the test
-build() {
-    local compiler=$1 file=$2
-    shift 2
-    type -P "$compiler" >/dev/null || skip "$compiler is not installed"
-    "$compiler" -Wall -Wextra "$@" -I"$ROOT/simulator" -isystem "$ROOT/build/cuda/include" "$file" \
-        "$ROOT/build/simulator/libcudart.so.13" -pthread -o program
-}
+load programs
 
 # reported: runs ./program, which must end with status 3. $errors has its stderr.
 reported() {
@@ -64,7 +55,7 @@ C
         for level in -O0 -O1 -O2 "-O2 -fno-omit-frame-pointer"; do
             how="$compiler $level"
             # shellcheck disable=SC2086
-            build "$compiler" overloads.cpp -g $level
+            CXX=$compiler build overloads.cpp $level
             reported
             names "cudaMallocAsync, stream 1 (first), at overloads.cpp:8" \
                 "cudaEventRecord(event, first) after cudaMallocAsync (overloads.cpp:8)" \
@@ -91,7 +82,7 @@ int main()
 C
     local how
     for how in -O0 -O2; do
-        build g++ again.cpp -g $how
+        build again.cpp $how
         reported
         names "found 49 more times: leak, cudaMallocAsync at again.cpp:6."
         [ "$(grep -c '^hazard' <<<"$errors")" = 1 ] || complain "$how: not one report:" "$errors"
@@ -113,7 +104,7 @@ int main()
 C
     local how
     for how in -O0 -O1 -O2; do
-        build g++ invoke.cpp -std=c++17 -g $how
+        build invoke.cpp -std=c++17 $how
         reported
         names "at invoke.cpp:6" "at invoke.cpp:7"
         lacks invoke.h cuda_runtime.h
@@ -148,7 +139,7 @@ int main(void)
 C
     local how
     for how in -O0 -O2; do
-        build gcc helper.c -g $how
+        build helper.c $how
         reported
         names "written    scale, stream 1 (a), at helper.c:18" \
             "written    scale, stream 2 (b), at helper.c:19"
@@ -156,7 +147,7 @@ C
     done
     cp helper.c helper.cpp
     how=g++
-    build g++ helper.cpp -g -O0
+    build helper.cpp -O0
     reported
     names "at helper.cpp:18" "at helper.cpp:19"
     finish
@@ -181,7 +172,7 @@ int main()
 }
 C
     how=member
-    build g++ member.cpp -g
+    build member.cpp
     reported
     names "cudaMalloc, the host, at member.cpp:6, called from member.cpp:11 (allocation 1"
     finish
@@ -202,12 +193,12 @@ int main(void)
 }
 C
     local how=plain
-    build gcc plain.c
+    build plain.c -g0
     reported
     names "at program+0x"
     [ "$(grep -c '^hazard' <<<"$errors")" = 2 ] || complain "Not two reports:" "$errors"
     [ "$(grep -c -- -g <<<"$errors")" = 1 ] || complain "Not one hint:" "$errors"
-    build gcc plain.c -g
+    build plain.c
     reported
     lacks "compile with -g"
     finish
@@ -236,7 +227,7 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-    build gcc waits.c -g
+    build waits.c
     local how=summary
     SIM_SUMMARY=on SIM_REPORT=report reported
     [ "$(wc -L <err)" -le 100 ] || complain "A line is longer than 100 columns:" "$errors"
@@ -257,7 +248,7 @@ cudaMemsetAsync (waits.c:13), then cudaStreamWaitEvent(second, event, 0) before 
     lacks "one wait"
     # With a third report between the same streams it covers these, too.
     sed -Ei 's/&q, 64/\&q, 128/; s/(.*)\(q(, ., 64, .*)/&\n\1(q + 64\2/' waits.c
-    build gcc waits.c -g
+    build waits.c
     SIM_SUMMARY=on reported
     errors=$(tr -s '\n ' ' ' <err)
     names "reported: 3 hazards; one wait covers all 3: cudaEventRecord"
@@ -359,7 +350,7 @@ int main(int count, char **arguments)
     return cudaFree(z);
 }
 C
-    build gcc adds.c -g -I"$ROOT/simulator/tests/unit" -Wno-unused-value
+    build adds.c -I"$ROOT/simulator/tests/unit" -Wno-unused-value
     local case schedule ends how
     for case in f k m s r n g h; do
         for schedule in measured instant late random:1; do
@@ -415,7 +406,7 @@ int main(void)
     return cudaFree(data);
 }
 C
-    build gcc fan.c -g
+    build fan.c
     local how=fan
     SIM_SUMMARY=on reported
     errors=$(tr -s '\n ' ' ' <err)
@@ -453,7 +444,7 @@ int main(void)
     return cudaFreeHost(host);
 }
 C
-    build gcc round.c -g
+    build round.c
     local how=loop
     reported
     errors=$(tr -s '\n ' ' ' <err)
@@ -489,7 +480,7 @@ int main(int count, char **arguments)
     return cudaFree(data);
 }
 C
-    build gcc replaced.c -g
+    build replaced.c
     local how=replaced status=0
     reported
     errors=$(tr -s '\n ' ' ' <err)
@@ -534,7 +525,7 @@ int main(int count, char **arguments)
     return 0;
 }
 C
-    build gcc captured.c -g
+    build captured.c
 }
 
 @test "at the end, one sentence repeats the first report where all else was thrown away" {
@@ -590,7 +581,7 @@ int main(int count, char **arguments)
     return (int)cudaStreamSynchronize(b);
 }
 C
-    build gcc ends.c -g
+    build ends.c
     SIM_REPORT=killed run ./program
     [ "$status" = 137 ]
     assert_file_contains killed "^hazard: free before allocation"
@@ -642,7 +633,7 @@ int main(int count, char **arguments)
     return 1;
 }
 C
-    build gcc last.c -g
+    build last.c
     local how check kind of_journal
     while read -r how kind; do
         check=on
@@ -698,7 +689,7 @@ int main(int argc, char **argv)
     return cudaEventDestroy(e);
 }
 C
-    build gcc pools.c -g
+    build pools.c
     local schedule how
     for schedule in measured instant late random:3; do
         SIM_SCHEDULE=$schedule SIM_REPORT=said run ./program
@@ -749,7 +740,7 @@ int main(void)
     printf("%d hits\n", hits);
 }
 C
-    build gcc keyed.c -g
+    build keyed.c
     run ./program
     assert_success
     assert_output "0 hits"
@@ -773,7 +764,7 @@ int main(void)
     return cudaStreamSynchronize(s);
 }
 C
-    build gcc gone.c -g
+    build gone.c
     SIM_SCHEDULE=random:2 run ./program
     assert_equal "$status" 3
     assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
@@ -801,7 +792,7 @@ int main(void)
 }
 C
     local how=two
-    build gcc two.c -g
+    build two.c
     reported
     names "cudaFreeAsync (the legacy stream of device 0) frees" \
         "allocates it (the legacy stream of device 1)" \
@@ -870,7 +861,7 @@ int main(int argc, char **argv)
     cudaFree(other);
 }
 C
-    build gcc unseen.c -g
+    build unseen.c
     local how schedule
     for schedule in measured instant; do
         for how in 0 1 2; do
@@ -894,5 +885,82 @@ there; SIM_SCHEDULE=late may report it."
             assert_equal "$how $status" "$how 0"
             assert_output ""
         done
+    done
+}
+
+# ---- SIM_CHECK=strict: asynchronous copies of ordinary memory order nothing ----
+
+# The argument says how the free is ordered after the fill.
+strictly_ordered() {
+    cat >strict.c <<'C'
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define MiB ((size_t)1 << 20)
+int main(int count, char **arguments)
+{
+    const char *how = arguments[count - 1];
+    cudaStream_t a, b;
+    cudaEvent_t event;
+    char *data, *host = malloc(4 * MiB);
+    cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
+    cudaEventCreate(&event);
+    cudaMallocAsync((void **)&data, 4 * MiB, a);
+    cudaMemsetAsync(data, 7, 4 * MiB, a);
+    if (!strcmp(how, "out"))
+        cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a);
+    if (!strcmp(how, "in"))
+        cudaMemcpyAsync(data, host, 4 * MiB, cudaMemcpyHostToDevice, a);
+    if (!strcmp(how, "event")) {
+        cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a);
+        cudaEventRecord(event, a);
+        cudaStreamWaitEvent(b, event, 0);
+    }
+    if (!strcmp(how, "wait")) {
+        cudaMemcpyAsync(host, data, MiB, cudaMemcpyDeviceToHost, a);
+        cudaStreamSynchronize(a);
+    }
+    if (!strcmp(how, "blocking")) {
+        cudaStreamSynchronize(a);
+        cudaMemcpy(host, data, MiB, cudaMemcpyDeviceToHost);
+    }
+    cudaFreeAsync(data, b);
+    printf("%d\n", host[0]);
+    free(host);
+    return (int)cudaDeviceSynchronize();
+}
+C
+    build strict.c
+}
+
+@test "strict: a free that only such a copy puts behind other work is reported, and else is not" {
+    local schedule
+    strictly_ordered
+    for schedule in measured instant late random:1; do
+        export SIM_SCHEDULE=$schedule
+        SIM_CHECK=on run bounded ./program out
+        assert_success
+        assert_output 7
+        SIM_CHECK=strict run bounded ./program out
+        assert_failure 3
+        assert_line --partial "hazard: free before the use ends."
+        assert_line 7
+    done
+}
+
+@test "strict: what orders by itself still does; a copy from ordinary memory orders nothing" {
+    local how
+    strictly_ordered
+    export SIM_CHECK=strict
+    for how in event wait blocking; do
+        run bounded ./program "$how"
+        assert_success
+        assert_output 7
+    done
+    for how in on strict; do
+        SIM_CHECK=$how run bounded ./program in
+        assert_failure 3
     done
 }

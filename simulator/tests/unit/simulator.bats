@@ -3,6 +3,7 @@
 # program may and may not do.
 
 load ../../../tests/suite
+load programs
 
 setup_file() {
     local programs=(behaviour per_thread host_rules traced threads)
@@ -10,14 +11,7 @@ setup_file() {
         build/simulator/simulator/tests/facts/one-gpu
 }
 
-setup() {
-    unset "${!SIM_@}"
-    export SIM_CHECK=leaks,no-init LD_LIBRARY_PATH=$ROOT/build/simulator
-    library=build/simulator/libcudart.so.13
-    at=$ROOT/build/simulator/simulator/tests/unit
-    facts=$ROOT/build/simulator/simulator/tests/facts
-    cd "$BATS_TEST_TMPDIR" || return 1
-}
+library=build/simulator/libcudart.so.13
 
 # program NAME [ARGUMENT...]: runs it. $output is stdout, $errors stderr, $status the exit status.
 # It gets the three descriptors of a terminal and none of those that Bats has open: when a process
@@ -31,7 +25,7 @@ program() {
             open=${open##*/}
             [ "$open" -lt 3 ] || exec {open}>&-
         done
-        bounded "$at/$name" "$@" 2>errors
+        bounded "$PROGRAMS/$name" "$@" 2>errors
     ) || status=$?
     errors=$(cat errors)
 }
@@ -64,7 +58,7 @@ names_of() {
     run bash -c 'nm -D --defined-only "$1" | grep -v "@@libcudart.so.13\$" | grep -v " A " |
         grep -Ev " nvrtc\w+@@libnvrtc.so.13\$"' - "$library"
     assert_output ""
-    run bash -c 'readelf -V "$1" | grep -A 1 "File: libcudart.so.13"' - "$at/behaviour"
+    run bash -c 'readelf -V "$1" | grep -A 1 "File: libcudart.so.13"' - "$PROGRAMS/behaviour"
     assert_output --partial "Name: libcudart.so.13"
 }
 
@@ -149,8 +143,8 @@ END
 cudaError_t cudaProfilerStart(void), cudaProfilerStop(void);
 int main(void) { return cudaProfilerStart() || cudaProfilerStop(); }
 END
-    "${CC:-gcc}" -isystem "$ROOT/build/cuda/include" profiled.c -o profiled "$ROOT/$library"
-    run ./profiled
+    build profiled.c
+    run ./program
     assert_success
     assert_output ""
 }
@@ -169,7 +163,7 @@ END
         SIM_SEGMENT={0,1,2048,32M,-2} SIM_POOLS={no,0,Off} SIM_IDLE={no,1} \
         SIM_FILL={-1,256,0xff,on} SIM_THREADS={0,257,-1,all} SIM_COLUMNS={-1,wide}; do
         status=0
-        env "$setting" "$at/behaviour" first >out 2>err || status=$?
+        env "$setting" "$PROGRAMS/behaviour" first >out 2>err || status=$?
         [ "$status" = 1 ] || complain "$setting: exit status $status, not 1."
         [ ! -s out ] || complain "$setting: the program went on: $(cat out)"
         [ "$(wc -l <err)" = 1 ] || complain "$setting: stderr has not one line: $(cat err)"
@@ -207,7 +201,7 @@ END
 }
 
 @test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
-    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long_journal' - "$at"
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long_journal' - "$PROGRAMS"
     assert_success
     assert_output --partial "10000 calls"
     assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"
@@ -386,7 +380,7 @@ END
     export SIM_CHECK=off
     for schedule in measured instant random:4; do
         for run in 1 2; do
-            SIM_SCHEDULE=$schedule SIM_JOURNAL=journal$run "$facts/one-gpu" first >out$run 2>err ||
+            SIM_SCHEDULE=$schedule SIM_JOURNAL=journal$run "$FACTS/one-gpu" first >out$run 2>err ||
                 complain "$schedule: exit status $?."
         done
         cmp -s journal1 journal2 || complain "$schedule: two runs leave different journals:" \
@@ -458,7 +452,7 @@ function_at() {
 @test "a wait that never ends says after ten seconds what it waits for, and where that stands" {
     local case
     for case in lock function gate; do
-        timeout 20 "$at/threads" endless_$case >$case 2>&1 || echo "status $?" >>$case &
+        timeout 20 "$PROGRAMS/threads" endless_$case >$case 2>&1 || echo "status $?" >>$case &
     done
     wait
     for case in lock function gate; do
@@ -499,7 +493,7 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 }
 
 @test "the journal gives reserved as cudaMemPoolGetAttribute does" {
-    SIM_CHECK=off SIM_JOURNAL=journal "$facts/one-gpu" first >out 2>err
+    SIM_CHECK=off SIM_JOURNAL=journal "$FACTS/one-gpu" first >out 2>err
     # A query returns what the journal said at the last allocation or free of the pool.
     jq -e -s '
         reduce .[] as $l ({ok: true, asked: 0};
@@ -555,12 +549,13 @@ for ten seconds. In stream 1 a launch_hold waits for its gate"
 
 @test "where a process has few addresses (ulimit -v), an allocation fails with a sentence" {
     local gib=$((1024 * 1024))
-    run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) "$at"
+    run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) \
+        "$PROGRAMS"
     assert_output --partial "simulated device: this process has no "
     assert_output --partial "SIM_MEMORY=1024M"
     [ "$(grep -c "simulated device" <<<"$output")" = 1 ]
     SIM_MEMORY=256M run bash -c 'ulimit -v "$1"; timeout 600 "$2/behaviour" fail' - $((4 * gib)) \
-        "$at"
+        "$PROGRAMS"
     assert_success
     refute_output --partial "simulated device"
 }
@@ -606,7 +601,7 @@ cudaFreeHost(p): cudaSuccess" ] || miss "It prints:" "$output" || return
 }
 
 @test "a program under strace, which stops it at each system call, comes to its end" {
-    SIM_SCHEDULE=late program traced "$at/behaviour" kept
+    SIM_SCHEDULE=late program traced "$PROGRAMS/behaviour" kept
     [ "$status" != 77 ] || skip "$output"
     [ "$status" = 3 ] || miss "Exit status $status, not 3" \
         "$output" "$errors"
@@ -630,17 +625,16 @@ int main(void)
     return cudaFree(data);
 }
 END
-    "${CC:-gcc}" -g -I"$ROOT/lessons" -isystem "$ROOT/build/cuda/include" "a folder/a file.c" \
-        -o "a folder/a program" "$ROOT/$library"
+    build "a folder/a file.c"
+    mv program "a folder/a program"
     run "./a folder/a program"
     assert_failure 3
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at a folder/a file\.c:10$'
     assert_line --regexp '^  written +launch_fill, stream 2 \(b\), at a folder/a file\.c:11$'
     # A relative path that the compiler was told to write is kept.
     cp "a folder/a file.c" top.c
-    "${CC:-gcc}" -g -fdebug-prefix-map="$PWD=." -I"$ROOT/lessons" \
-        -isystem "$ROOT/build/cuda/include" top.c -o top "$ROOT/$library"
-    run ./top
+    build top.c -fdebug-prefix-map="$PWD=."
+    run ./program
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:10$'
     # From another folder: the path. With make's flags: a path from the top.
     cd /
@@ -680,9 +674,8 @@ int main(void)
     return cudaDeviceSynchronize();
 }
 END
-    "${CC:-gcc}" -g -O0 -I"$ROOT/lessons" -Wno-comment \
-        -isystem "$ROOT/build/cuda/include" named.c -o named "$ROOT/$library"
-    SIM_CHECK=on run ./named
+    build named.c -O0
+    SIM_CHECK=on run ./program
     assert_failure 3
     local words line name
     while IFS='|' read -r words name; do
@@ -699,7 +692,7 @@ END
     assert_line --partial "Missing:   nothing makes stream 2 (given) wait for stream 1 (first)."
     # The source has been changed since.
     touch -d '1 hour' named.c
-    SIM_CHECK=on run ./named
+    SIM_CHECK=on run ./program
     assert_failure 3
     refute_output --regexp 'stream [12] \(.*\), at'
     assert_line --partial "Missing:   nothing makes stream 2 wait for stream 1."
@@ -723,9 +716,8 @@ int main(void)
     return cudaFree(data);
 }
 END
-    "${CC:-gcc}" -g -I"$ROOT/lessons" \
-        -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
-    run ./parameter
+    build parameter.c
+    run ./program
     assert_failure 3
     assert_line --partial "cudaEventRecord(event, a) after launch_add"
     refute_output --partial "(given)"
@@ -737,9 +729,8 @@ END
     return made;\
 }
         s/CHECK(cudaStreamCreate(&\([ab]\)));/\1 = create();/' parameter.c
-    "${CC:-gcc}" -g -I"$ROOT/lessons" \
-        -isystem "$ROOT/build/cuda/include" parameter.c -o parameter "$ROOT/$library"
-    run ./parameter
+    build parameter.c
+    run ./program
     assert_failure 3
     assert_line --partial "cudaEventRecord(event, stream 1) after launch_add"
     refute_output --partial "(made)"
@@ -778,15 +769,14 @@ END
     for flags in "-O0:2" "-O2 -DTWICE:5"; do
         repeats=${flags#*:}
         # shellcheck disable=SC2086
-        "${CC:-gcc}" -g ${flags%:*} -I"$ROOT/lessons" \
-            -isystem "$ROOT/build/cuda/include" again.c -o again "$ROOT/$library"
-        run ./again two three
+        build again.c ${flags%:*}
+        run ./program two three
         assert_failure 3
         assert_equal "$(grep -c '^hazard: ' <<<"$output")" 1
         assert_line --index $((${#lines[@]} - 2)) "simulated device: found $repeats more times: \
 unordered writes, launch_add at again.c:8."
     done
-    run ./again
+    run ./program
     assert_line "simulated device: found 1 more time: unordered writes, launch_add at again.c:8."
 }
 
