@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
-# Pools, allocations and events of several real processes, on the simulated device.
+# Pools, allocations, events and memory of cudaMalloc of several real processes, and a lesson's second
+# process.
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,ipc_rules} \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,ipc_rules,second_process,inside_ending} \
         build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
@@ -185,6 +186,181 @@ case_ends() {
     [ "$(jq -s 'map(select(.did == "start")) | length' journal)" = 1 ]
 }
 
+# ---- memory of cudaMalloc ----
+
+# silent CASE...: under every schedule nothing is printed
+silent() {
+    local one schedule
+    for one in "$@"; do
+        for schedule in "${SCHEDULES[@]}"; do
+            SIM_CHECK_LAWS=1 SIM_SCHEDULE=$schedule case_ends "$one" 0 || return
+            [ -z "$output" ] ||
+                miss "ipc_cases $one, $schedule: it says something:" "$output" || return
+        done
+    done
+}
+
+# hazards CASE REGEXP...: under every schedule these are reported, and nothing else
+hazards() {
+    local one schedule
+    for schedule in "${SCHEDULES[@]}"; do
+        SIM_SCHEDULE=$schedule case_ends "$1" 3 || return
+        for one in "${@:2}"; do
+            assert_output --regexp "hazard: $one" || return
+        done
+        [ "$(grep -c '^hazard: ' <<<"$output")" = $(($# - 1)) ] ||
+            miss "ipc_cases $1, $schedule: more is reported:" "$output" || return
+    done
+}
+
+@test "two processes write in turn, by events or by messages: nothing is reported" {
+    silent by_event by_message driver
+}
+
+@test "exported memory keeps its contents, and the other process sees every later write" {
+    silent contents
+}
+
+@test "memory and events of another device than the importer's current one" {
+    silent two_devices
+    hazards two_devices_unordered \
+        "unordered writes\. launch_add \(stream 2 of device 1\) and this process" \
+        "unordered writes of two processes\. launch_add \(stream 2 of device 1\) and process"
+}
+
+@test "a write that nothing orders after the exporter's" {
+    hazards unordered "unordered writes of two processes\. launch_add \(stream 1\) and process"
+}
+
+@test "a kernel that is found after what another process does later: only an order is missing" {
+    silent late_by_event
+    hazards late_unordered "write not ordered after another process's read\. add_one \(stream 1\)"
+    hazards late_unordered_before "unordered writes of two processes\. add_one \(stream 1\) and"
+}
+
+@test "the exporter frees what the importer has open, or still uses" {
+    local held="free while another process holds the allocation\. cudaFree \(the host\) frees "
+    held+="allocation [12], which process [0-9]+ has opened and not closed\."
+    hazards free_first "$held" "use after another process's free\. cudaMemsetAsync \(stream 1\)"
+    assert_output --partial "let the other process call cudaIpcCloseMemHandle and say so"
+    assert_output --partial "close it here first (cudaIpcCloseMemHandle), then tell"
+    hazards free_unordered "$held" \
+        "free before another process's use ends\. cudaFree \(the host\) frees allocation 1 while"
+    SIM_CHECK=off case_ends free_first 0
+    [ -z "$output" ] || miss "Without the checker it says:" "$output"
+}
+
+@test "a handle of memory that was freed opens it until that is given back, and is reported" {
+    hazards open_freed "import after another process's free\. cudaIpcOpenMemHandle imports an"
+}
+
+@test "who closes before the work is over is told that this waits here" {
+    case_ends close_in_use 0
+    assert_output "simulated device: cudaIpcCloseMemHandle closes memory that work of this process \
+may still use. It waits for that work, as an H200 did, but no document promises that. Synchronize \
+before the call."
+}
+
+@test "memory that is not closed is a leak of the importer" {
+    SIM_CHECK=leaks case_ends never_closed 3
+    assert_output --partial "hazard: leak."
+    assert_output --partial "To do:     call cudaIpcCloseMemHandle."
+}
+
+@test "the exporter has ended: what is open stays, and its handles open nothing more" {
+    case_ends exporter_ended 0
+    assert_line "the handles open nothing more"
+    assert_line --regexp "cudaIpcOpenMemHandle: process [0-9]+, which made this handle, has ended"
+}
+
+@test "exported memory counts as written; what lies beside it does not" {
+    local read="uninitialized read\. cudaMemcpy \(the legacy stream\) reads bytes 0 to [0-9]+ of "
+    SIM_CHECK=on hazards unwritten "${read}allocation 3"
+}
+
+@test "a device that cannot reach the memory's, too many opens, and no room for a file" {
+    SIM_PEERS=off case_ends out_of_reach 0
+    assert_output "simulated device: cudaIpcOpenMemHandle: device 0, which is current, cannot \
+reach device 1, which has the memory (cudaDeviceCanAccessPeer says so). The call fails."
+    case_ends many_opens 0
+    assert_output --partial "this allocation is opened 65535 times and not closed"
+    case_ends limited 0
+    assert_output --partial "this process may write files of at most 1048576 (ulimit -f)"
+}
+
+@test "the summary says what of shared memory is not checked" {
+    SIM_SUMMARY=on case_ends by_event 0
+    assert_line --regexp "not checked: 1 allocation's order by messages between processes"
+}
+
+# ---- a lesson's second process (processes.h): whatever happens to one process, the other says so in
+# a sentence and ends with a status other than 0, and no process is left ----
+
+none_left() {
+    left=$(grep -lszF "$1" /proc/[0-9]*/environ | cut -d / -f 3)
+    [ -z "$left" ]
+}
+
+# ends CASE STATUS: $output has what both printed, and no process of the case is left
+ends() {
+    local mark=SECOND_PROCESS=$$.$RANDOM left
+    SIM_CHECK=on run bounded env "$mark" "$PROGRAMS/second_process" "$1"
+    [ "$status" = "$2" ] || miss "second_process $1: exit status $status, expected $2." "$output" ||
+        return
+    # A killed process may take a moment to end.
+    within_reason none_left "$mark" || miss "second_process $1 leaves processes behind: $left"
+}
+
+@test "one ends in the middle: the other says so" {
+    ends second_ends 1
+    assert_line "first process: the second one has ended before it sent what was expected."
+    ends first_ends 2
+    assert_line "second process: the first one has ended before it sent what was expected."
+    ends told_too_late 1
+    assert_line "first process: the second one has ended before it sent what was expected."
+}
+
+@test "one is killed: the other says so" {
+    ends second_killed 1
+    assert_line "first process: the second one died of signal 9 (Killed)"
+    ends first_killed 137
+    assert_line "second process: the first one has died."
+}
+
+@test "one is killed while the other's stream waits for its event" {
+    ends exporter_killed 137
+    assert_output --regexp 'second process: the first one has died\.|cudaErrorExternalDevice'
+    refute_line "the wait ended"
+    ends importer_killed 1
+    assert_output --partial "cudaErrorExternalDevice"
+    assert_line "first process: the second one died of signal 9 (Killed)"
+    refute_line "the wait ended"
+}
+
+@test "each waits for the other: that ends, too" {
+    ends both_hear 1
+    assert_line --partial "has sent nothing for too long."
+}
+
+@test "a descriptor crosses beside bytes, not with bytes alone; two messages are reported" {
+    ends descriptor_crosses 0
+    assert_output hello
+    ends no_descriptor 6
+    ends two_messages 1
+    assert_line "second process: the first one has sent another message than the one expected."
+}
+
+@test "a lesson that this machine cannot run: one line, status 77" {
+    ends not_here 77
+    assert_output "skipped: this needs a time machine: cudaErrorNotSupported"
+}
+
+@test "a process that is about to end is none that cannot be looked at; its lock is given on" {
+    run bounded "$PROGRAMS/inside_ending"
+    assert_success
+    assert_output ""
+}
+
 # ---- sanitizers ----
 
 # bats test_tags=long
@@ -201,4 +377,8 @@ case_ends() {
     run bounded "$PROGRAMS/ipc_rules" rules
     [ "$status" = 0 ]
     assert_output --partial "all as expected"
+    silent by_event by_message late_by_event contents two_devices driver
+    case_ends exporter_ended 0
+    case_ends open_freed 3
+    refute_output --regexp "ERROR: AddressSanitizer|runtime error"
 }
