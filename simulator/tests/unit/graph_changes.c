@@ -656,4 +656,219 @@ CASE(moved)
     end();
 }
 
-int main(int argc, char **argv) { return run_named(argc, argv); }
+/* ---- kernel nodes: values, parameters, and every code ---- */
+
+static const size_t COUNT = 1024;
+
+/* The arguments of fill and add. */
+static struct {
+    int *data;
+    int value;
+    size_t count;
+    void *pointers[3];
+} arguments;
+
+static struct cudaKernelNodeParams params(void *function, int *to, int value, size_t count)
+{
+    arguments.data = to;
+    arguments.value = value;
+    arguments.count = count;
+    arguments.pointers[0] = &arguments.data;
+    arguments.pointers[1] = &arguments.value;
+    arguments.pointers[2] = &arguments.count;
+    struct cudaKernelNodeParams params = {.func = function,
+                                          .gridDim = {4, 1, 1},
+                                          .blockDim = {64, 1, 1},
+                                          .kernelParams = arguments.pointers};
+    return params;
+}
+
+static void run(cudaGraphExec_t exec, int first, int last)
+{
+    int back[1024];
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaMemcpyAsync(back, data, COUNT * sizeof(int), cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(first, back[0]);
+    SAME(last, back[COUNT - 1]);
+}
+
+CASE(kernels_values)
+{
+    cudaGraphNode_t fill, add;
+    enum cudaGraphNodeType type;
+    struct cudaKernelNodeParams read, changed;
+    begin();
+    struct cudaKernelNodeParams one = params(kernel_fill(), data, 5, COUNT);
+    OK(cudaGraphAddKernelNode(&fill, g, NULL, 0, &one));
+    one = params(kernel_add(), data + 1, 2, COUNT - 1); /* The node has a copy of the arguments. */
+    OK(cudaGraphAddKernelNode(&add, g, &fill, 1, &one));
+    OK(cudaGraphNodeGetType(add, &type));
+    SAME(cudaGraphNodeTypeKernel, type);
+    cudaGraphExec_t exec = instantiated(g);
+    run(exec, 5, 7);
+
+    OK(cudaGraphKernelNodeGetParams(add, &read));
+    SAME(1, read.func == kernel_add());
+    SAME(4, read.gridDim.x);
+    SAME(64, read.blockDim.x);
+    SAME(1, *(int **)read.kernelParams[0] == data + 1);
+    SAME(2, *(int *)read.kernelParams[1]);
+    SAME(COUNT - 1, *(size_t *)read.kernelParams[2]);
+    SAME(1, read.extra == NULL);
+
+    /* A change of a node leaves the executable graph as it was, and the reverse. */
+    changed = params(kernel_add(), data, 100, COUNT);
+    OK(cudaGraphKernelNodeSetParams(add, &changed));
+    run(exec, 5, 7);
+    changed = params(kernel_fill(), data, 40, COUNT / 2);
+    OK(cudaGraphExecKernelNodeSetParams(exec, add, &changed));
+    run(exec, 40, 5);
+    OK(cudaGraphKernelNodeGetParams(add, &read));
+    SAME(100, *(int *)read.kernelParams[1]);
+    OK(cudaGraphExecDestroy(exec));
+    exec = instantiated(g);
+    run(exec, 105, 105);
+
+    /* The nodes are in another order than at the instantiation. */
+    cudaGraphNode_t empty;
+    OK(cudaGraphAddEmptyNode(&empty, g, NULL, 0));
+    OK(cudaGraphAddDependencies(g, &empty, &fill, NULL, 1));
+    cudaGraphExec_t second = instantiated(g);
+    changed = params(kernel_fill(), data, 9, COUNT);
+    OK(cudaGraphExecKernelNodeSetParams(exec, fill, &changed));
+    run(exec, 109, 109);
+    run(second, 105, 105);
+    end();
+}
+
+/* A node with a changed pointer does not refer to what had that address when the node was made. */
+CASE(kernels_changed_pointer)
+{
+    cudaGraphNode_t node;
+    int *old, *newer;
+    begin();
+    OK(cudaMallocAsync((void **)&old, COUNT * sizeof(int), s));
+    struct cudaKernelNodeParams one = params(kernel_fill(), old, 5, COUNT);
+    OK(cudaGraphAddKernelNode(&node, g, NULL, 0, &one));
+    OK(cudaFreeAsync(old, s));
+    OK(cudaMallocAsync((void **)&newer, COUNT * sizeof(int), s));
+    SAME(1, old == newer);
+    one = params(kernel_fill(), newer, 5, COUNT);
+    OK(cudaGraphKernelNodeSetParams(node, &one));
+    cudaGraphExec_t exec = instantiated(g);
+    OK(cudaGraphLaunch(exec, s));
+    OK(cudaFreeAsync(newer, s));
+    OK(cudaStreamSynchronize(s));
+    end();
+}
+
+CASE(kernels_hold)
+{
+    cudaGraphNode_t node;
+    volatile int *gate;
+    begin();
+    OK(cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped));
+    *gate = 0;
+    void *pointers[] = {&gate};
+    struct cudaKernelNodeParams one = {.func = kernel_hold(),
+                                       .gridDim = {1, 1, 1},
+                                       .blockDim = {1, 1, 1},
+                                       .kernelParams = pointers};
+    OK(cudaGraphAddKernelNode(&node, g, NULL, 0, &one));
+    OK(cudaGraphKernelNodeGetParams(node, &one));
+    SAME(1, *(volatile int **)one.kernelParams[0] == gate);
+    cudaGraphExec_t exec = instantiated(g);
+    OK(cudaGraphLaunch(exec, s));
+    IS(cudaErrorNotReady, cudaStreamQuery(s));
+    *gate = 1;
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFreeHost((void *)gate));
+    end();
+}
+
+/* A captured launch is a kernel node with the parameters that kernels.cu gives. */
+CASE(kernels_captured)
+{
+    cudaGraphNode_t node;
+    struct cudaKernelNodeParams read;
+    begin();
+    size_t count = 1;
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(launch_fill(data, 8, COUNT, s));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphGetNodes(g, &node, &count));
+    OK(cudaGraphKernelNodeGetParams(node, &read));
+    SAME(1, read.func == kernel_fill());
+    SAME(4, read.gridDim.x);
+    SAME(256, read.blockDim.x);
+    SAME(8, *(int *)read.kernelParams[1]);
+    OK(cudaGraphKernelNodeSetParams(node, &read)); /* its own parameters */
+    end();
+}
+
+CASE(kernels_refused)
+{
+    cudaGraph_t other;
+    cudaGraphNode_t node, empty, elsewhere;
+    begin();
+    OK(cudaGraphCreate(&other, 0));
+    struct cudaKernelNodeParams good = params(kernel_fill(), data, 1, COUNT), one = good;
+    OK(cudaGraphAddKernelNode(&node, g, NULL, 0, &good));
+    OK(cudaGraphAddKernelNode(&elsewhere, other, NULL, 0, &good));
+    OK(cudaGraphAddEmptyNode(&empty, g, NULL, 0));
+#define ADD(expected) IS(expected, cudaGraphAddKernelNode(&node, g, NULL, 0, &one))
+    one.func = (void *)&arguments;
+    ADD(cudaErrorInvalidResourceHandle);
+    one.func = NULL;
+    ADD(cudaErrorInvalidDeviceFunction);
+    one = good;
+    one.kernelParams = NULL;
+    ADD(cudaErrorInvalidValue);
+    one = good;
+    one.extra = one.kernelParams;
+    ADD(cudaErrorInvalidValue);
+    one = good;
+    one.gridDim.y = 0;
+    ADD(cudaErrorInvalidValue);
+    one = good;
+    one.blockDim.x = 0;
+    ADD(cudaErrorInvalidValue);
+    IS(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, g, NULL, 0, NULL));
+    IS(cudaErrorInvalidValue, cudaGraphAddKernelNode(NULL, g, NULL, 0, &good));
+    IS(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, NULL, NULL, 0, &good));
+    IS(cudaErrorInvalidValue, cudaGraphAddKernelNode(&node, g, &elsewhere, 1, &good));
+    IS(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(empty, &one));
+    IS(cudaErrorInvalidValue, cudaGraphKernelNodeGetParams(node, NULL));
+    IS(cudaErrorInvalidValue, cudaGraphKernelNodeSetParams(empty, &good));
+    one = good;
+    one.func = (void *)&arguments;
+    IS(cudaErrorInvalidResourceHandle, cudaGraphKernelNodeSetParams(node, &one));
+    cudaGraphExec_t exec = instantiated(g);
+    IS(cudaErrorInvalidResourceHandle, cudaGraphExecKernelNodeSetParams(exec, node, &one));
+    IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, elsewhere, &good));
+    IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, empty, &good));
+    IS(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(exec, node, NULL));
+    end();
+}
+
+/* Two nodes that write the same bytes. With "incorrect" the edge between them is missing. */
+static bool is_correct = true;
+
+CASE(kernels_unordered)
+{
+    cudaGraphNode_t first, second;
+    begin();
+    struct cudaKernelNodeParams one = params(kernel_fill(), data, 1, COUNT);
+    OK(cudaGraphAddKernelNode(&first, g, NULL, 0, &one));
+    one = params(kernel_add(), data, 1, COUNT);
+    OK(cudaGraphAddKernelNode(&second, g, &first, is_correct, &one));
+    launched(g);
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    is_correct = argc < 3 || !strcmp(argv[2], "correct");
+    return argc < 3 ? run_named(argc, argv) : run_case(argc, argv);
+}

@@ -140,6 +140,15 @@ destroyed"
         miss "It prints other parameters:" "$(cat each.dot)"
 }
 
+@test "kernel nodes: values, parameters and every code; two that no edge orders are reported" {
+    local name
+    for name in values changed_pointer hold captured refused; do
+        as_expected graph_changes kernels_$name
+    done
+    reported graph_changes kernels_unordered "unordered writes" \
+        "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
+}
+
 @test "child graphs: their work comes in their node's place, copied or moved" {
     as_expected graph_changes children
     as_expected graph_changes moved

@@ -1,15 +1,12 @@
 #!/usr/bin/env bats
-# A program's own kernels, with a C function for each (simulator/user_kernels.h), and graph nodes
-# for the kernels of lessons/kernels.h.
+# A program's own kernels, with a C function for each (simulator/user_kernels.h).
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{user_kernels,kernel_nodes}
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/user_kernels
 }
-
-# ---- a program's own kernels ----
 
 @test "a kernel's function works on the ranges, at the work's time, in streams and graphs" {
     as_expected user_kernels values
@@ -131,17 +128,6 @@ C
         [ -z "$streams" ] || wanted='"per-thread"'
         assert_equal "$(jq -c 'select(.kernel) | .stream' journal | sort -u)" "$wanted"
     done
-}
-
-# ---- kernel nodes ----
-
-@test "kernel nodes: values, parameters and every code" {
-    as_expected kernel_nodes
-}
-
-@test "kernel nodes that no edge orders are reported" {
-    reported kernel_nodes "" "unordered writes" \
-        "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
 }
 
 @test "kernels.h and kernels.cu have the same functions" {

@@ -6,7 +6,7 @@ load ../../../tests/suite
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{inside_fit,inside_clocks,inside_walk,behaviour,flat}
+        build/simulator/simulator/tests/unit/{inside_structures,inside_walk,behaviour,flat}
 }
 
 setup() { unset "${!SIM_@}"; }
@@ -26,8 +26,8 @@ in_build() {
 @test "the list of free ranges finds what a search of all finds, with few sizes and with many" {
     local sizes
     for sizes in 2 10 300; do
-        run in_build simulator inside_fit $((3 * STEPS)) "$sizes"
-        [ "$status" = 0 ] || complain "inside_fit $((3 * STEPS)) $sizes:" "$output"
+        run in_build simulator inside_structures tree $((3 * STEPS)) "$sizes"
+        [ "$status" = 0 ] || complain "inside_structures tree, $sizes:" "$output"
     done
     finish
 }
@@ -35,8 +35,9 @@ in_build() {
 @test "a vector clock holds what an array would, in trees of one level and of several" {
     local slots
     for slots in 40 640 40000 70000; do
-        run in_build simulator inside_clocks $((slots < 100 ? 20 * STEPS : STEPS)) $slots
-        [ "$status" = 0 ] || complain "inside_clocks, $slots:" "$output"
+        run in_build simulator inside_structures clocks \
+            $((slots < 100 ? 20 * STEPS : STEPS)) $slots
+        [ "$status" = 0 ] || complain "inside_structures clocks, $slots:" "$output"
     done
     finish
 }
