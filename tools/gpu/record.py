@@ -708,11 +708,11 @@ def litmus(part):
 def sanitizer(part):
     """Every program comes to its end without the sanitizer; what happens under it is what is
     recorded, whatever it is. TIMES (5) runs of each go on at the same time."""
-    folder, times = FACTS / "sanitizer", number("TIMES", 5)
+    correct, times = FACTS / "sanitizer/correct", number("TIMES", 5)
     if not part.machine.sanitizer:
         part.complain("compute-sanitizer was not found.")
         return ""
-    if not part.build("gpu", [folder / name for name in ("hold", "pools", "faults")]):
+    if not part.build("gpu", [correct]):
         return ""
 
     def outcome(run):
@@ -730,7 +730,7 @@ def sanitizer(part):
         return ", ".join(f"{found.count(one)} times {one}" for one in sorted(set(found)))
 
     def row(options, program, *arguments):
-        command = [f"build/gpu/{folder}/{program}", *arguments]
+        command = [f"build/gpu/{correct}", program, *arguments]
         name = "_".join([program, *arguments])
         alone = several(name, command)
         if alone != f"{times} times ended":
