@@ -7,7 +7,7 @@ load programs
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{behaviour,device,rows,uniform_pages} \
+        build/simulator/simulator/tests/unit/{behaviour,device,uniform_pages} \
         build/simulator/simulator/tests/facts/{p2p,peer-numbers,probe-more-peers,probe-pools} \
         build/simulator/simulator/tests/litmus/managed_wrong
 }
@@ -73,32 +73,32 @@ setup_file() {
 # ---- rows and slices, and queries about managed ranges ----
 
 @test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
-    as_expected rows bytes
+    as_expected device bytes
 }
 @test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
     for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
 }
 @test "a copy of one row too many between host and host pool: the bytes beyond are reported" {
-    SIM_CHECK=off as_expected rows one_row_more
-    run bounded "$PROGRAMS/rows" one_row_more
+    SIM_CHECK=off as_expected device one_row_more
+    run bounded "$PROGRAMS/device" one_row_more
     assert_equal "$status" 3
     assert_line --partial "hazard: use of memory that is not allocated"
 }
 @test "copies and memsets of slices: what lies between rows and slices stays" {
-    as_expected rows slices
+    as_expected device slices
 }
 @test "a copy of slices between two devices: in order in its stream, its devices checked" {
-    as_expected rows slices_between_devices
+    as_expected device slices_between_devices
 }
 @test "copies and memsets of slices: what is refused, at once" {
     # A slice that begins after the end of its memory is reported, too.
-    SIM_CHECK=off as_expected rows slices_refused
-    run bounded "$PROGRAMS/rows" slices_refused
+    SIM_CHECK=off as_expected device slices_refused
+    run bounded "$PROGRAMS/device" slices_refused
     assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
 }
-@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected rows nodes; }
+@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected device nodes; }
 @test "cudaMemRangeGetAttribute: advice of a range, page by page, ends with its allocation" {
-    as_expected rows ranges
+    as_expected device ranges
 }
 @test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
     local name line
@@ -107,11 +107,11 @@ setup_file() {
             complain "There is no $name."
     done
     for name in cudaMemcpy2D cudaMemcpy2DAsync cudaMemset2D; do
-        SIM_FAIL=$name:1 run "$PROGRAMS/rows" bytes
+        SIM_FAIL=$name:1 run "$PROGRAMS/device" bytes
         [ "$status" = 1 ] && [[ $output == *"$name("*": cudaErrorMemoryAllocation"* ]] ||
             complain "SIM_FAIL=$name:1, exit status $status:" "$output"
     done
-    SIM_JOURNAL=journal "$PROGRAMS/rows" bytes >/dev/null
+    SIM_JOURNAL=journal "$PROGRAMS/device" bytes >/dev/null
     line=$(jq -c 'select(.call == "cudaMemcpy2DAsync") | [.bytes, .rows, .kind]' journal |
         head -n 1)
     [ "$line" = '[5000,50,"DeviceToDevice"]' ] || complain "The journal has of a copy: $line"

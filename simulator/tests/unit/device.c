@@ -1,8 +1,11 @@
-/* What a device says about itself, and how much work it accepts: device NAME. */
+/* What a device says about itself, how much work it accepts, memory in rows and slices, and queries
+ * about managed ranges: device NAME. What is refused of rows, and much more,
+ * simulator/tests/facts/probe-pitch.c and probe-endless.c asked a real device. */
 #define _GNU_SOURCE
 #include "expect.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "kernels.h"
@@ -267,6 +270,271 @@ CASE(refused_and_unseen)
     cudaGraphLaunch(exec, old);
     OK(cudaFreeAsync(table, old));
     OK(cudaStreamSynchronize(old));
+}
+
+/* ---- rows ---- */
+
+/* Returns how many of `height` rows of `pitch` bytes have `inside` in the columns [from, to) and
+ * `between` elsewhere. */
+static size_t rows_with(const unsigned char *p, size_t pitch, size_t height, size_t from, size_t to,
+                        int inside, int between)
+{
+    size_t rows = 0;
+    for (size_t y = 0; y < height; y++) {
+        size_t good = 0;
+        for (size_t x = 0; x < pitch; x++)
+            good += p[y * pitch + x] == (x >= from && x < to ? inside : between);
+        rows += good == pitch;
+    }
+    return rows;
+}
+
+enum { PITCH = 300, HEIGHT = 50, BYTES = PITCH * HEIGHT };
+
+/* The bytes of every kind of copy and memset arrive, and those between rows are unchanged. */
+CASE(bytes)
+{
+    void *none;
+    size_t pitch;
+    unsigned char *d, *e, *pinned, *pageable = malloc(BYTES);
+    OK(cudaStreamCreate(&s));
+    /* The size wraps to that of one row. */
+    IS(cudaErrorMemoryAllocation, cudaMallocPitch(&none, &pitch, 1, ((size_t)1 << 55) + 1));
+    OK(cudaMalloc((void **)&d, BYTES));
+    OK(cudaMallocAsync((void **)&e, BYTES, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMallocHost((void **)&pinned, BYTES));
+    memset(pinned, 9, BYTES);
+    memset(pageable, 8, BYTES);
+
+    OK(cudaMemset(d, 7, BYTES));
+    OK(cudaMemset2D(d, PITCH, 3, 100, HEIGHT));
+    OK(cudaMemcpy(pinned, d, BYTES, cudaMemcpyDeviceToHost));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 100, 3, 7));
+
+    OK(cudaMemset2DAsync(d + 50, PITCH, 4, 100, HEIGHT, s));
+    OK(cudaMemcpy2DAsync(e, 100, d + 50, PITCH, 100, HEIGHT, cudaMemcpyDeviceToDevice, s));
+    OK(cudaMemcpy2DAsync(pageable + 200, PITCH, e, 100, 100, HEIGHT, cudaMemcpyDeviceToHost, s));
+    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 200, 300, 4, 8));
+
+    /* A pageable source is staged at the call: later writes of the host are not copied. */
+    memset(pageable, 5, BYTES);
+    OK(cudaMemcpy2DAsync(d, PITCH, pageable + 10, PITCH, 20, HEIGHT, cudaMemcpyHostToDevice, s));
+    memset(pageable, 6, BYTES);
+    OK(cudaMemcpy2D(pinned, 20, d, PITCH, 20, HEIGHT, cudaMemcpyDefault));
+    SAME(HEIGHT, rows_with(pinned, 20, HEIGHT, 0, 20, 5, 0));
+
+    OK(cudaMemcpy2D(pageable, PITCH, pinned, 20, 20, HEIGHT, cudaMemcpyHostToHost));
+    SAME(HEIGHT, rows_with(pageable, PITCH, HEIGHT, 0, 20, 5, 6));
+    OK(cudaFreeAsync(e, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(d));
+    free(pageable);
+}
+
+/* Rows of a captured copy and memset, and of a memset node with wider elements. */
+CASE(nodes)
+{
+    unsigned char *d, *pinned;
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    cudaGraphNode_t n;
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc((void **)&d, BYTES));
+    OK(cudaMallocHost((void **)&pinned, BYTES));
+    OK(cudaMemset(d, 7, BYTES));
+    memset(pinned, 9, BYTES);
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+    OK(cudaMemset2DAsync(d, PITCH, 3, 40, HEIGHT, s));
+    OK(cudaMemcpy2DAsync(pinned + 10, PITCH, d, PITCH, 40, HEIGHT, cudaMemcpyDeviceToHost, s));
+    OK(cudaMemset2DAsync(d, PITCH, 3, 0, HEIGHT, s));
+    OK(cudaStreamEndCapture(s, &g));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 10, 50, 3, 9));
+    OK(cudaGraphExecDestroy(x));
+    OK(cudaGraphDestroy(g));
+
+    struct cudaMemsetParams p = {.dst = d,
+                                 .pitch = PITCH,
+                                 .value = 0x05050505,
+                                 .elementSize = 4,
+                                 .width = 10,
+                                 .height = HEIGHT};
+    OK(cudaGraphCreate(&g, 0));
+    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    p.width = PITCH / 4 + 1;
+    IS(cudaErrorInvalidValue, cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    OK(cudaGraphInstantiate(&x, g, 0));
+    OK(cudaGraphLaunch(x, s));
+    OK(cudaMemcpyAsync(pinned, d, BYTES, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(HEIGHT, rows_with(pinned, PITCH, HEIGHT, 0, 40, 5, 7));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(d));
+}
+
+/* ---- ranges of managed memory ---- */
+
+static int ask(enum cudaMemRangeAttribute attribute, const void *p, size_t size)
+{
+    int value = 77;
+    OK(cudaMemRangeGetAttribute(&value, sizeof value, attribute, p, size));
+    return value;
+}
+
+static struct cudaMemLocation device(int id)
+{
+    return (struct cudaMemLocation){.type = cudaMemLocationTypeDevice, .id = id};
+}
+
+/* Advice for one page is not advice for others. It ends with its allocation, even if the next
+ * allocation has the same address. */
+CASE(ranges)
+{
+    char *p, *again;
+    OK(cudaMallocManaged((void **)&p, 4 * MiB, cudaMemAttachGlobal));
+    OK(cudaMemAdvise(p, 4 * MiB, cudaMemAdviseSetReadMostly, device(0)));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, p, 4 * MiB));
+    OK(cudaFree(p));
+    OK(cudaMallocManaged((void **)&again, 4 * MiB, cudaMemAttachGlobal));
+    SAME(1, again == p);
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, again, MiB));
+    OK(cudaMemAdvise(again + MiB, MiB, cudaMemAdviseSetReadMostly, device(0)));
+    SAME(0, ask(cudaMemRangeAttributeReadMostly, again + 2 * MiB, MiB));
+    SAME(1, ask(cudaMemRangeAttributeReadMostly, again + MiB, MiB));
+    OK(cudaFree(again));
+}
+
+/* ---- rows between the host and a pool of the host ---- */
+
+/* One row beyond an allocation that the device may not touch, where the pool's memory continues. */
+CASE(one_row_more)
+{
+    static const struct cudaMemPoolProps of_host = {.allocType = cudaMemAllocationTypePinned,
+                                                    .location = {.type = cudaMemLocationTypeHost}};
+    char *in_pool, *pageable = malloc(MiB);
+    cudaMemPool_t pool;
+    OK(cudaStreamCreate(&s));
+    OK(cudaMemPoolCreate(&pool, &of_host));
+    OK(cudaMallocFromPoolAsync((void **)&in_pool, MiB, pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy2DAsync(pageable, 512, in_pool, 512, 3, 2049, cudaMemcpyDefault, s));
+    OK(cudaMemcpy2DAsync(in_pool, 512, pageable, 512, 3, 2049, cudaMemcpyDefault, s));
+    OK(cudaFreeAsync(in_pool, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemPoolDestroy(pool));
+    free(pageable);
+}
+
+/* ---- slices ---- */
+
+static struct cudaPitchedPtr pitched(void *p, size_t pitch, size_t height)
+{
+    return (struct cudaPitchedPtr){p, pitch, pitch, height};
+}
+
+/* A copy of slices between two devices is in order in its stream, and checks what it is given. */
+CASE(slices_between_devices)
+{
+    unsigned char *here, *there, got[8 * 4 * 2];
+    struct cudaMemcpy3DPeerParms p = {.extent = {8, 4, 2}, .dstDevice = 1};
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc((void **)&here, sizeof got));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc((void **)&there, sizeof got));
+    OK(cudaSetDevice(0));
+    p.srcPtr = pitched(here, 8, 4);
+    p.dstPtr = pitched(there, 8, 4);
+    OK(cudaMemsetAsync(here, 7, sizeof got, s));
+    OK(cudaMemcpy3DPeerAsync(&p, s));
+    OK(cudaMemcpyAsync(got, there, sizeof got, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    SAME(7, got[0]);
+    SAME(7, got[sizeof got - 1]);
+    IS(cudaErrorInvalidValue, cudaMemcpy3DPeerAsync(NULL, s));
+    p.dstDevice = 9;
+    IS(cudaErrorInvalidDevice, cudaMemcpy3DPeerAsync(&p, s));
+    OK(cudaFree(there));
+    OK(cudaFree(here));
+}
+
+/* From a box of 8 x 4 x 3 bytes in rows of 16, the middle is copied elsewhere. What is between its
+ * rows and slices is unchanged. */
+CASE(slices)
+{
+    unsigned char host_box[16 * 6 * 4], *box, got[16 * 6 * 4];
+    struct cudaExtent all = {16, 6, 4};
+    struct cudaMemcpy3DParms p = {.extent = {8, 4, 3}, .kind = cudaMemcpyDefault};
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc((void **)&box, sizeof host_box));
+    for (size_t i = 0; i < sizeof host_box; i++)
+        host_box[i] = (unsigned char)i;
+    OK(cudaMemset3D(pitched(box, 16, 6), 0xee, all));
+    p.srcPtr = pitched(host_box, 16, 6);
+    p.srcPos = (struct cudaPos){1, 1, 0};
+    p.dstPtr = pitched(box, 16, 6);
+    p.dstPos = (struct cudaPos){2, 2, 1};
+    OK(cudaMemcpy3DAsync(&p, s));
+    OK(cudaMemset3DAsync(pitched(box, 16, 6), 0x11, (struct cudaExtent){1, 2, 4}, s));
+    OK(cudaMemcpyAsync(got, box, sizeof got, cudaMemcpyDeviceToHost, s));
+    OK(cudaStreamSynchronize(s));
+    size_t copied = 0, set = 0, left = 0;
+    for (size_t z = 0; z < 4; z++)
+        for (size_t y = 0; y < 6; y++)
+            for (size_t x = 0; x < 16; x++) {
+                size_t at = (z * 6 + y) * 16 + x;
+                bool inside = x >= 2 && x < 10 && y >= 2 && z >= 1;
+                if (inside)
+                    copied += got[at] == host_box[((z - 1) * 6 + y - 1) * 16 + x - 1];
+                else if (x == 0 && y < 2)
+                    set += got[at] == 0x11;
+                else
+                    left += got[at] == 0xee;
+            }
+    SAME(8 * 4 * 3, copied);
+    SAME(2 * 4, set);
+    SAME(sizeof got - 8 * 4 * 3 - 2 * 4, left);
+    /* Back, all in one copy. */
+    p = (struct cudaMemcpy3DParms){.extent = all, .kind = cudaMemcpyDeviceToHost};
+    p.srcPtr = pitched(box, 16, 6);
+    p.dstPtr = pitched(host_box, 16, 6);
+    OK(cudaMemcpy3D(&p));
+    SAME(0, memcmp(host_box, got, sizeof got));
+    OK(cudaFree(box));
+}
+
+CASE(slices_refused)
+{
+    unsigned char *d, host_box[4096];
+    struct cudaMemcpy3DParms p = {.extent = {16, 4, 4}, .kind = cudaMemcpyDefault};
+    OK(cudaStreamCreate(&s));
+    alarm(20);
+    OK(cudaMalloc((void **)&d, 1024));
+    IS(cudaErrorInvalidValue, cudaMemcpy3D(NULL));
+    p.srcPtr = pitched(host_box, 16, 16);
+    p.dstPtr = pitched(d, 16, 16);
+    OK(cudaMemcpy3D(&p));
+    /* One slice more does not fit. */
+    p.extent.depth = 5;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    IS(cudaErrorInvalidValue, cudaMemset3DAsync(pitched(d, 16, 16), 0, p.extent, s));
+    p.extent.depth = (size_t)1 << 60;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    p.extent = (struct cudaExtent){17, 4, 1};
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 17, 2};
+    IS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
+    p.extent = (struct cudaExtent){16, 0, 2};
+    OK(cudaMemcpy3D(&p));
+    OK(cudaMemset3D(pitched(d, 16, 16), 0, p.extent));
+    p.extent = (struct cudaExtent){1, 1, (size_t)1 << 40};
+    p.srcPtr = pitched(host_box, (size_t)1 << 32, (size_t)1 << 32);
+    p.dstPtr = p.srcPtr;
+    IS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&p, s));
+    OK(cudaFree(d));
 }
 
 int main(int argc, char **argv) { return run_named(argc, argv); }
