@@ -6,7 +6,7 @@ load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,ipc_rules,second_process,inside_ending} \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,second_process,inside_ending} \
         build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
@@ -51,24 +51,21 @@ case_ends() {
 }
 
 @test "every other rule of sharing" {
-    local schedule
-    for schedule in measured late; do      # late: work is pending when its pool is destroyed
-        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/ipc_rules" rules
-        [ "$status" = 0 ]
-        assert_output --partial "all as expected"
+    local SIM_SCHEDULE
+    for SIM_SCHEDULE in measured late; do      # late: work is pending when its pool is destroyed
+        export SIM_SCHEDULE
+        case_ends rules 0
         refute_output --partial "hazard"
     done
 }
 
 @test "no descriptor is left open" {
-    run bounded "$PROGRAMS/ipc_rules" descriptors
+    case_ends descriptors 0
     assert_line "0 more"
 }
 
 @test "where files may not grow (ulimit -f), an allocation fails with a sentence, not a signal" {
-    run bounded "$PROGRAMS/ipc_rules" limited
-    [ "$status" = 0 ]
-    assert_output --partial "all as expected"
+    case_ends pool_limited 0
     assert_output --partial "this process may write files of at most 83886080 (ulimit -f)"
 }
 
@@ -179,8 +176,7 @@ case_ends() {
 }
 
 @test "one after the other, two processes use the same name" {
-    SIM_JOURNAL=journal "$PROGRAMS/ipc_rules" rules >/dev/null 2>&1
-    SIM_JOURNAL=journal "$PROGRAMS/ipc_rules" limited >/dev/null 2>&1
+    for _ in 1 2; do SIM_CHECK=off SIM_JOURNAL=journal "$FACTS/one-gpu" export >/dev/null 2>&1; done
     run ls
     assert_output journal
     [ "$(jq -s 'map(select(.did == "start")) | length' journal)" = 1 ]
@@ -365,7 +361,7 @@ ends() {
 
 # bats test_tags=long
 @test "address and undefined behaviour sanitizers find nothing" {
-    make_sanitized address,undefined simulator/tests/unit/{ipc_cases,ipc_rules}
+    make_sanitized address,undefined simulator/tests/unit/ipc_cases
     local one
     export LD_LIBRARY_PATH=$ROOT/build/simulator-address-undefined ASAN_OPTIONS=detect_leaks=0
     export PROGRAMS=$LD_LIBRARY_PATH/simulator/tests/unit
@@ -374,9 +370,7 @@ ends() {
         refute_output --regexp "ERROR: AddressSanitizer|runtime error"
     done
     case_ends taken_place 3
-    run bounded "$PROGRAMS/ipc_rules" rules
-    [ "$status" = 0 ]
-    assert_output --partial "all as expected"
+    case_ends rules 0
     silent by_event by_message late_by_event contents two_devices driver
     case_ends exporter_ended 0
     case_ends open_freed 3
