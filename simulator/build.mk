@@ -75,12 +75,21 @@ $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
 # driver_unmodeled.inc lists the functions of libcuda.so.1 that are not modeled, and
 # driver_errors.inc the names of its errors.
 $(SIMULATOR)/objects/api/driver_unmodeled.o: $(SIMULATOR)/driver_unmodeled.inc
-$(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def simulator/api/libcuda-symbols.txt
-	@mkdir -p $(@D)
+$(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def $(SIMULATOR)/libcuda-symbols.txt
 	@awk -F '[(, ]+' 'FNR == NR && /^(TWIN|OWN)\(/ { name = $$3 ($$4 ~ /^_/ ? $$4 : ""); known[name]; \
 			known[name "_" tolower($$2)] } \
 		FNR == NR && /^(TWIN0|OTHER)\(/ { known[$$2 ($$3 ~ /^_/ ? $$3 : "")] } \
 		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" }' $^ >$@.$$$$ && \
+		mv $@.$$$$ $@
+# The names of libcuda.so.1's functions, from the header. One stands behind CUDAAPI, there or in the
+# line above. A macro gives another its version, or its form for a stream of each thread. The header
+# of the last three is missing in NVIDIA's wheel.
+$(SIMULATOR)/libcuda-symbols.txt: build/cuda/found
+	@mkdir -p $(@D)
+	@{ sed -nE -e 's/^ *#define +cu\w+ +__CUDA_API_(PT[SD][ZS])\((cu\w+)\).*/\2\n\2_\L\1/p' \
+			-e 's/^ *#define +cu[[:alnum:]]+ +(cu[A-Z]\w+) *$$/\1/p' \
+			-e 's/^(.*\bCUDAAPI +)?(cu[A-Z]\w+)\(.*/\2/p' build/cuda/include/cuda.h && \
+		printf '%s\n' cuProfiler{Initialize,Start,Stop}; } | LC_ALL=C sort -u >$@.$$$$ && \
 		mv $@.$$$$ $@
 $(SIMULATOR)/objects/api/driver_entry.o: $(SIMULATOR)/driver_errors.inc
 $(SIMULATOR)/driver_errors.inc: build/cuda/found

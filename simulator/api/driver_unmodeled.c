@@ -1,6 +1,6 @@
 /* Each function of libcuda.so.1 that is not modeled returns CUDA_ERROR_NOT_SUPPORTED and says so
- * once on standard error. The list is made when the library is built: the symbols of CUDA 13.0's
- * (api/libcuda-symbols.txt) without those in api/driver_calls.def. */
+ * once on standard error. The list is made when the library is built: the functions that cuda.h
+ * declares, without those in api/driver_calls.def. */
 #include "api/driver_unmodeled.h"
 
 #include <string.h>
