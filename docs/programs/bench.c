@@ -1,4 +1,4 @@
-/* The first script of the pool bench (docs/live/scripts), as the bench prints it. */
+/* The first script of the pool bench (docs/live/scripts.txt), as the bench prints it. */
 #include "kernels.h"
 #include "workbook.h"
 

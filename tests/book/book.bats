@@ -400,7 +400,7 @@ page_of_lines() {
     assert_failure
     assert_output --partial "solutions/04_release_threshold prints"
     page_of_lines 'See :bench:`this <no_such>`.'
-    assert_output --partial 'expected `words <SCRIPT>` with one of'
+    assert_output --partial 'expected `words <NUMBER>` with one of'
     page_of_lines '.. picture:: sketch solutions/06_trim'
     assert_output --partial "picture:: begins with one of memory, order, cases, drawing, pair, not"
     page_of_lines '.. run:: $ true' '   :lines: 1'

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = ("lessons/*.h", "lessons/*.cu", "build/starters/*.c", "simulator/*.h", "simulator/**/*.h")
-PUBLIC += ("docs/**/*.rst", "docs/programs/*.*", "docs/clinic/*_wrong.c", "docs/live/scripts/*")
+PUBLIC += ("docs/**/*.rst", "docs/programs/*.*", "docs/clinic/*_wrong.c", "docs/live/scripts.txt")
 PUBLIC += ("simulator/[!t]*/**/*.c", "docs/extensions/**/*.c", "docs/_static/*.js")
 BLANKS = re.compile(r"[^\S\n]+")
 ESCAPES = {"n": "\n", "t": " ", "r": "", "/": "/", '"': '"', "'": "'", "\\": "\\", "b": "", "f": ""}

@@ -6,8 +6,8 @@
         a form that runs the page's lesson, its solution, or this with a mistake, all of which the
         simulated device for a page must have (simulated_device.py), with a link to the script of
         the bench that has the lesson's number
-    :bench:`step through it <10_event>`
-        a link to the bench with that script of docs/live/scripts
+    :bench:`step through it <10>`
+        a link to the bench with the script of that number
 
 The page's stepper shows what was run, so a script in _static/sources has the text of its programs.
 """
@@ -33,7 +33,8 @@ from .runs import HANDOUT, sources_of_text, text_of, variant
 from .sources import LISTED_TOO
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPTS = ROOT / "docs/live/scripts"
+# The ready scripts. Each begins with "// NUMBER TITLE", where the number is its lesson's.
+SCRIPTS = ROOT / "docs/live/scripts.txt"
 # Whose checksums are on the pages of lessons.
 LIVE_FILES = (
     TABLE,
@@ -52,24 +53,25 @@ DEFAULT = re.compile(r"\bmib_argument\(argc, argv, (\d+)\)")
 
 
 def ready_scripts():
-    """Each with the title that its first line has behind "//"."""
-    return [
-        {"title": text.splitlines()[0].removeprefix("//").strip(), "text": text}
-        for text in (file.read_text(encoding="utf-8") for file in sorted(SCRIPTS.glob("*.txt")))
-    ]
+    """{number: text} of each."""
+    texts = re.split(r"^(?=// \d\d )", SCRIPTS.read_text(encoding="utf-8"), flags=re.M)[1:]
+    return {text[3:5]: text for text in texts}
 
 
 class PoolBench(SphinxDirective):
     has_content = True
 
     def run(self):
-        for file in SCRIPTS.glob("*.txt"):
-            self.env.note_dependency(str(file))
+        self.env.note_dependency(str(SCRIPTS))
         self.env.note_dependency(str(ROOT / TABLE))
         if HANDOUT:  # its module holds the solutions
             return self.parse_content_to_nodes()
         rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
-        scripts = escape(json.dumps(ready_scripts()))
+        ready = [
+            {"title": text.partition("\n")[0].removeprefix("// "), "text": text}
+            for text in ready_scripts().values()
+        ]
+        scripts = escape(json.dumps(ready))
         otherwise = addnodes.only("", *self.parse_content_to_nodes(), expr="not builder_html")
         bench = in_html(
             f'<div class="stepper bench" id="pool-bench" data-scripts="{scripts}" '
@@ -80,34 +82,35 @@ class PoolBench(SphinxDirective):
 
 
 def address_of(script):
-    """The bench with that file of SCRIPTS, of which no line has run yet."""
-    state = urlencode({"script": script.read_text(encoding="utf-8"), "lines": 0})
+    """The bench with that script, of which no line has run yet."""
+    state = urlencode({"script": script, "lines": 0})
     return f"bench.html#{state}"
 
 
 def bench_link(lesson):
     """The bench with the lesson's script, if it has one."""
-    for file in SCRIPTS.glob(f"{lesson[:2]}_*.txt"):
-        return f'<p><a href="{escape(address_of(file))}">Its calls on the pool bench</a></p>'
-    return ""
+    script = ready_scripts().get(lesson[:2])
+    if not script:
+        return ""
+    return f'<p><a href="{escape(address_of(script))}">Its calls on the pool bench</a></p>'
 
 
 class BenchLink(SphinxRole):
     def run(self):
-        words, separator, name = self.text.removesuffix(">").rpartition(" <")
-        file = SCRIPTS / f"{name}.txt"
-        if not separator or not file.exists():
-            have = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.txt")))
+        words, _, number = self.text.removesuffix(">").rpartition(" <")
+        scripts = ready_scripts()
+        if number not in scripts:
+            have = ", ".join(scripts)
             message = self.inliner.reporter.error(
-                f"bench: expected `words <SCRIPT>` with one of {have}, got `{self.text}`",
+                f"bench: expected `words <NUMBER>` with one of {have}, got `{self.text}`",
                 line=self.lineno,
             )
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        self.env.note_dependency(str(file))
+        self.env.note_dependency(str(SCRIPTS))
         up = "../" * self.env.docname.count("/")
         link = nodes.raw(
             "",
-            f'<a class="reference" href="{up}{escape(address_of(file))}">{escape(words)}</a>',
+            f'<a class="reference" href="{up}{escape(address_of(scripts[number]))}">{escape(words)}</a>',
             format="html",
         )
         plain = addnodes.only("", nodes.inline(text=words), expr="not builder_html")
