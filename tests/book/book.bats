@@ -402,7 +402,7 @@ page_of_lines() {
     page_of_lines 'See :bench:`this <no_such>`.'
     assert_output --partial 'expected `words <NUMBER>` with one of'
     page_of_lines '.. picture:: sketch solutions/06_trim'
-    assert_output --partial "picture:: begins with one of memory, order, cases, drawing, pair, not"
+    assert_output --partial "picture:: begins with one of memory, order, drawing, pair, not"
     page_of_lines '.. run:: $ true' '   :lines: 1'
     assert_output --partial "run:: $ has no option lines. It has: status, needs."
     page_of_lines '.. until-answered::'

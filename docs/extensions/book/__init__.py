@@ -7,8 +7,8 @@ On a page:
     programs     programs, commands and journals           sources  the programs, and the role path
     predict      questions, answered by a run              asked    the same, in a stepper
     stepper      a run, step by step (run_steps)           days     the first screen
-    pictures     from a run's journal: memory_picture, order_picture, scaled_picture, case_picture;
-                 and drawings, where no journal can (svg: texts have room)
+    pictures     from a run's journal: memory_picture, order_picture, scaled_picture; and drawings,
+                 where no journal can (svg: texts have room)
     recording    the notes about one driver                evidence whose a rule is
     tables       lessons, calls (calls), reports, times    clinic   its cases
     domain       calls, attributes and errors as Sphinx knows them, with their roles

@@ -14,7 +14,7 @@ from .days import Days
 from .dial import ThresholdDial
 from .evidence import Evidence
 from .live import PoolBench, RunHere
-from .pictures import CasePicture, DrawnPicture, MemoryPicture, OrderPicture, PicturePair
+from .pictures import DrawnPicture, MemoryPicture, OrderPicture, PicturePair
 from .predict import Predict, PredictAnswers, UntilAnswered
 from .programs import (
     CommandRun,
@@ -93,7 +93,6 @@ DIRECTIVES = {
     "picture": with_kinds(
         memory=MemoryPicture,
         order=OrderPicture,
-        cases=CasePicture,
         drawing=DrawnPicture,
         pair=PicturePair,
     ),

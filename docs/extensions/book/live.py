@@ -107,10 +107,10 @@ class BenchLink(SphinxRole):
             )
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         self.env.note_dependency(str(SCRIPTS))
-        up = "../" * self.env.docname.count("/")
+        address = "../" * self.env.docname.count("/") + address_of(scripts[number])
         link = nodes.raw(
             "",
-            f'<a class="reference" href="{up}{escape(address_of(scripts[number]))}">{escape(words)}</a>',
+            f'<a class="reference" href="{escape(address)}">{escape(words)}</a>',
             format="html",
         )
         plain = addnodes.only("", nodes.inline(text=words), expr="not builder_html")

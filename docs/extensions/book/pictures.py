@@ -19,12 +19,7 @@
        :from: main: launch_fill(       from what this line of main calls
        :to: main 2                     up to the last call of main's second run: chosen.py
        :case: 3                        from the creation of pool 3 to its destruction
-       :process: 2                     of a program of two processes: the second one's
        :environment: SIM_SCHEDULE=late of another run
-    .. picture:: cases solutions/10_reuse_events
-        a row for each pool in which one allocation followed another (case_picture.py)
-       :names: ^(.*?)  (same|other)    finds the names in what the program printed
-       :note: W is a wait              what they mean
     .. picture:: drawing ladder
         one of drawings.py or decisions.py
     .. picture:: pair
@@ -36,7 +31,6 @@ docs/_static/pictures.css switches, and its rows as a folded table. Those of a p
 form alone, of which two stand in a page's width. A picture whose words do not fit ends the build.
 """
 
-import re
 import shlex
 from functools import partial
 from html import escape
@@ -46,7 +40,6 @@ from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from . import (
-    case_picture,
     chosen,
     decisions,
     drawings,
@@ -65,7 +58,6 @@ WIDE, NARROW = 720, 356
 MODULES = (
     svg,
     chosen,
-    case_picture,
     memory_picture,
     order_picture,
     run_steps,
@@ -118,7 +110,6 @@ class Picture(BookDirective):
         "from": directives.unchanged_required,
         "to": directives.unchanged_required,
         "case": directives.nonnegative_int,
-        "process": directives.positive_int,
     }
     kind = ""
 
@@ -143,9 +134,7 @@ class Picture(BookDirective):
         run = run_program(program, arguments, environment)
         name = " ".join([program.split("/")[1], *arguments])
         try:
-            draw, table = self.picture(
-                run.second if self.options.get("process") == 2 else run.journal, run
-            )
+            draw, table = self.picture(run.journal, run)
             return self.framed(self.options.get("title", name), self.kind, draw, table)
         except (KeyError, IndexError, ValueError) as error:
             raise BookError(
@@ -224,24 +213,6 @@ class OrderPicture(Picture):
                 "Stream order to scale: time from left to right, the streams below the host."
             )
         return lambda width: form.draw(order, width), form.table(order)
-
-
-class CasePicture(Picture):
-    option_spec = {
-        **Picture.option_spec,
-        "names": directives.unchanged_required,
-        "note": directives.unchanged,
-    }
-    kind = "One row for each case: addresses from left to right."
-
-    def picture(self, journal, run):
-        names = [
-            re.sub(r"\s\s+", ", ", found[1].strip())
-            for found in re.finditer(self.options["names"], run.output, re.M)
-        ]
-        cases = case_picture.read(journal, names)
-        note = self.options.get("note", "")
-        return lambda width: case_picture.draw(cases, width, note), case_picture.table(cases)
 
 
 class DrawnPicture(Picture):

@@ -13,7 +13,6 @@
    :reports:                       an incorrect program of the book, which is recorded, too
    :first-report:                  only the first report, without what it advises
    :lines: 4-6                     only these lines of the output; all of it is compared
-   :recorded-first:                where the figures matter: the tab of the recording is open
 .. run:: $ make help
     a command, which may go on in the next lines, and what it prints
    :status: 2                      its exit status, unless 0; stderr then comes first
@@ -73,7 +72,6 @@ class ProgramRun(BookDirective):
         "reports": directives.flag,
         "first-report": directives.flag,
         "lines": directives.unchanged_required,
-        "recorded-first": directives.flag,
     }
 
     def shown(self, output):
@@ -120,8 +118,6 @@ class ProgramRun(BookDirective):
                 ],
                 "recorded": [*block(self.shown(recorded)), "", mark, ""],
             }
-            if "recorded-first" in self.options:
-                tabs = dict(reversed(tabs.items()))
             return self.lines(
                 [
                     *command,

@@ -177,7 +177,6 @@ class Stepper(BookDirective):
         "arguments": directives.unchanged_required,
         "from": directives.unchanged_required,
         "to": directives.unchanged_required,
-        "case": directives.nonnegative_int,
         "report": directives.flag,
         "begin": directives.unchanged_required,
         "view": lambda text: directives.choice(text, ("pool", "order")),
@@ -192,9 +191,8 @@ class Stepper(BookDirective):
         run = run_program(program, arguments, environment)
         journal = run.second if process == 2 else run.journal
         numbers = None
-        if any(key in self.options for key in ("from", "to", "case")):
-            from_, to = (self.options.get(key, "") for key in ("from", "to"))
-            numbers = chosen.choose(journal, from_, to, self.options.get("case"))
+        if "from" in self.options or "to" in self.options:
+            numbers = chosen.choose(journal, *(self.options.get(key, "") for key in ("from", "to")))
         folder = "-".join([program, *arguments, *environment]).replace("/", "-")
         made = read(journal, numbers, run.errors, "report" in self.options)
         if "begin" in self.options:
