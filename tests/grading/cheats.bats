@@ -4,46 +4,9 @@
 
 load ../suite
 
-setup_file() {
-    know_machine
-    know_compiler
-}
+setup_file() { know_compiler; }
 
 attacks() { python3 -SB tests/grading/attacks/attacks.py "$@"; }
-
-# cheats NAME...: grades these, and complains of each lesson that gives points, or says other words
-cheats() {
-    local cheat folder grade=$BATS_TEST_TMPDIR/grade hidden='^(include|steal_class|incbin|expected)'
-    export CLASS=$BATS_TEST_TMPDIR/class
-    mkdir -p "$CLASS/ada"
-    cp solutions/*.c "$CLASS/ada"
-    for cheat; do
-        folder=$BATS_TEST_TMPDIR/$cheat
-        as_typed GRADE_PROTECTED="$KNOWN" STUDENT="$folder/attack1" OUT="$grade" \
-            ONLY="$(attacks hand-in "$folder" "$cheat" | cut -d ' ' -f 2 | tr '\n' ' ')" \
-            tests/grading/grade.sh \
-            >"$BATS_TEST_TMPDIR/log" 2>&1 || complain "$cheat: $(cat "$BATS_TEST_TMPDIR/log")"
-        # Without a sandbox a file can include another one, and the grade says so.
-        if [[ $cheat =~ $hidden ]] && [ "$(jq -r .sandbox "$grade/grade.json")" = none ]; then
-            echo "# $cheat: this machine has no sandbox" >&3
-            continue
-        fi
-        complain_of "$cheat" "$grade/grade.json"
-    done
-    finish
-}
-
-complain_of() { # complain_of CHEAT GRADE
-    local gained
-    gained=$(jq -r --arg earns "$(attacks says "$1" earns)" '.lessons[]
-        | select(if $earns == "less" then .points >= .possible else .points > 0 end)
-        | "\(.lesson): \(.points) of \(.possible), by: "
-            + ([.tests[] | select(.result == "passed").name] | join("; "))' "$2")
-    [ -z "$gained" ] || complain "$1:" "$gained"
-    gained=$(jq -r --arg says "$(attacks says "$1" says)" '.lessons[]
-        | select(.sentence | contains($says) | not) | "\(.lesson) says: \(.sentence)"' "$2")
-    [ -z "$gained" ] || complain "$1:" "$gained"
-}
 
 @test "some cheats, in the check alone" {
     CHECK_SEAL=1 run python3 -SB - "$BATS_TEST_TMPDIR" own_getenv_visible/08 patch_settings/08 \
@@ -244,31 +207,51 @@ FILES
     assert_output ""
 }
 
-# Unchanged starters are graded in grader.bats.
+# All cheats are a class, in which each student has at most one of them for a lesson. Unchanged
+# starters are graded in grader.bats.
 # bats test_tags=long
-@test "every cheat earns no point, or with most of a solution not all" {
+@test "no cheat earns a point, or all with most of a solution; two do what the book says" {
     local name chosen=()
-    for name in $(attacks names cheats); do
-        [[ $name = starter || $(attacks says "$name" earns) = some ]] || chosen+=("$name")
-    done
+    export CLASS=$BATS_TEST_TMPDIR/class OUT=$BATS_TEST_TMPDIR/out SEED=1
+    for name in $(attacks names cheats); do [ "$name" = starter ] || chosen+=("$name"); done
     [ "${#chosen[@]}" -gt 40 ] || miss "There are only these cheats: ${chosen[*]}"
-    cheats "${chosen[@]}"
-}
+    mkdir -p "$CLASS/ada"
+    cp solutions/06_trim.c "$CLASS/ada" # which a cheat includes
+    attacks hand-in "$CLASS" "${chosen[@]}" >"$BATS_TEST_TMPDIR/files"
+    run as_typed tests/grading/grade.sh class batch 0 1
+    assert_success
+    run python3 -SB - "$BATS_TEST_TMPDIR/files" "$OUT" <<'PYTHON'
+import json
+import sys
+from pathlib import Path
 
-# bats test_tags=long
-@test "what the book calls possible is possible: the journal or the reports changed in memory" {
-    local student=$BATS_TEST_TMPDIR/student
-    export GRADE_PROTECTED=$KNOWN
-    attacks hand-in "$student" rewrite_journal
-    as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" tests/grading/grade.sh
-    # It earns full points in no lesson, and about a quarter of all points.
-    run jq -r '(.lessons[] | select(.points >= .possible).lesson),
-        .points > .possible / 8, .points < .possible / 3' \
-        "$BATS_TEST_TMPDIR/grade/grade.json"
-    assert_output $'true\ntrue'
-    # A hazard whose report is hidden earns all points of a lesson.
-    rm -r "$student"
-    attacks hand-in "$student" hide_reports
-    as_typed STUDENT="$student/attack1" OUT="$BATS_TEST_TMPDIR/grade" ONLY=20 tests/grading/grade.sh
-    assert_equal "$(jq '.points == .possible' "$BATS_TEST_TMPDIR/grade/grade.json")" true
+sys.path[:0] = ["tests/grading", "tests/grading/attacks"]
+from attacks import case
+
+some = {}
+for line in Path(sys.argv[1]).read_text().splitlines():
+    student, name, cheat = line.split()
+    grade = json.loads(Path(sys.argv[2], "students", student, "grade.json").read_text())
+    lesson = next(each for each in grade["lessons"] if each["lesson"] == name)
+    points, possible, sentence = (lesson[word] for word in ("points", "possible", "sentence"))
+    earns, says = (case(cheat).given[word] for word in ("earns", "says"))
+    # Without a sandbox a file can include another one, and the grade says so.
+    hidden = cheat.startswith(("include", "steal_class", "incbin", "expected"))
+    if hidden and grade["sandbox"] == "none":
+        continue
+    if earns == "some":
+        some.setdefault(cheat, []).append((points, possible))
+    elif points >= possible or (earns != "less" and points) or says not in sentence:
+        met = [rule["name"] for rule in lesson["tests"] if rule["result"] == "passed"]
+        print(f"{cheat}: {name}: {points} of {possible}, by: {'; '.join(met)}", sentence)
+# A journal that is changed in memory earns full points in no lesson, and about a quarter of all
+# points. A hazard whose report is hidden earns all points of a lesson.
+journal, reports = some.pop("rewrite_journal"), some.pop("hide_reports")
+points, possible = map(sum, zip(*journal))
+if not possible / 8 < points < possible / 3 or any(got >= of for got, of in journal):
+    print("rewrite_journal:", journal)
+if any(got != of for got, of in reports) or some:
+    print("hide_reports:", reports, some)
+PYTHON
+    assert_output ""
 }

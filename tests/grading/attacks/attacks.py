@@ -151,8 +151,14 @@ def escaped(text):
     return re.sub(r'[\\"]', r"\\\g<0>", text)
 
 
+@cache
+def make_solutions():
+    programs = [f"build/simulator/solutions/{name}" for name in lessons()]
+    subprocess.run(["make", "-s", "BACKEND=simulator", *programs])
+
+
 def journal(name):
-    subprocess.run(["make", "-s", f"build/simulator/solutions/{name}", "BACKEND=simulator"])
+    make_solutions()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
             [f"build/simulator/solutions/{name}"],
