@@ -164,6 +164,23 @@ copy_built() {
     cp -a build/simulator/{objects,*.inc,lib*} "$1/build/simulator"
 }
 
+# git_of_built FOLDER: puts a git there whose clones have what is built here already. That a clone
+# without it builds is tested in checks.bats.
+git_of_built() {
+    mkdir -p "$1"
+    cat >"$1/git" <<END
+#!/bin/bash
+$(declare -f copy_built)
+"$(type -P git)" "\$@" || exit
+[ "\$1" = clone ] || exit 0
+# No source is newer than what is built of it.
+find "\${!#}" -type f -exec touch -r "$ROOT/build/cuda/found" {} +
+clone=\$(realpath "\${!#}")
+cd "$ROOT" && mkdir "\$clone/build" && copy_built "\$clone"
+END
+    chmod +x "$1/git"
+}
+
 # counted LESSON rules|given: how many rules its check has, or how many the starter meets
 # possible LESSON: how many points it gives
 counted() {

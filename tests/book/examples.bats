@@ -199,7 +199,9 @@ copy_with_course() {
     ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
     cp docs/course/notebook.ipynb "$folder"
     cd "$folder" || return 1
-    run as_typed REPOSITORY="$ROOT" HOME="$folder" "$ROOT/build/venv/bin/python3" -B -c '
+    git_of_built "$folder/bin"
+    run as_typed PATH="$folder/bin:$PATH" REPOSITORY="$ROOT" HOME="$folder" \
+        "$ROOT/build/venv/bin/python3" -B -c '
 import json, nbclient, nbformat
 notebook = nbformat.read("notebook.ipynb", 4)
 nbformat.validate(notebook)

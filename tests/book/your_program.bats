@@ -164,9 +164,10 @@ C
     assert_equal "$(sed -nE '/^env:/,/^jobs:/s/^  ([A-Z]+): .*/\1/p' "$job" | xargs)" \
         "WORKBOOK PROGRAM"
     mkdir temp
+    git_of_built "$PWD/bin"
     step() {
-        run as_typed WORKBOOK="file://$ROOT" PROGRAM=your_program.c RUNNER_TEMP="$PWD/temp" \
-            bash -e "step$1"
+        run as_typed PATH="$PWD/bin:$PATH" WORKBOOK="file://$ROOT" PROGRAM=your_program.c \
+            RUNNER_TEMP="$PWD/temp" bash -e "step$1"
     }
     step 1
     assert_success
