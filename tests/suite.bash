@@ -157,8 +157,10 @@ grading_copy() {
     copy_built "$1"
 }
 
-# copy_built FOLDER: what is built already, so that a make there compiles nothing again
+# copy_built FOLDER: what is built already, so that a make there compiles nothing again. A clone or
+# an archive may have given the sources there a later time.
 copy_built() {
+    find "$1" -type f -exec touch -r build/cuda/found {} +
     cp -a build/cuda "$1/build"
     mkdir "$1/build/simulator"
     cp -a build/simulator/{objects,*.inc,lib*} "$1/build/simulator"
@@ -173,8 +175,6 @@ git_of_built() {
 $(declare -f copy_built)
 "$(type -P git)" "\$@" || exit
 [ "\$1" = clone ] || exit 0
-# No source is newer than what is built of it.
-find "\${!#}" -type f -exec touch -r "$ROOT/build/cuda/found" {} +
 clone=\$(realpath "\${!#}")
 cd "$ROOT" && mkdir "\$clone/build" && copy_built "\$clone"
 END
