@@ -73,6 +73,9 @@ static _Thread_local cudaError_t last_error;
 /* The number of the newest call. Changing it needs the lock. */
 static uint32_t last_number;
 
+/* The call of number 1. Needs the lock. */
+static struct origin first_call;
+
 uint32_t sim_calls(void) { return __atomic_load_n(&last_number, __ATOMIC_RELAXED); }
 
 void call_read_fail(void)
@@ -122,6 +125,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
         host_idle_call_begins_unlocking();
     call->origin = (struct origin){.call = name, .site = site, .number = last_number + 1};
     __atomic_store_n(&last_number, call->origin.number, __ATOMIC_RELAXED);
+    if (call->origin.number == 1)
+        first_call = call->origin;
     fatal_site = call->origin.site;
     call->per_thread = per_thread;
     call->has_lost_event = false;
@@ -305,12 +310,35 @@ static bool is_mistake(cudaError_t e)
     }
 }
 
+/* Says once why calls of a forked child fail. To free there is no mistake: destructors do it. */
+static void explain_fork(const struct call *call, const char *error)
+{
+    static const char *const frees[] = {"Free", "Destroy", "Unload", "Unregister", "Reset"};
+    for (size_t n = 0; n < sizeof frees / sizeof *frees; n++)
+        if (strstr(call->origin.call, frees[n]))
+            return;
+    struct os_source_loc first = {.site = first_call.site, .call = first_call.call},
+                         now = {.site = call->origin.site, .call = call->origin.call},
+                         *places[] = {&first, &now};
+    if (!process.call_failed_in_child) {
+        os_source_lines(places, 2);
+        diag("%s at %s returns %s, as all calls do in a process that was forked after the first "
+             "CUDA call (%s at %s). To do: fork before that call, or call exec in the child.",
+             call->origin.call, now.text, error, first_call.call, first.text);
+    }
+    process.call_failed_in_child = true;
+    failed_call_because("the process was forked after the first CUDA call");
+}
+
 static void note_error(const struct call *call, cudaError_t e)
 {
     const char *name = call_error_name(call, e);
     if (!call->forgets_error)
         last_error = e;
-    if (is_mistake(e))
+    const bool is_of_child = process.forked && call->is_counted;
+    if (is_of_child)
+        explain_fork(call, name);
+    if (is_mistake(e) || is_of_child)
         failed_call_note(call, name, error_string(e));
     if (!call->is_counted || summary.failed++)
         return;

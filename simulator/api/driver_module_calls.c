@@ -123,10 +123,7 @@ cudaError_t do_cuModuleLoadFatBinary(struct call *call, CUmodule *module, const 
     return load(call, (void **)module, image, device_current(), 0, NULL, NULL);
 }
 
-cudaError_t do_cuModuleUnload(struct call *call, CUmodule module)
-{
-    return unload(call, module);
-}
+cudaError_t do_cuModuleUnload(struct call *call, CUmodule module) { return unload(call, module); }
 
 cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const void *image,
                                  CUjit_option *options, void **values, unsigned int count,

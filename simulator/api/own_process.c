@@ -120,6 +120,22 @@ static void in_child(void)
 {
     process.forked = process.started;
     journal_on = false;
+    failed_call_forget();
+}
+
+/* Reports a call that failed in the forked child without the program's notice, and ends the process
+ * then. */
+static void end_child(void)
+{
+    const unsigned before = report_count();
+    if (!process.call_failed_in_child || !lock_try_acquire())
+        return;
+    failed_call_report(exit_status && registry_has_kernels());
+    if (report_count() > before) {
+        hazards_diag("1 hazard was reported, so the exit status of this forked process is 3.");
+        os_exit(3);
+    }
+    lock_release();
 }
 
 /* The first call registers this handler, so functions that the program registered earlier, such as
@@ -137,6 +153,8 @@ static void ignore_leak(struct shadow_ref ref) { (void)ref; }
  * late, which a sentence has said. */
 __attribute__((destructor)) static void at_end(void)
 {
+    if (process.forked)
+        end_child();
     if (!process.started || process.forked)
         return;
     /* exit was called in a signal handler, in the middle of a call: the state is inconsistent, and

@@ -11,6 +11,8 @@ extern struct process {
     /* This process was forked after the first call, so no CUDA call works. It changes only in the
      * child, while that has one thread. */
     bool forked;
+    /* A call that is no free has failed in the forked child. Needs the lock. */
+    bool call_failed_in_child;
     /* The program has called exit or returned from main, and the handlers that it registered after
      * the first call have run, so that hardly any call works (call_enter). Only the thread that
      * ends the process sets this. */

@@ -131,6 +131,12 @@ void failed_call_asked(void)
     failed.ignored.origin.call = NULL;
 }
 
+void failed_call_forget(void)
+{
+    NEEDS_LOCK();
+    failed.first.origin.call = failed.ignored.origin.call = NULL;
+}
+
 void failed_call_report(bool with_error)
 {
     NEEDS_LOCK();

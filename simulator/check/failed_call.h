@@ -25,6 +25,8 @@ const char *failed_call_reason(void);
 void failed_call_in_kernel(const struct origin *origin, const char *what);
 /* Notes that the program has asked for its last error. */
 void failed_call_asked(void);
+/* Forgets the failed calls of the process that this one was forked from. */
+void failed_call_forget(void);
 /* Is called when the program ends, with an error or without. */
 void failed_call_report(bool with_error);
 

@@ -964,3 +964,49 @@ C
         assert_failure 3
     done
 }
+
+# ---- forked children ----
+
+@test "a child that was forked after the first call: a sentence says why its calls fail" {
+    cat >fork.c <<'C'
+#include <cuda_runtime.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int status, *data;
+    if (argc > 1)
+        cudaGetDeviceCount(&status);
+    if (fork()) {
+        wait(&status);
+        return WEXITSTATUS(status);
+    }
+    if (argc > 2 && cudaMalloc((void **)&data, 4))
+        exit(**++argv);
+    cudaMalloc((void **)&data, 4);
+    cudaFree(data);
+    exit(0);
+}
+C
+    build gcc fork.c -g
+    local schedule said="simulated device: cudaMalloc at fork.c:%d returns \
+cudaErrorInitializationError, as all calls do in a process that was forked after the first CUDA \
+call (cudaGetDeviceCount at fork.c:9). To do: fork before that call, or call exec in the child."
+    for schedule in measured instant late random:1; do
+        SIM_SCHEDULE=$schedule run bounded ./program
+        assert_success
+        assert_output ""
+        SIM_SCHEDULE=$schedule run bounded ./program late
+        assert_equal "$status" 3
+        # shellcheck disable=SC2059  # the line's number
+        assert_line "$(printf "$said" 16)"
+        assert_line --partial "hazard: failed call. cudaMalloc returned"
+        assert_line --partial "called     cudaMalloc, the host, at fork.c:16"
+        # The child looks at the result, and ends.
+        SIM_SCHEDULE=$schedule run bounded ./program $'\1' looked
+        assert_equal "$status" 1
+        # shellcheck disable=SC2059
+        assert_output "$(printf "$said" 14)"
+    done
+}
