@@ -62,6 +62,12 @@ static struct {
     struct access_list near;
 } checker;
 
+/* All mappings, and how many pairs of them are of the same memory. Needs the lock. */
+static struct {
+    struct mapping *newest;
+    size_t pairs;
+} mappings;
+
 uint32_t checker_newest_allocation(void)
 {
     NEEDS_LOCK();
@@ -346,6 +352,9 @@ static void hazard_unordered(const struct conflict *c)
     if (!happens_before(&ref.shadow->allocated_by, c->s, origin->seq))
         note_stale_pointer(ref, later->from);
     note_held(c);
+    if (earlier->is_mapped_elsewhere || later->is_mapped_elsewhere)
+        report_note("cuMemMap has mapped the same memory at two addresses, and each of the two "
+                    "uses another one.");
     report_end(ref.id);
 }
 
@@ -608,6 +617,69 @@ static void keep_for_launches(enum conflict_kind kind, struct shadow_ref ref,
             late_keep(l, &(struct conflict){.kind = kind, .ref = ref, .later = *later, .s = s});
 }
 
+void checker_mapped(struct mapping *m)
+{
+    NEEDS_LOCK();
+    for (const struct mapping *other = mappings.newest; other; other = other->next)
+        mappings.pairs += other->memory == m->memory;
+    m->next = mappings.newest;
+    mappings.newest = m;
+}
+
+void checker_unmapped(const struct mapping *m)
+{
+    NEEDS_LOCK();
+    struct mapping **at = &mappings.newest;
+    while (*at != m)
+        at = &(*at)->next;
+    *at = m->next;
+    for (const struct mapping *other = mappings.newest; other; other = other->next)
+        mappings.pairs -= other->memory == m->memory;
+}
+
+/* Returns the memory of a mapping, or NULL if no memory has two mappings. */
+static const void *memory_of(const struct shadow *mapped)
+{
+    const struct mapping *m =
+        mappings.pairs && mapped->kind == ALLOCATION_MAPPED ? mappings.newest : NULL;
+    while (m && m->ref.shadow != mapped)
+        m = m->next;
+    return m ? m->memory : NULL;
+}
+
+/* Returns the next other mapping of the memory after `m` (NULL: the first), or NULL, and leaves in
+ * checker.near what other operations do to the bytes of the access there. */
+static const struct mapping *find_elsewhere(const struct mapping *m, const void *memory,
+                                            const struct shadow *mapped, const struct access *later)
+{
+    size_t kept = 0;
+    do
+        m = m ? m->next : mappings.newest;
+    while (m && (m->memory != memory || m->ref.shadow == mapped));
+    checker.near.count = 0;
+    if (m && m->ref.shadow->accesses)
+        access_tree_find(m->ref.shadow, later->from, later->to, later->write, &checker.near);
+    for (size_t i = 0; i < checker.near.count; i++) {
+        struct access *a = checker.near.items[i];
+        if (a->origin.slot != later->origin.slot || a->origin.seq != later->origin.seq)
+            checker.near.items[kept++] = a;
+    }
+    checker.near.count = kept;
+    return m;
+}
+
+static void check_elsewhere(const struct shadow *mapped, struct access later,
+                            const struct stream *s)
+{
+    const void *memory = memory_of(mapped);
+    const struct mapping *m = NULL;
+    later.is_mapped_elsewhere = true;
+    while (memory && (m = find_elsewhere(m, memory, mapped, &later))) {
+        check_order(m->ref, &later, s, false);
+        keep_for_launches(CONFLICT_ACCESSES, m->ref, &later, s);
+    }
+}
+
 void checker_used(const struct call *call, struct shadow_ref ref, struct stream *s, uint64_t seq,
                   size_t from, size_t to, bool write)
 {
@@ -621,6 +693,7 @@ void checker_used(const struct call *call, struct shadow_ref ref, struct stream 
                            .write = write,
                            .number = late_next_number(),
                            .obstacle = stream_find_host_bound(s, seq, UINT64_MAX)};
+    check_elsewhere(shadow, later, s);
     bool postponed = check_access(ref, &later, s);
     if (late_launches)
         keep_for_launches(CONFLICT_ACCESSES, ref, &later, s);
@@ -1080,6 +1153,12 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
         os_free(later.bytes);
         return;
     }
+    const void *memory = memory_of(ref.shadow);
+    struct access elsewhere = later;
+    elsewhere.is_mapped_elsewhere = true;
+    for (const struct mapping *m = NULL;
+         memory && (m = find_elsewhere(m, memory, ref.shadow, &elsewhere));)
+        check_before_launch(l, m->ref, &elsewhere);
     checker.near.count = 0;
     if (ref.shadow->accesses)
         access_tree_find(ref.shadow, later.from, later.to, later.write, &checker.near);

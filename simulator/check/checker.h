@@ -58,6 +58,9 @@ void checker_freed(const struct call *call, struct shadow_ref ref, struct stream
 /* Writes "allocation 1, which cudaFree at k.cu:3 has freed". Returns false if it knows of none. */
 bool checker_freed_text(const void *address, char *text, size_t size);
 void checker_unregistered(const struct call *call, struct shadow_ref ref);
+/* Called when a mapping begins and ends. Uses of the same memory at two addresses are compared. */
+void checker_mapped(struct mapping *m);
+void checker_unmapped(const struct mapping *m);
 /* Called when a kernel has freed memory that a kernel had allocated. Nothing is judged. */
 void checker_variable_freed(struct shadow *s);
 /* Called when a pointer cannot be freed. Reports it if it was freed before, but by the end of its

@@ -37,6 +37,8 @@ struct access {
     bool is_atomic;
     /* It was found when its work ran (check/late_launch.h). */
     bool is_late;
+    /* It is compared with uses of another mapping of the same memory. */
+    bool is_mapped_elsewhere;
     /* Its number in the order of the program, among accesses and launches. */
     uint64_t number;
     /* The bytes of [from, to) that it touches, owned by the tree; NULL: all. */
@@ -90,6 +92,13 @@ struct shadow_ref {
     /* Of its first byte. */
     const char *address;
     size_t bytes;
+};
+
+/* A mapping (cuMemMap), which its owner keeps. The same memory may have several. */
+struct mapping {
+    struct shadow_ref ref;
+    const void *memory;
+    struct mapping *next;
 };
 
 #endif

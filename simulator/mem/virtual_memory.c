@@ -179,13 +179,16 @@ bool virtual_map(const struct call *call, char *at, struct virtual_memory *m)
     struct range *range = heap_take(&r->heap, free, offset, m->bytes);
     range->requested = m->bytes;
     struct virtual_mapping *v = os_allocate(sizeof *v), **place = &r->first;
-    *v = (struct virtual_mapping){NULL, at, m->bytes, m, 0, 0};
+    *v = (struct virtual_mapping){.base = at, .bytes = m->bytes, .memory = m};
     while (*place && (*place)->base < at)
         place = &(*place)->next;
     v->next = *place;
     *place = v;
     m->mappings++;
     memory_born(call, &r->heap, range, ALLOCATION_MAPPED, NULL, 0);
+    v->checked.ref = (struct shadow_ref){&range->shadow, range->id, at, m->bytes};
+    v->checked.memory = m;
+    checker_mapped(&v->checked);
     return true;
 }
 
@@ -194,6 +197,7 @@ void virtual_unmap(const struct call *call, struct virtual_mapping *v)
     NEEDS_LOCK();
     struct reservation *r = reservation_at(v->base);
     struct address_info a = memory_find(v->base);
+    checker_unmapped(&v->checked);
     checker_freed(call, memory_shadow(&a), NULL, 0);
     heap_put(&r->heap, a.range, SHARED_LIST, 0);
     heap_release(&r->heap, 0);

@@ -52,6 +52,7 @@ struct virtual_mapping {
     size_t bytes;
     struct virtual_memory *memory;
     uint32_t access, writable; /* A bit for each device that has it. */
+    struct mapping checked;
 };
 
 /* Returns the mapping that contains the address, or NULL. */

@@ -69,6 +69,14 @@ virtual() {
     assert_output --partial "hazard: unordered writes. cudaMemsetAsync"
 }
 
+@test "driver API: uses of the same memory at two addresses that nothing orders: reported" {
+    virtual 0 two_addresses
+    assert_output ""
+    virtual 3 two_addresses_unordered
+    assert_output --partial "hazard: unordered writes. launch_add (stream 2) and launch_fill (str"
+    assert_line --partial "cuMemMap has mapped the same memory at two addresses"
+}
+
 @test "driver API: what of virtual memory is not simulated is refused in a sentence" {
     virtual 0 refused
     assert_equal "$(grep -c '^801$' <<<"$output")" 2

@@ -174,6 +174,32 @@ CASE(unordered_beyond)
     OK(cudaDeviceSynchronize());
 }
 
+/* Two streams use the same memory at two addresses; ordered: one waits for the other. */
+static void use_both(int ordered)
+{
+    cudaStream_t t;
+    cudaEvent_t filled;
+    make();
+    map(at, 1);
+    map(at + 2 * STEP, 1);
+    OK(cudaStreamCreate(&t));
+    OK(cudaEventCreate(&filled));
+    OK(cudaMemsetAsync((void *)at, 0, 4 * STEP, s));
+    fill(at, 5);
+    OK(cudaEventRecord(filled, s));
+    if (ordered)
+        OK(cudaStreamWaitEvent(t, filled, 0));
+    OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, t));
+    OK(cudaDeviceSynchronize());
+    OK(cuMemUnmap(at, 2 * STEP));
+    OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
+    OK(cudaDeviceSynchronize());
+    OK(cuMemUnmap(at + 2 * STEP, 2 * STEP));
+}
+
+CASE(two_addresses) { use_both(1); }
+CASE(two_addresses_unordered) { use_both(0); }
+
 CASE(refused)
 {
     CUmemAllocationProp p = on_device(0);
