@@ -9,7 +9,7 @@ setup_file() {
     make -s BACKEND=simulator \
         build/simulator/simulator/tests/unit/{behaviour,device,uniform_pages} \
         build/simulator/simulator/tests/facts/{p2p,peer-numbers,probe-more-peers,probe-pools} \
-        build/simulator/simulator/tests/litmus/managed_wrong
+        build/simulator/simulator/tests/litmus/pinned_wrong
 }
 
 @test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
@@ -141,7 +141,7 @@ void *mremap(void *from, size_t old, size_t new, int flags, ...)
 }
 END
     as_without ./without.so
-    LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/managed_wrong" managed_small
+    LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/pinned_wrong" managed_small
     assert_output --partial \
         "hazard: host access not ordered after a write. The host touches allocation 1"
 }
