@@ -1,5 +1,5 @@
-/* Calls that may crash or hang a driver. Where a real driver does, the simulated device says what is
- * wrong and ends the program with exit status 3.
+/* Calls that may crash or hang a driver. Where a real driver does, the simulated device says what
+ * is wrong and ends the program with exit status 3.
  *
  *   danger        every case, a process each
  *   danger CASE   one of them, 0 to 19, in this process */

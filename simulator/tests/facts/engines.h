@@ -1,10 +1,8 @@
-/* Times of several copies at once, for engines.c and peer_engines.c: which of them does a device
- * make side by side, and which one after the other?
- *
- * All pieces of a case are queued behind one gate, in the order of the case's list, so the host's
- * own time plays no part. A line has the median of the rounds, of which the program's argument may
- * give the number: when the last piece was over, and when each was, in the order of the list, in
- * microseconds behind the gate. */
+/* Times of several copies at once, for probe-engines.c and probe-peer-engines.c: which of them does
+ * a device make side by side, and which one after the other? All pieces of a case are queued behind
+ * one gate, in the order of the case's list, so the host's own time plays no part. A line has the
+ * median of the rounds, whose number the program's argument may give: when the last piece was over,
+ * and when each was, in the order of the list, in microseconds after the gate opened. */
 #ifndef ENGINES_H
 #define ENGINES_H
 

@@ -1,4 +1,4 @@
-/* What the two probes of graphs share: graphs with memory, their figures, captures. */
+/* What the probes of graphs share: graphs with memory, their figures, and captures. */
 #ifndef GRAPHS_H
 #define GRAPHS_H
 
@@ -31,7 +31,7 @@ static inline cudaGraph_t new_graph(void)
     return g;
 }
 
-/* The nodes that follow come after the node `before`, or after none where that is NULL. */
+/* Adds a node after the node `before`, or after none if that is NULL, as free_node does, too. */
 static inline cudaGraphNode_t alloc_node(cudaGraph_t g, cudaGraphNode_t before, size_t bytes,
                                          void **address)
 {
@@ -62,7 +62,8 @@ static inline struct cudaMemsetParams memset_params(void *to, int value, size_t 
         .dst = to, .value = (unsigned)value, .elementSize = 1, .width = bytes, .height = 1};
 }
 
-/* A graph that allocates, sets and frees; or does not free: then its memory lives on. */
+/* Returns a graph that allocates, sets and, with `with_free`, frees its memory, which otherwise
+ * lives on. */
 static inline cudaGraphExec_t small_graph(size_t bytes, int with_free, unsigned flags,
                                           void **address, cudaGraph_t *graph)
 {
@@ -121,7 +122,7 @@ static inline void end_capture(cudaStream_t stream)
     fflush(stdout);
 }
 
-/* One call while a stream is being captured. */
+/* Makes one call while the stream is captured, and ends the capture. */
 #define CAPTURE(stream, mode, call)  \
     do {                             \
         begin_capture(stream, mode); \

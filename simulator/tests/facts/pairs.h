@@ -22,7 +22,7 @@ static inline void await_turn(void)
     receive_bytes(&byte, 1);
 }
 
-/* The other process has ended, and the driver has had time to see it. */
+/* Returns when the other process has ended and the driver has had time to see it. */
 static inline void await_end(void)
 {
     char byte;
@@ -31,7 +31,7 @@ static inline void await_end(void)
     usleep(500000);
 }
 
-/* The body of one process of a pair; its lines go to the file. */
+/* Runs one process of a pair, whose lines go to the file. */
 static inline void run_process(void (*body)(void), FILE *lines, int socket)
 {
     dup2(fileno(lines), STDOUT_FILENO);
@@ -84,7 +84,7 @@ static inline int run_pair(const struct named_case *c)
     return 0;
 }
 
-/* Every case, or the one that the first argument names. */
+/* Runs every case, or the one that the first argument names. */
 static inline int run_pairs(int argc, char **argv)
 {
     int failed = 0;

@@ -1,5 +1,5 @@
-/* cudaMemcpyPeerAsync is given on which GPU each end lies. Which numbers does it take? Two processes
- * ask: for memory of every kind, and for pools, one of them open to another GPU. */
+/* cudaMemcpyPeerAsync is given on which GPU each end lies. Which numbers does it take? Two
+ * processes ask: for memory of every kind, and for pools, one of them open to another GPU. */
 #include "workbook.h"
 #include <sys/wait.h>
 #include <unistd.h>

@@ -35,7 +35,7 @@ static void as_many_as_there_are(int granted)
 CASE(fit) { as_many_as_there_are(0); }
 CASE(fit_granted) { as_many_as_there_are(1); }
 
-/* The device's memory has 1 MiB, too. */
+/* Asks about `height` rows between two memories of 1 MiB each; `m` of the device is one of them. */
 #define ENDLESS(name, granted, to, from, height) \
     CASE(name)                                   \
     {                                            \

@@ -5,7 +5,8 @@
 static cudaMemPool_t pool, shared, capped;
 static void *a;
 
-/* What a lesson's reader meets: a pool that was not made for it, or a handle that is none. */
+/* Mistakes that readers of the lessons make: to export a pool that was not made for it, and to
+ * import what is no handle. */
 static void sharing(void)
 {
     struct cudaMemPoolPtrExportData data;

@@ -2,7 +2,7 @@
 #define CALL_COLUMNS 76
 #include "probe.h"
 
-/* The first call succeeds. Does the process survive what comes next? */
+/* Making the destroyed pool current succeeds; the process may not survive the calls after that. */
 int main(void)
 {
     cudaMemPool_t gone, current;

@@ -36,7 +36,7 @@ static void large_before_small(void)
            distance(k, a), distance(l, a));
 }
 
-/* Does it, when the larger one lies behind it? */
+/* Does a node get the smallest free range that fits, when a larger one lies after it? */
 static void small_before_large(void)
 {
     void *a, *c, *d, *e, *k, *l;
@@ -373,7 +373,7 @@ static void trim_of_pending_launch(cudaGraphExec_t x)
     trim_and_print("synchronised, trimmed again");
 }
 
-/* What does it release while a free of the graph's memory is pending? */
+/* What does a trim release while a free of the graph's memory is pending? */
 static void trim_of_pending_free(cudaGraphExec_t y, void *a)
 {
     cudaGraphLaunch(y, s);
@@ -674,7 +674,7 @@ static void nodes_of_memory(void)
     RECORD(cudaGraphDestroy(g));
 }
 
-/* Which can be taken from a graph without? */
+/* Which nodes and edges can be taken from a graph without memory nodes? */
 static void nodes_without_memory(void)
 {
     cudaGraphNode_t e, k;
@@ -721,7 +721,7 @@ static void update_memset(cudaGraphExec_t x, cudaGraph_t g, cudaGraph_t same, cu
     printf("  value %u width %zu height %zu\n", p.value, p.width, p.height);
 }
 
-/* Can its nodes be disabled? */
+/* Can the nodes of an executable graph with memory nodes be disabled? */
 static void disable_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3])
 {
     unsigned on = 9;
@@ -733,7 +733,7 @@ static void disable_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3])
     RECORD(cudaGraphNodeGetEnabled(x, n[0], &on));
 }
 
-/* Can the parameters of its allocation and of its free be changed? */
+/* Can the parameters of an allocation node and of a free node be changed in an executable graph? */
 static void update_memory_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3], void *a)
 {
     struct cudaGraphNodeParams q;
@@ -822,7 +822,7 @@ static void children_by_copy(cudaGraph_t parent, cudaGraph_t child, cudaGraph_t 
     printf("  nodes %zu\n", count);
 }
 
-/* Can it be moved into a parent, and what may be done with it then? */
+/* Can a graph with memory nodes be moved into a parent, and what may be done with it then? */
 static cudaGraphNode_t child_by_move(cudaGraph_t parent, cudaGraph_t child)
 {
     void *a;
@@ -841,7 +841,8 @@ static cudaGraphNode_t child_by_move(cudaGraph_t parent, cudaGraph_t child)
     return c;
 }
 
-/* How much memory does the parent have when it runs, and when it is destroyed? */
+/* How much memory does a parent of a graph with memory nodes have when it runs, and when it is
+ * destroyed? */
 static void launch_parent(cudaGraph_t parent, cudaGraphNode_t c)
 {
     cudaGraphExec_t x = NULL, y = NULL;
@@ -1050,7 +1051,7 @@ static void fork_destroyed_after_join(void)
     end_capture(s);
 }
 
-/* May it be destroyed before? */
+/* May the stream of a fork be destroyed before the join? */
 static void fork_destroyed_unjoined(void)
 {
     cudaStream_t u;

@@ -148,7 +148,7 @@ static void shared_in_one_stream(cudaGraphExec_t x[3])
     trim_and_print();
 }
 
-/* Do graphs share it that are pending in streams of their own? */
+/* Do graphs that are pending in streams of their own share their memory? */
 static void shared_by_streams(cudaGraphExec_t x[3], cudaStream_t u[3])
 {
     *gate = 0;
@@ -187,7 +187,8 @@ static void not_freed(cudaGraphExec_t x[3], cudaGraphExec_t y, void *a)
     print_pointer(a, "freed");
 }
 
-/* Can it be launched again after cudaFree, and its memory be freed in another stream? */
+/* Can a graph that does not free its memory be launched again after cudaFree, and its memory be
+ * freed in another stream? */
 static void launched_again(cudaGraphExec_t y, void *a)
 {
     RECORD(cudaGraphLaunch(y, s));
@@ -446,7 +447,7 @@ CASE(graph_kernel_after_trim)
     RECORD(cudaStreamSynchronize(s));
 }
 
-/* Can a kernel use it before the first launch? */
+/* Can a kernel use a graph's memory before the first launch? */
 CASE(graph_kernel_before_launch)
 {
     void *a;
@@ -488,7 +489,7 @@ static void waiting_for_streams(enum cudaStreamCaptureMode mode)
     CAPTURE(s, mode, cudaStreamQuery(0));
 }
 
-/* May it wait for an event, or query one, of another stream or of the capture? */
+/* May the host wait for an event, or query one, of another stream or of the capture? */
 static void waiting_for_events(enum cudaStreamCaptureMode mode)
 {
     cudaEventRecord(ev, t);
@@ -596,7 +597,7 @@ static void *thread_malloc(void *unused)
     return NULL;
 }
 
-/* May it put work into that stream? */
+/* May another thread put work into the stream that is captured? */
 static void *thread_memset(void *unused)
 {
     (void)unused;
@@ -604,7 +605,7 @@ static void *thread_memset(void *unused)
     return NULL;
 }
 
-/* May it end the capture? */
+/* May another thread end the capture? */
 static void *thread_end(void *unused)
 {
     cudaGraph_t g = (cudaGraph_t)1;
@@ -660,7 +661,7 @@ static void legacy_status(void)
     end_capture(b);
 }
 
-/* Which calls that use the legacy stream are refused then? */
+/* Which calls that use the legacy stream are refused while a blocking stream is captured? */
 static void legacy_calls(void)
 {
     CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
@@ -889,7 +890,7 @@ static void captured_allocation(void)
     end_capture(s);
 }
 
-/* May a stream that is not captured use and free it? */
+/* May a stream that is not captured use and free memory that the capture allocated? */
 static void captured_allocation_outside(void)
 {
     void *a = NULL;
@@ -900,7 +901,7 @@ static void captured_allocation_outside(void)
     end_capture(s);
 }
 
-/* May another capture use and free it? */
+/* May another capture use and free memory that the first capture allocated? */
 static void captured_allocation_in_another(void)
 {
     void *outer = NULL;

@@ -149,7 +149,7 @@ static void waits_in_stream(void)
     WAITS(s, cudaMemsetAsync(man1, 0, MiB, s));
 }
 
-/* Do those in the legacy stream wait for what is pending in a blocking one? */
+/* Do copies and memsets in the legacy stream wait for what is pending in a blocking stream? */
 static void waits_in_legacy_stream(void)
 {
     puts("pending on b, blocking: the legacy stream waits for it");
@@ -177,7 +177,7 @@ static void freed_twice(void)
     PRINT(cudaFreeHost(pin1));
 }
 
-/* Can it be freed by an address inside? */
+/* Can pinned memory be freed by an address inside? */
 static void freed_inside(void) { PRINT(cudaFreeHost(pin1 + 4)); }
 
 /* May a copy write freed pinned memory? */
@@ -188,7 +188,7 @@ static void copied_to_when_freed(void)
     PRINT(cudaStreamSynchronize(s));
 }
 
-/* May a copy read it? */
+/* May a copy read freed pinned memory? */
 static void copied_from_when_freed(void)
 {
     PRINT(cudaFreeHost(pin1));
@@ -196,7 +196,7 @@ static void copied_from_when_freed(void)
     PRINT(cudaStreamSynchronize(s));
 }
 
-/* May a kernel write it? */
+/* May a kernel write freed pinned memory? */
 static void filled_when_freed(void)
 {
     PRINT(cudaFreeHost(pin1));
@@ -204,7 +204,7 @@ static void filled_when_freed(void)
     PRINT(cudaStreamSynchronize(s));
 }
 
-/* May a memset write it? */
+/* May a memset write freed pinned memory? */
 static void set_when_freed(void)
 {
     PRINT(cudaFreeHost(pin1));

@@ -76,7 +76,7 @@ static void free_in_importer(void)
 
 CASE_OF_TWO(freed_by_cuda_free, export_until_turn, free_in_importer)
 
-/* Does it wait in the importer, for work that is pending there? */
+/* Does cudaFree of imported memory wait for work that is pending in the importer? */
 static void free_in_importer_waits(void)
 {
     import_shared();
@@ -90,7 +90,7 @@ static void free_in_importer_waits(void)
 
 CASE_OF_TWO(freed_by_cuda_free_behind_work, export_until_turn, free_in_importer_waits)
 
-/* The exporter first, by cudaFree? */
+/* May both processes free by cudaFree, the exporter first? */
 static void export_and_free(void)
 {
     send_shared();

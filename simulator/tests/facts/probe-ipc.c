@@ -326,7 +326,7 @@ CASE(memory_handle_nowhere)
     RECORD(cudaIpcGetMemHandle(NULL, a));
 }
 
-/* Does it survive it when there is no room for the address? */
+/* Does the process survive it when there is no room for the address of opened memory? */
 CASE(memory_opened_nowhere)
 {
     cudaMalloc(&a, MiB);
@@ -385,7 +385,8 @@ static void import_use_and_free(void)
     RECORD(cudaMemsetAsync(q, 1, 4096, s));
 }
 
-/* Can it be imported again after the free, and used when the imported pool was destroyed? */
+/* Can an allocation be imported again after its free, and used when the imported pool was
+ * destroyed? */
 static void *import_again(void)
 {
     void *again;
@@ -400,7 +401,7 @@ static void *import_again(void)
     return again;
 }
 
-/* Can it be imported and used when the exporter has destroyed its pool? */
+/* Can an allocation be imported and used when the exporter has destroyed its pool? */
 static void import_of_destroyed(void *again)
 {
     NOTE("the exporter has destroyed its pool");
@@ -487,7 +488,7 @@ static void see_record_of_exporter(void)
     await_turn();
 }
 
-/* May the importer record it, too? */
+/* May the importer record the event, too? */
 static void record_by_importer(void)
 {
     hold_at_new_gate();
@@ -654,7 +655,7 @@ static void open_memory(cudaIpcMemHandle_t next)
     NOTE("type %d device %d", (int)about.type, about.device);
 }
 
-/* May the importer share it on, read it, write it to its end and past it? */
+/* May the importer share opened memory on, read it, and write it to its end and past it? */
 static void use_opened_memory(void)
 {
     int v = 0;

@@ -86,7 +86,7 @@ CASE(registered)
 /* Does a copy notice that the host has no memory at its source? */
 CASE(copy_from_nothing) { RECORD(cudaMemcpy(m, (void *)4096, 64, cudaMemcpyHostToDevice)); }
 
-/* Does it notice that the host has none at its destination? */
+/* Does a copy notice that the host has no memory at its destination? */
 CASE(copy_to_nothing) { RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceToHost)); }
 
 /* Does a copy in a stream notice that the host has no memory at its source? */
@@ -96,7 +96,7 @@ CASE(copy_async_from_nothing)
     RECORD(cudaStreamSynchronize(s));
 }
 
-/* Does it notice that the host has none at its destination? */
+/* Does a copy in a stream notice that the host has no memory at its destination? */
 CASE(copy_async_to_nothing)
 {
     RECORD(cudaMemcpyAsync((void *)4096, m, 64, cudaMemcpyDeviceToHost, s));

@@ -235,7 +235,7 @@ CASE(peer_sizes)
     end_codes();
 }
 
-/* The same of the call that takes a stream. */
+/* Which numbers of GPUs does the call that takes a stream take? */
 CASE(peer_async_devices)
 {
     prepare();

@@ -67,7 +67,7 @@ static void types_and_locations(void)
             }
 }
 
-/* Which of them can be exported, by which handle types? */
+/* Which types of pools can be exported, by which handle types? */
 static void handle_types(void)
 {
     for (int types = 1; types <= 9; types++) {
@@ -81,7 +81,7 @@ static void handle_types(void)
     }
 }
 
-/* Which of them may have a maxSize? */
+/* Which types of pools may have a maxSize? */
 static void max_size(void)
 {
     struct cudaMemPoolProps p = host_props(), g = managed_props();
@@ -215,7 +215,7 @@ static void use_without_access(void *a)
     RECORD(cudaStreamSynchronize(s));
 }
 
-/* Which calls take it afterwards? */
+/* Which calls take its memory after the device was granted access? */
 static void use_with_access(cudaMemPool_t p, void *a, void *c)
 {
     enum { HOLD = 7 }; /* the value that a kernel writes */
@@ -599,8 +599,8 @@ static void copies_of_each_kind(char *a, char *pageable)
     }
 }
 
-/* Which are refused before the device was granted access, afterwards, and when it was taken
- * back? */
+/* Which copies are refused before the device was granted access, afterwards, and when the access
+ * was taken back? */
 static void copies(int type, int location)
 {
     cudaMemPool_t p = make_pool(type, location, 0);
@@ -643,7 +643,7 @@ static void waits_without_access(void *a)
     WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
 }
 
-/* Do copies and memsets wait once it has? */
+/* Do copies and memsets wait once the device has access? */
 static void waits_with_access(void *a, void *c, void *e)
 {
     WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));

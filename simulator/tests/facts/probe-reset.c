@@ -76,7 +76,7 @@ CASE(idle)
     next_calls();
 }
 
-/* Does it wait for a kernel that is running, and for work behind it? */
+/* Does a reset wait for a kernel that is running, and for work behind it? */
 CASE(pending_kernel)
 {
     prepare();
@@ -112,7 +112,7 @@ static void sleep_300ms(void *unused)
     function_over = 1;
 }
 
-/* Does it wait for a host function? */
+/* Does a reset wait for a host function? */
 CASE(pending_host_function)
 {
     prepare();
@@ -147,7 +147,7 @@ CASE(after_fault)
     next_calls();
 }
 
-/* And when nothing has returned the fault before? */
+/* What does a reset return when no call has returned the fault before? */
 CASE(after_unseen_fault)
 {
     prepare();

@@ -116,7 +116,7 @@ static void across_streams(void)
     }
 }
 
-/* The same with each of the other two policies alone, and finished work. */
+/* Is the memory the same with each of the other two policies alone, when the work is finished? */
 static void legacy_and_opportunistic(void)
 {
     for (int finished = 0; finished < 2; finished++)

@@ -58,7 +58,7 @@ static inline cudaError_t record(const char *call, cudaError_t result)
         fflush(stdout);      \
     } while (0)
 
-/* Ends a line with what cudaPointerGetAttributes returns for an address. */
+/* Prints the rest of a line: what cudaPointerGetAttributes returns for the address. */
 static inline void print_attributes(const void *p)
 {
     struct cudaPointerAttributes a;
@@ -119,8 +119,8 @@ static inline cudaError_t load_kernels(int *memory)
     return cudaDeviceSynchronize();
 }
 
-/* Is the work over that was put into the stream? It is asked for 100 ms: then it waits for
- * something that has not come. */
+/* Returns whether the stream's work ends within 100 ms. If it does not, it waits for something that
+ * has not come. */
 static inline int soon_over(cudaStream_t stream)
 {
     for (int look = 0; look < 40; look++) {
@@ -131,7 +131,8 @@ static inline int soon_over(cudaStream_t stream)
     return 0;
 }
 
-/* Types and locations of pools, short, where no recorded line shows the header's names. */
+/* Short names of the types and locations of pools, for lines that do not show the header's
+ * names. */
 #define PINNED  cudaMemAllocationTypePinned
 #define MANAGED cudaMemAllocationTypeManaged
 #define NOWHERE cudaMemLocationTypeNone
@@ -151,7 +152,8 @@ static inline struct cudaMemPoolProps pool_props(int type, int location, int id)
 
 static inline struct cudaMemPoolProps device_props(void) { return pool_props(PINNED, DEVICE, 0); }
 
-/* A pool of GPU 0, or NULL. A max_size of 0 is no limit; `handles` is how it can be shared. */
+/* Returns a pool of GPU 0, or NULL. A max_size of 0 is no limit; `handles` says how the pool can be
+ * shared. */
 static inline cudaMemPool_t pool_with(uint64_t threshold, size_t max_size, int handles)
 {
     struct cudaMemPoolProps p = device_props();
@@ -193,7 +195,7 @@ static inline unsigned long long mib_reserved(cudaMemPool_t pool)
     return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
 }
 
-/* What the GPU may do with the pool's memory; 9 where the driver does not say. */
+/* Returns the access that the GPU has to the pool's memory, or 9 if the driver does not say. */
 static inline int pool_access(cudaMemPool_t pool, int device)
 {
     enum cudaMemAccessFlags flags = (enum cudaMemAccessFlags)9;
@@ -219,7 +221,7 @@ static inline int by_value(const void *left, const void *right)
 
 /* ---- one process ---- */
 
-/* For a probe that is one process: s, t and the gate. */
+/* Makes s, t and the gate for a probe that is one process. */
 static inline void set_up_process(void)
 {
     int *memory;
@@ -300,7 +302,7 @@ static inline void run_case_apart(char *self, const char *name)
     fflush(stdout);
 }
 
-/* The same for a probe whose cases are the numbers 0 to `count` - 1. */
+/* Runs the cases 0 to `count` - 1 of a probe, each in a process of its own. */
 static inline void run_numbers_apart(char *self, int count)
 {
     char number[16];

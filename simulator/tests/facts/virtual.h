@@ -1,4 +1,4 @@
-/* What the probes of virtual memory management share. The step is the granularity. */
+/* What the probes of virtual memory management share. STEP is the granularity. */
 #ifndef VIRTUAL_H
 #define VIRTUAL_H
 

@@ -225,7 +225,7 @@ static void synchronize_stream(int stream)
     print_step(error);
 }
 
-/* Nor is the device, while a stream is held. */
+/* The device is not synchronized while a stream is held, because that would never end. */
 static void synchronize_device(void)
 {
     if (any_held())

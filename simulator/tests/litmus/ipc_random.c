@@ -194,7 +194,7 @@ static void emit_ordered(struct program *p, struct op op)
     emit(p, op);
 }
 
-/* Bytes of an allocation, in ints. */
+/* Picks some whole ints of the allocation for the op. */
 static void pick_range(const struct allocation *a, struct op *op)
 {
     int count = (int)(a->bytes / sizeof(int));

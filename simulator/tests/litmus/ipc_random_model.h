@@ -519,7 +519,7 @@ static void acquire_stream(const struct op *op)
     unite(host_of(op->process), &waited);
 }
 
-/* A query has returned cudaSuccess. */
+/* Models that a query has returned cudaSuccess. */
 static void query_succeeded(const struct op *op)
 {
     if (op->kind == QUERY_STREAM)

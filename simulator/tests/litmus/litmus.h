@@ -135,7 +135,7 @@ static inline void order(cudaStream_t first, cudaStream_t later)
 int main(int argc, char **argv)
 {
     int status = run_case(argc, argv);
-    /* For compute-sanitizer, whose leak check needs the end of the context. */
+    /* The leak check of compute-sanitizer needs the end of the context. */
     if (getenv("LITMUS_RESET") != NULL)
         cudaDeviceReset();
     return status;

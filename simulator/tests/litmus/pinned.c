@@ -1,5 +1,5 @@
-/* Pinned, registered, and managed memory: copies of it, bounds, prefetches, and its free, which waits
- * for the device. */
+/* Pinned, registered, and managed memory: copies of it, bounds, prefetches, and its free, which
+ * waits for the device. */
 #include "litmus.h"
 #include <sys/mman.h>
 

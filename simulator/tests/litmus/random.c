@@ -191,7 +191,7 @@ static int pick_allocation(int state, int count)
     return -1;
 }
 
-/* At most 16 KiB of it; whole ints or any bytes. */
+/* Picks at most 16 KiB of an allocation: whole ints or any bytes. */
 static void pick_range(size_t bytes, bool ints, size_t *from, size_t *to)
 {
     size_t unit = ints ? sizeof(int) : 1, count = bytes / unit;
@@ -231,7 +231,7 @@ static void add_allocation(struct program *p, int stream)
     emit(p, op);
 }
 
-/* Returns whether ordinary memory can be an end of it. */
+/* Returns whether ordinary memory can be an end of this kind of copy. */
 static bool takes_ordinary(enum kind kind) { return kind == COPY || kind == COPY_AT_ONCE; }
 
 static void add_use(struct program *p, int stream)
@@ -305,7 +305,7 @@ static void add_mistake(struct program *p, int stream)
 
 /* ---- graphs ---- */
 
-/* Returns the tasks that happen before the next one of the branch, as bits. */
+/* The tasks that happen before each task, and before each branch's next one, as bits. */
 struct shape {
     unsigned before[PLAN_TASKS], branch[BRANCHES];
 };
@@ -349,7 +349,7 @@ static bool meet(const struct task *a, const struct task *b, int own)
                        a->source_from + n));
 }
 
-/* Adds the edges that it must have, unless one is left out. */
+/* Adds the task after the edges that it must have, unless one of those is left out. */
 static void add_ordered_task(struct plan *plan, struct shape *shape, struct task t, int own)
 {
     for (int i = 0; i < plan->count; i++) {
@@ -621,7 +621,7 @@ static void set_up(const struct program *p)
 
 static void begin(void *flag) { ++*(volatile int *)flag; }
 
-/* Captures the plan in streams of its own. */
+/* Captures the plan in streams of its own, and makes its graph ready to be launched. */
 static cudaError_t make_exec(const struct program *p, int number)
 {
     const struct plan *plan = &p->plans[number];
@@ -733,7 +733,7 @@ static cudaError_t free_by_host(const struct op *op)
     }
 }
 
-/* Returns the device of the stream that the op names, if it names one. */
+/* Returns whether the op is made in a stream, whose device must then be current. */
 static bool is_of_stream(const struct op *op)
 {
     switch (op->kind) {
@@ -760,7 +760,7 @@ static uint64_t new_functions(void)
             bits |= (uint64_t)1 << f;
     return bits;
 }
-/* Those that had begun when the op's own call was made. */
+/* Bits of the functions that had begun when the op's own call was made. */
 static uint64_t begun_at_call;
 
 /* Long enough for all work to end that can end. */
@@ -960,7 +960,7 @@ static bool uses_hosts_memory_that_was_freed(const struct program *p, int number
     return false;
 }
 
-/* Returns whether it is incorrect in a way that the book says is not seen. */
+/* Returns whether the op is incorrect in a way that the book says is not seen. */
 static bool is_excused(const struct program *p, const struct op *op)
 {
     switch (op->kind) {

@@ -327,7 +327,7 @@ static bool any_gate_is_closed(void)
 
 /* ---- hazards ---- */
 
-/* As a set, in the order of their names. */
+/* Each hazard is a bit of a set, in the order of hazard_kinds. */
 enum {
     WRITES = 1,
     WRITE_READ = 1 << 1,
@@ -465,7 +465,8 @@ static bool is_of_device(int allocation)
     return !is_hosts(allocation) && !is_host_visible(&g.allocations[allocation]);
 }
 
-/* Returns the bytes that a copy can use: both ends are live and long enough, or ordinary. */
+/* Returns whether a copy can have these bytes as an end: they lie in live memory, or in ordinary
+ * memory. */
 static bool end_is_usable(int allocation, size_t from, size_t bytes)
 {
     return allocation == ORDINARY

@@ -176,7 +176,7 @@ static const struct {
     {"one random step", 0, 0, 250000, "", 1.5, 0},
 };
 #define LINES (sizeof lines / sizeof *lines)
-/* Of a process. */
+/* The most figures that one process measures. */
 #define MOST_FIGURES 16
 
 /* Measures all lines in this process, which must be new, because the first call decides whether

@@ -96,7 +96,7 @@ CASE(attach)
 
 /* ---- how much work it accepts ---- */
 
-/* After a hold. */
+/* How many operations a stream takes after a hold, and how many nodes a graph here has. */
 enum { ROOM = 1021, NODES = 5 };
 static cudaStream_t s;
 static int *gate, *data;

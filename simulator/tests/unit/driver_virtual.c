@@ -100,7 +100,7 @@ CASE(unmapped_in_use)
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
-/* The same with a memset, and the addresses are given back, too. */
+/* The memory is unmapped and its addresses are given back while a memset may still write there. */
 CASE(given_back_in_use)
 {
     make();

@@ -9,9 +9,10 @@
 #include <string.h>
 #include "walk.h"
 
-/* ---- the ordered tree: the first under a limit, the next in order, all under a limit, the last up
- * to a key, and its invariants. With few keys the ages decide, with many the keys; some nodes return
- * with an old age. ---- */
+/* ---- the ordered tree ----
+ *
+ * What is compared: the first under a limit, the next in order, all under a limit, the last up to a
+ * key. With few keys the ages decide, with many the keys; some nodes return with an old age. */
 
 #define NODES 200
 
@@ -128,8 +129,7 @@ static void change_tree(uint32_t keys)
         wrong("the tree is out of order, or lacks a node");
 }
 
-/* ---- vector clocks of streams that record, wait, are synchronized with, and give their slots to
- * others ---- */
+/* ---- vector clocks, of streams that record, wait, are synchronized with, and end ---- */
 
 #define STREAMS 40
 #define RECORDS 60

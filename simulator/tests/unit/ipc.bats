@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
-# Pools, allocations, events and memory of cudaMalloc of several real processes, and a lesson's second
-# process.
+# Pools, allocations, events and memory of cudaMalloc of several real processes, and a lesson's
+# second process.
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
-    make -s BACKEND=simulator build/simulator/simulator/tests/unit/{ipc_cases,second_process,inside_ending} \
+    make -s BACKEND=simulator \
+        build/simulator/simulator/tests/unit/{ipc_cases,second_process,inside_ending} \
         build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
@@ -289,8 +290,10 @@ reach device 1, which has the memory (cudaDeviceCanAccessPeer says so). The call
     assert_line --regexp "not checked: 1 allocation's order by messages between processes"
 }
 
-# ---- a lesson's second process (processes.h): whatever happens to one process, the other says so in
-# a sentence and ends with a status other than 0, and no process is left ----
+# ---- a lesson's second process (processes.h) ----
+
+# Whatever happens to one process, the other says so in a sentence and ends with a status other than
+# 0, and no process is left.
 
 none_left() {
     left=$(grep -lszF "$1" /proc/[0-9]*/environ | cut -d / -f 3)

@@ -413,8 +413,7 @@ CASE(host_pool)
         go();
 }
 
-/* ---- what calls about sharing return that no GPU was asked about by one-gpu.c, ipc.c and probe-ipc.c
- * of simulator/tests/facts ---- */
+/* ---- what one-gpu.c, ipc.c and probe-ipc.c of simulator/tests/facts did not ask a GPU ---- */
 
 #define POSIX cudaMemHandleTypePosixFileDescriptor
 

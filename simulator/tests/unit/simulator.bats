@@ -203,7 +203,8 @@ END
 }
 
 @test "a journal at the length that files may have (ulimit -f): the same sentence, no signal" {
-    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long_journal' - "$PROGRAMS"
+    run bash -c 'ulimit -f 64; SIM_JOURNAL=long timeout 600 "$1/behaviour" long_journal' - \
+        "$PROGRAMS"
     assert_success
     assert_output --partial "10000 calls"
     assert_output --partial "the journal (SIM_JOURNAL) is not whole: its file can take no more (F"

@@ -247,7 +247,8 @@ CASE(dozes) { meet(doze); }
 /* The function waits until the thread lets it go on. */
 CASE(waits) { meet(wait_to_go_on); }
 
-/* And then it computes for 60 ms, as if it had lost its processor. */
+/* The function waits until the thread lets it go on, and then computes for 60 ms, as if it had lost
+ * its processor. */
 CASE(lags) { meet(lag); }
 
 /* The function makes a call that returns at any time, although no call is allowed there. */

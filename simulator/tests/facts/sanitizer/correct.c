@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One stream holds at a gate. Another does its work and is synchronized: the streams have nothing to
- * do with each other. Under compute-sanitizer 2025.3 the wait for a kernel waits for the hold as
+/* One stream holds at a gate. Another does its work and is synchronized: the streams have nothing
+ * to do with each other. Under compute-sanitizer 2025.3 the wait for a kernel waits for the hold as
  * well, for ever. */
 static int hold(int argc, char **argv)
 {
@@ -89,9 +89,9 @@ static int fault(void)
     return cudaStreamSynchronize(stream) == cudaErrorIllegalAddress ? 0 : 3;
 }
 
-/* The fault ends its process's use of the device, so another process makes it: this program, started
- * again, or a child of fork() that is the first to call CUDA. The child gets its error, and the
- * parent works on. */
+/* The fault ends its process's use of the device, so another process makes it: this program,
+ * started again, or a child of fork() that is the first to call CUDA. The child gets its error, and
+ * the parent works on. */
 static int faults(int argc, char **argv)
 {
     const char *how = argc > 2 ? argv[2] : "";
