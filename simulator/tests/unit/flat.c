@@ -12,9 +12,8 @@
 #include <cuda_runtime_api.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include "../cases.h"
 #include "kernels.h"
 
 #define KiB        ((size_t)1 << 10)
@@ -63,21 +62,22 @@ static void finish_by_asking(void)
             continue;
 }
 
-static void synchronised(void)
+CASE(synchronised)
 {
     pass_on();
     if (rounds % 10 == 0)
         NEED(cudaStreamSynchronize(stream(2)));
 }
 
-static void queried(void)
+CASE(queried)
 {
     pass_on();
     if (rounds % 10 == 0)
         finish_by_asking();
 }
 
-static void unwatched(void) /* one stream, about which the host learns nothing */
+/* One stream, about which the host learns nothing. */
+CASE(unwatched)
 {
     void *a = NULL;
     NEED(cudaMallocFromPoolAsync(&a, size(), pool, streams[0]));
@@ -85,7 +85,8 @@ static void unwatched(void) /* one stream, about which the host learns nothing *
     NEED(cudaFreeAsync(a, streams[0]));
 }
 
-static void kept_block(void) /* one block is used forever, by several streams in turn */
+/* One block is used forever, by several streams in turn. */
+CASE(kept_block)
 {
     if (!kept)
         NEED(cudaMallocFromPoolAsync(&kept, MiB, pool, stream(0)));
@@ -96,7 +97,7 @@ static void kept_block(void) /* one block is used forever, by several streams in
     NEED(cudaStreamWaitEvent(stream(1), event(0), 0));
 }
 
-static void event_objects(void)
+CASE(event_objects)
 {
     cudaEvent_t e;
     NEED(rounds % 2 ? cudaEventCreate(&e) : cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
@@ -108,7 +109,7 @@ static void event_objects(void)
         finish_by_asking();
 }
 
-static void stream_objects(void)
+CASE(stream_objects)
 {
     cudaStream_t s;
     void *a = NULL;
@@ -122,7 +123,7 @@ static void stream_objects(void)
 }
 
 /* No wait covers the work of the destroyed streams. */
-static void streams_unwaited(void)
+CASE(streams_unwaited)
 {
     for (int i = 0; i < 500; i++) {
         cudaStream_t s;
@@ -135,7 +136,7 @@ static void streams_unwaited(void)
 }
 
 /* Work is queued faster than the device does it, and another stream waits for each piece. */
-static void queued_faster(void)
+CASE(queued_faster)
 {
     if (!kept)
         NEED(cudaMalloc(&kept, 64));
@@ -146,7 +147,7 @@ static void queued_faster(void)
     }
 }
 
-static void empty_pools(void)
+CASE(empty_pools)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeDevice};
@@ -155,7 +156,7 @@ static void empty_pools(void)
     NEED(cudaMemPoolDestroy(own));
 }
 
-static void pool_objects(void)
+CASE(pool_objects)
 {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeDevice};
@@ -174,7 +175,7 @@ static void pool_objects(void)
 }
 
 /* The other device is given access, uses it in a stream of its own, and loses it again. */
-static void access_given(void)
+CASE(access_given)
 {
     struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 1},
                                        cudaMemAccessFlagsProtReadWrite};
@@ -208,7 +209,7 @@ static cudaGraphExec_t capture(void)
     return exec;
 }
 
-static void graph_launches(void)
+CASE(graph_launches)
 {
     if (!launched)
         launched = capture();
@@ -217,7 +218,7 @@ static void graph_launches(void)
         finish_by_asking();
 }
 
-static void graph_objects(void)
+CASE(graph_objects)
 {
     cudaGraphExec_t exec = capture();
     NEED(cudaGraphLaunch(exec, streams[0]));
@@ -236,7 +237,7 @@ static void *thread_body(void *unused)
     return NULL;
 }
 
-static void threads(void)
+CASE(threads)
 {
     pthread_t t;
     if (pthread_create(&t, NULL, thread_body, NULL))
@@ -246,14 +247,15 @@ static void threads(void)
 
 static void nothing(void *unused) { (void)unused; }
 
-static void host_functions(void)
+CASE(host_functions)
 {
     NEED(cudaLaunchHostFunc(stream(0), nothing, NULL));
     if (rounds % 10 == 0)
         NEED(cudaStreamSynchronize(stream(0)));
 }
 
-static void copies(void) /* a copy of pageable memory is staged */
+/* A copy of pageable memory is staged. */
+CASE(copies)
 {
     static int pageable[1024];
     if (!kept)
@@ -263,7 +265,7 @@ static void copies(void) /* a copy of pageable memory is staged */
         finish_by_asking();
 }
 
-static void plain_memory(void)
+CASE(plain_memory)
 {
     void *a = NULL, *b = NULL, *c = NULL;
     NEED(cudaMalloc(&a, size()));
@@ -275,7 +277,7 @@ static void plain_memory(void)
     NEED(cudaFreeHost(c));
 }
 
-static void wrong_calls(void)
+CASE(wrong_calls)
 {
     void *a = NULL;
     cudaMallocFromPoolAsync(&a, (size_t)1 << 50, pool, stream(0));
@@ -283,22 +285,6 @@ static void wrong_calls(void)
     cudaMemPoolTrimTo(NULL, 0);
     cudaGetLastError();
 }
-
-static const struct {
-    const char *name;
-    void (*round)(void);
-} cases[] = {
-    {"synchronised", synchronised},     {"queried", queried},
-    {"unwatched", unwatched},           {"kept-block", kept_block},
-    {"event-objects", event_objects},   {"stream-objects", stream_objects},
-    {"pool-objects", pool_objects},     {"graph-launches", graph_launches},
-    {"graph-objects", graph_objects},   {"threads", threads},
-    {"host-functions", host_functions}, {"copies", copies},
-    {"plain-memory", plain_memory},     {"wrong-calls", wrong_calls},
-    {"access-given", access_given},     {"streams-unwaited", streams_unwaited},
-    {"queued-faster", queued_faster},   {"empty-pools", empty_pools},
-};
-#define CASES (sizeof cases / sizeof *cases)
 
 static size_t addresses(void)
 {
@@ -314,15 +300,14 @@ static size_t addresses(void)
 
 int main(int argc, char **argv)
 {
-    size_t which = 0;
+    const struct named_case *one = named_cases;
     long n = argc == 3 ? atol(argv[2]) : 0;
-    for (size_t i = 0; argc == 1 && i < CASES; i++)
-        puts(cases[i].name);
+    for (; one && (argc == 1 || strcmp(argv[1], one->name)); one = one->next)
+        if (argc == 1)
+            puts(one->name);
     if (argc == 1)
         return 0;
-    while (which < CASES && strcmp(argv[1], cases[which].name))
-        which++;
-    if (which == CASES || n < 1) {
+    if (!one || n < 1) {
         fprintf(stderr, "flat: expected a case (flat alone lists them) and a number of rounds\n");
         return 2;
     }
@@ -338,7 +323,7 @@ int main(int argc, char **argv)
     struct mallinfo2 first = {.arena = 0}, last;
     size_t first_addresses = 0, last_addresses;
     for (rounds = 1; rounds <= 10 * n; rounds++) {
-        cases[which].round();
+        one->run();
         if (rounds != n)
             continue;
         first = mallinfo2();
@@ -351,7 +336,7 @@ int main(int argc, char **argv)
     size_t before = first.uordblks + first.hblkhd, after = last.uordblks + last.hblkhd;
     printf(
         "%s: %ld rounds: %zu KiB of malloc, %zu MiB of addresses; %ld rounds: %zu KiB, %zu MiB\n",
-        cases[which].name, n, before / KiB, first_addresses / MiB, 10 * n, after / KiB,
+        one->name, n, before / KiB, first_addresses / MiB, 10 * n, after / KiB,
         last_addresses / MiB);
     return after > before + SLACK || last_addresses > first_addresses + 4 * MiB;
 }

@@ -11,8 +11,7 @@ setup_file() {
     make -s BACKEND=simulator build/simulator/simulator/tests/unit/{nvcc_by_hand,instructions}
 }
 
-# ran [PROGRAM [ARGUMENT...]]: a compiled program finds the simulated device only by this variable.
-ran() { LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "./${1:-program}" "${@:2}"; }
+ran() { run bounded "./${1:-program}" "${@:2}"; } # ran [PROGRAM [ARGUMENT...]]
 
 # gave_up WHAT [SETTING]: what ran last ended with 0, but for this
 gave_up() {
@@ -148,40 +147,25 @@ cudaSuccess
     done
 }
 
-# judged CASE KIND WORDS...: reported() for this case of `order`, under every schedule
-judged() {
-    local schedule words
-    for schedule in "${SCHEDULES[@]}"; do
-        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
-            run bounded ./program "$1" correct
-        [ "$status" = 0 ] && [ -z "$output" ] ||
-            miss "$1, correct, under SIM_SCHEDULE=$schedule, status $status:" "$output" || return
-        SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
-            run bounded ./program "$1" incorrect
-        [ "$status" = 3 ] && [[ $output == *"hazard: $2"* ]] ||
-            miss "$1, incorrect, under SIM_SCHEDULE=$schedule, status $status." \
-                "Expected \"hazard: $2\":" "$output" || return
-        for words in "${@:3}"; do assert_output --partial "$words"; done
-    done
-}
-
 # bats test_tags=more
 @test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
     cp "$ROOT/simulator/tests/unit/kernels/order.cu" .
     compiled order.cu -g -lineinfo
-    judged two_writes "unordered writes" "set, stream 1 (s), at order.cu:" " at order.cu:12, by its"
-    judged write_and_read "read not ordered after a write" ", by its argument 2"
-    judged memset_behind "unordered writes"
-    judged memset_before "unordered writes"
-    judged fields "unordered writes"
-    judged slices "unordered writes"
-    judged atomics "unordered writes"
-    judged by_data "write not ordered after a read"
-    judged freed_behind "free before "
-    judged before_allocation "use before allocation"
-    judged after_free "use after free"
-    judged outside "access outside the allocation" "touches bytes 262244 to 262247"
-    judged captured "unordered writes" "(graph launch 1 in stream 1)"
+    PROGRAMS=.
+    reported program two_writes "unordered writes" "set, stream 1 (s), at order.cu:" \
+        " at order.cu:12, by its"
+    reported program write_and_read "read not ordered after a write" ", by its argument 2"
+    reported program memset_behind "unordered writes"
+    reported program memset_before "unordered writes"
+    reported program fields "unordered writes"
+    reported program slices "unordered writes"
+    reported program atomics "unordered writes"
+    reported program by_data "write not ordered after a read"
+    reported program freed_behind "free before allocation" "free before the use ends."
+    reported program before_allocation "use before allocation"
+    reported program after_free "use after free"
+    reported program outside "access outside the allocation" "touches bytes 262244 to 262247"
+    reported program captured "unordered writes" "(graph launch 1 in stream 1)"
 }
 
 @test "the bytes that the threads of a warp touch are these alone, in whatever order they lie" {
@@ -190,7 +174,7 @@ judged() {
     assert_success
     assert_output "504 shapes, 0 failed"
     # Each launch touches one byte too many: the first is reported, and the others are counted.
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./shapes more
+    run bounded ./shapes more
     assert_equal "$status" 3
     assert_equal "$(grep -c '^hazard: ' <<<"$output")" 16
     assert_equal "$(grep -c 'found 55 more times: ' <<<"$output")" 16
@@ -201,7 +185,7 @@ judged() {
     ran sequences
     assert_success
     assert_output "210 launches, 0 failed"
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./sequences far
+    run bounded ./sequences far
     assert_equal "$status" 3
     assert_line --partial "/sequences.cu:$(
         sed -n '/; \/\/ too far/=' "$ROOT/simulator/tests/unit/kernels/sequences.cu")"
@@ -224,11 +208,11 @@ judged() {
     local number
     kernels reset
     for number in 0 1 2 5 6; do
-        SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator bounded ./reset "$number"
+        SIM_CHECK=off bounded ./reset "$number"
     done >printed
     diff <(grep -v ': signal' "$ROOT/simulator/tests/facts/kernels-reset.txt") printed
     for number in 3 4; do
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./reset "$number"
+        run bounded ./reset "$number"
         assert_equal "$status" 3
         assert_output --partial "was given an executable graph that cudaDeviceReset has ended."
     done
@@ -489,7 +473,7 @@ C
 # faulted CASE ERROR WORDS...: what ./program prints
 faulted() {
     local words
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    run bounded ./program "$1"
     assert_line "$2"
     for words in "${@:3}"; do assert_output --partial "$words"; done
 }
@@ -499,7 +483,7 @@ stopped() {
     faulted "$@"
     assert_output --partial "of the kernel $1 (stream 0)"
     gave_up "a fault ended the kernel $1"
-    SIM_KERNELS=run:allow LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    SIM_KERNELS=run:allow run bounded ./program "$1"
     assert_success
 }
 
@@ -509,7 +493,7 @@ wrong() {
     assert_equal "$status" 3
     assert_equal "$(head -n 1 report)" "$(grep ^hazard <<<"$output")"
     assert_line --regexp "^             thread \(.*\) of block \(0,0,0\) at program.cu:[0-9]+"
-    SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program "$1"
+    SIM_CHECK=off run bounded ./program "$1"
     gave_up "a fault ended the kernel $1"
     refute_output --partial hazard
 }
@@ -567,8 +551,7 @@ C
         [ -n "$how" ] || kind="free before the use ends" line='// before'
         line=$(grep -nF "$line" program.cu | cut -d: -f1)
         for schedule in measured instant late random:1 random:2; do
-            SIM_SCHEDULE=$schedule LD_LIBRARY_PATH=$ROOT/build/simulator \
-                run bounded ./program $how
+            SIM_SCHEDULE=$schedule run bounded ./program $how
             assert_equal "$status" 3
             assert_equal "$(grep -c ^hazard <<<"$output")" 1
             assert_line --regexp "^hazard: $kind\. "
@@ -635,23 +618,23 @@ C
     compiled program.cu -arch=compute_90
     local how kernel=clusters
     for how in 0 1 3 4; do
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how
+        run bounded ./program $how
         gave_up "a launch of the kernel $kernel was refused"
         kernel=grids
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program $how 7
+        run bounded ./program $how 7
         assert_equal "$status" 7
         refute_output --partial "exit status"
     done
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 2
+    run bounded ./program 2
     gave_up "a kernel node was refused"
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 7
+    run bounded ./program 7
     gave_up "a launch of the kernel good was refused"
     assert_output --partial "does not run here: clusters of several blocks"
     # Kernels that ran do not matter here, and launches that a GPU rejects, too, are hazards.
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 5
+    run bounded ./program 5
     assert_success
     assert_output ""
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program 6
+    run bounded ./program 6
     assert_equal "$status" 3
 }
 
@@ -711,7 +694,7 @@ program.cu:22 (allocation 1"
     assert_line --partial "  written    cub::sort::Kernel, stream 3 (third), at program.cu:14"
     # A source elsewhere has its path, also within the kernel.
     cd /
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded "$OLDPWD/program"
+    run bounded "$OLDPWD/program"
     assert_line --partial ", stream 1 (first), at $OLDPWD/program.cu:24"
     assert_line --partial "thread (0,0,0) of block (0,0,0) at $OLDPWD/program.cu:12"
 }
@@ -754,7 +737,7 @@ memset, 1 allocation, 1 stream, in the schedule measured\.$"
     assert_line --index 2 --regexp "^simulated device: not checked: waits .*=strict.*other \
 schedules .SIM_SCHEDULE=late or random:1., "
     assert [ ! -s report ]
-    SIM_SCHEDULE=late LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./program more
+    SIM_SCHEDULE=late run bounded ./program more
     assert_equal "$status" 4
     joined
     assert_line --regexp "^simulated device: checked: .* in the schedule late\.$"
@@ -787,7 +770,7 @@ int main(int, char **arguments)
 }
 C
     compiled program.cu
-    export SIM_SUMMARY=on LD_LIBRARY_PATH=$ROOT/build/simulator SIM_REPORT=report
+    export SIM_SUMMARY=on SIM_REPORT=report
     local how checked unchecked
     # shellcheck disable=SC2162 # A backslash joins two lines.
     while IFS='|' read how checked unchecked; do
@@ -923,7 +906,6 @@ C
 @test "threads of a warp that wait for each other go on, and so do blocks of a launch, soon" {
     waiting
     local kernel schedule
-    export LD_LIBRARY_PATH=$ROOT/build/simulator
     for kernel in lanes two_locks barrier backward; do
         for schedule in measured random:3; do
             # A block that waits for 127 others took some 0.3 s for each.
@@ -937,7 +919,7 @@ C
 # bats test_tags=long
 @test "a kernel that never ends is named after ten seconds, with a line in it" {
     waiting
-    LD_LIBRARY_PATH=$ROOT/build/simulator run timeout 20 ./program for_ever
+    run timeout 20 ./program for_ever
     assert_equal "$status" 124
     assert_equal "${#lines[@]}" 1
     assert_output --regexp "the kernel for_ever \(stream 0\) still runs after ten seconds. Thread \
@@ -984,8 +966,8 @@ END
     for name in textures texture_words; do
         for schedule in "${SCHEDULES[@]}"; do
             # The last case of textures.cu loses the device.
-            SIM_SCHEDULE=$schedule SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator \
-                bounded "./$name" errors 2>/dev/null >printed || true
+            SIM_SCHEDULE=$schedule SIM_CHECK=off bounded "./$name" errors 2>/dev/null >printed ||
+                true
             diff "$ROOT/simulator/tests/facts/kernels-$name.txt" printed ||
                 complain "Under the schedule $schedule these lines of $name.cu differ (< recorded)."
         done
@@ -1000,15 +982,13 @@ END
     compiled misused_textures.cu -std=c++17 -arch=compute_90 -g -lineinfo
     # mistaken CASE WORDS
     mistaken() {
-        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=leaks SIM_SCHEDULE=$schedule \
-            run bounded ./program "$1"
+        SIM_CHECK=leaks SIM_SCHEDULE=$schedule run bounded ./program "$1"
         assert_equal "$status" 3
         assert_output --partial "$2"
     }
     for schedule in "${SCHEDULES[@]}"; do
         for name in right pending apart; do
-            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=leaks SIM_SCHEDULE=$schedule \
-                run bounded ./program $name
+            SIM_CHECK=leaks SIM_SCHEDULE=$schedule run bounded ./program $name
             assert_success
             assert_output "cudaSuccess"
         done
@@ -1043,7 +1023,7 @@ cudaFreeArray (the host) has freed."
     done
     # mistaken CASE WORDS
     mistaken() {
-        LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./heap "$1"
+        SIM_CHECK=on run bounded ./heap "$1"
         assert_equal "$status" 3
         assert_output --partial "$2"
     }
@@ -1099,7 +1079,7 @@ has 1025 threads, and may have 1024."
     kernels launch_answers
     # How many of 65,536 launches find room depends on time (15).
     for number in {0..14} {16..20}; do
-        SIM_CHECK=off LD_LIBRARY_PATH=$ROOT/build/simulator bounded ./launch_answers "$number"
+        SIM_CHECK=off bounded ./launch_answers "$number"
     done >printed 2>/dev/null
     diff <(grep -v '^15:' "$ROOT/simulator/tests/facts/kernels-launch_answers.txt") printed
 }
@@ -1140,12 +1120,10 @@ END
         assert_success
         assert_output "$(cat "$ROOT/simulator/tests/facts/kernels-conditional.txt")"
         for name in body beside after; do
-            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
-                run bounded ./conditional $name
+            SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name
             assert_success
             assert_output "0 wrong"
-            LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on SIM_SCHEDULE=$schedule \
-                run bounded ./conditional $name incorrect
+            SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name incorrect
             assert_equal "$status" 3
             assert_output --partial "hazard: unordered writes. add ("
         done
@@ -1158,14 +1136,14 @@ END
     local kind
     kernels conditional
     for kind in "" ${TEST_LONG:+with-kernel}; do
-        LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./conditional endless $kind
+        run bounded ./conditional endless $kind
         assert_equal "$status" 3
         assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
     done
-    LD_LIBRARY_PATH=$ROOT/build/simulator run bounded ./conditional no-value
+    run bounded ./conditional no-value
     assert_success
     assert_output --partial "no kernel of this launch has set the condition of a conditional node"
-    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./conditional no-handle
+    SIM_CHECK=on run bounded ./conditional no-handle
     assert_equal "$status" 3
     assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
 }
@@ -1180,7 +1158,7 @@ END
         assert_output "cudaSuccess, 0 wrong"
     done
     # Without one of them, two threads race.
-    LD_LIBRARY_PATH=$ROOT/build/simulator SIM_CHECK=on run bounded ./barriers left-out
+    SIM_CHECK=on run bounded ./barriers left-out
     assert_equal "$status" 3
     assert_output --partial "hazard: race in a block. Two threads of rotate"
 }
