@@ -1,5 +1,5 @@
-/* Variables of device code are memory like cudaMalloc's. They exist before the program's first call,
- * or as long as the module that the program has loaded, and are no leaks. */
+/* Variables of device code are memory like cudaMalloc's. They exist before the program's first
+ * call, or as long as the module that the program has loaded, and are no leaks. */
 #include "run/device_variable.h"
 
 #include <string.h>

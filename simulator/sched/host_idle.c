@@ -35,8 +35,8 @@
 #define POLL_INTERVAL_IDLE 10000000
 #define CPU_LIMIT          100000
 #define SHORT_WAIT         500
-/* How long other threads may go first, before one wait and in the whole run, so that a program whose
- * threads compute is not slow. */
+/* How long other threads may go first, before one wait and in the whole run, so that a program
+ * whose threads compute is not slow. */
 #define FIRST_EACH 20000
 #define FIRST_ALL  2000000
 

@@ -21,8 +21,8 @@ void host_idle_call_ends(void);
  * called at the end of the program. Needs the lock. */
 void host_idle_finish_others_unlocking(void);
 /* Called when a call begins to wait for work. Under the schedules late and random, the program's
- * other threads go on first, as far as they can: what they do now does not come after the wait, even
- * if it seldom happens before. Needs the lock. */
+ * other threads go on first, as far as they can: what they do now does not come after the wait,
+ * even if it seldom happens before. Needs the lock. */
 void host_idle_let_others_go_first_unlocking(void);
 
 #endif

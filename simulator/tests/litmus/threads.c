@@ -28,8 +28,8 @@ LITMUS(threads_handing_over, a, b)
     CHECK(cudaStreamSynchronize(b));
 }
 
-/* A thread tells another one that its data is there, which then uses it in its own stream. The first
- * thread waits for its work before it tells.
+/* A thread tells another one that its data is there, which then uses it in its own stream. The
+ * first thread waits for its work before it tells.
  *
  * WRONG: it waits after it has told, and the other thread's launch seldom comes before the end of
  * that wait: no edge from the first write to the second.

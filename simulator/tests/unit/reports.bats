@@ -989,7 +989,7 @@ int main(int argc, char **argv)
     exit(0);
 }
 C
-    build gcc fork.c -g
+    build fork.c
     local schedule said="simulated device: cudaMalloc at fork.c:%d returns \
 cudaErrorInitializationError, as all calls do in a process that was forked after the first CUDA \
 call (cudaGetDeviceCount at fork.c:9). To do: fork before that call, or call exec in the child."
