@@ -14,8 +14,8 @@ what() {
         ulimit -S -t 120
         while read -ra words; do
             echo "== ${words[*]}"
-            SIM_THREADS=$1 LD_LIBRARY_PATH=$LIBRARY timeout --kill-after=1 600 "./${words[@]}" \
-                2>&1 </dev/null && echo "status 0" || echo "status $?"
+            SIM_THREADS=$1 LD_LIBRARY_PATH=$LIBRARY timeout --kill-after=1 600 "./${words[0]}" \
+                "${words[@]:1}" 2>&1 </dev/null && echo "status 0" || echo "status $?"
         done
     } | sed -E 's/0x[0-9a-f]{6,}/ADDRESS/g' # the system chooses addresses
 }
