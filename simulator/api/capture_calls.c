@@ -21,7 +21,7 @@ cudaError_t do_cudaStreamBeginCapture(struct call *call, cudaStream_t stream,
         return cudaErrorInvalidResourceHandle;
     if (!is_mode(mode))
         return cudaErrorInvalidValue;
-    return capture_begin(call, s, mode);
+    return capture_begin(call, s, mode, NULL, NULL, 0);
 }
 
 /* Measured: a graph without nodes is accepted (probe-graph-again.txt, "conditional_capture"), and
@@ -43,7 +43,7 @@ cudaError_t do_cudaStreamBeginCaptureToGraph(struct call *call, cudaStream_t str
     struct node **tips;
     cudaError_t e = graph_nodes_of(call, g, dependencies, data, count, &tips);
     if (!e)
-        e = capture_begin_in(call, s, mode, g, tips, count);
+        e = capture_begin(call, s, mode, g, tips, count);
     /* The line already names the graph. */
     call->made.graph = 0;
     os_free(tips);

@@ -79,7 +79,7 @@ cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec
 
 static void line_figures(struct journal_line *line, int device)
 {
-    const struct graph_figures *f = graph_memory_figures(device);
+    const struct graph_figures *f = graph_segments_figures(device);
     line_number(line, "reserved", f->reserved);
     line_number(line, "used", f->used);
 }
@@ -144,7 +144,7 @@ cudaError_t do_cudaDeviceGetGraphMemAttribute(struct call *call, int device,
         return cudaErrorInvalidDevice;
     if (!value || (unsigned)attribute > cudaGraphMemAttrReservedMemHigh)
         return cudaErrorInvalidValue;
-    const struct graph_figures *f = graph_memory_figures(device);
+    const struct graph_figures *f = graph_segments_figures(device);
     const size_t values[] = {f->used, f->used_high, f->reserved, f->reserved_high};
     *(uint64_t *)value = call_told(values[attribute], sizeof(uint64_t));
     line_number(&call->line, "value", *(uint64_t *)value);
@@ -164,7 +164,7 @@ cudaError_t do_cudaDeviceSetGraphMemAttribute(struct call *call, int device,
      * pools (measured: probe-graphs.txt, "graph_sizes"). */
     if (!value || !high || *(const uint64_t *)value)
         return cudaErrorInvalidValue;
-    struct graph_figures *f = graph_memory_figures(device);
+    struct graph_figures *f = graph_segments_figures(device);
     if (attribute == cudaGraphMemAttrUsedMemHigh)
         f->used_high = f->used;
     else

@@ -40,7 +40,7 @@ static const char *device_broken(int device)
     if (broken)
         return broken;
     size_t mapped =
-        heap->mapped_count * heap->segment_size + graph_memory_figures(device)->reserved;
+        heap->mapped_count * heap->segment_size + graph_segments_figures(device)->reserved;
     for (const struct pool *p = pool_first(); p; p = p->next)
         if (p->heap.device == device && !p->graph && !p->imported)
             mapped += p->heap.mapped_count * settings.segment;

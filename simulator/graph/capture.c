@@ -237,14 +237,8 @@ void capture_add(struct call *call, struct stream *s, struct task *t)
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode)
-{
-    NEEDS_LOCK();
-    return capture_begin_in(call, s, mode, NULL, NULL, 0);
-}
-
-cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
-                             struct graph *g, struct node *const *tips, size_t count)
+cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                          struct graph *g, struct node *const *tips, size_t count)
 {
     NEEDS_LOCK();
     if (s->kind == STREAM_LEGACY)

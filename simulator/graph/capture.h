@@ -44,11 +44,10 @@ cudaError_t capture_implicit(const struct stream *s);
 
 /* ---- captures ---- */
 
-cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode);
-/* Begins a capture into a graph of the program. The first captured node depends on `tips`. The
- * program keeps the graph, even after an error. */
-cudaError_t capture_begin_in(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
-                             struct graph *g, struct node *const *tips, size_t count);
+/* Begins a capture into a new graph or, if `g` is not NULL, into this graph of the program, which
+ * keeps it even after an error. The first captured node depends on `tips`. */
+cudaError_t capture_begin(struct call *call, struct stream *s, enum cudaStreamCaptureMode mode,
+                          struct graph *g, struct node *const *tips, size_t count);
 /* Returns whether the stream captures into a graph of the program. */
 bool capture_is_in_graph_of_program(const struct stream *s);
 /* Ends the capture even if an error is returned, unless another stream began it. Sets `g` to the

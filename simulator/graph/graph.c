@@ -246,7 +246,9 @@ static bool are_dependencies_visited(const struct node *n)
     return true;
 }
 
-bool graph_toposort(struct graph *g, struct node **sorted)
+/* Stores all nodes in `sorted`, each after its dependencies, otherwise in the order in which they
+ * were added. Returns false if the edges form a cycle. */
+static bool sort_nodes(struct graph *g, struct node **sorted)
 {
     size_t sorted_count = 0;
     graphs.walk++;
@@ -342,7 +344,7 @@ static bool flatten_into(struct flat *flat, struct graph *g, const struct node *
 {
     struct node **sorted = os_allocate(g->count * sizeof(struct node *));
     struct node **made = os_allocate(g->count * sizeof(struct node *));
-    bool is_valid = graph_toposort(g, sorted);
+    bool is_valid = sort_nodes(g, sorted);
     for (size_t i = 0; is_valid && i < g->count; i++) {
         made[i] = flatten_node(flat, sorted[i], made, entry);
         is_valid = made[i] != NULL;

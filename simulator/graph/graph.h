@@ -106,7 +106,7 @@ struct node {
     /* The nodes on which this node depends. */
     struct node **dependencies;
     size_t dependency_count;
-    /* The node's index in the result of the last graph_toposort. */
+    /* The node's index in the last order of its graph (graph_flatten). */
     size_t position;
     /* The number of the last walk that visited the node. */
     uint64_t visited;
@@ -165,13 +165,10 @@ void graph_remove_node(struct node *n);
  * graph_is_visited returns true for exactly the visited nodes. */
 void graph_visit_ancestors(struct node *const *nodes, size_t count);
 bool graph_is_visited(const struct node *n);
-/* Stores all nodes in `sorted`, each after its dependencies, otherwise in the order in which they
- * were added. Returns false if the edges form a cycle. */
-bool graph_toposort(struct graph *g, struct node **sorted);
 
-/* Returns the nodes in the order of graph_toposort, but each child node is replaced by the nodes of
- * its graph, followed by an empty node with the child node's handle. The first nodes of a child
- * graph depend on what the child node depends on. The nodes are copies that own nothing, and
+/* Returns the nodes, each after its dependencies, otherwise in the order in which they were added.
+ * A child node is replaced by the nodes of its graph, the first of which depend on what the child
+ * node depends on, and an empty node with its handle. The nodes are copies that own nothing, and
  * `position` is a node's index in the array. Returns NULL if the edges form a cycle. The caller
  * frees the nodes with graph_free_flat. */
 struct node **graph_flatten(struct graph *g, size_t *count);

@@ -45,17 +45,11 @@ static size_t last_segment(const struct graph_allocation *a)
     return (a->offset + a->bytes - 1) / settings.segment;
 }
 
-struct graph_figures *graph_memory_figures(int device)
-{
-    NEEDS_LOCK();
-    return graph_segments_figures(device);
-}
-
 static void observe_segments(const char *what, int device, size_t segments, const char *why)
 {
     if (segments && observer.graph_memory_changed)
         observer.graph_memory_changed(device, what, segments,
-                                      graph_memory_figures(device)->reserved, why);
+                                      graph_segments_figures(device)->reserved, why);
 }
 
 /* ---- the end ---- */
@@ -324,7 +318,7 @@ void graph_memory_launched(struct graph_allocation *const *allocations, size_t c
     for (size_t i = 0; i < count; i++) {
         for (size_t x = first_segment(allocations[i]); x <= last_segment(allocations[i]); x++)
             graph_segments_used(&allocations[i]->memory->segments, x, s, s->last_seq);
-        graph_memory_figures(allocations[i]->memory->pool->device);
+        graph_segments_figures(allocations[i]->memory->pool->device);
     }
 }
 
@@ -357,7 +351,7 @@ static void alloc_now(const struct call *call, struct graph_allocation *a, struc
     a->range->requested = a->bytes;
     a->memory->users++;
     for (size_t x = first_segment(a); x <= last_segment(a); x++)
-        graph_segments_hold(&a->memory->segments, x, true);
+        graph_segments_hold(&a->memory->segments, x, 1);
     uint64_t seq = stream_enqueue_marker(s);
     memory_born(call, &a->memory->pool->heap, a->range, ALLOCATION_IN_STREAM, s, seq);
     if (a->last_free.call)
@@ -372,7 +366,7 @@ static void free_now(const struct call *call, struct graph_allocation *a, struct
     a->last_free = checker_origin(call, s, seq);
     observe_use(call, "free", a, s);
     for (size_t x = first_segment(a); x <= last_segment(a); x++) {
-        graph_segments_hold(&a->memory->segments, x, false);
+        graph_segments_hold(&a->memory->segments, x, -1);
         if (s)
             graph_segments_freed(&a->memory->segments, x, s, seq);
     }
@@ -441,15 +435,14 @@ const char *graph_memory_is_valid(void)
         size_t live = 0;
         if (broken)
             return broken;
-        for (size_t x = 0; x < m->segments.count; x++)
-            graph_segments_count(&m->segments, x, false);
+        graph_segments_count(&m->segments);
         for (const struct graph_allocation *a = m->allocations; a; a = a->next) {
             if (!a->range)
                 continue;
             if (heap_find(&m->pool->heap, a->offset) != a->range || a->range->requested != a->bytes)
                 return "an allocation of a graph is not the live range at its offset";
             for (size_t x = first_segment(a); x <= last_segment(a); x++)
-                graph_segments_count(&m->segments, x, true);
+                graph_segments_count_allocation(&m->segments, x);
             live++;
         }
         if (!va_is_valid(m))

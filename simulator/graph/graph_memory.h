@@ -94,8 +94,6 @@ struct graph_allocation *graph_allocation_at(const struct address_info *info);
 
 /* Releases memory as cudaDeviceGraphMemTrim does. */
 void graph_memory_trim(int device);
-/* Returns the current figures of a device. */
-struct graph_figures *graph_memory_figures(int device);
 /* Checks every invariant. Returns NULL, or a sentence about the first that does not hold. */
 const char *graph_memory_is_valid(void);
 

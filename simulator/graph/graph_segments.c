@@ -14,6 +14,7 @@
 #include "graph/graph_segments.h"
 
 #include "mem/device.h"
+#include "os/needs_lock.h"
 #include "os/os.h"
 
 struct graph_segment {
@@ -30,7 +31,7 @@ struct graph_segment {
     /* The last launch that took the segment, and whether it must wait for the use before it. */
     uint64_t launch;
     bool is_awaited;
-    /* The counts of graph_segments_count. */
+    /* The numbers that graph_segments_count and graph_segments_count_allocation have counted. */
     uint32_t counted_allocations, counted_graphs;
 };
 
@@ -54,6 +55,7 @@ static bool last_use_is_over(const struct graph_segment *segment)
 
 struct graph_figures *graph_segments_figures(int device)
 {
+    NEEDS_LOCK();
     struct graph_figures *f = &physical.devices[device].figures;
     f->reserved = 0;
     for (struct graph_segment *segment = physical.devices[device].segments; segment;
@@ -173,12 +175,9 @@ void graph_segments_freed(struct graph_segments *b, size_t x, const struct strea
     b->segments[x]->freed_by = b;
 }
 
-void graph_segments_hold(struct graph_segments *b, size_t x, bool on)
+void graph_segments_hold(struct graph_segments *b, size_t x, int allocations)
 {
-    if (on)
-        b->segments[x]->allocations++;
-    else
-        b->segments[x]->allocations--;
+    b->segments[x]->allocations += (uint32_t)allocations;
 }
 
 /* ---- returning ---- */
@@ -226,14 +225,17 @@ void graph_segments_count_begin(void)
             segment->counted_allocations = segment->counted_graphs = 0;
 }
 
-void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation)
+void graph_segments_count(const struct graph_segments *b)
 {
-    if (x >= b->count || !b->segments[x])
-        return;
-    if (is_allocation)
+    for (size_t x = 0; x < b->count; x++)
+        if (b->segments[x])
+            b->segments[x]->counted_graphs++;
+}
+
+void graph_segments_count_allocation(const struct graph_segments *b, size_t x)
+{
+    if (x < b->count && b->segments[x])
         b->segments[x]->counted_allocations++;
-    else
-        b->segments[x]->counted_graphs++;
 }
 
 const char *graph_segments_count_end(void)

@@ -37,25 +37,26 @@ void graph_segments_undo(struct graph_segments *b, size_t x);
 void graph_segments_used(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
 /* Remembers work `seq` of `s` as the last free of what this graph allocated on segment `x`. */
 void graph_segments_freed(struct graph_segments *b, size_t x, const struct stream *s, uint64_t seq);
-/* With `on`, counts an allocation on segment `x`; otherwise, one that ended. */
-void graph_segments_hold(struct graph_segments *b, size_t x, bool on);
+/* Adds 1, or -1, to the number of allocations on segment `x`. */
+void graph_segments_hold(struct graph_segments *b, size_t x, int allocations);
 /* Unmaps the segments of `h` that have no allocation and are not used by pending work. */
 void graph_segments_unmap(struct graph_segments *b, struct heap *h);
 /* Gives all segments that back nothing to the device again. Returns their number. */
 size_t graph_segments_release(int device);
 
-/* The four figures of a device. All reserved memory is reported as used, and each figure has a
- * watermark of its own (measured: probe-graphs.txt, "graph_sizes"). */
+/* The four current figures of a device. All reserved memory is reported as used, and each figure
+ * has a watermark of its own (measured: probe-graphs.txt, "graph_sizes"). */
 struct graph_figures {
     size_t used, used_high, reserved, reserved_high;
 };
 struct graph_figures *graph_segments_figures(int device);
 
-/* Check the invariant of graph_segments.c. Between begin and end, graph_segments_count is called
- * for each segment that a graph has and for each segment under an allocation. The end returns NULL,
- * or a sentence if the counts differ from the segments'. */
+/* Check the invariant of graph_segments.c. Between begin and end, the segments of each graph and
+ * each segment under an allocation are counted. The end returns NULL, or a sentence if a count is
+ * not the segment's own number. */
 void graph_segments_count_begin(void);
-void graph_segments_count(const struct graph_segments *b, size_t x, bool is_allocation);
+void graph_segments_count(const struct graph_segments *b);
+void graph_segments_count_allocation(const struct graph_segments *b, size_t x);
 const char *graph_segments_count_end(void);
 
 #endif

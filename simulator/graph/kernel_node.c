@@ -108,8 +108,7 @@ static cudaError_t check_kind(const struct task *t)
     if (t->kind != TASK_USER_KERNEL)
         return cudaErrorInvalidValue;
     diag("the node of a program's own kernel (\"%s\", sim_launch) has no parameters to get or set: "
-         "the "
-         "call returns cudaErrorNotSupported.",
+         "the call returns cudaErrorNotSupported.",
          t->user_kernel->name);
     return cudaErrorNotSupported;
 }

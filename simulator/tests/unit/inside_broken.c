@@ -86,7 +86,7 @@ ROOM(sched, stream_first())
 ROOM(check, checker_newest_allocation())
 ROOM(mem, pool_first())
 ROOM(run, command_blocking_copy_wait(NULL, NULL))
-ROOM(graph, graph_memory_figures(0))
+ROOM(graph, graph_segments_figures(0))
 ROOM(ipc, ipc_pool_count_open())
 
 /* ---- a frame pointer may be any number: here it points to memory that the address sanitizer has

@@ -171,13 +171,13 @@ static void look(void)
     const char *broken = graph_memory_is_valid();
     if (broken)
         wrong(broken);
-    if (free_at_start - device_free_memory(0) != graph_memory_figures(0)->reserved)
+    if (free_at_start - device_free_memory(0) != graph_segments_figures(0)->reserved)
         wrong("the device has given away another amount than is reserved for graphs");
 }
 
 static void look_at_end(void)
 {
-    if (graph_memory_figures(0)->reserved)
+    if (graph_segments_figures(0)->reserved)
         wrong("memory is left when all is destroyed and trimmed");
 }
 
