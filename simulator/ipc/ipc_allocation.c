@@ -139,7 +139,7 @@ static bool take_imported(const struct call *call, struct heap *h, uint32_t ipc_
     r = heap_take(h, r, allocation->offset, size);
     r->requested = allocation->bytes;
     r->shadow.ipc_ref = ipc_ref;
-    ipc_table_set_importing(ipc_ref, true);
+    ipc_table_add_importer(ipc_ref);
     summary.shared++;
     memory_born(call, h, r, kind, NULL, 0);
     return true;

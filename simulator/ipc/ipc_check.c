@@ -312,7 +312,7 @@ void ipc_check_ended(const struct call *call, struct shadow_ref ref, const struc
         /* Documented: the importer's free must be over before the exporter's. */
         if (settings.check && free_access.seq && !free_access.behind_host_func)
             ipc_table_add_access(shadow->ipc_ref, &free_access);
-        ipc_table_set_importing(shadow->ipc_ref, false);
+        ipc_table_remove_importer(shadow->ipc_ref);
     } else {
         ipc_table_set_freed(shadow->ipc_ref, free_access);
     }

@@ -135,40 +135,37 @@ bool ipc_entry_is_unused(struct ipc_table_header *h, const struct ipc_entry *ent
     return entry->allocation.freed && !has_importer(h, entry);
 }
 
-static void add_importer(struct ipc_table *t, struct ipc_entry *entry)
-{
-    uint32_t number = ipc_node_take(t);
-    struct ipc_node *n = ipc_node_at(t->header, number);
-    if (!n)
-        return;
-    n->importer = os_process();
-    n->next = entry->first_importer;
-    entry->first_importer = number;
-}
-
-static void remove_importer(struct ipc_table_header *h, struct ipc_entry *entry)
-{
-    uint32_t *at = &entry->first_importer, steps = 0;
-    for (struct ipc_node *n; (n = ipc_node_at(h, *at)) && steps < IPC_TABLE_NODES; steps++) {
-        uint32_t number = *at;
-        if (n->importer == os_process()) {
-            *at = n->next;
-            ipc_node_put(h, number);
-            return;
-        }
-        at = &n->next;
-    }
-}
-
-void ipc_table_set_importing(uint32_t ipc_ref, bool on)
+void ipc_table_add_importer(uint32_t ipc_ref)
 {
     struct ipc_table *t = ipc_table_of(ipc_ref);
+    struct ipc_entry *entry = ipc_table_entry_of(ipc_ref);
     os_shm_lock(&t->header->lock);
-    if (on)
-        add_importer(t, ipc_table_entry_of(ipc_ref));
-    else
-        remove_importer(t->header, ipc_table_entry_of(ipc_ref));
+    uint32_t number = ipc_node_take(t);
+    struct ipc_node *n = ipc_node_at(t->header, number);
+    if (n) {
+        n->importer = os_process();
+        n->next = entry->first_importer;
+        entry->first_importer = number;
+    }
     os_shm_unlock(&t->header->lock);
+}
+
+void ipc_table_remove_importer(uint32_t ipc_ref)
+{
+    struct ipc_table_header *h = ipc_table_of(ipc_ref)->header;
+    uint32_t *at = &ipc_table_entry_of(ipc_ref)->first_importer;
+    os_shm_lock(&h->lock);
+    struct ipc_node *n = ipc_node_at(h, *at);
+    for (uint32_t i = 0; n && n->importer != os_process() && i < IPC_TABLE_NODES; i++) {
+        at = &n->next;
+        n = ipc_node_at(h, *at);
+    }
+    if (n && n->importer == os_process()) {
+        uint32_t number = *at;
+        *at = n->next;
+        ipc_node_put(h, number);
+    }
+    os_shm_unlock(&h->lock);
 }
 
 struct ipc_processes ipc_table_importers(uint32_t ipc_ref)

@@ -97,8 +97,9 @@ int ipc_table_entry(uint32_t ipc_ref);
 struct ipc_allocation ipc_table_read(struct ipc_table *t, int entry);
 struct ipc_allocation ipc_table_read_ref(uint32_t ipc_ref);
 
-/* Records that this process has imported the allocation or, with `on` false, freed it. */
-void ipc_table_set_importing(uint32_t ipc_ref, bool on);
+/* Record that this process has imported the allocation, and that it has freed the import. */
+void ipc_table_add_importer(uint32_t ipc_ref);
+void ipc_table_remove_importer(uint32_t ipc_ref);
 /* Records that the exporter has freed the allocation by this access. */
 void ipc_table_set_freed(uint32_t ipc_ref, struct ipc_access access);
 /* Records that the exporter has unmapped the segments under [offset, offset + bytes). Returns
