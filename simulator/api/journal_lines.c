@@ -40,7 +40,7 @@ void line_turn(struct call *call, struct stream *s, uint64_t before)
 static void op_done(const struct op *op)
 {
     struct journal_line line;
-    line_begin(&line, op->finish, "did", op->name ? "run" : "turn");
+    line_begin(&line, op->finish, op->name ? "run" : "turn");
     line_number(&line, "of", op->call);
     line_stream(&line, op->stream);
     if (!op->name) {
@@ -60,7 +60,7 @@ static void op_done(const struct op *op)
 static void pool_grew(const struct pool *p, size_t segments, size_t remapped)
 {
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", "grow");
+    line_begin(&line, virtual_now, "grow");
     line_number(&line, "pool", (uint64_t)p->id);
     line_number(&line, "segments", segments);
     if (remapped)
@@ -72,7 +72,7 @@ static void pool_grew(const struct pool *p, size_t segments, size_t remapped)
 static void pool_released(const struct pool *p, size_t segments, const char *why)
 {
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", "release");
+    line_begin(&line, virtual_now, "release");
     line_number(&line, "pool", (uint64_t)p->id);
     line_number(&line, "segments", segments);
     line_number(&line, "reserved", pool_reserved(p));
@@ -84,7 +84,7 @@ static void graph_memory_changed(int device, const char *what, size_t segments, 
                                  const char *why)
 {
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", what);
+    line_begin(&line, virtual_now, what);
     line_signed(&line, "graph_memory_of_device", device);
     line_number(&line, "segments", segments);
     line_number(&line, "reserved", reserved);
@@ -97,7 +97,7 @@ static void graph_memory_used(const char *what, const struct origin *origin, int
                               struct observed_range range)
 {
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", what);
+    line_begin(&line, virtual_now, what);
     line_number(&line, "of", origin->number);
     if (origin->launch)
         line_number(&line, "launch", origin->launch);
@@ -124,7 +124,7 @@ static void line_access(struct journal_line *line, const struct origin *origin, 
 static void hazard(const struct observed_hazard *h)
 {
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", "hazard");
+    line_begin(&line, virtual_now, "hazard");
     line_text(&line, "kind", h->kind);
     if (h->allocation)
         line_number(&line, "allocation", h->allocation);

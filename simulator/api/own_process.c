@@ -178,7 +178,7 @@ __attribute__((destructor)) static void at_end(void)
     summary.calls = sim_calls() - summary.failed;
     summary_print(report_count(), visit_live == ignore_leak ? 0 : live);
     struct journal_line line;
-    line_begin(&line, virtual_now, "did", "exit");
+    line_begin(&line, virtual_now, "exit");
     line_number(&line, "live", live);
     line_number(&line, "hazards", report_count());
     size_t descriptors = ipc_pool_count_open();
@@ -209,7 +209,7 @@ void process_start(void)
     if (journal_on)
         journal_observe();
     struct journal_line line;
-    line_begin(&line, 0, "did", "start");
+    line_begin(&line, 0, "start");
     line_number(&line, "journal", 1);
     line_number(&line, "devices", (uint64_t)settings.devices);
     line_number(&line, "memory", settings.memory);

@@ -24,7 +24,7 @@ int unmodeled(const char *name, void *address, void *const *frame, bool *reporte
     if (!summary.unmodeled++)
         summary.first_unmodeled = name;
     line_drop(&call.line);
-    line_begin(&line, virtual_now, "did", "unsupported");
+    line_begin(&line, virtual_now, "unsupported");
     line_text(&line, "call", name);
     line_write(&line);
     return (int)call_leave(&call, e ? e : cudaErrorNotSupported);

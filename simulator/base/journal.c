@@ -172,7 +172,7 @@ static inline char *put_begin(struct journal_line *line, time_ns when)
     return put_number(to + 5, when);
 }
 
-void line_begin(struct journal_line *line, time_ns when, const char *key, const char *value)
+void line_begin(struct journal_line *line, time_ns when, const char *did)
 {
     NEEDS_LOCK();
     line_close(line);
@@ -180,7 +180,7 @@ void line_begin(struct journal_line *line, time_ns when, const char *key, const 
     if (!journal_on)
         return;
     line->end = put_begin(line, when);
-    line_text(line, key, value);
+    line_text(line, "did", did);
 }
 
 /* Begins the line of a call that differs from the site's, which calls through a pointer. */

@@ -45,9 +45,8 @@ void journal_flush(bool look_up);
 /* Writes the remaining lines and closes the file. Does nothing without a journal. */
 void journal_close(void);
 
-/* Begins a line with its time and its first field, "call" or "did". Without a journal the line
- * stays closed. */
-void line_begin(struct journal_line *line, time_ns when, const char *key, const char *value);
+/* Begins a line with its time and the field "did". Without a journal the line stays closed. */
+void line_begin(struct journal_line *line, time_ns when, const char *did);
 /* Begins the line of a call with this name and number. The line will get the file and line of
  * `site` (os_call_site). There must be a journal. */
 void line_begin_call(struct journal_line *line, time_ns when, void *site, const char *call,
