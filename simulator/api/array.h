@@ -38,7 +38,6 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
  * integers, but only those of 8 and 16 bits are read so (documented). */
 cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaResourceDesc *resource,
-                           const struct cudaTextureDesc *desc, bool has_view,
-                           bool in_drivers_words);
+                           const struct cudaTextureDesc *desc, bool has_view);
 
 #endif

@@ -205,7 +205,7 @@ static cudaError_t copy(struct call *call, void *to, size_t to_pitch, const void
     if (e)
         return e;
     line_rows(&call->line, r);
-    return stream ? copy_async(call, to, from, r, kind, *stream, false)
+    return stream ? copy_async(call, to, from, r, kind, *stream)
                   : copy_now(call, to, from, r, kind);
 }
 
@@ -327,7 +327,7 @@ static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_
     for (unsigned n = 0; n < 2; n++)
         whole &= !ends[n]->array || (!ends[n]->x && ends[n]->array->row == width);
     return (struct rows){width, whole ? count / width : 1, to->array ? to->array->pitch : width,
-                         from->array ? from->array->pitch : width};
+                         .from_pitch = from->array ? from->array->pitch : width};
 }
 
 /* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured: a direction that
@@ -350,7 +350,7 @@ static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct ru
         return cudaErrorInvalidValue;
     while (count && !e) {
         const struct rows r = next_rows(&to, &from, count);
-        e = stream ? copy_async(call, here(&to), here(&from), r, kind, *stream, false)
+        e = stream ? copy_async(call, here(&to), here(&from), r, kind, *stream)
                    : copy_now(call, here(&to), here(&from), r, kind);
         go_on(&to, r.width * r.height);
         go_on(&from, r.width * r.height);

@@ -14,14 +14,14 @@ cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t h
 cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                         struct rows *r);
 /* Each queues the work and returns its error. The first two wait like the blocking call, and
- * copy_async like an asynchronous copy. `peer`: cudaMemcpyPeerAsync. */
+ * copy_async like an asynchronous copy. */
 cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r);
 cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
                      enum cudaMemcpyKind kind);
 cudaError_t memset_async(struct call *call, void *to, int value, unsigned element, struct rows r,
                          struct stream *s);
 cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
-                       enum cudaMemcpyKind kind, cudaStream_t stream, bool peer);
+                       enum cudaMemcpyKind kind, cudaStream_t stream);
 
 /* Returns the error of an asynchronous copy that names its devices, or cudaSuccess. */
 cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,

@@ -250,7 +250,7 @@ static cudaError_t synchronize(struct call *call)
 {
     int device = device_current();
     line_signed(&call->line, "device", device);
-    engine_finish_device_unlocking(device, true, call->origin.call);
+    engine_finish_device_unlocking(device, SYNCHRONIZES, call->origin.call);
     pools_synchronized();
     return device_sticky_error;
 }

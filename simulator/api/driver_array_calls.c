@@ -193,7 +193,7 @@ cudaError_t do_cuTexObjectCreate(struct call *call, CUtexObject *object,
     for (unsigned n = 0; n < 3; n++)
         t.addressMode[n] = (enum cudaTextureAddressMode)d->addressMode[n];
     memcpy(t.borderColor, d->borderColor, sizeof t.borderColor);
-    return texture_create(call, object, &r, &t, view != NULL, true);
+    return texture_create(call, object, &r, &t, view != NULL);
 }
 
 cudaError_t do_cuTexObjectGetResourceDesc(struct call *call, CUDA_RESOURCE_DESC *resource,

@@ -570,14 +570,8 @@ cudaError_t do_cuLaunchKernel(struct call *call, CUfunction function, unsigned i
                               unsigned int blockY, unsigned int blockZ, unsigned int sharedBytes,
                               CUstream stream, void **parameters, void **extra)
 {
-    struct launch l = {function,
-                       {gridX, gridY, gridZ},
-                       {blockX, blockY, blockZ},
-                       parameters,
-                       sharedBytes,
-                       stream,
-                       false,
-                       false};
+    struct launch l = {function,   {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
+                       parameters, sharedBytes,           .stream = stream};
     return launch(call, l, extra);
 }
 
@@ -587,14 +581,9 @@ cudaError_t do_cuLaunchCooperativeKernel(struct call *call, CUfunction function,
                                          unsigned int blockZ, unsigned int sharedBytes,
                                          CUstream stream, void **parameters)
 {
-    struct launch l = {function,
-                       {gridX, gridY, gridZ},
-                       {blockX, blockY, blockZ},
-                       parameters,
-                       sharedBytes,
-                       stream,
-                       true,
-                       false};
+    struct launch l = {function,           {gridX, gridY, gridZ}, {blockX, blockY, blockZ},
+                       parameters,         sharedBytes,           stream,
+                       .cooperative = true};
     return launch(call, l, NULL);
 }
 
@@ -608,9 +597,7 @@ cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
                        {config->blockDimX, config->blockDimY, config->blockDimZ},
                        parameters,
                        config->sharedMemBytes,
-                       config->hStream,
-                       false,
-                       false};
+                       .stream = config->hStream};
     for (unsigned n = 0; n < config->numAttrs; n++) {
         const CUlaunchAttribute *a = &config->attrs[n];
         l.cooperative |= a->id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a->value.cooperative;

@@ -274,7 +274,7 @@ static struct address_info wait_for_opener_unlocking(const struct call *call, in
 {
     struct vector_clock before = VC_EMPTY;
     vc_join(&before, &host_acquired.clock);
-    engine_finish_device_unlocking(opener, false, call->origin.call);
+    engine_finish_device_unlocking(opener, ACQUIRES, call->origin.call);
     struct address_info a = memory_find(pointer);
     if (a.kind == ADDRESS_ALLOCATED && memory_is_opened(&a) && a.range->opens == 1
         && was_in_use(memory_shadow(&a), &before))

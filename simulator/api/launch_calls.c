@@ -22,11 +22,13 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     const struct kernel_code *code = registry_code(k, s->device, device_variable_address, &why);
     if (!code || l->in_clusters)
         return nvcc_kernel_refuse_launch(k, code ? IN_CLUSTERS : why);
-    cudaError_t e = nvcc_kernel_check(k, code, l->grid, l->block, l->shared_bytes, l->cooperative);
+    cudaError_t e = (l->cooperative ? nvcc_kernel_check_cooperative : nvcc_kernel_check)(
+        k, code, l->grid, l->block, l->shared_bytes);
     if (e)
         return e;
     struct nvcc_kernel *kernel =
-        nvcc_kernel_new(k, code, l->grid, l->block, l->shared_bytes, l->cooperative, l->arguments);
+        nvcc_kernel_new(k, code, l->grid, l->block, l->shared_bytes, l->arguments);
+    kernel->shape.cooperative = l->cooperative;
     /* Reports and nodes name the kernel. */
     call->origin.call = k->name;
     e = dispatch_nvcc_kernel(call, kernel, s);
@@ -38,7 +40,7 @@ cudaError_t do___cudaLaunchKernel(struct call *call, const void *kernel, dim3 gr
                                   void **arguments, size_t shared_bytes, cudaStream_t stream)
 {
     return launch_kernel(
-        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, false, false});
+        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, .stream = stream});
 }
 
 cudaError_t do_cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
@@ -51,8 +53,8 @@ cudaError_t do_cudaLaunchCooperativeKernel(struct call *call, const void *kernel
                                            dim3 block, void **arguments, size_t shared_bytes,
                                            cudaStream_t stream)
 {
-    return launch_kernel(
-        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, stream, true, false});
+    return launch_kernel(call, &(struct launch){kernel, grid, block, arguments, shared_bytes,
+                                                stream, .cooperative = true});
 }
 
 cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *config,

@@ -24,7 +24,7 @@ static struct address_info wait_for_device_unlocking(const struct call *call, st
                                                      const void *pointer)
 {
     engine_finish_device_unlocking(a.kind == ADDRESS_PINNED ? a.pinned->device : memory_device(&a),
-                                   false, call->origin.call);
+                                   ACQUIRES, call->origin.call);
     return memory_find(pointer);
 }
 
@@ -319,7 +319,7 @@ static cudaError_t wait_for_copy_unlocking(const struct call *call, struct strea
     if (wait == COPY_DONE && !blocking && settings.strict) {
         engine_wait_unlocking(s, copy, call->origin.call);
     } else if (wait == COPY_DONE) {
-        engine_finish_unlocking(s, false, call->origin.call);
+        engine_finish_unlocking(s, ACQUIRES, call->origin.call);
     } else {
         struct record *before = stream_snapshot(s, copy - 1);
         engine_wait_unlocking(s, copy, call->origin.call);
@@ -407,23 +407,22 @@ static void line_copy(struct call *call, const void *to, const void *from, enum 
 }
 
 static cudaError_t queue_copy(struct call *call, void *to, const void *from, struct rows r,
-                              enum cudaMemcpyKind kind, struct stream *s, bool peer,
-                              enum copy_wait *wait)
+                              enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait)
 {
     bool plausible = (unsigned)kind <= cudaMemcpyDefault && r.width && to && from;
     if (plausible && names_allocations(call, s))
         line_copy(call, to, from, kind);
-    return dispatch_copy(call, to, from, r, kind, s, peer, wait);
+    return dispatch_copy(call, to, from, r, kind, s, wait);
 }
 
 cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
-                       enum cudaMemcpyKind kind, cudaStream_t stream, bool peer)
+                       enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     enum copy_wait wait;
     struct stream *s = call_stream(call, stream);
     if (!s)
         return r.width ? cudaErrorInvalidResourceHandle : cudaSuccess;
-    cudaError_t e = queue_copy(call, to, from, r, kind, s, peer, &wait);
+    cudaError_t e = queue_copy(call, to, from, r, kind, s, &wait);
     return e ? e : wait_for_copy_unlocking(call, s, wait, false);
 }
 
@@ -431,7 +430,7 @@ cudaError_t do_cudaMemcpyAsync(struct call *call, void *to, const void *from, si
                                enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return copy_async(call, to, from, rows_of(bytes), kind, stream, false);
+    return copy_async(call, to, from, rows_of(bytes), kind, stream);
 }
 
 cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
@@ -440,7 +439,7 @@ cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows 
     enum copy_wait wait;
     call->origin.returns_early = true;
     struct stream *s = call_stream(call, 0);
-    cudaError_t e = queue_copy(call, to, from, r, kind, s, false, &wait);
+    cudaError_t e = queue_copy(call, to, from, r, kind, s, &wait);
     if (e || !r.width)
         return e;
     return wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
@@ -495,7 +494,8 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
 {
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_copy(call, to, toDevice, from, fromDevice, bytes, stream);
-    return e ? e : copy_async(call, to, from, rows_of(bytes), cudaMemcpyDefault, stream, true);
+    struct rows r = {bytes, 1, bytes, bytes, .between_peers = true};
+    return e ? e : copy_async(call, to, from, r, cudaMemcpyDefault, stream);
 }
 
 /* The copy is asynchronous for the host. It is serialized with all pending and future work of the
@@ -512,13 +512,13 @@ cudaError_t do_cudaMemcpyPeer(struct call *call, void *to, int toDevice, const v
     cudaError_t e = check_peer_devices(to, toDevice, from, fromDevice, bytes);
     if (e)
         return e;
-    struct rows r = rows_of(bytes);
+    struct rows r = {bytes, 1, bytes, bytes, .between_peers = true};
     /* Assumed: a copy that is rejected or has no bytes queues nothing and orders nothing. */
-    if (!bytes || capture_check(s) || command_refuses_copy(to, from, r, s, true))
-        return queue_copy(call, to, from, r, cudaMemcpyDefault, s, true, &wait);
+    if (!bytes || capture_check(s) || command_refuses_copy(to, from, r, s))
+        return queue_copy(call, to, from, r, cudaMemcpyDefault, s, &wait);
     unsigned devices = 1u << s->device | 1u << toDevice | 1u << fromDevice;
     stream_follow_devices(s, devices);
-    e = queue_copy(call, to, from, r, cudaMemcpyDefault, s, true, &wait);
+    e = queue_copy(call, to, from, r, cudaMemcpyDefault, s, &wait);
     if (e)
         return e;
     stream_precede_devices(s, devices);

@@ -16,7 +16,7 @@ cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t h
     bool one = height == 1;
     if ((width > to_pitch && !(one && !to_pitch)) || (width > from_pitch && !(one && !from_pitch)))
         return one ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
-    *r = (struct rows){width, height, to_pitch, from_pitch};
+    *r = (struct rows){width, height, to_pitch, .from_pitch = from_pitch};
     return cudaSuccess;
 }
 
@@ -30,7 +30,7 @@ cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, siz
         return cudaSuccess;
     if (height > 1 && width > pitch)
         return cudaErrorInvalidValue;
-    *r = (struct rows){width, height, pitch, 0};
+    *r = (struct rows){width, height, .to_pitch = pitch};
     if (rows_span(r, pitch) == SIZE_MAX)
         call_stop(call, HAZARD_ROWS_WITHOUT_END,
                   "the rows of a memset reach beyond the last address there is. A real driver "
@@ -58,7 +58,7 @@ cudaError_t do_cudaMemcpy2DAsync(struct call *call, void *to, size_t toPitch, co
     if (e)
         return e;
     line_rows(&call->line, r);
-    return copy_async(call, to, from, r, kind, stream, false);
+    return copy_async(call, to, from, r, kind, stream);
 }
 
 cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value, size_t width,
@@ -135,7 +135,7 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
     x->from = (const char *)from->ptr + p->srcPos.x + from->pitch * p->srcPos.y
             + x->from_step * p->srcPos.z;
     x->count = e->depth;
-    x->rows = (struct rows){e->width, e->height, to->pitch, from->pitch};
+    x->rows = (struct rows){e->width, e->height, to->pitch, .from_pitch = from->pitch};
     stack_slices(x, to->ysize == e->height && from->ysize == e->height);
     return cudaSuccess;
 }
@@ -143,7 +143,7 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
 /* Queues the last slice first: if the extent reaches beyond its memory, the copy is refused before
  * anything is queued. `stream` is NULL for the call that has none. */
 static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
-                           const cudaStream_t *stream, bool peer)
+                           const cudaStream_t *stream, bool between_peers)
 {
     struct slices x;
     struct cudaMemcpy3DParms resolved;
@@ -153,10 +153,11 @@ static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     if (e)
         return e;
     line_rows(&call->line, x.rows);
+    x.rows.between_peers = between_peers;
     for (size_t i = x.count; i-- > 0 && !e;)
         e = stream
               ? copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
-                           *stream, peer)
+                           *stream)
               : copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
     return e;
 }

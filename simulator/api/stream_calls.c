@@ -94,7 +94,7 @@ cudaError_t do_cudaStreamSynchronize(struct call *call, cudaStream_t stream)
     if (s->memory_seq && s->memory_seq == s->last_seq && host_synchronized_seq(s) < s->last_seq)
         virtual_now += COST_SYNC_FREE;
     for (struct stream *each = NULL; (each = next_covered(s, each));)
-        engine_finish_unlocking(each, true, call->origin.call);
+        engine_finish_unlocking(each, SYNCHRONIZES, call->origin.call);
     pools_synchronized();
     return device_sticky_error;
 }
@@ -111,7 +111,7 @@ cudaError_t do_cudaStreamQuery(struct call *call, cudaStream_t stream)
         if (each->done_seq < each->last_seq)
             return cudaErrorNotReady;
     for (struct stream *each = NULL; (each = next_covered(s, each));)
-        host_acquire_stream(each, each->last_seq, false);
+        host_acquire_stream(each, each->last_seq, ACQUIRES);
     return cudaSuccess;
 }
 
@@ -160,7 +160,7 @@ cudaError_t do_cudaStreamWaitEvent(struct call *call, cudaStream_t stream, cudaE
     /* Waiting for nothing is over at once. */
     if (s->last_seq == before)
         line_number(&call->line, "turn", 1);
-    event_waits_add(true, call, s, v);
+    event_waits_add(OP_WAIT, call, s, v);
     return e;
 }
 
@@ -349,7 +349,7 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     if (line_is_open(&call->line))
         line_turn(call, s, before);
     if (!e && !s->capturing)
-        event_waits_add(false, call, s, v);
+        event_waits_add(OP_RECORD, call, s, v);
     return e;
 }
 
@@ -408,8 +408,8 @@ cudaError_t do_cudaEventElapsedTime(struct call *call, float *ms, cudaEvent_t st
         return cudaErrorNotReady;
     /* Documented: until both are reached, the call returns cudaErrorNotReady. So its success tells
      * the host as much as that of a query. */
-    host_acquire_record(a->record, false);
-    host_acquire_record(b->record, false);
+    host_acquire_record(a->record, ACQUIRES);
+    host_acquire_record(b->record, ACQUIRES);
     *ms = (float)(((double)b->record->finish - (double)a->record->finish) / 1e6);
     return cudaSuccess;
 }

@@ -117,20 +117,20 @@ static const char *not_simulated(const struct cudaTextureDesc *d, bool has_view)
 /* Documented: only floats are filtered; only integers of 8 and 16 bits are read as fractions;
  * cudaAddressModeWrap and Mirror need normalized coordinates, and otherwise clamp. Measured
  * (kernels-texture_words.txt): the filter is judged first, and an unknown read mode is no error. */
-static cudaError_t use_description(const struct cudaTextureDesc *d, bool in_drivers_words,
+static cudaError_t use_description(const struct cudaTextureDesc *d, bool is_drivers,
                                    struct texture *t)
 {
     const bool filters = d->filterMode == cudaFilterModeLinear;
     const bool may_be_fractions = t->kind != CHANNEL_FLOAT && t->channel_bytes < 4;
     const bool fractions =
-        d->readMode == cudaReadModeNormalizedFloat && (may_be_fractions || !in_drivers_words);
+        d->readMode == cudaReadModeNormalizedFloat && (may_be_fractions || !is_drivers);
     if ((unsigned)d->filterMode > cudaFilterModeLinear)
         return cudaErrorInvalidValue;
     const bool can_filter = t->kind == CHANNEL_FLOAT || (fractions && may_be_fractions);
     t->reads_fractions = fractions;
     /* The driver takes the setting (measured: probe-more-answers.txt, "driver_textures"). Assumed:
      * it has no effect. */
-    if (filters && !can_filter && !in_drivers_words)
+    if (filters && !can_filter && !is_drivers)
         return cudaErrorInvalidFilterSetting;
     if (fractions && !may_be_fractions)
         return cudaErrorInvalidNormSetting;
@@ -152,7 +152,7 @@ static cudaError_t use_description(const struct cudaTextureDesc *d, bool in_driv
 
 cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaResourceDesc *resource,
-                           const struct cudaTextureDesc *desc, bool has_view, bool in_drivers_words)
+                           const struct cudaTextureDesc *desc, bool has_view)
 {
     const char *missing = not_simulated(desc, has_view);
     if (missing) {
@@ -163,7 +163,7 @@ cudaError_t texture_create(struct call *call, unsigned long long *object,
     struct texture_object o = {.resource = *resource, .desc = *desc};
     cudaError_t e = use_resource(call, resource, &o.texture);
     if (!e)
-        e = use_description(desc, in_drivers_words, &o.texture);
+        e = use_description(desc, call_is_drivers(call), &o.texture);
     if (!e)
         *object = texture_object_new(&o);
     return e;
@@ -176,7 +176,7 @@ cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *o
 {
     if (!object || !resource || !desc)
         return object && resource ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
-    return texture_create(call, object, resource, desc, view != NULL, false);
+    return texture_create(call, object, resource, desc, view != NULL);
 }
 
 /* Destroys an object, or ends the process with a sentence if it is none. Measured

@@ -28,7 +28,7 @@ static struct {
     uint64_t count;
 } noted;
 
-void event_waits_add(bool is_wait, const struct call *call, const struct stream *s,
+void event_waits_add(enum op_kind kind, const struct call *call, const struct stream *s,
                      const struct event *e)
 {
     NEEDS_LOCK();
@@ -37,7 +37,7 @@ void event_waits_add(bool is_wait, const struct call *call, const struct stream 
     if (e->remote)
         return;
     noted.calls[noted.count++ % NOTED_SIZE] =
-        (struct noted){.is_wait = is_wait,
+        (struct noted){.is_wait = kind == OP_WAIT,
                        .origin = checker_origin_of(call->origin, s, s->last_seq),
                        .stream = s->api_id,
                        .event = e->handle,

@@ -27,9 +27,9 @@ struct faulty_wait {
     struct origin recorded_by;
 };
 
-/* Called when a call records the event in the stream, or makes the stream wait for it, and the
- * stream is not captured. */
-void event_waits_add(bool is_wait, const struct call *call, const struct stream *s,
+/* Called when a call records the event in the stream (OP_RECORD), or makes the stream wait for it
+ * (OP_WAIT), and the stream is not captured. */
+void event_waits_add(enum op_kind kind, const struct call *call, const struct stream *s,
                      const struct event *e);
 /* Finds the newest wait in the stream of `later`, before `later`, that could be meant to order it
  * after `earlier`. */

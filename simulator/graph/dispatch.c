@@ -6,28 +6,24 @@
 #include "os/needs_lock.h"
 #include "os/os.h"
 
-/* Returns whether a node may use these bytes: in a graph's memory, only what a node allocates. */
-static bool allows(const void *address, size_t bytes, const struct task *t, bool copy, bool write)
+/* Returns whether a copy node may use these bytes: in a graph's memory, only what a node allocates.
+ * Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
+ * is allocated now as host memory. */
+static bool allows_copy(const void *address, size_t bytes, const struct task *t, bool write)
 {
     size_t bytes_left = graph_allocation_bytes_left(address);
     if (bytes_left)
         return bytes <= bytes_left;
-    return command_allows(address, bytes, t->device, copy, t->peer, write);
-}
-
-/* Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
- * is allocated now as host memory. */
-static bool allows_copy(const void *address, size_t bytes, const struct task *t, bool write)
-{
-    struct address_info a = memory_find(address);
-    return (a.kind == ADDRESS_UNALLOCATED && !graph_allocation_bytes_left(address))
-        || allows(address, bytes, t, true, write);
+    return memory_find(address).kind == ADDRESS_UNALLOCATED
+        || command_allows_copy(address, bytes, t->device, write);
 }
 
 static cudaError_t check_memset(const struct task *t)
 {
     size_t span = rows_span(&t->rows, t->rows.to_pitch);
-    return allows(t->to, span, t, false, true) ? cudaSuccess : cudaErrorInvalidValue;
+    size_t bytes_left = graph_allocation_bytes_left(t->to);
+    bool is_valid = bytes_left ? span <= bytes_left : command_allows_memset(t->to, span, t->device);
+    return is_valid ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t dispatch_check_copy(const struct task *t)
@@ -55,7 +51,7 @@ cudaError_t dispatch_memset_task(struct task *t, void *to, size_t pitch, unsigne
                        .to = to,
                        .value = (int)value,
                        .element_bytes = element,
-                       .rows = {width * element, height, pitch, 0}};
+                       .rows = {width * element, height, .to_pitch = pitch}};
     return check_memset(t);
 }
 
@@ -80,8 +76,7 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned ele
 }
 
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
-                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
-                          enum copy_wait *wait)
+                          enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait)
 {
     NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
@@ -89,13 +84,12 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct 
     if (e || !r.width)
         return e;
     if (!s->capturing)
-        return command_copy(call, to, from, r, kind, s, peer, wait);
+        return command_copy(call, to, from, r, kind, s, wait);
     struct task t = {.kind = TASK_COPY,
                      .device = s->device,
                      .to = to,
                      .from = from,
                      .direction = kind,
-                     .peer = peer,
                      .rows = r};
     e = dispatch_check_copy(&t);
     if (!e)

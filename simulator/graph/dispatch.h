@@ -10,8 +10,7 @@
 cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned element, struct rows r,
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
-                          enum cudaMemcpyKind kind, struct stream *s, bool peer,
-                          enum copy_wait *wait);
+                          enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait);
 cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s);
 cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s);

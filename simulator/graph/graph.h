@@ -57,8 +57,6 @@ struct task {
     /* The value that a memset or kernel writes or adds. */
     int value;
     enum cudaMemcpyKind direction;
-    /* The copy is a cudaMemcpyPeer or cudaMemcpyPeerAsync. */
-    bool peer;
     /* The gate of a hold. */
     const volatile int *gate;
     /* The shape with which the program launches a kernel node that it built. All 0 if captured. */

@@ -89,7 +89,7 @@ bool graph_memset_fits(const struct task *t)
 {
     NEEDS_LOCK();
     size_t span = rows_span(&t->rows, t->rows.to_pitch), room = graph_memory_bytes_left(t->to);
-    return room ? span <= room : command_allows(t->to, span, t->device, false, t->peer, true);
+    return room ? span <= room : command_allows_memset(t->to, span, t->device);
 }
 
 static bool memsets_fit(struct node *const *nodes, size_t count)
@@ -265,8 +265,7 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     case TASK_MEMSET:
         command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
         break;
-    case TASK_COPY:
-        return command_copy(call, t->to, t->from, t->rows, t->direction, s, t->peer, NULL);
+    case TASK_COPY: return command_copy(call, t->to, t->from, t->rows, t->direction, s, NULL);
     case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
     case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
     case TASK_HOLD: return command_hold(call, t->gate, s);

@@ -59,13 +59,13 @@ static cudaError_t nvcc_task(struct task *t, const struct cudaKernelNodeParams *
         return refuse_extra();
     if (!p->kernelParams && code->entry->function->parameters.count)
         return cudaErrorInvalidValue;
-    cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false);
+    cudaError_t e = nvcc_kernel_check(k, code, p->gridDim, p->blockDim, p->sharedMemBytes);
     /* A launch with these parameters would return another error. */
     if (e)
         return cudaErrorInvalidValue;
     t->kind = TASK_NVCC_KERNEL;
-    t->nvcc_kernel = nvcc_kernel_new(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, false,
-                                     p->kernelParams);
+    t->nvcc_kernel =
+        nvcc_kernel_new(k, code, p->gridDim, p->blockDim, p->sharedMemBytes, p->kernelParams);
     return cudaSuccess;
 }
 

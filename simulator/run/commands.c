@@ -37,7 +37,7 @@ size_t rows_span(const struct rows *r, size_t pitch)
 static struct rows op_rows(const struct op *op)
 {
     size_t height = op->height ? op->height : 1;
-    return (struct rows){op->bytes / height, height, op->to_pitch, op->from_pitch};
+    return (struct rows){op->bytes / height, height, op->to_pitch, .from_pitch = op->from_pitch};
 }
 static size_t op_span(const struct op *op, bool write)
 {
@@ -234,9 +234,9 @@ enum access_rule {
 };
 
 /* Returns the rule for a copy whose other end is `other`. */
-static enum access_rule copy_rule(const struct address_info *other, bool peer)
+static enum access_rule copy_rule(const struct address_info *other, const struct rows *r)
 {
-    if (peer)
+    if (r->between_peers)
         return ACCESS_PEER_COPY;
     return other->kind == ADDRESS_PAGEABLE || other->kind == ADDRESS_PINNED ? ACCESS_HOST_COPY
                                                                             : ACCESS_COPY;
@@ -650,26 +650,25 @@ static bool is_end_refused(const struct address_info *a, const void *address, co
         || (is_pageable(a, s->device) && is_unallocated(a, address, true));
 }
 
-bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
-                          bool peer)
+bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s)
 {
     NEEDS_LOCK();
     if (!to || !from)
         return true;
     struct address_info t = memory_find(to), f = memory_find(from);
-    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, peer), true)
-        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, peer), false);
+    return is_end_refused(&t, to, &r, r.to_pitch, s, copy_rule(&f, &r), true)
+        || is_end_refused(&f, from, &r, r.from_pitch, s, copy_rule(&t, &r), false);
 }
 
 /* Rejects a copy if one end is rejected, even if the rows at the other end are endless (measured:
  * probe-endless.txt, "many_to_device"). */
 static cudaError_t check_ends(const struct call *call, void *to, const void *from,
-                              const struct rows *r, struct stream *s, bool peer,
-                              const struct address_info *t, const struct address_info *f)
+                              const struct rows *r, struct stream *s, const struct address_info *t,
+                              const struct address_info *f)
 {
-    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, peer), true))
+    if (is_end_refused(t, to, r, r->to_pitch, s, copy_rule(f, r), true))
         return refuse(call, t, to, rows_span(r, r->to_pitch), s, true, true);
-    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, peer), false))
+    if (is_end_refused(f, from, r, r->from_pitch, s, copy_rule(t, r), false))
         return refuse(call, f, from, rows_span(r, r->from_pitch), s, false, true);
     return cudaSuccess;
 }
@@ -687,8 +686,7 @@ static enum copy_wait async_copy_wait(const struct address_info *to,
 
 /* Assumed: rows take as long as the same bytes in one piece. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
-                         enum cudaMemcpyKind kind, struct stream *s, bool peer,
-                         enum copy_wait *wait)
+                         enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait)
 {
     NEEDS_LOCK();
     if (wait)
@@ -701,7 +699,7 @@ cudaError_t command_copy(const struct call *call, void *to, const void *from, st
         return cudaErrorInvalidValue;
     size_t bytes = r.width * r.height;
     struct address_info t = memory_find(to), f = memory_find(from);
-    cudaError_t e = check_ends(call, to, from, &r, s, peer, &t, &f);
+    cudaError_t e = check_ends(call, to, from, &r, s, &t, &f);
     if (e)
         return e;
     if (!kind_allows(kind, &t, &f)) {
@@ -753,12 +751,18 @@ bool command_memset_blocks(const void *to)
     return a.kind == ADDRESS_PINNED || (a.heap && a.heap->host_visible);
 }
 
-bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer, bool write)
+bool command_allows_memset(const void *to, size_t bytes, int device)
+{
+    NEEDS_LOCK();
+    struct address_info a = memory_find(to);
+    return a.kind != ADDRESS_PAGEABLE && is_allowed(&a, bytes, device, ACCESS_MEMSET, true);
+}
+
+bool command_allows_copy(const void *address, size_t bytes, int device, bool write)
 {
     NEEDS_LOCK();
     struct address_info a = memory_find(address);
-    enum access_rule rule = peer ? ACCESS_PEER_COPY : copy ? ACCESS_COPY : ACCESS_MEMSET;
-    return (copy || a.kind != ADDRESS_PAGEABLE) && is_allowed(&a, bytes, device, rule, write);
+    return is_allowed(&a, bytes, device, ACCESS_COPY, write);
 }
 
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from)

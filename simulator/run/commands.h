@@ -16,9 +16,14 @@ struct rows {
     size_t width, height;
     /* For the destination, and for a copy's source. */
     size_t to_pitch, from_pitch;
+    /* A copy by cudaMemcpyPeer or a call like it, which needs no access rights. */
+    bool between_peers;
 };
 /* Returns all bytes as one row. */
-static inline struct rows rows_of(size_t bytes) { return (struct rows){bytes, 1, bytes, bytes}; }
+static inline struct rows rows_of(size_t bytes)
+{
+    return (struct rows){bytes, 1, bytes, bytes, false};
+}
 /* Returns the bytes from the first row's start to the last row's end; SIZE_MAX: too many. */
 size_t rows_span(const struct rows *r, size_t pitch);
 
@@ -63,15 +68,12 @@ enum copy_wait {
     COPY_DONE
 };
 
-/* Queues a copy. `peer`: cudaMemcpyPeerAsync, which needs no access rights. `wait` is set to what
- * an asynchronous call must wait for. If it is NULL, no call can wait, and pageable memory is read
- * when the copy runs. */
+/* Queues a copy. `wait` is set to what an asynchronous call must wait for. If it is NULL, no call
+ * can wait, and pageable memory is read when the copy runs. */
 cudaError_t command_copy(const struct call *call, void *to, const void *from, struct rows r,
-                         enum cudaMemcpyKind kind, struct stream *s, bool peer,
-                         enum copy_wait *wait);
+                         enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait);
 /* Returns whether command_copy rejects this copy. */
-bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s,
-                          bool peer);
+bool command_refuses_copy(const void *to, const void *from, struct rows r, const struct stream *s);
 /* Returns "HostToDevice" and so on, by the memory at both ends. */
 const char *command_copy_direction(const struct address_info *to, const struct address_info *from);
 /* What cudaMemcpy waits for, and whether cudaMemset waits: not on device memory (documented). */
@@ -97,10 +99,10 @@ void command_check_peer_access(const struct call *call, struct address_info *a,
                                const struct op *op);
 char *command_resolve(const struct op *op, const void *address, size_t bytes, bool write);
 
-/* For work that is described now and runs later: whether a memset or copy of a stream of `device`
- * is allowed at this address, and whether a copy of this kind is. */
-bool command_allows(const void *address, size_t bytes, int device, bool copy, bool peer,
-                    bool write);
+/* For work that is described now and runs later: whether a memset, or a copy at one of its ends, of
+ * a stream of `device` may touch these bytes, and whether a copy of this kind is allowed. */
+bool command_allows_memset(const void *to, size_t bytes, int device);
+bool command_allows_copy(const void *address, size_t bytes, int device, bool write);
 bool command_kind_allows(enum cudaMemcpyKind kind, const void *to, const void *from);
 
 #endif

@@ -191,7 +191,7 @@ static struct child *child_new(struct device_runtime *r, const struct device_cal
     }
     /* Measured (kernels-launch_answers.txt): each mistake in the shape of a launch has the same
      * error. */
-    cudaError_t e = nvcc_kernel_check(k, code, grid, block, shared_bytes, false)
+    cudaError_t e = nvcc_kernel_check(k, code, grid, block, shared_bytes)
                       ? cudaErrorInvalidConfiguration
                       : cudaSuccess;
     bool is_counted = false;
@@ -201,7 +201,7 @@ static struct child *child_new(struct device_runtime *r, const struct device_cal
         return NULL;
     }
     struct child *child = os_allocate(sizeof *child);
-    child->kernel = nvcc_kernel_new(k, code, grid, block, shared_bytes, false, NULL);
+    child->kernel = nvcc_kernel_new(k, code, grid, block, shared_bytes, NULL);
     child->kernel->late = r->kernel->late;
     child->is_counted = is_counted;
     return child;

@@ -78,35 +78,42 @@ unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned th
 }
 
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
-                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative)
+                              dim3 grid, dim3 block, size_t shared_bytes)
 {
     NEEDS_LOCK();
-    uint64_t threads = (uint64_t)block.x * block.y * block.z;
     size_t limit = k->shared_limit ? k->shared_limit : 48 * KiB;
     cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
-    if (e)
+    if (e || code->static_shared_bytes + shared_bytes <= limit)
         return e;
-    /* Documented: the error of a cooperative launch whose blocks do not all fit. */
-    uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
-    uint64_t fit = nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes)
-                 * figure(cudaDevAttrMultiProcessorCount);
-    if (cooperative && blocks > fit) {
-        failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",
-                            (unsigned long long)blocks, (unsigned long long)fit);
-        return cudaErrorCooperativeLaunchTooLarge;
-    }
-    if (code->static_shared_bytes + shared_bytes <= limit)
-        return cudaSuccess;
     failed_call_because("a block of %s has %zu bytes of shared memory, and may have %zu "
                         "(cudaFuncAttributeMaxDynamicSharedMemorySize)",
                         k->name, code->static_shared_bytes + shared_bytes, limit);
     return cudaErrorInvalidValue;
 }
 
+cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
+                                          const struct kernel_code *code, dim3 grid, dim3 block,
+                                          size_t shared_bytes)
+{
+    NEEDS_LOCK();
+    cudaError_t e = kernel_check_shape(grid, block, code->entry->function->max_threads);
+    if (e)
+        return e;
+    /* Documented: the error of a cooperative launch whose blocks do not all fit. */
+    uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t fit = nvcc_kernel_blocks_that_fit(code, block.x * block.y * block.z, shared_bytes)
+                 * figure(cudaDevAttrMultiProcessorCount);
+    if (blocks <= fit)
+        return nvcc_kernel_check(k, code, grid, block, shared_bytes);
+    failed_call_because("%llu blocks of a cooperative launch have to run at once, and %llu fit",
+                        (unsigned long long)blocks, (unsigned long long)fit);
+    return cudaErrorCooperativeLaunchTooLarge;
+}
+
 /* ---- launches ---- */
 
 struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,
-                                    dim3 grid, dim3 block, size_t shared_bytes, bool cooperative,
+                                    dim3 grid, dim3 block, size_t shared_bytes,
                                     void *const *arguments)
 {
     NEEDS_LOCK();
@@ -118,8 +125,7 @@ struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct ke
     launch->shape = (struct launch_shape){.grid = {grid.x, grid.y, grid.z},
                                           .block = {block.x, block.y, block.z},
                                           .shared_bytes = shared_bytes,
-                                          .parameter_bytes = f->parameter_bytes,
-                                          .cooperative = cooperative};
+                                          .parameter_bytes = f->parameter_bytes};
     for (size_t n = 0; arguments && n < f->parameters.count; n++) {
         const struct variable *p = &f->parameters.all[n];
         memcpy(launch->parameters + p->offset, arguments[n], p->bytes);

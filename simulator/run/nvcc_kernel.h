@@ -30,17 +30,20 @@ cudaError_t nvcc_kernel_refuse(struct registered_kernel *k, const char *why);
 /* Refuses to launch the kernel, or to make a node of it: says why, changes the exit status, and
  * returns the error. */
 cudaError_t nvcc_kernel_refuse_launch(struct registered_kernel *k, const char *why);
-/* Returns the error of a launch of this kernel in this shape, or cudaSuccess. */
+/* Return the error of a launch, or a cooperative launch, in this shape, or cudaSuccess. */
 cudaError_t nvcc_kernel_check(const struct registered_kernel *k, const struct kernel_code *code,
-                              dim3 grid, dim3 block, size_t shared_bytes, bool cooperative);
+                              dim3 grid, dim3 block, size_t shared_bytes);
+cudaError_t nvcc_kernel_check_cooperative(const struct registered_kernel *k,
+                                          const struct kernel_code *code, dim3 grid, dim3 block,
+                                          size_t shared_bytes);
 /* Returns how many blocks of this many threads fit into a multiprocessor at once. */
 unsigned nvcc_kernel_blocks_that_fit(const struct kernel_code *code, unsigned threads,
                                      size_t shared_bytes);
 
 /* Makes a launch of a kernel that has code for the current device. `arguments` points to each
- * argument. The caller owns the launch. */
+ * argument. The caller owns the launch, and may set shape.cooperative. */
 struct nvcc_kernel *nvcc_kernel_new(struct registered_kernel *k, const struct kernel_code *code,
-                                    dim3 grid, dim3 block, size_t shared_bytes, bool cooperative,
+                                    dim3 grid, dim3 block, size_t shared_bytes,
                                     void *const *arguments);
 struct nvcc_kernel *nvcc_kernel_copy(const struct nvcc_kernel *kernel);
 

@@ -4,7 +4,7 @@
 #ifndef SIM_SCHED_ENGINE_H
 #define SIM_SCHED_ENGINE_H
 
-#include "sched/stream.h"
+#include "sched/happens_before.h"
 
 /* Written by engine.c. Other rooms read it to skip functions when there is nothing to do. */
 extern struct engine_status {
@@ -34,12 +34,11 @@ void engine_wait_unlocking(struct stream *s, uint64_t seq, const char *call);
 void engine_wait_for_room_unlocking(struct stream *s, const char *call);
 /* Makes the host wait for a condition outside this process, while work continues. */
 void engine_wait_remote_unlocking(bool (*is_done)(void *what), void *argument);
-/* Makes the host wait for all present work of the stream, and acquire it: as a synchronization, or
- * not (host_acquire_stream). */
-void engine_finish_unlocking(struct stream *s, bool synchronized, const char *call);
+/* Makes the host wait for all present work of the stream, and acquire it. */
+void engine_finish_unlocking(struct stream *s, enum acquire how, const char *call);
 /* Makes the host wait for all present work of a device or, if device is -1, of all devices, and
  * acquire it as engine_finish_unlocking does. */
-void engine_finish_device_unlocking(int device, bool synchronized, const char *call);
+void engine_finish_device_unlocking(int device, enum acquire how, const char *call);
 /* Called when the host is idle (asleep or blocked outside of our calls): ends everything that can
  * end. Returns whether anything did. */
 bool engine_run_all_unlocking(void);

@@ -84,7 +84,7 @@ bool event_query(struct event *e)
     if (e->record && !e->record->done)
         return false;
     if (e->record)
-        host_acquire_record(e->record, false);
+        host_acquire_record(e->record, ACQUIRES);
     return true;
 }
 
@@ -101,6 +101,6 @@ void event_synchronize_unlocking(struct event *e, const char *call)
     /* Another thread may record or destroy the event meanwhile. */
     r->users++;
     engine_wait_unlocking(r->stream, r->seq, call);
-    host_acquire_record(r, true);
+    host_acquire_record(r, SYNCHRONIZES);
     record_release(r);
 }

@@ -15,7 +15,7 @@ struct remote_event_calls {
     void (*record)(struct remote_event *event, struct op *op);
     /* Returns whether the newest record is not `r` (NULL: none) but another process's. */
     bool (*is_newer)(const struct remote_event *event, const struct record *r);
-    /* For that newest record: make a stream wait, let the host query it, and make the host wait. */
+    /* For another process's newest record: a stream waits, the host queries, and the host waits. */
     void (*wait)(struct remote_event *event, struct stream *s);
     bool (*query)(struct remote_event *event);
     void (*synchronize_unlocking)(struct remote_event *event);

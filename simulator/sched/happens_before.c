@@ -99,28 +99,28 @@ uint64_t host_synchronized_seq(const struct stream *s)
     return s->function_seq > waited_for ? s->function_seq : waited_for;
 }
 
-/* Records that the host has waited for work `seq` of the stream and all that precedes it. */
+/* If `how` says so, records that the host has synchronized with work `seq` and what precedes it. */
 static void synchronize_with(const struct stream *s, uint64_t seq,
-                             const struct vector_clock *before)
+                             const struct vector_clock *before, enum acquire how)
 {
+    if (how == ACQUIRES)
+        return;
     vc_join(&synchronized_clock, before);
     vc_set(&synchronized_clock, s->slot, seq);
 }
 
-void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized)
+void host_acquire_stream(struct stream *s, uint64_t seq, enum acquire how)
 {
     NEEDS_LOCK();
-    if (synchronized)
-        synchronize_with(s, seq, &s->ordering.device_order);
+    synchronize_with(s, seq, &s->ordering.device_order, how);
     if (!vc_includes(&host_acquired.clock, s->slot, seq))
         acquire(&s->ordering.happens_before, s->slot, seq);
 }
 
-void host_acquire_record(struct record *r, bool synchronized)
+void host_acquire_record(struct record *r, enum acquire how)
 {
     NEEDS_LOCK();
-    if (synchronized)
-        synchronize_with(r->stream, r->seq, &r->ordering.device_order);
+    synchronize_with(r->stream, r->seq, &r->ordering.device_order, how);
     if (!vc_includes(&host_acquired.clock, r->stream->slot, r->seq))
         acquire(&r->ordering.happens_before, r->stream->slot, r->seq);
 }
@@ -134,17 +134,15 @@ static void gather(struct vector_clock *gathered, const struct vector_clock *fro
     vc_set(gathered, slot, seq);
 }
 
-void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized)
+void host_gather_stream(struct vector_clock *gathered, struct stream *s, enum acquire how)
 {
-    if (synchronized)
-        synchronize_with(s, s->last_seq, &s->ordering.device_order);
+    synchronize_with(s, s->last_seq, &s->ordering.device_order, how);
     gather(gathered, &s->ordering.happens_before, s->slot, s->last_seq);
 }
 
-void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized)
+void host_gather_record(struct vector_clock *gathered, struct record *r, enum acquire how)
 {
-    if (synchronized)
-        synchronize_with(r->stream, r->seq, &r->ordering.device_order);
+    synchronize_with(r->stream, r->seq, &r->ordering.device_order, how);
     gather(gathered, &r->ordering.happens_before, r->stream->slot, r->seq);
 }
 

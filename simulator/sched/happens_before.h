@@ -54,16 +54,17 @@ bool host_code_has_acquired(uint32_t slot, uint64_t seq);
 /* Returns the number up to which, for the pools, the host has waited for the stream's work. */
 uint64_t host_synchronized_seq(const struct stream *s);
 
-/* Records that the host has found all work of the stream up to `seq` done, by waiting
- * (synchronized) or by a query. */
-void host_acquire_stream(struct stream *s, uint64_t seq, bool synchronized);
+/* Whether what the host acquires by a wait or query also counts as synchronized, for the pools. */
+enum acquire { ACQUIRES, SYNCHRONIZES };
+/* Records that the host has found all work of the stream up to `seq` done. */
+void host_acquire_stream(struct stream *s, uint64_t seq, enum acquire how);
 /* Records that the host has found a record reached, and with it all that precedes the record. */
-void host_acquire_record(struct record *r, bool synchronized);
+void host_acquire_record(struct record *r, enum acquire how);
 /* For a host that waits for several streams, and acquires nothing before all of them are done: add
  * what it then acquires, all work of a done stream or a record, to `gathered`, which begins
  * empty. */
-void host_gather_stream(struct vector_clock *gathered, struct stream *s, bool synchronized);
-void host_gather_record(struct vector_clock *gathered, struct record *r, bool synchronized);
+void host_gather_stream(struct vector_clock *gathered, struct stream *s, enum acquire how);
+void host_gather_record(struct vector_clock *gathered, struct record *r, enum acquire how);
 /* Makes the host acquire what was gathered, and frees it. */
 void host_acquire_gathered(struct vector_clock *gathered);
 /* Makes the host acquire what precedes work `r->seq` + 1 of the record's stream. The record must
