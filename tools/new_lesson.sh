@@ -72,7 +72,6 @@ truth = What is true in place of that belief.
 minutes = 20
 level = core
 kind = fill
-gpu = yes
 live = no
 END
 cat >"$room/check.py" <<END

@@ -6,7 +6,7 @@
     minutes               for a student in the second year
     kind                  fill, fix or predict: what the student does
     imports               library functions that its program may use besides those of imports.txt
-    gpu, sizes            whether its solution runs on a GPU, and with which arguments besides none
+    sizes                 the arguments besides none with which its solution runs on a GPU
     live                  whether it can run in a page of the book
     live_most             the largest argument, in MiB, with which it still runs there
     live_mutants          which mutants can be run there beside the solution
@@ -15,9 +15,6 @@ A case of the clinic has a title, and the part of the course after which it can 
 section of tests/lessons/clinic/manifest.ini. manifest() adds two words, counted in check.py:
 "rules", how many a check has, and "given", how many of them the starter meets (@met_by_starter).
 
-    manifest.py list             the names of the lessons
-    manifest.py live             those that run in a page
-    manifest.py runs             a line for each run on a GPU: a name, and its argument
     manifest.py table            the table of README.md
     manifest.py addresses        README's line of addresses, as CITATION.cff has them
     manifest.py readme           writes both there, each between its two comments
@@ -33,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LESSONS = ROOT / "tests/lessons"
 KINDS = ("fill", "fix", "predict")
 NEEDED = ("title", "part")
-LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "gpu", "live"),)
+LESSON_NEEDS = (*("belief", "question", "truth", "minutes", "level", "kind", "live"),)
 
 
 class Wrong(Exception):
@@ -47,7 +44,7 @@ def room(name):
 
 @cache
 def manifest(name):
-    """Its words as a dictionary: numbers are int, lists are lists, gpu and live are bool."""
+    """Its words as a dictionary: numbers are int, lists are lists, live is bool."""
     clinic, _, case = name.rpartition("/")
     path = room(clinic or name) / "manifest.ini"
     where = path.relative_to(ROOT)
@@ -69,10 +66,9 @@ def manifest(name):
         found[word] = int(found.get(word, 0))
     for word in ("imports", "sizes", "live_mutants"):
         found[word] = found.get(word, "").split()
-    for word in ("gpu", "live"):
-        if found.get(word, "no") not in ("yes", "no"):
-            raise Wrong(f"{where}: {word} is yes or no, and not {found[word]}.")
-        found[word] = found.get(word) == "yes"
+    if found.get("live", "no") not in ("yes", "no"):
+        raise Wrong(f"{where}: live is yes or no, and not {found['live']}.")
+    found["live"] = found.get("live") == "yes"
     if found.get("kind", "fix") not in KINDS:
         raise Wrong(f"{where}: kind is one of {', '.join(KINDS)}, and not {found['kind']}.")
     check = room(name) / "check.py"
@@ -88,13 +84,6 @@ def lessons():
 
 def cases():
     return sorted(f"clinic/{path.name}" for path in LESSONS.glob("clinic/[0-9][0-9]_*"))
-
-
-def runs():
-    for name in lessons():
-        if manifest(name)["gpu"]:
-            yield name
-            yield from (f"{name} {size}" for size in manifest(name)["sizes"])
 
 
 def table():
@@ -139,20 +128,14 @@ def readme():
         file.write_text(new, encoding="utf-8")
 
 
-def main(what="list"):
+def main(what=""):
+    answers = {"table": table, "addresses": addresses}
     if what == "readme":
         readme()
-        return
-    answers = {
-        "list": lessons,
-        "live": lambda: [name for name in lessons() if manifest(name)["live"]],
-        "runs": runs,
-        "table": table,
-        "addresses": addresses,
-    }
-    if what not in answers:
-        raise Wrong(f"manifest.py: expected one of {', '.join(answers)}, got {what}.")
-    print("\n".join(answers[what]()))
+    elif what in answers:
+        print("\n".join(answers[what]()))
+    else:
+        raise Wrong(f"manifest.py: expected readme, {' or '.join(answers)}, got {what}.")
 
 
 if __name__ == "__main__":

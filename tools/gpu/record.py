@@ -259,8 +259,6 @@ def lesson_runs():
         yield f"docs/programs/{name}", f"docs/programs/{name}", argument, file
     for manifest in sorted(Path("tests/lessons").glob("[0-9]*_*/manifest.ini")):
         text = manifest.read_text()
-        if not re.search("^gpu = yes", text, re.M):
-            continue
         sizes = " ".join(re.findall("^sizes = (.*)", text, re.M)).split()
         for size in ["", *sizes]:
             file = manifest.parent / "expected" / f"output{size and '.' + size}.txt"
