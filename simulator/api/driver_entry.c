@@ -4,9 +4,9 @@
 
 #include "api/call_costs.h"
 #include "api/driver.h"
-#include "api/driver_unmodeled.h"
 #include "api/laws.h"
 #include "api/own_process.h"
+#include "api/unmodeled.h"
 #include "base/errors.h"
 #include "base/hazards.h"
 #include "os/os.h"

@@ -1,11 +1,10 @@
 /* Each function of libcuda.so.1 that is not modeled returns CUDA_ERROR_NOT_SUPPORTED and says so
  * once on standard error. The list is made when the library is built: the functions that cuda.h
  * declares, without those in api/driver_calls.def. */
-#include "api/driver_unmodeled.h"
+#include "api/unmodeled.h"
 
 #include <string.h>
 
-#include "api/unmodeled.h"
 #include "os/os.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -2,8 +2,7 @@
 #include "graph/graph.h"
 
 #include "api/call.h"
-#include "api/graph_handle.h"
-#include "api/graph_tasks.h"
+#include "api/graph_arguments.h"
 #include "base/hazards.h"
 #include "check/checker.h"
 #include "graph/dispatch.h"

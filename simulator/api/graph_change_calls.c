@@ -2,8 +2,7 @@
  * A change of an executable graph affects later launches but not its graph, and a change of a graph
  * does not affect its executable graphs (documented). */
 #include "api/call.h"
-#include "api/graph_handle.h"
-#include "api/graph_tasks.h"
+#include "api/graph_arguments.h"
 #include "check/checker.h"
 #include "graph/graph_update.h"
 #include "graph/kernel_node.h"
@@ -13,7 +12,7 @@
 
 /* ---- one node ---- */
 
-/* A function that makes a task from a call's parameters (api/graph_tasks.h). */
+/* A function that makes a task from a call's parameters (api/graph_arguments.h). */
 typedef cudaError_t maker(struct task *t, const void *parameters);
 
 /* Replaces a task of this kind by another of the same kind. Reports name this call for it. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "api/call.h"
-#include "api/graph_handle.h"
+#include "api/graph_arguments.h"
 #include "graph/graph.h"
 #include "graph/graph_memory.h"
 

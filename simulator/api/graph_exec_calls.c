@@ -2,7 +2,7 @@
 #include "graph/graph_exec.h"
 
 #include "api/call.h"
-#include "api/graph_handle.h"
+#include "api/graph_arguments.h"
 #include "base/hazards.h"
 #include "graph/capture.h"
 #include "graph/graph_memory.h"

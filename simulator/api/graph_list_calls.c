@@ -2,7 +2,7 @@
 #include "graph/graph.h"
 
 #include "api/call.h"
-#include "api/graph_handle.h"
+#include "api/graph_arguments.h"
 #include "os/os.h"
 
 /* ---- lists ---- */
