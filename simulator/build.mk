@@ -69,8 +69,8 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d))
 
-# unmodeled.inc lists the functions that return cudaErrorNotSupported: the symbols of NVIDIA's
-# library and those that CUDA 13.1 to 13.5 added, without the calls in calls.def.
+# unmodeled.inc lists the functions that return cudaErrorNotSupported: those that the headers
+# declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
 # driver_unmodeled.inc lists the functions of libcuda.so.1 that are not modeled, and
 # driver_errors.inc the names of its errors.
@@ -81,9 +81,16 @@ $(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def $(SIMULATOR)/l
 		FNR == NR && /^(TWIN0|OTHER)\(/ { known[$$2 ($$3 ~ /^_/ ? $$3 : "")] } \
 		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" }' $^ >$@.$$$$ && \
 		mv $@.$$$$ $@
-# The names of libcuda.so.1's functions, from the header. One stands behind CUDAAPI, there or in the
-# line above. A macro gives another its version, or its form for a stream of each thread. The header
-# of the last three is missing in NVIDIA's wheel.
+# The names of the libraries' functions, from the headers. A name stands behind CUDARTAPI, and a
+# name of libcuda.so.1 behind CUDAAPI, there or in the line above. A macro gives a function its
+# version, or its form for a stream of each thread. NVIDIA's wheel lacks the header of
+# cudaProfilerStart, which calls.def has, and that of the three cuProfiler functions.
+$(SIMULATOR)/libcudart-symbols.txt: build/cuda/found
+	@mkdir -p $(@D)
+	@sed -nE -e '/WGL/d' -e 's/.*\bCUDARTAPI +(cuda\w+)\(.*/\1/p' \
+		-e 's/^ *#define +\w+ +__CUDART_API_(PT[SD][ZS])\((cuda\w+)\).*/\2\n\2_\L\1/p' \
+		build/cuda/include/cuda_{runtime_api,{gl,egl,vdpau}_interop}.h 2>/dev/null | \
+		LC_ALL=C sort -u >$@.$$$$ && mv $@.$$$$ $@
 $(SIMULATOR)/libcuda-symbols.txt: build/cuda/found
 	@mkdir -p $(@D)
 	@{ sed -nE -e 's/^ *#define +cu\w+ +__CUDA_API_(PT[SD][ZS])\((cu\w+)\).*/\2\n\2_\L\1/p' \
@@ -97,12 +104,10 @@ $(SIMULATOR)/driver_errors.inc: build/cuda/found
 	@sed -nE 's/^ *(CUDA_(SUCCESS|ERROR_[A-Z0-9_]+)) *=.*/ERROR(\1)/p' build/cuda/include/cuda.h \
 		>$@.$$$$ && mv $@.$$$$ $@
 
-$(SIMULATOR)/unmodeled.inc: simulator/api/calls.def simulator/api/libcudart-symbols.txt \
-		simulator/api/newer-symbols.txt | \
-		build/cuda/found
-	@mkdir -p $(@D)
+$(SIMULATOR)/unmodeled.inc: simulator/api/calls.def $(SIMULATOR)/libcudart-symbols.txt \
+		simulator/api/newer-symbols.txt
 	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
-		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")"; \
+		FNR != NR && !($$1 in known) && !listed[$$1]++ { print "UNMODELLED(" $$1 ")"; \
 			call = $$1; if (sub(/_pt[sd][sz]$$/, "", call) && call in known) { wrong = 1; \
 				print "simulator/api/calls.def: " call " needs its twin, " $$1 >"/dev/stderr" } } \
 		END { exit wrong } \

@@ -9,6 +9,8 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from .runs import LIBRARY
+
 ROOT = Path(__file__).resolve().parents[3]
 FACTS = ROOT / "simulator" / "tests" / "facts"
 # A recorded line: the call, and behind it the code that it returned.
@@ -181,5 +183,5 @@ def described():
 
 @cache
 def exported():
-    file = ROOT / "simulator" / "api" / "libcudart-symbols.txt"
+    file = (ROOT / LIBRARY).parent / "libcudart-symbols.txt"
     return frozenset(file.read_text().split())
