@@ -35,55 +35,18 @@ need_sandbox() {
 neither root nor an ordinary user can make namespaces"
 }
 
-# Sets $own to PLACE with the user and the cgroup of one lesson, as lessons.py gives them, and with
-# MEMORY bytes; end_lesson ends the cgroup.
-protect_lesson() {
-    local number=$BASHPID
-    own=$(python3 -SB - "$PLACE" "${MEMORY:-2147483648}" "$number" <<'PYTHON'
-import json, sys
-sys.path.insert(0, "tests/grading")
-import protect
-place = json.loads(sys.argv[1])
-protect.MEMORY = int(sys.argv[2])
-if place["users"]:
-    place["user"] = 61200 + int(sys.argv[3]) % 800
-if place["groups"]:
-    place["cgroup"], place["events"] = protect.own_cgroup(place["groups"])
-print(json.dumps(place))
-PYTHON
-    )
-    CHECK_PLACE=$WORK/place.json
-    export CHECK_PLACE
-    echo "$own" >"$CHECK_PLACE"
-    cgroup=$(jq -r .cgroup <<<"$own")
-}
-end_lesson() {
-    [ -z "$cgroup" ] || within_reason rmdir "$cgroup"
-    jq '.cgroup = ""' <<<"$own" >"$CHECK_PLACE"
-}
 compile() { python3 -SB tests/grading/compiler.py "$@"; }
 attacks() { python3 -SB "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
 
-# attack NAME [ARGUMENT...]: compiles $WORK/NAME.c and runs it as a grader does, in $FOLDER. Where
-# that file does not exist, it is the hostile case NAME, which must be stopped for the reason that
-# the case gives. Sets status and ended.
+# attack NAME [ARGUMENT...]: compiles $WORK/NAME.c, or the hostile case NAME, and runs it as a grader
+# does, in $FOLDER. Sets status, ended, and cgroup.
 attack() {
-    local must=
-    if [ ! -e "$WORK/$1.c" ]; then
-        attacks write "$1" "$WORK/$1.c"
-        must=$1
-    fi
+    local said
+    export CHECK_PLACE=$WORK/place.json
     FOLDER=$WORK/$1.run
-    mkdir "$FOLDER"
-    protect_lesson
-    compile "$WORK/$1.c" "$WORK/$1" >"$FOLDER.words" || miss "$(cat "$FOLDER.words")"
-    RUN_BY="taskset -c $(awk '/^Cpus_allowed_list:/ { print $2 + 0 }' /proc/self/status)" \
-        run_program "{\"place\": $own, \"lesson\": \"$(first)\"}" "$FOLDER" \
-        LD_LIBRARY_PATH="$ROOT/build/simulator" \
-        SIM_JOURNAL="$ROOT/$FOLDER/journal.jsonl" -- "$ROOT/$WORK/$1" "${@:2}"
-    end_lesson
-    # shellcheck disable=SC2154   # run_program sets it
-    [ -z "$must" ] || assert_equal "$must: $ended" "$must: $(attacks says "$must" ended)"
+    said=$(python3 -SB "$ROOT/tests/grading/attacks/attack.py" "$PLACE" "$WORK" "$@" 2>&1) ||
+        miss "$said" || return
+    IFS='|' read -r status ended cgroup <<<"$said"
 }
 
 # nothing_left: no process that a program of this test started is left, nor its cgroup, which could
@@ -156,23 +119,29 @@ END
 
 @test "the compiler sees no solution, no check and no neighbor, however the file names them" {
     need_sandbox
-    local name file
-    name=$(first)
-    protect_lesson
-    cp "solutions/$name.c" "$WORK/neighbor.c"
-    for file in "../solutions/$name.c" "$ROOT/solutions/$name.c" "$ROOT/$WORK/neighbor.c" \
-        "$ROOT/tests/lessons/$name/check.py" "$ROOT/docs/index.rst" /etc/passwd; do
-        echo "#include \"$file\"" >"$WORK/steal.c"
-        run compile "$WORK/steal.c" "$WORK/steal"
-        assert_equal "$status" 1
-        assert_output --partial "No such file"
-    done
-    # Without a sandbox, the owner of the workbook can include the file, so this test would notice a
-    # missing one. It is not tried as the user of the programs, who cannot always reach the headers.
-    echo "#include \"../solutions/$name.c\"" >"$WORK/steal.c"
-    jq '.sandbox = "" | .user = 0' <<<"$own" >"$CHECK_PLACE"
-    compile "$WORK/steal.c" "$WORK/steal"
-    end_lesson
+    cp "solutions/$(first).c" "$WORK/neighbor.c"
+    run python3 -SB - "$PLACE" "$WORK" "$(first)" <<'PYTHON'
+import sys
+from pathlib import Path
+
+sys.path.append("tests/grading/attacks")
+from attack import ROOT, compiled, end, protected
+
+place, folder, name = protected(*sys.argv[1:3]), Path(sys.argv[2]), sys.argv[3]
+solution, file = f"../solutions/{name}.c", folder / "steal.c"
+for path in (solution, ROOT / solution[3:], ROOT / folder / "neighbor.c",
+    ROOT / f"tests/lessons/{name}/check.py", ROOT / "docs/index.rst", "/etc/passwd"):
+    file.write_text(f'#include "{path}"\n')
+    words = compiled(file, folder / "steal", place).words
+    if "No such file" not in words:
+        print(path, words)
+# Without a sandbox, the owner of the workbook can include the file, so this test would notice a
+# missing one. It is not tried as the user of the programs, who cannot always reach the headers.
+file.write_text(f'#include "{solution}"\n')
+print(compiled(file, folder / "steal", end(place).changed(sandbox="", user=0)).words, end="")
+PYTHON
+    assert_success
+    assert_output ""
 }
 
 @test "there is no network" {
