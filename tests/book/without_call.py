@@ -1,17 +1,38 @@
-"""Takes the student's calls out of solutions, one at a time: without_call.py FOLDER NAME...
+"""Takes the student's calls out of a solution, one at a time: without_call.py NAME.
 
-For each lesson NAME it compares solutions/NAME.c with lessons/NAME.c, which the student begins
-with. For each call of the CUDA runtime or of the workbook on a line that the student writes, it
-writes FOLDER/NAME/LINE.c: the solution without that call. In its place is what the call returns
-when all is well, so that the rest compiles. It prints a line for each: NAME, LINE and the call.
-A second call of a line has the name LINE.2.
+solutions/NAME.c is compared with lessons/NAME.c, which the student begins with. Each call of the
+CUDA runtime or of the workbook on a line that the student writes is replaced by what it returns
+when all is well, so that the rest compiles. The check of the lesson must miss each. Printed is a
+line for each call that it does not miss, and for what is not as NOT_NEEDED says. Exit status: 0,
+or 1 if a line was printed.
 """
 
 import difflib
+import gc
+import os
 import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/grading"))
+from judge import judge  # noqa: E402
+
+# What a check does not see, and need not. None of them is a decision: the student found these calls
+# there.
+NOT_NEEDED = {
+    "03_custom_pool": [
+        # The copy before it goes to pageable memory, and has ended when it returns.
+        "cudaStreamSynchronize(stream)",
+        # It limits nothing.
+        "pool_set(pool, cudaMemPoolAttrReleaseThreshold, mib * MiB)",
+    ],
+    # It orders nothing.
+    "08_stream_order": ["pool_set(pool, cudaMemPoolAttrReleaseThreshold, UINT64_MAX)"],
+    # It is for a buffer that the limit refuses.
+    "09_migration": ["cudaFreeAsync(data, work)"],
+}
 INSTEAD = {
     r"cuda(?!GetError)[A-Z]\w*|launch_\w+": "cudaSuccess",
     r"pool_set|give_access": "(void)0",
@@ -50,26 +71,50 @@ def written(starter, solution):
     return lines
 
 
-def main(folder, names):
-    for name in names:
-        text = Path("solutions", f"{name}.c").read_text()
-        starter = Path("lessons", f"{name}.c").read_text()
-        lines = written(starter.splitlines(), text.splitlines())
-        code = re.sub(r"/\*.*?\*/", lambda it: re.sub(r"[^\n]", " ", it[0]), text, flags=re.S)
-        out = Path(folder, name)
-        out.mkdir(parents=True, exist_ok=True)
-        last = 0
-        for call in CALL.finditer(code):
-            line = code.count("\n", 0, call.start()) + 1
-            if line not in lines:
-                continue
+def without_each(name):
+    """(the line of a call, the call, the solution without it) for each call of the student's."""
+    text = Path(f"solutions/{name}.c").read_text()
+    starter = Path(f"lessons/{name}.c").read_text()
+    lines = written(starter.splitlines(), text.splitlines())
+    code = re.sub(r"/\*.*?\*/", lambda it: re.sub(r"[^\n]", " ", it[0]), text, flags=re.S)
+    for call in CALL.finditer(code):
+        line = code.count("\n", 0, call.start()) + 1
+        if line in lines:
             instead = list(INSTEAD.values())[call.lastindex - 1]
             end = end_of(code, call.end() - 1)
-            mark = f"{line}.2" if line == last else str(line)
-            last = line
-            (out / f"{mark}.c").write_text(text[: call.start()] + instead + text[end:])
-            print(name, mark, re.sub(r"\s+", " ", code[call.start() : end]))
+            words = re.sub(r"\s+", " ", code[call.start() : end])
+            yield line, words, text[: call.start()] + instead + text[end:]
+
+
+def complaints(name):
+    needed, excused = 0, list(NOT_NEEDED.get(name, ()))
+    with TemporaryDirectory(dir="build") as folder:
+        os.environ["CHECK_FOLDER"] = f"{folder}/check"
+        for line, call, text in without_each(name):
+            Path(folder, f"{line}.c").write_text(text)
+            found = judge(name, f"{folder}/{line}.c", first=True)
+            if found["status"] != "graded":
+                yield f"line {line}, {call}: {found['status']}: {found['rules'][0]['lines']}"
+            elif any(rule["result"] == "failed" for rule in found["rules"]):
+                needed += 1
+            elif call in excused:
+                excused.remove(call)
+            else:
+                yield f"it passes its check without line {line}: {call}"
+    for call in excused:
+        yield f"its check needs it, or it is gone: {call}"
+    if not needed:
+        yield "no call is the student's"
+
+
+def main(name):
+    os.chdir(ROOT)
+    os.environ.setdefault("SEED", "1")
+    gc.disable()  # as in judge.py
+    found = [f"{name}: {words}" for words in complaints(name)]
+    print("\n".join(found), end="\n" * bool(found))
+    return bool(found)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    sys.exit(main(*sys.argv[1:]))

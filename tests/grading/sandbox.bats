@@ -38,8 +38,8 @@ neither root nor an ordinary user can make namespaces"
 compile() { python3 -SB tests/grading/compiler.py "$@"; }
 attacks() { python3 -SB "$ROOT/tests/grading/attacks/attacks.py" "$@"; }
 
-# attack NAME [ARGUMENT...]: compiles $WORK/NAME.c, or the hostile case NAME, and runs it as a grader
-# does, in $FOLDER. Sets status, ended, and cgroup.
+# attack NAME [ARGUMENT...]: compiles $WORK/NAME.c, or the hostile case NAME, and runs it as a
+# grader does, in $FOLDER. Sets status, ended, and cgroup.
 attack() {
     local said
     export CHECK_PLACE=$WORK/place.json
