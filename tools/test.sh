@@ -82,12 +82,12 @@ fi
 
 # Start the longest first, and the many short ones of the lessons last, so that no processor is idle
 # at the end. All mutants take the longest.
-first=(${TEST_LONG:+grading/mutants} book/browser book/book unit/nvcc unit/simulator_facts
-    grading/class grading/checks grading/sandbox unit/simulator litmus/litmus book/clinic
-    book/solutions grading/mutants grading/cheats unit/reports unit/seal book/pictures
-    unit/simulator_laws book/live litmus/ipc unit/cores book/decisions grading/grader
-    book/editions book/headers book/questions book/makefile book/recorders unit/hostile
-    book/examples book/format)
+first=(${TEST_LONG:+grading/mutants} book/book book/browser unit/nvcc unit/simulator_facts
+    grading/class grading/checks grading/sandbox book/makefile unit/cores book/editions
+    unit/simulator litmus/litmus book/clinic book/solutions grading/mutants grading/cheats
+    book/handout book/decisions unit/reports unit/seal book/pictures unit/simulator_laws book/live
+    litmus/ipc book/headers grading/grader grading/containers book/questions book/recorders
+    unit/hostile book/examples book/format)
 files=()
 for name in "${first[@]}"; do
     for file in {,simulator/}tests/"$name.bats"; do
