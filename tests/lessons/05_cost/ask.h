@@ -1,9 +1,9 @@
 /* Calls lesson 05's functions with arguments of the check's own. "keep" calls keep_memory while
  * half of the device's memory is taken, and then allocates nearly all of it. "serve" REQUESTS BYTES
  * calls serve, first for one request of one int; "held" instead calls it while the stream `busy`
- * holds at a closed gate, so that who waits for that stream waits forever. What the calls did is in
- * the journal, and the answers are printed as the host finds them when serve returns, with some
- * behind the last. */
+ * and a blocking stream, for which the legacy stream waits, hold at a closed gate, so that who
+ * waits for one of them waits forever. What the calls did is in the journal, and the answers are
+ * printed as the host finds them when serve returns, with some behind the last. */
 
 enum { ASKED_MOST = 1100 };
 
@@ -50,10 +50,13 @@ int main(int argc, char **argv)
         asked_keep();
         return 0;
     }
+    cudaStream_t blocking;
     volatile int *gate = gate_create();
-    if (strcmp(argv[1], "held") == 0)
+    CHECK(cudaStreamCreate(&blocking));
+    if (strcmp(argv[1], "held") == 0) {
         CHECK(launch_hold(gate, busy));
-    else
+        CHECK(launch_hold(gate, blocking));
+    } else
         asked_serve(1, sizeof(int), gate);
     asked_serve(atoi(argv[2]), strtoul(argv[3], NULL, 10), gate);
     CHECK(cudaDeviceSynchronize());
