@@ -1,6 +1,6 @@
 """Lesson 12: a wait that the driver inserts, or an error to act on."""
 
-from check import ALLOCATE, MIB, QUERY, SUCCESS, met_by_starter, miss
+from check import ALLOCATE, MIB, QUERY, SUCCESS, line_of, met_by_starter, miss
 
 INTERNAL = "cudaMemPoolReuseAllowInternalDependencies"
 CALLED = """take(memory, bytes, pool, spare), shared_pool(mib), pool_limited and the streams slow
@@ -92,10 +92,15 @@ class Taken:
         self.of = self.names.get(self.made.get("pool"), "another pool") if self.made else None
         self.forever = journal.hazards.where(kind="waiting forever").first
         self.filled = fill and journal.where(did="run", of=fill["number"]).first
-        slow = journal.ok("cudaStreamCreateWithFlags").column("stream")[:1]
-        self.opened = journal.where(did="run", op="hold", stream=set(slow)).first
+        slow, fast = [*journal.ok("cudaStreamCreateWithFlags").column("stream"), None, None][:2]
+        self.opened = journal.where(did="run", op="hold", stream=slow).first
         self.nothing = self.returned == SUCCESS and not self.tried.where(result=SUCCESS)
         if self.run.status == 3 and not self.forever and not self.nothing:
+            if self.made and self.made["stream"] != fast:
+                miss(f"""take allocates in the fast stream, which uses the memory: what another
+                    stream allocates is ready for the fast stream only after a wait.
+                    Happened: {self.made["call"]}{line_of(self.made)} allocates in stream
+                    {self.made["stream"]}, and the fast stream is stream {fast}.""")
             miss(f"{CALLED} Happened: called by the check, the simulated device found a hazard.")
         # In take itself that is what take did; elsewhere it is no rule's.
         if not self.tried or self.run.ended or self.returned == SUCCESS and self.made:
