@@ -39,7 +39,11 @@ def work(run, which):
         other = next((end for end in ends if end not in (device, None)), None)
         piece = line.get("inner_offset", 0) / (host["bytes"] / 4)
         part = 4 * line["bytes"] / host["bytes"]
-        found.append(dict(line, kind=kind, other=other, piece=piece, part=part))
+        call = dict(line, kind=kind, other=other, piece=piece, part=part)
+        same = ("kind", "stream", "piece", "part")
+        if kind == "add" and found and all(call[x] == found[-1][x] for x in same):
+            call["value"] += found.pop()["value"]  # two kernels that add 1 are one that adds 2
+        found.append(call)
     return found
 
 

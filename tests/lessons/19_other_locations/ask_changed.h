@@ -2,24 +2,26 @@
  * the check's own, which makes the int at PLACE (the second) another number: how many are 42 only a
  * function that looks at them can return. */
 
-static size_t asked_place;
+static const int *asked_at;
 
-static struct asked_add {
+struct asked_add {
     int *data, value;
     size_t count;
-} asked_add;
+};
 
 static void asked_adds(void *argument)
 {
     struct asked_add *add = argument;
     for (size_t i = 0; i < add->count; i++)
-        add->data[i] += add->value + (i == asked_place);
+        add->data[i] += add->value + (add->data + i == asked_at);
+    free(add);
 }
 
 cudaError_t launch_add(int *data, int value, size_t count, cudaStream_t stream)
 {
-    asked_add = (struct asked_add){data, value, count};
-    return cudaLaunchHostFunc(stream, asked_adds, &asked_add);
+    struct asked_add *add = malloc(sizeof *add);
+    *add = (struct asked_add){data, value, count};
+    return cudaLaunchHostFunc(stream, asked_adds, add);
 }
 
 int main(int argc, char **argv)
@@ -30,10 +32,10 @@ int main(int argc, char **argv)
     cudaStream_t stream;
     int *data;
     size_t count = strtoul(argv[1], NULL, 10);
-    asked_place = strtoul(argv[2], NULL, 10);
     CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaMallocFromPoolAsync((void **)&data, count * sizeof *data, pool, stream));
+    asked_at = data + strtoul(argv[2], NULL, 10);
     printf("\nwork_together with %zu ints, of which one is not 42 = %zu\n", count,
            work_together(pool, data, count, stream));
     CHECK(cudaFreeAsync(data, stream));
