@@ -18,8 +18,6 @@ setup_file() {
         "written    multiply, stream 1, at simulator/tests/unit/user_kernels.c:"
     reported user_kernels readers "write not ordered after a read"
     reported user_kernels overlap "read not ordered after a write"
-    reported user_kernels second_range "unordered writes"
-    reported user_kernels freed_early "free before the use ends"
     reported user_kernels outside "access outside the allocation"
     reported user_kernels in_a_graph "unordered writes" "multiply (graph launch 1 in stream 1)"
     reported user_kernels no_peer_access "access taken before the use ends"

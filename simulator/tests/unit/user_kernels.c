@@ -284,28 +284,6 @@ CASE(overlap)
                   sim_write(q, sizeof(int))));
 }
 
-CASE(second_range)
-{
-    struct numbers a = {COUNT, 2};
-    OK(sim_launch(s, "sum", sum, a, sim_read(p, BYTES), sim_write(q, sizeof(int))));
-    if (correct)
-        fork_to(s, t);
-    OK(cudaMemsetAsync(q, 0, sizeof(int), t));
-}
-
-CASE(freed_early)
-{
-    struct numbers a = {COUNT, 2};
-    int *r;
-    OK(cudaMallocAsync((void **)&r, BYTES, s));
-    OK(launch_fill(r, 1, COUNT, s));
-    fork_to(s, t);
-    OK(sim_launch(t, "multiply", multiply, a, sim_read_write(r, BYTES)));
-    if (correct)
-        fork_to(t, s);
-    OK(cudaFreeAsync(r, s));
-}
-
 CASE(outside)
 {
     struct numbers a = {COUNT, 2};
