@@ -281,42 +281,6 @@ PROGRAM(host_function)
     return 0;
 }
 
-/* ---- the legacy stream ---- */
-
-static void ask(const char *what, cudaStream_t stream)
-{
-    printf("%s: %s\n", what, cudaGetErrorName(cudaStreamQuery(stream)));
-}
-
-PROGRAM(legacy)
-{
-    cudaStream_t blocking, other;
-    two_streams();
-    cudaStreamCreate(&blocking);
-    cudaStreamCreate(&other);
-    volatile int *gate = new_gate();
-    void *p;
-    cudaMalloc(&p, 4096);
-    launch_hold(gate, blocking);
-    launch_fill(p, 1, 16, other);
-    cudaStreamSynchronize(other);
-    ask("a blocking stream beside a held blocking stream", other);
-    launch_fill(p, 1, 16, 0);
-    ask("the legacy stream behind a held blocking stream", 0);
-    launch_fill((int *)p + 16, 1, 16, other);
-    ask("a blocking stream behind the legacy stream", other);
-    launch_fill((int *)p + 32, 1, 16, s);
-    cudaStreamSynchronize(s);
-    ask("a non-blocking stream", s);
-    *gate = 1;
-    cudaStreamSynchronize(other);
-    ask("all, after the gate was opened: the blocking stream", other);
-    ask("the legacy stream", 0);
-    cudaFree(p);
-    cudaFreeHost((void *)gate);
-    return 0;
-}
-
 /* ---- memory ---- */
 
 static int rounds = 200;

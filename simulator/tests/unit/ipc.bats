@@ -7,7 +7,7 @@ load programs
 
 setup_file() {
     make -s BACKEND=simulator \
-        build/simulator/simulator/tests/unit/{ipc_cases,second_process,inside_ending} \
+        build/simulator/simulator/tests/unit/{ipc_cases,second_process,inside_broken} \
         build/simulator/simulator/tests/facts/{ipc,one-gpu}
 }
 
@@ -355,7 +355,7 @@ ends() {
 }
 
 @test "a process that is about to end is none that cannot be looked at; its lock is given on" {
-    run bounded "$PROGRAMS/inside_ending"
+    run bounded "$PROGRAMS/inside_broken" process_ending
     assert_success
     assert_output ""
 }

@@ -353,26 +353,6 @@ compute capability 9.0, which runs no PTX of a later architecture than its own"
     assert_output cudaSuccess
 }
 
-@test "SIM_FAIL=cudaLaunchKernel:2 makes the second <<<...>>> fail" {
-    cat >program.cu <<'C'
-#include <cstdio>
-__global__ void nothing() {}
-int main()
-{
-    for (int n = 0; n < 3; n++) {
-        nothing<<<1, 1>>>();
-        puts(cudaGetErrorName(cudaGetLastError()));
-    }
-}
-C
-    compiled program.cu
-    SIM_FAIL=cudaLaunchKernel:2 ran
-    assert_success
-    assert_output "cudaSuccess
-cudaErrorMemoryAllocation
-cudaSuccess"
-}
-
 # bats test_tags=more
 @test "lessons with the kernels of kernels.cu print what they print with the library's" {
     [ -n "$NVCC" ] || skip "nvcc is not installed: lessons/kernels.cu is not compiled here"

@@ -862,19 +862,6 @@ cudaFree(data): cudaSuccess" ] || complain "$how: it prints:" "$output"
         "cudaStreamSynchronize(s): cudaSuccess" "cudaGetLastError(): cudaSuccess"
 }
 
-@test "the legacy stream and the blocking streams wait for each other; non-blocking ones do not" {
-    local schedule
-    for schedule in measured instant late random:1; do
-        SIM_SCHEDULE=$schedule program behaviour legacy
-        printed "a blocking stream beside a held blocking stream: cudaSuccess" \
-            "the legacy stream behind a held blocking stream: cudaErrorNotReady" \
-            "a blocking stream behind the legacy stream: cudaErrorNotReady" \
-            "a non-blocking stream: cudaSuccess" \
-            "all, after the gate was opened: the blocking stream: cudaSuccess" \
-            "the legacy stream: cudaSuccess"
-    done
-}
-
 # Memory allocated after the reset, on another device, or in a pool is a leak.
 @test "cudaDeviceReset waits, leaves the pools as they are, and what it drops is no leak" {
     local before="device 0: threshold set, reserved 32, high 32 MiB, the default pool"

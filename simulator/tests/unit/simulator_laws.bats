@@ -127,7 +127,7 @@ walk_checked() {
         assert_success
         refute_output --regexp 'Sanitizer|runtime error'
     done
-    for one in fail seconds in_fork host_function legacy threads; do
+    for one in fail seconds in_fork host_function threads; do
         run in_build simulator-address-undefined behaviour "$one"
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
     done
@@ -151,7 +151,7 @@ walk_checked() {
 @test "the thread sanitizer finds nothing in four host threads, in host functions, in a walk" {
     make_sanitized thread simulator/tests/unit/{inside_walk,behaviour,host_rules}
     local one
-    for one in "threads 50" host_function legacy; do
+    for one in "threads 50" host_function; do
         # shellcheck disable=SC2086  # a case and its argument
         run in_build simulator-thread behaviour $one
         [ "$status" = 0 ] || complain "behaviour $one:" "$output"
