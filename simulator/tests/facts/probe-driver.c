@@ -1,31 +1,7 @@
 /* Records what the driver API tells about memory by its address: what libraries ask that pass
  * memory to other processes and to network cards. The simulated device has no DMA-BUF
  * descriptors. */
-#include "probe.h"
-
-#include <cuda.h>
-#include <dlfcn.h>
-
-static CUresult (*get_attribute)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
-static CUresult (*get_range_handle)(void *handle, CUdeviceptr address, size_t bytes,
-                                    CUmemRangeHandleType type, unsigned long long flags);
-static CUresult (*get_range)(CUdeviceptr *start, size_t *bytes, CUdeviceptr address);
-static CUresult (*get_memory_handle)(CUipcMemHandle *handle, CUdeviceptr address);
-static CUresult (*get_context)(CUcontext *context);
-
-static void find_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!driver) {
-        puts("There is no libcuda.so.1 here: this program needs a GPU and its driver.");
-        exit(77);
-    }
-    *(void **)&get_attribute = dlsym(driver, "cuPointerGetAttribute");
-    *(void **)&get_range_handle = dlsym(driver, "cuMemGetHandleForAddressRange");
-    *(void **)&get_range = dlsym(driver, "cuMemGetAddressRange_v2");
-    *(void **)&get_memory_handle = dlsym(driver, "cuIpcGetMemHandle");
-    *(void **)&get_context = dlsym(driver, "cuCtxGetCurrent");
-}
+#include "ask_driver.h"
 
 /* ---- one address ---- */
 
@@ -33,7 +9,7 @@ static void find_driver(void)
 static void print_number(const char *name, CUpointer_attribute attribute, const void *address)
 {
     uint64_t value = 0;
-    CUresult result = get_attribute(&value, attribute, (CUdeviceptr)address);
+    CUresult result = DRIVER(cuPointerGetAttribute)(&value, attribute, (CUdeviceptr)address);
     printf("  %-28s result %d", name, (int)result);
     if (!result)
         printf(" value %llu", (unsigned long long)value);
@@ -43,8 +19,9 @@ static void print_number(const char *name, CUpointer_attribute attribute, const 
 static void print_context(const void *address)
 {
     CUcontext context = NULL, current = NULL;
-    CUresult result = get_attribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)address);
-    get_context(&current);
+    CUresult result =
+        DRIVER(cuPointerGetAttribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)address);
+    DRIVER(cuCtxGetCurrent)(&current);
     const char *which = !context ? "null" : context == current ? "the current one" : "another";
     printf("  %-28s result %d %s\n", "context", (int)result, result ? "" : which);
 }
@@ -53,7 +30,7 @@ static void print_range(const void *address)
 {
     CUdeviceptr start = 0;
     size_t bytes = 0;
-    CUresult result = get_range(&start, &bytes, (CUdeviceptr)address);
+    CUresult result = DRIVER(cuMemGetAddressRange)(&start, &bytes, (CUdeviceptr)address);
     printf("  %-28s result %d", "cuMemGetAddressRange", (int)result);
     if (!result)
         printf(" starts %lld before, %zu bytes", (long long)((CUdeviceptr)address - start), bytes);
@@ -65,13 +42,13 @@ static void print_handles(const void *address)
 {
     int fd = -1;
     CUipcMemHandle handle;
-    CUresult dma_buf = get_range_handle(&fd, (CUdeviceptr)address, 2 * MiB,
-                                        CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    CUresult dma_buf = DRIVER(cuMemGetHandleForAddressRange)(
+        &fd, (CUdeviceptr)address, 2 * MiB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     printf("  %-28s result %d\n", "DMA-BUF descriptor", (int)dma_buf);
     if (fd >= 0)
         close(fd);
     printf("  %-28s result %d\n", "cuIpcGetMemHandle",
-           (int)get_memory_handle(&handle, (CUdeviceptr)address));
+           (int)DRIVER(cuIpcGetMemHandle)(&handle, (CUdeviceptr)address));
 }
 
 static void print_all(const char *what, const void *address)
@@ -109,7 +86,6 @@ static void *of_pool(int type, int location, enum cudaMemAllocationHandleType ha
 
 static void all_of(const char *what, const void *address)
 {
-    find_driver();
     print_all(what, address);
     print_handles(address);
 }
@@ -168,8 +144,8 @@ CASE(handles_of_pools)
 {
     CUmemoryPool owner = NULL;
     void *p = of_pool(PINNED, DEVICE, cudaMemHandleTypeNone);
-    find_driver();
-    CUresult result = get_attribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)p);
+    CUresult result =
+        DRIVER(cuPointerGetAttribute)(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)p);
     printf("the driver's handle: result %d, the same as cudaMemPool_t %d\n", (int)result,
            (void *)owner == (void *)pool);
 }

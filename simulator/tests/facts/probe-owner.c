@@ -1,13 +1,8 @@
 /* Records to which pool an address belongs. cudart has no call for that; the driver API has:
  * cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
  * memory of no pool. */
-#include "probe.h"
+#include "ask_driver.h"
 
-#include <cuda.h>
-#include <dlfcn.h>
-
-typedef CUresult (*GetAttribute)(void *value, CUpointer_attribute attribute, CUdeviceptr address);
-static GetAttribute get_attribute;
 static cudaMemPool_t default_pool, own_pool;
 
 static const char *name_of(CUmemoryPool owner)
@@ -22,19 +17,9 @@ static const char *name_of(CUmemoryPool owner)
 static void print_owner(const char *what, const void *address)
 {
     CUmemoryPool owner = NULL;
-    CUresult result =
-        get_attribute(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, (CUdeviceptr)address);
+    CUresult result = DRIVER(cuPointerGetAttribute)(&owner, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                                    (CUdeviceptr)address);
     printf("owner %-40s result %d  %s\n", what, (int)result, result ? "-" : name_of(owner));
-}
-
-static void find_driver(void)
-{
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-    *(void **)&get_attribute = driver ? dlsym(driver, "cuPointerGetAttribute") : NULL;
-    if (get_attribute)
-        return;
-    puts("There is no libcuda.so.1 here: this program needs a GPU and its driver.");
-    exit(77);
 }
 
 static void require(cudaError_t error)
@@ -49,7 +34,6 @@ int main(void)
 {
     char *block, *own, *plain, *pinned;
     struct cudaMemPoolProps props = device_props();
-    find_driver();
     require(cudaStreamCreate(&s));
     require(cudaDeviceGetDefaultMemPool(&default_pool, 0));
     require(cudaMemPoolCreate(&own_pool, &props));
