@@ -1129,8 +1129,6 @@ static void guard_found(const struct late_launch *l, struct shadow_ref ref,
 {
     if (is_guarded && (!later->bytes || byte_set_is_whole(later->bytes)))
         page_guard_copied(ref, l->origin, later->from, later->to, later->write);
-    if (page_guard_memory && (!later->bytes || byte_set_is_whole(later->bytes)))
-        page_guard_used(ref, l->origin, later->from, later->to, later->write);
     if (ref.shadow->ipc_ref)
         checker_ipc->used(ref, l->origin, l->s, later->from, later->to, later->write, l);
 }

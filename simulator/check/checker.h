@@ -96,7 +96,7 @@ struct late_launch *checker_launched(const struct call *call, struct stream *s, 
 struct found_access {
     size_t from, to;
     bool write, is_atomic;
-    /* The memory is pinned, and the kernel has no way there of telling the host that it is done. */
+    /* The host sees the memory, and the kernel has no way there of telling it that it is done. */
     bool is_guarded;
     struct byte_set *bytes;
     const char *inside;

@@ -341,12 +341,12 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
 }
 
 /* Does the same for the whole pages in bytes [from, to) of an allocation. Its first and last page
- * may be shared with neighbors in a pool, but not with cudaMallocManaged. */
+ * may be shared with neighbors in a pool, but not in pinned memory and with cudaMallocManaged. */
 static void protect_whole_pages(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                                 enum reason reason)
 {
     struct host_view view;
-    bool own_pages = find_host_view(ref.address, &view) && view.own_pages && to == ref.bytes;
+    bool own_pages = to == ref.bytes && (!find_host_view(ref.address, &view) || view.own_pages);
     uintptr_t first = page_up((uintptr_t)ref.address + from), end = (uintptr_t)ref.address + to;
     protect_pages(ref, origin, (const char *)first,
                   (const char *)(own_pages ? page_up(end) : page_down(end)), reason);
@@ -404,8 +404,7 @@ void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, s
 {
     struct host_view view;
     if (find_host_view(ref.address, &view))
-        protect_whole_pages(ref, origin, from, to < ref.bytes ? to : ref.bytes,
-                            write ? WRITTEN : READ);
+        page_guard_copied(ref, origin, from, to < ref.bytes ? to : ref.bytes, write);
 }
 
 void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s)
@@ -421,10 +420,7 @@ void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct 
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write)
 {
-    /* The allocation does not share its last page. */
-    size_t last = to == ref.bytes ? page_up(to) : page_down(to);
-    protect_pages(ref, origin, ref.address + page_up(from), ref.address + last,
-                  write ? WRITTEN : READ);
+    protect_whole_pages(ref, origin, from, to, write ? WRITTEN : READ);
 }
 
 void page_guard_forget(const char *address, size_t bytes)

@@ -19,9 +19,9 @@
  *   function protects nothing.
  * - Accesses by the operating system for the program (read, write) are not seen. At a protected
  *   page they fail with EFAULT.
- * - In pinned memory a kernel protects pages only if nothing in it may signal the host
- *   (kernel_signals) and the allocation is larger than a flag, because a program may poll what a
- *   kernel writes there.
+ * - A kernel protects pages only if nothing in it may signal the host (kernel_signals), because a
+ *   program may poll what a kernel writes. Nor does it protect a flag in pinned memory, for the
+ *   same reason (LEAST_DATA).
  * - Each protected range may cost the process two mappings, of which Linux allows a limited number
  *   (vm.max_map_count). When three quarters of them are in use, no more ranges are protected, and a
  *   sentence says once that some touches are not reported.
@@ -60,7 +60,7 @@ void page_guard_allocated(struct shadow_ref ref);
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write);
 void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
-/* Does the same for pinned memory and a copy or memset. */
+/* Does the same for memory that the host sees: pinned memory, or what page_guard_used covers. */
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write);
 

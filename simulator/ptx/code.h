@@ -60,7 +60,8 @@ struct instruction {
     bool computes;
     /* Of loads and stores: which of its code's sequences the address is; 0: none. */
     uint16_t sequence;
-    /* The index of the target instruction of a branch, or of a call or a table. */
+    /* The index of the target instruction of a branch, or of a call or a table. Of an atomic
+     * operation, whether its scope is the whole system. */
     uint32_t target;
     /* In the source; file 0 if unknown. */
     uint32_t file, line;

@@ -650,10 +650,11 @@ static void divide(struct launch *l)
     l->range_first = done;
 }
 
-static bool has_fence(const struct code *c)
+/* Returns whether there is a fence, or an atomic operation of the whole system. */
+static bool has_signal(const struct code *c)
 {
     for (size_t n = 0; n < c->count; n++)
-        if (c->all[n].run == run_fence)
+        if (c->all[n].run == run_fence || (c->all[n].run == run_atomic && c->all[n].target))
             return true;
     return false;
 }
@@ -661,9 +662,9 @@ static bool has_fence(const struct code *c)
 bool kernel_signals(const struct kernel_code *k)
 {
     NEEDS_LOCK();
-    bool signals = !may_run(k) || has_fence(k->entry);
+    bool signals = !may_run(k) || has_signal(k->entry);
     for (size_t n = 0; n < k->function_count; n++)
-        signals |= has_fence(k->functions[n]);
+        signals |= has_signal(k->functions[n]);
     return signals;
 }
 

@@ -214,6 +214,7 @@ static void decode_atomic(struct decoder *d)
     i.r[2] = decode_value(d, &o[1], slot);
     if (i.option == 4)
         i.r[3] = decode_value(d, &o[2], slot);
+    i.target = has_part(st, "sys");
     finish(d, run_atomic, &i);
 }
 

@@ -555,15 +555,17 @@ static void subtract(struct touched *from, const struct touched *other)
         from->bits[n] &= ~other->bits[n];
 }
 
-/* Assumed: memory with fewer bytes may be a flag, which the host reads until it changes. */
+/* Assumed: pinned memory with fewer bytes may be a flag, which the host reads until it changes. */
 #define LEAST_DATA 64
 
-/* Returns whether the page guard may close this pinned memory to the host until the launch has
- * ended. */
-static bool is_quiet_pinned(const struct running *r, const struct touched_memory *m)
+/* Returns whether the page guard may close this memory to the host until the launch has ended. */
+static bool is_quiet(const struct running *r, const struct touched_memory *m)
 {
-    return m->info.kind == ADDRESS_PINNED && !m->info.pinned->registered
-        && m->ref.bytes >= LEAST_DATA && !kernel_signals(r->kernel->code);
+    const struct address_info *a = &m->info;
+    const bool is_closable = a->kind == ADDRESS_PINNED
+                               ? !a->pinned->registered && m->ref.bytes >= LEAST_DATA
+                               : a->kind == ADDRESS_ALLOCATED && a->heap->host_visible;
+    return is_closable && !kernel_signals(r->kernel->code);
 }
 
 static void judge_kind(const struct running *r, const struct touched_memory *m,
@@ -576,7 +578,7 @@ static void judge_kind(const struct running *r, const struct touched_memory *m,
                              .to = byte_set_end(bytes),
                              .write = write,
                              .is_atomic = is_atomic,
-                             .is_guarded = is_quiet_pinned(r, m),
+                             .is_guarded = is_quiet(r, m),
                              .bytes = bytes,
                              .inside = inside(r, &m->window)};
     if (byte_set_is_whole(bytes)) {

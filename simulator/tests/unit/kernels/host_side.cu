@@ -14,6 +14,7 @@ __global__ void tell_fenced(int *a, int *done)
     done[threadIdx.x] = 1;
 }
 __global__ void tell_atomically(int *done) { atomicExch_system(done + threadIdx.x, 1); }
+__global__ void count(int *done) { atomicAdd_system(done, 1); }
 __global__ void tell_one(int *done) { *done = 1; }
 
 static int *a;
@@ -132,6 +133,18 @@ static void one()
     tell_one<<<1, 1, 0, s>>>(a);
     poll(a);
 }
+static void in_managed()
+{
+    managed(N);
+    tell_fenced<<<1, 1024, 0, s>>>(a, a + N / 2);
+    poll(a + N / 2);
+}
+static void counted()
+{
+    managed(1);
+    count<<<1, 64, 0, s>>>(a);
+    poll(a);
+}
 static void other_half()
 {
     managed(2 * N);
@@ -147,6 +160,8 @@ static const struct {
               {"by_fence", by_fence},
               {"by_atomic", by_atomic},
               {"one", one},
+              {"in_managed", in_managed},
+              {"counted", counted},
               {"other_half", other_half}};
 
 int main(int argc, char **argv)
