@@ -80,11 +80,14 @@ void command_made_by(struct op *op, const struct call *call)
 
 static const char NO_ACCESS_TO_HOST_POOL[] =
     "is in a pool of the host that this device has no access to (cudaMemPoolSetAccess)";
-static const char NO_ACCESS_TO_DEVICE[] = "is memory of a device that this one has no access to";
+static const char NO_ACCESS_TO_POOL[] =
+    "is in a pool of a device that this one has no access to (cudaMemPoolSetAccess)";
+static const char NO_ACCESS_TO_DEVICE[] =
+    "is memory of a device that this one has no access to (cudaDeviceEnablePeerAccess)";
 
 bool command_lacks_access(const char *why)
 {
-    return why == NO_ACCESS_TO_HOST_POOL || why == NO_ACCESS_TO_DEVICE;
+    return why == NO_ACCESS_TO_HOST_POOL || why == NO_ACCESS_TO_POOL || why == NO_ACCESS_TO_DEVICE;
 }
 
 static int home_of(const struct address_info *a) { return memory_home(a->heap, a->offset); }
@@ -111,6 +114,20 @@ static const char *why_not_mapped(struct address_info a, size_t bytes, int devic
     }
 }
 
+/* The same of an address outside all that the device has. */
+static const char *why_elsewhere(const void *address)
+{
+    static char text[64];
+    const char *page = (const char *)page_up((uintptr_t)address);
+    struct address_info next = memory_find(page);
+    if (next.kind != ADDRESS_ALLOCATED || next.inner_offset)
+        return memory_host_has(address, 1) ? "is memory of the host that is not pinned"
+                                           : "is no memory of this program";
+    snprintf(text, sizeof text, "is %zu bytes before allocation %u",
+             (size_t)(page - (const char *)address), memory_allocation_id(&next));
+    return text;
+}
+
 const char *command_why_not(const struct address_info *a, const void *address, size_t bytes,
                             int device, bool write)
 {
@@ -127,13 +144,15 @@ const char *command_why_not(const struct address_info *a, const void *address, s
         return text;
     }
     if (a->kind == ADDRESS_PAGEABLE)
-        return "is memory of the host that is not pinned";
+        return why_elsewhere(address);
     if (a->heap->is_virtual && !heap_is_mapped(a->heap, a->offset, bytes))
         return "is a reserved address where nothing is mapped (cuMemMap)";
     if (a->heap->is_virtual)
         return why_not_mapped(*a, bytes, device, write);
     if (!memory_peer_accessible(a, device))
-        return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL : NO_ACCESS_TO_DEVICE;
+        return a->heap->host_visible ? NO_ACCESS_TO_HOST_POOL
+             : a->pool               ? NO_ACCESS_TO_POOL
+                                     : NO_ACCESS_TO_DEVICE;
     return heap_is_mapped(a->heap, a->offset, bytes)
              ? NULL
              : "has no physical memory: it was never allocated, or it was freed and has gone back";

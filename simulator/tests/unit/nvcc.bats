@@ -404,6 +404,10 @@ faulty() {
 __global__ void hold(volatile int *open) { while (!*open) ; }
 __global__ void wrong_address(int *a) { a[threadIdx.x] = *(int *)(size_t)64; }
 __global__ void null(int *a) { *a = 1; }
+__global__ void before(int *a) { a[-7] = 1; }
+__global__ void nowhere(int *a) { *a = 1; }
+__global__ void of_other(int *a) { *a = 1; }
+__global__ void of_pool(int *a) { *a = 1; }
 __global__ void misaligned(char *a) { *(int *)(a + 1) = 1; }
 __global__ void shared(int *a, int n) { __shared__ int s[4]; s[n] = 1; a[0] = s[n - 1]; }
 __global__ void adds(int *a) { a[threadIdx.x] += 1; }
@@ -414,6 +418,15 @@ __global__ void half(int *a)
     if (threadIdx.x < 64) __syncthreads();
     else asm volatile("bar.sync 1;");
     a[0] = 1;
+}
+// Memory of device 1.
+static int *other(bool pooled)
+{
+    int *p;
+    cudaSetDevice(1);
+    pooled ? cudaMallocAsync(&p, 4, 0) : cudaMalloc(&p, 4);
+    cudaDeviceSynchronize();
+    return cudaSetDevice(0) ? nullptr : p;
 }
 // Memory that kernels may only read.
 static int *read_only()
@@ -437,6 +450,10 @@ int main(int argc, char **argv)
     if (!strcmp(name, "hold")) hold<<<1, 1>>>(open);
     if (!strcmp(name, "wrong_address")) wrong_address<<<1, 8>>>(a);
     if (!strcmp(name, "null")) null<<<1, 1>>>(nullptr);
+    if (!strcmp(name, "before")) before<<<1, 1>>>(a);
+    if (!strcmp(name, "nowhere")) nowhere<<<1, 1>>>((int *)0x500000000000);
+    if (!strcmp(name, "of_other")) of_other<<<1, 1>>>(other(false));
+    if (!strcmp(name, "of_pool")) of_pool<<<1, 1>>>(other(true));
     if (!strcmp(name, "misaligned")) misaligned<<<1, 1>>>((char *)a);
     if (!strcmp(name, "shared")) shared<<<1, 1>>>(a, 100);
     if (!strcmp(name, "adds")) adds<<<1, 8>>>(read_only());
@@ -484,6 +501,13 @@ wrong() {
         "read 4 bytes at 0x40, which is 64 bytes after a null pointer"
     wrong null "illegal address" cudaErrorIllegalAddress \
         "wrote 4 bytes at 0, which is a null pointer"
+    wrong before "illegal address" cudaErrorIllegalAddress \
+        "which is 28 bytes before allocation 1."
+    wrong nowhere "illegal address" cudaErrorIllegalAddress "which is no memory of this program."
+    wrong of_other "illegal address" cudaErrorIllegalAddress \
+        "of a device that this one has no access to (cudaDeviceEnablePeerAccess)."
+    wrong of_pool "illegal address" cudaErrorIllegalAddress \
+        "is in a pool of a device that this one has no access to (cudaMemPoolSetAccess)."
     wrong misaligned "misaligned address" cudaErrorMisalignedAddress \
         "which is no multiple of the access's size"
     wrong shared "illegal address" cudaErrorIllegalAddress \
