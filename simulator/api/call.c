@@ -70,13 +70,10 @@ static struct {
 
 static _Thread_local cudaError_t last_error;
 
-/* The number of the newest call. Changing it needs the lock. */
-static uint32_t last_number;
-
 /* The call of number 1. Needs the lock. */
 static struct origin first_call;
 
-uint32_t sim_calls(void) { return __atomic_load_n(&last_number, __ATOMIC_RELAXED); }
+uint32_t sim_calls(void) { return __atomic_load_n(&summary.calls, __ATOMIC_RELAXED); }
 
 void call_read_fail(void)
 {
@@ -123,8 +120,8 @@ static void begin(struct call *call, const char *name, time_ns cost, void *addre
         notice_asking(site, asks);
     if (!in_host_function && !process.forked)
         host_idle_call_begins_unlocking();
-    call->origin = (struct origin){.call = name, .site = site, .number = last_number + 1};
-    __atomic_store_n(&last_number, call->origin.number, __ATOMIC_RELAXED);
+    call->origin = (struct origin){.call = name, .site = site, .number = summary.calls + 1};
+    __atomic_store_n(&summary.calls, call->origin.number, __ATOMIC_RELAXED);
     if (call->origin.number == 1)
         first_call = call->origin;
     fatal_site = call->origin.site;
@@ -163,7 +160,7 @@ static cudaError_t begin_in_host_function(struct call *call, const char *name, v
     line_close(&call->line);
     call->origin = (struct origin){.call = name, .site = os_call_site(address, frame)};
     call->has_lost_event = false;
-    failed_call_because("a host function must not make CUDA calls");
+    failed_call_in_host_function();
     return cudaErrorNotPermitted;
 }
 
@@ -416,12 +413,16 @@ void call_stop(const struct call *call, enum hazard kind, const char *sentence)
 void call_bad_handle(const struct call *call, const char *what, enum handle_kind kind,
                      const void *handle, const char *destroyer, const char *maker)
 {
-    char text[256];
+    char text[1024];
     bool destroyed = handle_state(kind, handle) == HANDLE_DESTROYED;
+    struct os_source_loc place = {.call = destroyer}, *places[] = {&place};
+    place.site = destroyed ? handle_destroyed_at(handle) : NULL;
+    if (place.site)
+        os_source_lines(places, 1);
     snprintf(text, sizeof text,
-             "%s was given %s that %s. A real driver may crash here.\n  To do: call %s %s.",
+             "%s was given %s that %s. A real driver may crash here.%s%s\n  To do: call %s %s.",
              call->origin.call, what, destroyed ? "is destroyed" : "was never created",
-             destroyed ? destroyer : maker,
+             place.site ? "\n  destroyed  at " : "", place.text, destroyed ? destroyer : maker,
              destroyed ? "after its last use" : "before its first use");
     driver_words(text, sizeof text);
     fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call, "%s", text);

@@ -175,7 +175,6 @@ __attribute__((destructor)) static void at_end(void)
     size_t live = memory_for_each_live(visit_live);
     failed_call_report(exit_status && registry_has_kernels());
     report_at_end();
-    summary.calls = sim_calls() - summary.failed;
     summary_print(report_count(), visit_live == ignore_leak ? 0 : live);
     struct journal_line line;
     line_begin(&line, virtual_now, "exit");

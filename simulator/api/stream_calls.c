@@ -1,6 +1,7 @@
 /* Streams, events, and host functions. */
 #include "api/call.h"
 #include "check/event_waits.h"
+#include "check/failed_call.h"
 #include "graph/dispatch.h"
 #include "ipc/ipc_event.h"
 #include "mem/device.h"
@@ -340,8 +341,12 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     if (!s)
         return cudaErrorInvalidResourceHandle;
     /* Documented: event and stream must be on the same device. */
-    if (s->device != v->device)
+    if (s->device != v->device) {
+        failed_call_because("the event is of device %d, where it was created, and the stream of "
+                            "device %d",
+                            v->device, s->device);
         return cudaErrorInvalidResourceHandle;
+    }
     if (is_external_outside(s, flags))
         return cudaErrorIllegalState;
     uint64_t before = s->last_seq;

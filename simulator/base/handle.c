@@ -9,6 +9,7 @@
  * drivers give the handle of a destroyed object to the next new one. */
 #include "base/handle.h"
 
+#include "base/fatal.h"
 #include "base/settings.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -21,6 +22,8 @@ struct slot {
     /* The handle of the object, or 0 if the slot is free. */
     uintptr_t handle;
     uint32_t generation;
+    /* The site of the call that destroyed the last object. */
+    void *destroyed_at;
     /* For a free slot: the next free slot plus 1, or 0 at the end of the list. */
     uint32_t next_free;
 };
@@ -55,7 +58,7 @@ static uint32_t take_slot(enum handle_kind kind)
         table.capacity = table.capacity ? 2 * table.capacity : 64;
         table.slots = os_grow(table.slots, table.capacity * sizeof *table.slots);
     }
-    table.slots[table.used].generation = 0;
+    table.slots[table.used] = (struct slot){0};
     return table.used++;
 }
 
@@ -93,6 +96,14 @@ enum handle_state handle_state(enum handle_kind kind, const void *handle)
     return is_older ? HANDLE_DESTROYED : HANDLE_UNKNOWN;
 }
 
+void *handle_destroyed_at(const void *handle)
+{
+    NEEDS_LOCK();
+    const struct slot *s = &table.slots[(uintptr_t)handle >> 4 & SLOT_MASK];
+    bool is_last = ((uintptr_t)handle >> 28 & GENERATION_MASK) + 1 == s->generation;
+    return is_last ? s->destroyed_at : NULL;
+}
+
 void handle_retire(enum handle_kind kind, const void *handle)
 {
     NEEDS_LOCK();
@@ -103,6 +114,7 @@ void handle_retire(enum handle_kind kind, const void *handle)
     s->object = NULL;
     s->handle = 0;
     s->generation++;
+    s->destroyed_at = fatal_site;
     s->next_free = table.first_free[kind];
     table.first_free[kind] = slot + 1;
 }

@@ -32,6 +32,9 @@ void *handle_new(enum handle_kind kind, void *object);
 void *handle_object(enum handle_kind kind, const void *handle);
 /* Tells why handle_object returned NULL: the object was destroyed, or never existed. */
 enum handle_state handle_state(enum handle_kind kind, const void *handle);
+/* Returns the site (os_call_site) of the call that destroyed the object, or NULL if another object
+ * has had the slot since. */
+void *handle_destroyed_at(const void *handle);
 /* Called before the object is freed. The handle's number is not given out again, except under
  * SIM_SCHEDULE=random with an even seed. Does nothing for a handle that is not live. */
 void handle_retire(enum handle_kind kind, const void *handle);

@@ -38,7 +38,7 @@ static void add_count(struct sentence *s, unsigned long long count, const char *
 static void print_checked(const char *schedule)
 {
     struct sentence s = {.length = 0};
-    add_count(&s, summary.calls, "call", "calls");
+    add_count(&s, summary.calls - summary.failed, "call", "calls");
     add_count(&s, summary.kernels, "kernel", "kernels");
     add_count(&s, summary.copies, "copy or memset", "copies and memsets");
     add_count(&s, summary.host_functions, "host function", "host functions");

@@ -6,8 +6,10 @@
 #include "base/types.h"
 
 struct summary {
-    /* Totals, not what is alive: calls that did not fail, work that has run, and objects made. */
-    unsigned long long calls, kernels, copies, host_functions, allocations, streams;
+    /* All calls, which is the number of the newest. */
+    uint32_t calls;
+    /* Totals, not what is alive: work that has run, and objects made. */
+    unsigned long long kernels, copies, host_functions, allocations, streams;
     /* Allocations that this process has exported or imported. */
     unsigned long long shared;
     /* Kernels that did not run, or not to their end. */

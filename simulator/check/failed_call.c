@@ -14,8 +14,8 @@ struct failed {
     struct origin origin;
     const char *error;
     char why[256];
-    /* The call is a launch by <<<...>>>. */
-    bool is_launch;
+    /* The call is a launch by <<<...>>>, or comes from a host function. */
+    bool is_launch, is_forbidden;
 };
 
 /* Needs the lock. `first` is the first failed call. `ignored` is the first failed call whose result
@@ -24,6 +24,7 @@ struct failed {
 static struct {
     struct failed first, ignored;
     char why[256];
+    bool is_forbidden;
 } failed;
 
 void failed_call_because(const char *format, ...)
@@ -33,6 +34,13 @@ void failed_call_because(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(failed.why, sizeof failed.why, format, arguments);
     va_end(arguments);
+}
+
+void failed_call_in_host_function(void)
+{
+    NEEDS_LOCK();
+    failed_call_because("a host function must not make CUDA calls");
+    failed.is_forbidden = true;
 }
 
 /* Returns whether a program that has made this call depends on it. Queries and settings are often
@@ -85,19 +93,22 @@ void failed_call_mattered(const struct origin *origin, const char *error, const 
 void failed_call_note(const struct call *call, const char *error, const char *meaning)
 {
     NEEDS_LOCK();
-    if (report_is_of_call(call->origin.number)) {
+    const bool is_forbidden = failed.is_forbidden;
+    failed.is_forbidden = false;
+    if (!is_forbidden && report_is_of_call(call->origin.number)) {
         failed.why[0] = '\0';
         return;
     }
     /* A failed free without a reason may be of a null pointer, which would free nothing anyway. */
     const bool may_matter = failed.why[0] || strncmp(call->origin.call, "cudaFree", 8) != 0;
-    const bool is_ignored =
-        call->is_launch || (may_matter && os_site_ignores_result(call->origin.site));
+    const bool is_ignored = call->is_launch || is_forbidden
+                         || (may_matter && os_site_ignores_result(call->origin.site));
     struct failed *kept =
         is_ignored && !failed.ignored.origin.call ? &failed.ignored : &failed.first;
     if (is_work(call->origin.call) && !kept->origin.call) {
         keep(kept, &call->origin, error, failed.why[0] ? failed.why : meaning);
         kept->is_launch = call->is_launch;
+        kept->is_forbidden = is_forbidden;
     }
     failed.why[0] = '\0';
 }
@@ -126,6 +137,8 @@ void failed_call_in_kernel(const struct origin *origin, const char *what)
 void failed_call_asked(void)
 {
     NEEDS_LOCK();
+    if (failed.ignored.is_forbidden)
+        return;
     if (!failed.first.origin.call)
         failed.first = failed.ignored;
     failed.ignored.origin.call = NULL;
@@ -147,12 +160,16 @@ void failed_call_report(bool with_error)
         return;
     report_text("%s returned %s and did nothing: %s.", f->origin.call, f->error, f->why);
     report_origin("called", &f->origin);
-    if (f == &failed.ignored)
+    if (f == &failed.ignored && !f->is_forbidden)
         report_note(
             f->is_launch
                 ? "the program has not asked for the error, which cudaGetLastError() returns."
                 : "the program has not looked at the result.");
-    report_advice(f->is_launch ? "look at cudaGetLastError() after each launch."
-                               : "look at what each call returns.");
+    report_advice(f->is_forbidden
+                      ? "let a thread of the host make the call, when the function has told it to."
+                  : f != &failed.ignored
+                      ? "correct what the first sentence says: the program has ended with an error."
+                  : f->is_launch ? "look at cudaGetLastError() after each launch."
+                                 : "look at what each call returns.");
     report_end(0);
 }

@@ -12,6 +12,9 @@
 
 /* Says why the running call is refused; the text is the end of a sentence. */
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same for a call from a host function, which no program may make: it is reported even if the
+ * program looks at the result. */
+void failed_call_in_host_function(void);
 /* Notes that the call has returned the error of this name. `meaning` is what the error means in
  * general, for want of a better reason. */
 void failed_call_note(const struct call *call, const char *error, const char *meaning);

@@ -8,9 +8,12 @@
  * probe-graph-nodes.txt, "capture". */
 #include "graph/capture.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/fatal.h"
 #include "check/checker.h"
+#include "check/failed_call.h"
 #include "mem/device.h"
 #include "graph/graph_memory.h"
 #include "base/handle.h"
@@ -23,7 +26,9 @@ struct capture {
     struct graph *graph;
     /* The program made the graph and keeps it. */
     bool is_program_graph;
+    /* The capture cannot become a graph: the call at this site may not be made during it. */
     bool invalid;
+    void *invalid_at;
     struct stream *origin_stream;
     enum cudaStreamCaptureMode mode;
     int thread;
@@ -72,6 +77,13 @@ static struct capture *capture_of_event(const struct event *e)
     return NULL;
 }
 
+static void invalidate(struct capture *c)
+{
+    if (!c->invalid)
+        c->invalid_at = fatal_site;
+    c->invalid = true;
+}
+
 static bool has_stream_of(const struct capture *c, int device, bool blocking)
 {
     for (struct capture_member *m = c->members; m; m = m->next)
@@ -82,15 +94,16 @@ static bool has_stream_of(const struct capture *c, int device, bool blocking)
 }
 
 /* Returns whether a stream of this device (with `blocking`: a blocking one) is being captured. With
- * `invalidate`, also invalidates such captures. */
-static bool is_encompassed(int device, bool blocking, bool invalidate)
+ * `invalidates`, also invalidates such captures. */
+static bool is_encompassed(int device, bool blocking, bool invalidates)
 {
     bool any = false;
     for (struct capture *c = captures.first; c; c = c->next) {
         if (!has_stream_of(c, device, blocking))
             continue;
         any = true;
-        c->invalid |= invalidate;
+        if (invalidates)
+            invalidate(c);
     }
     return any;
 }
@@ -112,7 +125,8 @@ cudaError_t capture_check_unsafe(void)
     for (struct capture *c = captures.first; c; c = c->next) {
         if (!forbids_unsafe(c))
             continue;
-        forbidden = c->invalid = true;
+        invalidate(c);
+        forbidden = true;
     }
     return forbidden ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
@@ -155,7 +169,7 @@ cudaError_t capture_forbid(struct stream *s)
     NEEDS_LOCK();
     if (!s->capturing)
         return capture_check(s);
-    s->capturing->capture->invalid = true;
+    invalidate(s->capturing->capture);
     return cudaErrorStreamCaptureUnsupported;
 }
 
@@ -186,7 +200,7 @@ cudaError_t capture_forbid_event(const struct event *e)
     NEEDS_LOCK();
     struct capture *c = capture_of_event(e);
     if (c)
-        c->invalid = true;
+        invalidate(c);
     if (e->captured)
         return capture_event_error(e);
     return capture_count ? capture_check_unsafe() : cudaSuccess;
@@ -267,15 +281,36 @@ bool capture_is_in_graph_of_program(const struct stream *s)
     return s->capturing && s->capturing->capture->is_program_graph;
 }
 
+static void explain_unjoined(const struct capture *c, const struct capture_member *m)
+{
+    char name[32] = "a destroyed stream";
+    if (m->stream)
+        snprintf(name, sizeof name, "stream %d", m->stream->id);
+    failed_call_because("nothing makes stream %d, in which the capture began, wait for the last "
+                        "work of %s, which has joined it",
+                        c->origin_stream->id, name);
+}
+
 /* Returns whether the origin stream comes after all work of the other streams. */
 static bool is_joined(const struct capture *c)
 {
     graph_visit_ancestors(c->origin_stream->capturing->tips, c->origin_stream->capturing->count);
     for (struct capture_member *m = c->members; m; m = m->next)
         for (size_t i = 0; i < m->count; i++)
-            if (!graph_is_visited(m->tips[i]))
+            if (!graph_is_visited(m->tips[i])) {
+                explain_unjoined(c, m);
                 return false;
+            }
     return true;
+}
+
+/* Says why the capture has become invalid. */
+static void explain_invalid(const struct capture *c)
+{
+    struct os_source_loc place = {.site = c->invalid_at}, *places[] = {&place};
+    os_source_lines(places, 1);
+    failed_call_because("the call at %s may not be made during a capture, or failed in it",
+                        place.text);
 }
 
 static void free_capture(struct capture *c)
@@ -301,8 +336,10 @@ static cudaError_t end_error(const struct capture *c)
 {
     if (c->mode != cudaStreamCaptureModeRelaxed && c->thread != os_thread_index())
         return cudaErrorStreamCaptureWrongThread;
-    if (c->invalid)
+    if (c->invalid) {
+        explain_invalid(c);
         return cudaErrorStreamCaptureInvalidated;
+    }
     return is_joined(c) ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 
@@ -314,7 +351,9 @@ cudaError_t capture_end(struct call *call, struct stream *s, struct graph **g)
         return capture_implicit(s) ? cudaErrorStreamCaptureImplicit : cudaErrorIllegalState;
     struct capture *c = s->capturing->capture;
     if (c->origin_stream != s) {
-        c->invalid = true;
+        invalidate(c);
+        failed_call_because("the capture began in stream %d, where it has to end",
+                            c->origin_stream->id);
         return cudaErrorStreamCaptureUnmatched;
     }
     cudaError_t e = end_error(c);
@@ -415,12 +454,13 @@ static cudaError_t join_capture(struct call *call, struct capture *from, struct 
     if (from->invalid)
         return cudaErrorStreamCaptureInvalidated;
     if (m && m->capture != from) {
-        from->invalid = m->capture->invalid = true;
+        invalidate(from);
+        invalidate(m->capture);
         return cudaErrorStreamCaptureMerge;
     }
     /* The legacy stream cannot be captured. */
     if (s->kind == STREAM_LEGACY) {
-        from->invalid = true;
+        invalidate(from);
         return cudaErrorStreamCaptureImplicit;
     }
     if (m) {
@@ -449,11 +489,14 @@ cudaError_t capture_or_wait(struct call *call, struct stream *s, struct event *e
     /* The event was recorded in a capture that has ended. */
     if (e->captured) {
         if (m)
-            m->capture->invalid = true;
+            invalidate(m->capture);
+        failed_call_because("the event was last recorded in a capture, which has ended");
         return cudaErrorInvalidValue;
     }
     if (m && event_is_recorded(e)) {
-        m->capture->invalid = true;
+        invalidate(m->capture);
+        failed_call_because("the event was recorded outside of the capture. Wait for it before the "
+                            "capture begins, or with cudaEventWaitExternal");
         return cudaErrorStreamCaptureIsolation;
     }
     /* Waiting for an event that was never recorded does nothing, in a capture too. */

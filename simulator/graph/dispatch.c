@@ -2,6 +2,7 @@
  * nothing happens before a launch. */
 #include "graph/dispatch.h"
 
+#include "check/failed_call.h"
 #include "graph/graph_memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -205,8 +206,10 @@ cudaError_t dispatch_free(struct call *call, struct stream *s, void *pointer)
     NEEDS_LOCK();
     struct graph_allocation *a = graph_allocation_to_free(capture_state(s).graph, pointer);
     /* Documented: only memory that an allocation node returned can be freed, and only once. */
-    if (!a)
+    if (!a) {
+        failed_call_because("a capture frees only what it has allocated, and only once");
         return cudaErrorInvalidValue;
+    }
     capture_add(call, s, &(struct task){.kind = TASK_FREE, .allocation = a});
     return cudaSuccess;
 }

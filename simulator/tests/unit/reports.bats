@@ -765,10 +765,65 @@ int main(void)
 }
 C
     build gone.c
-    SIM_SCHEDULE=random:2 run ./program
+    SIM_SUMMARY=on SIM_COLUMNS=200 SIM_SCHEDULE=random:2 run ./program
     assert_equal "$status" 3
     assert_output --partial "hazard: bad handle. cudaStreamSynchronize was given a stream that is \
 destroyed."
+    assert_line "  called     at gone.c:9"
+    assert_line "  destroyed  at gone.c:8"
+    assert_line "simulated device: checked: 5 calls, 2 streams, in the schedule random."
+}
+
+@test "a refused capture, record, wait or free says why, and which call was at fault" {
+    cat >w.c <<'C'
+#include <cuda_runtime_api.h>
+int main(int argc, char **argv)
+{
+    cudaStream_t s, t;
+    cudaEvent_t e, other;
+    cudaGraph_t g;
+    void *p;
+    cudaSetDevice(1);
+    cudaEventCreate(&other);
+    cudaSetDevice(0);
+    cudaEventCreate(&e);
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaMallocAsync(&p, 4096, s);
+    if (argv[argc - 1][0] == 'o') cudaEventRecord(e, t);
+    if (argv[argc - 1][0] == 'd') cudaEventRecord(other, s);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    switch (argv[argc - 1][0]) {
+    case 's': cudaStreamSynchronize(s); break;
+    case 'o': cudaStreamWaitEvent(s, e, 0); break;
+    case 'f': cudaFreeAsync(p, s); break;
+    default: cudaEventRecord(e, s);
+    }
+    if (argv[argc - 1][0] == 'u' || argv[argc - 1][0] == 't') {
+        cudaStreamWaitEvent(t, e, 0);
+        cudaMemsetAsync(p, 0, 4, t);
+    }
+    cudaStreamEndCapture(argv[argc - 1][0] == 't' ? t : s, &g);
+    if (argv[argc - 1][0] == 'l') cudaStreamWaitEvent(t, e, 0);
+    cudaDeviceSynchronize();
+    return 0;
+}
+C
+    build w.c
+    local case words
+    while read -r case words; do
+        run ./program "$case"
+        assert_equal "$status" 3
+        assert_output --partial "hazard: failed call. $words"
+    done <<'CASES'
+d cudaEventRecord returned cudaErrorInvalidResourceHandle and did nothing: the event is of device 1
+s cudaStreamEndCapture returned cudaErrorStreamCaptureInvalidated and did nothing: the call at
+u cudaStreamEndCapture returned cudaErrorStreamCaptureUnjoined and did nothing: nothing makes stream
+t cudaStreamEndCapture returned cudaErrorStreamCaptureUnmatched and did nothing: the capture began
+o cudaStreamWaitEvent returned cudaErrorStreamCaptureIsolation and did nothing: the event was
+l cudaStreamWaitEvent returned cudaErrorInvalidValue and did nothing: the event was last recorded in
+f cudaFreeAsync returned cudaErrorInvalidValue and did nothing: a capture frees only what it has
+CASES
 }
 
 # ---- two devices ----
