@@ -604,6 +604,8 @@ cudaError_t do_cuLaunchKernelEx(struct call *call, const CUlaunchConfig *config,
         l.in_clusters |= a->id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
                       && (a->value.clusterDim.x > 1 || a->value.clusterDim.y > 1
                           || a->value.clusterDim.z > 1);
+        l.overlaps |= a->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+                   && a->value.programmaticStreamSerializationAllowed;
     }
     return launch(call, l, extra);
 }

@@ -29,6 +29,7 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     struct nvcc_kernel *kernel =
         nvcc_kernel_new(k, code, l->grid, l->block, l->shared_bytes, l->arguments);
     kernel->shape.cooperative = l->cooperative;
+    kernel->overlaps = l->overlaps;
     /* Reports and nodes name the kernel. */
     call->origin.call = k->name;
     e = dispatch_nvcc_kernel(call, kernel, s);
@@ -74,6 +75,8 @@ cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *
         l.in_clusters |=
             a->id == cudaLaunchAttributeClusterDimension
             && (a->val.clusterDim.x > 1 || a->val.clusterDim.y > 1 || a->val.clusterDim.z > 1);
+        l.overlaps |= a->id == cudaLaunchAttributeProgrammaticStreamSerialization
+                   && a->val.programmaticStreamSerializationAllowed;
     }
     return launch_kernel(call, &l);
 }

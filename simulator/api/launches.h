@@ -16,6 +16,8 @@ struct launch {
     bool cooperative;
     /* Several blocks form a cluster. */
     bool in_clusters;
+    /* It may begin before the kernel before it in its stream has ended. */
+    bool overlaps;
 };
 
 /* Queues the launch and returns its error. */

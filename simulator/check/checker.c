@@ -19,6 +19,7 @@
 #include "check/access_tree.h"
 #include "check/byte_set.h"
 #include "check/conflict.h"
+#include "check/failed_call.h"
 #include "check/page_guard.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
@@ -138,6 +139,14 @@ static bool is_before_launch(const struct origin *earlier, const struct late_lau
         && !vc_includes(&l->sure, earlier->slot, earlier->seq))
         report_unseen(earlier, &l->origin);
     return true;
+}
+
+/* Returns whether the access is of the kernel right before the launch, and that launch does not
+ * wait for it (programmatic dependent launch). */
+static bool is_overlapped(const struct access *a, const struct late_launch *l)
+{
+    return l->overlaps && a->lets_others_begin && a->origin.slot == l->origin.slot
+        && a->origin.seq + 1 == l->origin.seq;
 }
 
 /* ---- accesses ---- */
@@ -877,7 +886,7 @@ static bool check_before_launch(const struct late_launch *l, struct shadow_ref r
             reported_slot = HOST_SLOT;
         if ((a->number > l->number) != has_overtaken || (has_overtaken && !a->is_late)
             || !is_conflict(a, later) || a->origin.slot == reported_slot
-            || is_before_launch(&a->origin, l))
+            || (is_before_launch(&a->origin, l) && !is_overlapped(a, l)))
             continue;
         struct conflict c = {
             .kind = CONFLICT_ACCESSES, .ref = ref, .earlier = *a, .later = *later, .s = l->s};
@@ -964,6 +973,7 @@ void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, 
     report_allocation(ref.id, ref.bytes, &ref.shadow->allocated_by);
     report_origin("read", origin);
     note_inside(&(struct access){.inside = inside});
+    failed_call_mention();
     report_advice("write them first: a kernel, a copy, or cudaMemsetAsync.");
     report_note("memory that is new often reads as 0. What a pool gives out again has what its "
                 "last owner left there. SIM_CHECK=no-init turns this check off.");
@@ -1142,6 +1152,7 @@ void checker_found(struct late_launch *l, struct shadow_ref ref, const struct fo
                            .write = f->write,
                            .is_atomic = f->is_atomic,
                            .is_late = true,
+                           .lets_others_begin = f->lets_others_begin,
                            .number = l->number,
                            .bytes = f->bytes,
                            .inside = f->inside};

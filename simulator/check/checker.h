@@ -98,6 +98,8 @@ struct found_access {
     bool write, is_atomic;
     /* The host sees the memory, and the kernel has no way there of telling it that it is done. */
     bool is_guarded;
+    /* The kernel lets the next one begin (cudaTriggerProgrammaticLaunchCompletion). */
+    bool lets_others_begin;
     struct byte_set *bytes;
     const char *inside;
 };

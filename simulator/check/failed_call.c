@@ -150,6 +150,13 @@ void failed_call_forget(void)
     failed.first.origin.call = failed.ignored.origin.call = NULL;
 }
 
+void failed_call_mention(void)
+{
+    NEEDS_LOCK();
+    if (failed.ignored.origin.call)
+        report_origin("failed", &failed.ignored.origin);
+}
+
 void failed_call_report(bool with_error)
 {
     NEEDS_LOCK();

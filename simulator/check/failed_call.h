@@ -28,6 +28,9 @@ const char *failed_call_reason(void);
 void failed_call_in_kernel(const struct origin *origin, const char *what);
 /* Notes that the program has asked for its last error. */
 void failed_call_asked(void);
+/* Adds the first failed call that the program has not looked at, if any, to the open report, which
+ * may be its consequence. */
+void failed_call_mention(void);
 /* Forgets the failed calls of the process that this one was forked from. */
 void failed_call_forget(void);
 /* Is called when the program ends, with an error or without. */

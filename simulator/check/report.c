@@ -887,6 +887,14 @@ static void explain(const struct origin *earlier, const struct origin *later,
     append(".");
 }
 
+static void missing_kernel_wait(const struct origin *earlier, const struct origin *later)
+{
+    append("\n  Missing:   %s may begin before %s has ended "
+           "(cudaLaunchAttributeProgrammaticStreamSerialization), and does not wait for it."
+           "\n  To do:     cudaGridDependencySynchronize() in %s before it touches the memory.",
+           later->call, earlier->call, later->call);
+}
+
 void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
                          const struct origin *later, const struct stream *s)
 {
@@ -894,6 +902,8 @@ void report_missing_edge(struct shadow_ref ref, const struct origin *earlier,
     report.unordered = true;
     if (s && earlier->launch && earlier->launch == later->launch)
         missing_graph_edge();
+    else if (s && earlier->slot == later->slot)
+        missing_kernel_wait(earlier, later);
     else
         missing_wait(ref, earlier, later, s);
     if (settings.explain)

@@ -37,6 +37,8 @@ struct access {
     bool is_atomic;
     /* It was found when its work ran (check/late_launch.h). */
     bool is_late;
+    /* As in struct found_access. */
+    bool lets_others_begin;
     /* It is compared with uses of another mapping of the same memory. */
     bool is_mapped_elsewhere;
     /* Its number in the order of the program, among accesses and launches. */

@@ -60,8 +60,7 @@ struct instruction {
     bool computes;
     /* Of loads and stores: which of its code's sequences the address is; 0: none. */
     uint16_t sequence;
-    /* The index of the target instruction of a branch, or of a call or a table. Of an atomic
-     * operation, whether its scope is the whole system. */
+    /* The index of the target instruction of a branch, or of a call or a table. */
     uint32_t target;
     /* In the source; file 0 if unknown. */
     uint32_t file, line;
@@ -167,6 +166,10 @@ struct code {
     size_t apart_count;
     /* A branch goes back. */
     bool has_loops;
+    /* It has a fence, or an atomic operation of the whole system. */
+    bool signals;
+    /* It has griddepcontrol.wait, or .launch_dependents. */
+    bool awaits_others, lets_others_begin;
     struct call_site *calls;
     size_t call_count;
     /* Its steps with matrices (ptx/matrix.h). */

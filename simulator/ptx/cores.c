@@ -650,22 +650,28 @@ static void divide(struct launch *l)
     l->range_first = done;
 }
 
-/* Returns whether there is a fence, or an atomic operation of the whole system. */
-static bool has_signal(const struct code *c)
-{
-    for (size_t n = 0; n < c->count; n++)
-        if (c->all[n].run == run_fence || (c->all[n].run == run_atomic && c->all[n].target))
-            return true;
-    return false;
-}
-
 bool kernel_signals(const struct kernel_code *k)
 {
     NEEDS_LOCK();
-    bool signals = !may_run(k) || has_signal(k->entry);
+    bool signals = !may_run(k) || k->entry->signals;
     for (size_t n = 0; n < k->function_count; n++)
-        signals |= has_signal(k->functions[n]);
+        signals |= k->functions[n]->signals;
     return signals;
+}
+
+bool kernel_awaits_others(const struct kernel_code *k)
+{
+    NEEDS_LOCK();
+    bool awaits = k->entry->awaits_others;
+    for (size_t n = 0; n < k->function_count; n++)
+        awaits |= k->functions[n]->awaits_others;
+    return awaits;
+}
+
+bool kernel_lets_others_begin(const struct kernel_code *k)
+{
+    NEEDS_LOCK();
+    return k->entry->lets_others_begin && !kernel_signals(k);
 }
 
 /* Returns whether the launch's next blocks may run on several cores. */

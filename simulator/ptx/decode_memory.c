@@ -214,7 +214,7 @@ static void decode_atomic(struct decoder *d)
     i.r[2] = decode_value(d, &o[1], slot);
     if (i.option == 4)
         i.r[3] = decode_value(d, &o[2], slot);
-    i.target = has_part(st, "sys");
+    d->code->signals |= has_part(st, "sys");
     finish(d, run_atomic, &i);
 }
 
@@ -391,5 +391,11 @@ bool decode_memory(struct decoder *d)
     if (!is_without_effect(&d->statement))
         return false;
     decode_add(d, run_fence, INSTRUCTION_PLAIN);
+    if (!word_is(d->statement.parts[0], "griddepcontrol"))
+        d->code->signals = true;
+    else if (has_part(&d->statement, "wait"))
+        d->code->awaits_others = true;
+    else
+        d->code->lets_others_begin = true;
     return true;
 }

@@ -206,6 +206,10 @@ struct launch_memory {
 /* Returns whether the kernel may signal other threads, or the host, through memory: by a fence, a
  * volatile access, or an atomic operation. */
 bool kernel_signals(const struct kernel_code *k);
+/* Returns whether the kernel waits for the one before it, and whether it lets the next one begin
+ * without a signal: griddepcontrol.wait and .launch_dependents. */
+bool kernel_awaits_others(const struct kernel_code *k);
+bool kernel_lets_others_begin(const struct kernel_code *k);
 /* Frees the bits of a window. */
 void touched_end(const struct window *win, struct touched *t);
 /* Runs the launch. Returns false if a fault ended it. `found` must be zero before. */

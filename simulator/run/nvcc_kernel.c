@@ -24,6 +24,7 @@
 #include "run/user_kernel.h"
 #include "sched/cost.h"
 #include "sched/engine.h"
+#include "sched/happens_before.h"
 #include "sched/virtual_time.h"
 
 _Static_assert(WRITTEN_PIECE == (size_t)64 << PIECE_SHIFT, "a window has the same pieces");
@@ -579,6 +580,7 @@ static void judge_kind(const struct running *r, const struct touched_memory *m,
                              .write = write,
                              .is_atomic = is_atomic,
                              .is_guarded = is_quiet(r, m),
+                             .lets_others_begin = kernel_lets_others_begin(r->kernel->code),
                              .bytes = bytes,
                              .inside = inside(r, &m->window)};
     if (byte_set_is_whole(bytes)) {
@@ -1041,6 +1043,8 @@ cudaError_t command_nvcc_kernel(const struct call *call, const struct nvcc_kerne
     struct op *op = stream_enqueue(s, OP_COMMAND, time_under_schedule(duration_of(kernel)));
     struct nvcc_kernel *copy = nvcc_kernel_copy(kernel);
     copy->late = checker_launched(call, s, op->seq, copy->parameters, copy->shape.parameter_bytes);
+    copy->late->overlaps = copy->overlaps && !kernel_awaits_others(copy->code)
+                        && !host_has_acquired(s->slot, op->seq - 1);
     op->name = kernel->kernel->name;
     command_made_by(op, call);
     op->effect = effect_nvcc_kernel;

@@ -21,6 +21,8 @@ struct nvcc_kernel {
     struct launch_shape shape;
     /* In an op's copy: what the checker keeps for the launch. */
     struct late_launch *late;
+    /* As in struct launch. */
+    bool overlaps;
     char parameters[];
 };
 

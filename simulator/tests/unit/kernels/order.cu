@@ -27,6 +27,19 @@ __global__ void gather(int *to, const int *from, const int *index)
     to[i] = from[index[i]];
 }
 
+__global__ void set_and_trigger(int *data, int value)
+{
+    data[blockIdx.x * blockDim.x + threadIdx.x] = value;
+    cudaTriggerProgrammaticLaunchCompletion();
+}
+template <bool waits> __global__ void copy_beside(int *to, const int *from)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (waits)
+        cudaGridDependencySynchronize();
+    to[i] = from[i];
+}
+
 static bool correct;
 static cudaStream_t s, t;
 static cudaEvent_t event;
@@ -148,6 +161,25 @@ static void after_free()
         cudaFreeAsync(mine, s);
 }
 static void outside() { set<<<1, correct ? 25 : 26, 0, s>>>(p + COUNT, 1); }
+// Each launch may begin before the kernel before it has ended.
+static void dependent()
+{
+    cudaLaunchAttribute a = {cudaLaunchAttributeProgrammaticStreamSerialization};
+    cudaLaunchConfig_t c = {COUNT / 256, 256, 0, s, &a, 1};
+    a.val.programmaticStreamSerializationAllowed = 1;
+    const int *from = p;
+    set KERNEL(s)(p, 1);
+    cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
+    set_and_trigger KERNEL(s)(p, 2);
+    cudaEventRecord(event, s);
+    cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
+    set_and_trigger KERNEL(s)(p, 3);
+    cudaStreamSynchronize(s);
+    cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
+    set_and_trigger KERNEL(s)(p, 4);
+    cudaLaunchKernelEx(&c, correct ? copy_beside<true> : copy_beside<false>, q, from);
+}
+
 static void captured()
 {
     cudaGraph_t graph;
@@ -194,6 +226,7 @@ int main(int argc, char **argv)
     on(argv[1], "after_free", after_free);
     on(argv[1], "outside", outside);
     on(argv[1], "captured", captured);
+    on(argv[1], "dependent", dependent);
     cudaFree(p);
     cudaFree(q);
     cudaFree(r);

@@ -22,13 +22,14 @@ static void blocks()
 static void shared() { store<<<1, 32, 100 << 10>>>(a); }
 static void copy() { cudaMemcpy(a, here, 4100, cudaMemcpyHostToDevice); }
 
-// Errors belong to a thread, and a host function has one of its own.
+// A host function must not launch, whether it asks for the error or not.
 static bool asks;
 static void CUDART_CB launching(void *)
 {
-    store<<<1, 32, 128>>>(a);
     if (asks)
-        cudaGetLastError();
+        return;
+    store<<<1, 32, 128>>>(a);
+    cudaGetLastError();
 }
 static void function()
 {
@@ -67,12 +68,21 @@ static int free_looked()
     return 1;
 }
 
+// A consequence of the refused launch.
+static int unwritten()
+{
+    store<<<1, 32, 128>>>(a + 512);
+    shared();
+    return cudaMemcpy(here, a, 128, cudaMemcpyDeviceToHost);
+}
+
 static const struct {
     const char *name;
     int (*unseen)(), (*looked)();
 } results[] = {{"memset", memset_unseen, memset_looked},
                {"twice", twice_unseen, twice_looked},
-               {"free", free_unseen, free_looked}};
+               {"free", free_unseen, free_looked},
+               {"unwritten", unwritten, unwritten}};
 
 static const struct {
     const char *name;
