@@ -87,6 +87,16 @@ static void on_time_over(void *site, const char *call)
         lock_release();
 }
 
+/* The program itself may have closed the page of registered memory: then each try fails. */
+static bool tries_again(const void *address)
+{
+    static _Thread_local const void *last;
+    static _Thread_local unsigned times;
+    times = address == last ? times + 1 : 0;
+    last = address;
+    return times < 100;
+}
+
 /* Called when an instruction has touched a closed or invalid address. This runs in a signal
  * handler. A load or store of the program holds no lock of ours or of the allocator, so any
  * function may be called. If a library touched a bad address that the program passed to it, the
@@ -103,7 +113,7 @@ static bool on_bad_address(const void *address, void *site, bool in_program)
         user_kernel_touched(address);
     bool resume = page_guard_touched(address, in_call ? NULL : site);
     /* Another thread has already handled it. */
-    resume |= a.kind == ADDRESS_PINNED && !a.pinned->registered;
+    resume |= a.kind == ADDRESS_PINNED && (!a.pinned->registered || tries_again(address));
     if (!resume) {
         diag_touch(&a, address, in_call);
         if (in_program && !in_call)

@@ -183,7 +183,8 @@ static bool has_room(void)
 
 static void open_pages(const char *from, const char *to)
 {
-    if (!os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE))
+    if (!os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE)
+        && os_has_memory(from, (size_t)(to - from)))
         os_fatal("this process has as many mappings as Linux allows (vm.max_map_count): memory "
                  "that the host may touch again cannot be opened.");
 }
@@ -421,6 +422,22 @@ void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from,
                        bool write)
 {
     protect_whole_pages(ref, origin, from, to, write ? WRITTEN : READ);
+}
+
+void page_guard_open(const char *address, size_t bytes)
+{
+    NEEDS_LOCK();
+    const char *to = address + bytes;
+    for (const struct protection *p = first_overlapping(address, to); p;
+         p = next_overlapping(p, to))
+        open_pages(p->from, p->to);
+}
+
+void page_guard_close(const char *address, size_t bytes)
+{
+    NEEDS_LOCK();
+    protect_overlapping((const char *)page_down((uintptr_t)address),
+                        (const char *)page_up((uintptr_t)address + bytes));
 }
 
 void page_guard_forget(const char *address, size_t bytes)

@@ -7,8 +7,9 @@
  * - no store before the host has waited for work that reads there.
  *
  * This covers memory that host and device share (host and managed pools, cudaMallocManaged) and
- * pinned memory (cudaMallocHost, cudaHostAlloc), but not registered and ordinary memory, which has
- * no second address. The first touch of a protected page is reported, and the page is opened. Where
+ * pinned memory (cudaMallocHost, cudaHostAlloc), but not ordinary memory. Registered memory has no
+ * second address, so it is closed only for copies and memsets, and opened while work of the device
+ * runs that uses it. The first touch of a protected page is reported, and the page is opened. Where
  * the guard cannot see, it decides for the program (assumed):
  *
  * - Only pages that lie wholly in what the work uses are protected. In a range without a whole page
@@ -63,6 +64,10 @@ void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct 
 /* Does the same for memory that the host sees: pinned memory, or what page_guard_used covers. */
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write);
+
+/* Open pages of registered memory for work that runs now, and close them again behind it. */
+void page_guard_open(const char *address, size_t bytes);
+void page_guard_close(const char *address, size_t bytes);
 
 /* Called when these addresses no longer belong to anything. */
 void page_guard_forget(const char *address, size_t bytes);

@@ -61,6 +61,7 @@ struct pinned *pinned_within(const void *address, size_t bytes)
 
 struct pinned *pinned_find(const void *address)
 {
+    NEEDS_LOCK();
     return address ? pinned_within(address, 1) : NULL;
 }
 
@@ -216,6 +217,8 @@ void pinned_end(struct pinned *p)
         pins.newest = p->next;
     if (p->next)
         p->next->previous = p->previous;
+    if (p->registered)
+        page_guard_open(p->base, p->bytes);
     page_guard_forget(p->base, p->bytes);
     if (p->arena) {
         size_t whole = page_up(p->bytes);

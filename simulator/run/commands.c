@@ -9,6 +9,7 @@
 #include "base/fatal.h"
 #include "check/checker.h"
 #include "check/failed_call.h"
+#include "check/page_guard.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
 #include "mem/device.h"
@@ -62,7 +63,17 @@ static char *storage_of(const void *address, size_t bytes)
     if (h)
         return heap_storage(h, (size_t)((const char *)address - h->base), bytes);
     struct address_info a = memory_find(address);
+    if (a.kind == ADDRESS_PINNED && a.pinned->registered)
+        page_guard_open(address, bytes);
     return a.kind == ADDRESS_PINNED ? a.pinned->storage + a.inner_offset : (char *)address;
+}
+
+/* Closes the pages again that storage_of has opened. */
+static void close_registered(const void *address, size_t bytes)
+{
+    const struct pinned *p = pinned_find(address);
+    if (p && p->registered)
+        page_guard_close(address, bytes);
 }
 
 void command_made_by(struct op *op, const struct call *call)
@@ -357,11 +368,19 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     op->operands[write].in_heap = a->heap;
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write, copy);
-    if (a->kind != ADDRESS_PINNED || a->pinned->registered)
+    /* Pages that the program may not write at all stay as they are. */
+    if (a->kind != ADDRESS_PINNED
+        || a->pinned->flags & (cudaHostRegisterReadOnly | cudaHostRegisterIoMemory))
         return;
     struct shadow_ref ref = memory_shadow(a);
-    size_t offset = a->inner_offset;
-    checker_copied(call, ref, op->stream, op->seq, offset, offset + bytes, write);
+    size_t from = a->inner_offset, to = from + bytes;
+    /* Registered memory may share its first and last page with other memory. */
+    if (a->pinned->registered) {
+        from = page_up((uintptr_t)address) - (uintptr_t)ref.address;
+        to = page_down((uintptr_t)address + bytes) - (uintptr_t)ref.address;
+    }
+    if (from < to)
+        checker_copied(call, ref, op->stream, op->seq, from, to, write);
 }
 
 /* Reports the use of rows. Each row is an access, because the bytes between rows are not touched.
@@ -435,6 +454,7 @@ static void fill_rows(struct op *op, int value)
             write_ints(storage_of(row, r.width), value, r.width);
         values_written(op, row, r.width);
     }
+    close_registered(op->to, op_span(op, true));
 }
 
 /* Returns the int that repeats an element of 1, 2, or 4 bytes. */
@@ -503,6 +523,7 @@ static void effect_copy(struct op *op)
             heap_copy(to, (size_t)(op->to - to->base), from, offset, r.width);
         else
             heap_read(from, offset, r.width, storage_of(op->to, r.width));
+        close_registered(op->to, r.width);
         return;
     }
     char *target = storage_of(op->to, op_span(op, true));
@@ -511,6 +532,8 @@ static void effect_copy(struct op *op)
     for (size_t i = 0; i < r.height; i++)
         memmove(target + i * r.to_pitch, source + i * (op->staged ? r.width : r.from_pitch),
                 r.width);
+    close_registered(op->to, op_span(op, true));
+    close_registered(op->from, op_span(op, false));
 }
 
 /* Stages a pageable source, without the gaps between its rows. */

@@ -10,6 +10,7 @@
 #include "base/settings.h"
 #include "check/checker.h"
 #include "check/failed_call.h"
+#include "check/page_guard.h"
 #include "check/written.h"
 #include "mem/address_map.h"
 #include "mem/device.h"
@@ -415,6 +416,8 @@ static struct window *find_memory(void *context, uint64_t address, size_t bytes,
     size_t left = freed ? (size_t)(freed->ref.address + freed->ref.bytes - p) : 0;
     if (freed && bytes <= left && a.heap && heap_is_mapped(a.heap, a.offset, left))
         return add_allocation(r, &a, freed->ref, storage_of_all(&a, freed->ref));
+    if (a.kind == ADDRESS_PINNED && a.pinned->registered)
+        page_guard_open(a.pinned->base, a.pinned->bytes);
     if (a.kind == ADDRESS_PINNED)
         return add_allocation(r, &a, memory_shadow(&a), a.pinned->storage);
     /* A variable of device code exists before every launch. */

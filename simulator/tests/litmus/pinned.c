@@ -39,6 +39,47 @@ LITMUS(registered_buffer, a, b)
     CHECK(cudaDeviceSynchronize());
 }
 
+/* The host waits for the copy to registered memory, whose first and last page have other bytes, too,
+ * before it reads there.
+ *
+ * WRONG: the host does not wait: no edge from the copy to the host's load.
+ * Kind: host access not ordered after a write */
+static char results[4 * MiB];
+
+LITMUS(registered_read, a)
+{
+    char *to = results + 100;
+    CHECK(cudaHostRegister(to, MiB, cudaHostRegisterDefault));
+    char *data = device_memory(MiB);
+
+    CHECK(cudaMemcpyAsync(to, data, MiB, cudaMemcpyDeviceToHost, a)); /* previous access */
+    results[99] = results[100 + MiB] = 1;
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    seen = to[MiB / 2]; /* access */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaHostUnregister(to));
+    results[50000] = 1;
+}
+
+/* The host waits for the copy of registered memory before it writes the next values there.
+ *
+ * WRONG: the host does not wait: no edge from the copy's read to the host's store.
+ * Kind: host write not ordered after a read */
+static char values[MiB];
+
+LITMUS(registered_write, a)
+{
+    CHECK(cudaHostRegister(values, MiB, cudaHostRegisterDefault));
+    char *data = device_memory(MiB);
+
+    CHECK(cudaMemcpyAsync(data, values, MiB, cudaMemcpyHostToDevice, a)); /* previous access */
+    seen = values[MiB / 2];
+    IF_RIGHT(CHECK(cudaStreamSynchronize(a)));
+    values[MiB / 2] = 1; /* access */
+    CHECK(cudaStreamSynchronize(a));
+    CHECK(cudaHostUnregister(values));
+}
+
 /* A kernel writes all of a pinned buffer.
  *
  * WRONG: it writes one int more.
