@@ -389,6 +389,7 @@ cudaError_t do_cudaGraphConditionalHandleCreate(struct call *call,
     struct condition *c = graph_new_condition(g, device_current());
     c->has_default = flags & cudaGraphCondAssignDefault;
     c->default_value = value;
+    checker_allocated(call, condition_shadow(c), ALLOCATION_AT_CALL, NULL, 0);
     *handle = (cudaGraphConditionalHandle)(uintptr_t)c->handle;
     return cudaSuccess;
 }

@@ -3,6 +3,7 @@
 
 #include "graph/graph_memory.h"
 #include "base/handle.h"
+#include "check/checker.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
 
@@ -29,6 +30,7 @@ struct condition *graph_new_condition(struct graph *g, int device)
     NEEDS_LOCK();
     struct condition *c = os_allocate(sizeof *c);
     c->handle = handle_new(HANDLE_CONDITION, c);
+    c->id = memory_new_id();
     c->device = device;
     c->holders = 1;
     c->next = g->conditions;
@@ -42,6 +44,7 @@ void condition_release(struct condition *c)
     if (--c->holders)
         return;
     handle_retire(HANDLE_CONDITION, c->handle);
+    checker_variable_freed(&c->shadow);
     os_free(c);
 }
 

@@ -25,6 +25,7 @@
 #include "base/device_state.h"
 #include "base/fatal.h"
 #include "base/hazards.h"
+#include "check/checker.h"
 #include "check/failed_call.h"
 #include "os/needs_lock.h"
 #include "sched/virtual_time.h"
@@ -289,7 +290,7 @@ static cudaError_t run_task(struct call *call, const struct task *t, struct stre
     return cudaSuccess;
 }
 
-static void run_node(const struct call *launch, struct exec_node *p, struct stream *s)
+static struct call call_of(const struct call *launch, const struct exec_node *p)
 {
     struct call call;
     call.origin = (struct origin){.call = p->task.call,
@@ -299,6 +300,12 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
                                   .launch_site = launch->origin.site,
                                   .newest_allocation = p->task.newest_allocation};
     line_close(&call.line);
+    return call;
+}
+
+static void run_node(const struct call *launch, struct exec_node *p, struct stream *s)
+{
+    const struct call call = call_of(launch, p);
     /* After a fault, which a launch may have waited for, no node runs any more. */
     if (p->is_disabled || device_sticky_error) {
         stream_enqueue_marker(s);
@@ -444,9 +451,13 @@ static void join_branches(struct graph_exec *x, struct stream *trunk)
 static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struct stream *trunk);
 
 /* Waits until the stream has come to the conditional node, and returns the condition's value. */
-static uint32_t value_unlocking(const struct call *launch, struct condition *c, struct stream *s)
+static uint32_t value_unlocking(const struct call *launch, const struct exec_node *p,
+                                struct stream *s)
 {
+    const struct call call = call_of(launch, p);
+    struct condition *c = p->conditional->condition;
     stream_enqueue_marker(s);
+    checker_used(&call, condition_shadow(c), s, s->last_seq, 0, sizeof c->value, false);
     engine_wait_unlocking(s, s->last_seq, launch->origin.call);
     if (!c->has_value)
         diag("cudaGraphLaunch: no kernel of this launch has set the condition of a conditional "
@@ -461,10 +472,11 @@ static uint32_t value_unlocking(const struct call *launch, struct condition *c, 
 /* Assumed: a loop of this many turns never ends. */
 #define MOST_TURNS 1000000u
 
-static void run_conditional_unlocking(struct call *launch, const struct exec_conditional *c,
+static void run_conditional_unlocking(struct call *launch, const struct exec_node *p,
                                       struct stream *s)
 {
-    uint32_t value = value_unlocking(launch, c->condition, s);
+    const struct exec_conditional *c = p->conditional;
+    uint32_t value = value_unlocking(launch, p, s);
     unsigned body = c->type == cudaGraphCondTypeIf ? !value : value;
     for (unsigned n = 0; c->type == cudaGraphCondTypeWhile && value && !device_sticky_error; n++) {
         if (n == MOST_TURNS)
@@ -475,7 +487,7 @@ static void run_conditional_unlocking(struct call *launch, const struct exec_con
                          "0). If the loop is only long: give it a smaller input.",
                          MOST_TURNS, value);
         run_nodes_unlocking(launch, c->bodies[0], s);
-        value = value_unlocking(launch, c->condition, s);
+        value = value_unlocking(launch, p, s);
     }
     if (c->type != cudaGraphCondTypeWhile && body < c->size && !device_sticky_error)
         run_nodes_unlocking(launch, c->bodies[body], s);
@@ -494,7 +506,7 @@ static void run_nodes_unlocking(struct call *launch, struct graph_exec *x, struc
         for (size_t k = 0; k < p->wait_count; k++)
             stream_wait(s, x->nodes[p->waits_for[k]].record);
         if (p->conditional)
-            run_conditional_unlocking(launch, p->conditional, s);
+            run_conditional_unlocking(launch, p, s);
         else
             run_node(launch, p, s);
         if (p->is_waited_for || (p->is_last && s != trunk))

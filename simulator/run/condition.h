@@ -2,7 +2,7 @@
 #ifndef SIM_RUN_CONDITION_H
 #define SIM_RUN_CONDITION_H
 
-#include "base/handle.h"
+#include "check/shadow.h"
 
 struct condition {
     /* The conditions of a graph. */
@@ -20,6 +20,16 @@ struct condition {
     /* Whether this launch has a value yet, and the value. */
     bool has_value;
     uint32_t value;
+    /* For the checker it is memory, which kernels write, and conditional nodes read. */
+    uint32_t id;
+    struct shadow shadow;
+    /* The number of the last launch that has set it. */
+    uint64_t set_by;
 };
+
+static inline struct shadow_ref condition_shadow(struct condition *c)
+{
+    return (struct shadow_ref){&c->shadow, c->id, c->handle, sizeof c->value};
+}
 
 #endif

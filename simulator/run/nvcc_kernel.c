@@ -382,6 +382,10 @@ static bool set_condition(void *context, uint64_t handle, uint32_t value)
     /* Documented: the handle must be of the kernel's context. */
     if (!c || c->device != r->op->stream->device)
         return false;
+    if (c->set_by != r->kernel->late->number)
+        checker_found(r->kernel->late, condition_shadow(c),
+                      &(struct found_access){.to = sizeof c->value, .write = true});
+    c->set_by = r->kernel->late->number;
     c->has_value = true;
     c->value = value;
     return true;

@@ -316,6 +316,22 @@ static void race_beside(bool incorrect)
     CHECK(cudaGraphExecDestroy(x));
 }
 
+// A kernel beside the conditional node sets its condition.
+static void race_for_condition(bool incorrect)
+{
+    handle h = condition(g, 0, cudaGraphCondAssignDefault);
+    cudaGraphNode_t first = kernel(g, {}, choose, h, (const int *)data);
+    if (incorrect)
+        add_conditional(g, {}, h, cudaGraphCondTypeIf, 1);
+    else
+        add_conditional(g, {first}, h, cudaGraphCondTypeIf, 1);
+    cudaGraphExec_t x = executable();
+    for (int i = 0; i < 2; i++)
+        CHECK(cudaGraphLaunch(x, s));
+    CHECK(cudaStreamSynchronize(s));
+    CHECK(cudaGraphExecDestroy(x));
+}
+
 // The launch has waited for the condition, but the program has waited for nothing.
 static void race_after_launch(bool incorrect)
 {
@@ -381,7 +397,7 @@ int main(int argc, char **argv)
                  {"changed", changed, nullptr},    {"body", nullptr, race_in_body},
                  {"beside", nullptr, race_beside}, {"after", nullptr, race_after_launch},
                  {"endless", nullptr, endless},    {"no-handle", nullptr, no_handle},
-                 {"no-value", nullptr, no_value}};
+                 {"no-value", nullptr, no_value},  {"condition", nullptr, race_for_condition}};
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&data, 16 * sizeof *data));
     for (const auto &c : cases) {
