@@ -305,7 +305,7 @@ static struct call call_of(const struct call *launch, const struct exec_node *p)
 
 static void run_node(const struct call *launch, struct exec_node *p, struct stream *s)
 {
-    const struct call call = call_of(launch, p);
+    struct call call = call_of(launch, p);
     /* After a fault, which a launch may have waited for, no node runs any more. */
     if (p->is_disabled || device_sticky_error) {
         stream_enqueue_marker(s);
