@@ -1,5 +1,5 @@
-/* What programs give to calls about graphs: handles, lists of nodes, and the structures that describe
- * nodes. */
+/* What programs give to calls about graphs: handles, lists of nodes, and the structures that
+ * describe nodes. */
 #ifndef SIM_API_GRAPH_ARGUMENTS_H
 #define SIM_API_GRAPH_ARGUMENTS_H
 

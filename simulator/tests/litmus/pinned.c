@@ -39,8 +39,8 @@ LITMUS(registered_buffer, a, b)
     CHECK(cudaDeviceSynchronize());
 }
 
-/* The host waits for the copy to registered memory, whose first and last page have other bytes, too,
- * before it reads there.
+/* The host waits for the copy to registered memory, whose first and last page have other bytes,
+ * too, before it reads there.
  *
  * WRONG: the host does not wait: no edge from the copy to the host's load.
  * Kind: host access not ordered after a write */
