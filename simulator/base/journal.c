@@ -31,6 +31,10 @@ static struct {
     } sites[SITES_MAX];
     /* The line that is being built after those bytes, or NULL. */
     struct journal_line *open;
+    /* The last time that was written, and its text: most calls begin when the last one ended. */
+    time_ns time;
+    size_t time_length;
+    char time_text[32];
     char buffer[BUFFER_SIZE];
 } journal;
 
@@ -38,26 +42,48 @@ static struct {
 
 /* Returns the eight digits of a number below 100,000,000, the first in the lowest byte: splits the
  * number into two of four digits, those into four of two, and those into eight of one, each time
- * all at once. The factors are the reciprocals of 100 and 10 for so few digits. */
-static inline uint64_t eight_digits(uint64_t value)
+ * all at once. For the quotient q of x by 100, q + (x - 100 * q << 16) is written as
+ * (x << 16) - q * ((100 << 16) - 1). The factors are the reciprocals of 100 and 10 for so few
+ * digits. */
+static inline uint64_t eight_digits(uint32_t value)
 {
-    value = value / 10000 | value % 10000 << 32;
-    uint64_t high = value * 5243 >> 19 & 0x7f0000007f;
-    value = high | (value - 100 * high) << 16;
-    high = value * 103 >> 10 & 0x000f000f000f000f;
-    return high | (value - 10 * high) << 8;
+    uint64_t x = value / 10000;
+    x = ((uint64_t)value << 32) - x * ((10000ull << 32) - 1);
+    x = (x << 16) - (x * 5243 >> 19 & 0x7f0000007f) * ((100 << 16) - 1);
+    return (x << 8) - (x * 103 >> 10 & 0x000f000f000f000f) * ((10 << 8) - 1);
+}
+
+#define SHORT 100000000
+#define ZEROS 0x3030303030303030
+
+/* Writes a number of nine digits or more. */
+static __attribute__((noinline)) char *put_long(char *to, uint64_t value)
+{
+    uint64_t text = eight_digits((uint32_t)(value % SHORT)) | ZEROS;
+    to = put_number(to, value / SHORT);
+    memcpy(to, &text, sizeof text);
+    return to + sizeof text;
 }
 
 char *put_digits(char *to, uint64_t value)
 {
-    const uint64_t limit = 100000000, zeros = 0x3030303030303030;
-    if (value >= limit)
-        to = put_digits(to, value / limit);
-    uint64_t digits = eight_digits(value % limit), text = digits | zeros;
-    int skipped = value < limit ? __builtin_ctzll(digits | 1ull << 56) & ~7 : 0;
-    text >>= skipped;
+    if (value >= SHORT)
+        return put_long(to, value);
+    uint64_t digits = eight_digits((uint32_t)value);
+    unsigned zeros = (unsigned)__builtin_ctzll(digits) / 8;
+    uint64_t text = (digits | ZEROS) >> 8 * zeros;
     memcpy(to, &text, sizeof text);
-    return to + 8 - skipped / 8;
+    return to + sizeof text - zeros;
+}
+
+static char *put_time(char *to, time_ns when)
+{
+    if (when != journal.time) {
+        journal.time = when;
+        journal.time_length = (size_t)(put_number(journal.time_text, when) - journal.time_text);
+    }
+    memcpy(to, journal.time_text, sizeof journal.time_text);
+    return to + journal.time_length;
 }
 
 /* Copies whole blocks, up to JOURNAL_BLOCK - 1 bytes too many. Returns the end of the text. */
@@ -169,7 +195,7 @@ static inline char *put_begin(struct journal_line *line, time_ns when)
     line->fields = to;
     line->stop = to + JOURNAL_FIELDS;
     memcpy(to, ",\"t\":", 5);
-    return put_number(to + 5, when);
+    return put_time(to + 5, when);
 }
 
 void line_begin(struct journal_line *line, time_ns when, const char *did)
@@ -250,7 +276,9 @@ void line_write_call(struct journal_line *line, time_ns end, const char *error)
     NEEDS_LOCK();
     if (!line_is_open(line) || !journal_on)
         return;
-    line_number(line, "end", end);
+    char *to = line_key(line, "end");
+    if (to)
+        line->end = put_time(to, end);
     if (error)
         line_text(line, "result", error);
     size_t from = error ? strlen(JOURNAL_SUCCESS) : 0;
@@ -266,6 +294,7 @@ void journal_open(void)
     if (!journal.file)
         os_fatal("SIM_JOURNAL is \"%s\"; the file cannot be written (%s).", settings.journal,
                  os_open_error());
+    journal.time = UINT64_MAX;
     journal_on = true;
 }
 

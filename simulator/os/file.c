@@ -28,7 +28,7 @@ struct os_file {
     off_t written, room;
     /* Bytes of the buffer that wait to be written. */
     size_t used;
-    char buffer[1 << 16];
+    char buffer[1 << 14];
 };
 
 /* The room that is reserved at a time for a large file, because then writing is cheaper. */
@@ -153,7 +153,7 @@ static void take_room(os_file *file, size_t bytes)
 
 static void write_now(os_file *file, const char *text, size_t bytes)
 {
-    if (getpid() != file->owner || file->lost)
+    if (!bytes || getpid() != file->owner || file->lost)
         return;
     take_room(file, bytes);
     if (!write_all(file->descriptor, text, bytes)) {
