@@ -9,65 +9,39 @@ static struct {
     uint32_t random; /* xorshift32 is enough: priorities need no secret, only a good spread. */
 } treap = {2463534242u};
 
+/* Stands for a missing child, so that no processor has to guess whether there is one. What is
+ * written to its parent is never read. */
+static struct tree_node none = {.min_value = UINT64_MAX};
+
+static struct tree_node *or_none(struct tree_node *n) { return n ? n : &none; }
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
 static uint64_t min_value_of(const struct tree_node *n)
 {
-    uint64_t min = n->value;
-    if (n->left && n->left->min_value < min)
-        min = n->left->min_value;
-    if (n->right && n->right->min_value < min)
-        min = n->right->min_value;
-    return min;
+    return least(n->value, least(or_none(n->child[0])->min_value, or_none(n->child[1])->min_value));
 }
 
-/* Replaces n, below its parent, with the branch, which may be NULL. */
-static void replace(struct ordered_tree *tree, const struct tree_node *n, struct tree_node *branch)
+/* Returns the link that leads to n. */
+static struct tree_node **link_to(struct ordered_tree *tree, const struct tree_node *n)
 {
     struct tree_node *parent = n->parent;
-    if (!parent)
-        tree->root = branch;
-    else if (parent->left == n)
-        parent->left = branch;
-    else
-        parent->right = branch;
-    if (branch)
-        branch->parent = parent;
+    return parent ? &parent->child[parent->child[1] == n] : &tree->root;
 }
 
 /* Swaps n with its parent and keeps the order of the nodes. */
 static void rotate_up(struct ordered_tree *tree, struct tree_node *n)
 {
-    struct tree_node *p = n->parent, *between;
-    replace(tree, p, n);
-    if (p->left == n) {
-        between = p->left = n->right;
-        n->right = p;
-    } else {
-        between = p->right = n->left;
-        n->left = p;
-    }
-    if (between)
-        between->parent = p;
+    struct tree_node *p = n->parent, **at = link_to(tree, p);
+    int side = p->child[1] == n;
+    p->child[side] = n->child[!side];
+    or_none(p->child[side])->parent = p;
+    n->child[!side] = p;
+    n->parent = p->parent;
     p->parent = n;
+    *at = n;
     n->min_value = p->min_value;
     p->min_value = min_value_of(p);
-}
-
-/* Links n at `at`, an empty link of `parent`, and moves it up to its priority's place. */
-static void link_node(struct ordered_tree *tree, struct tree_node *n, struct tree_node *parent,
-                      struct tree_node **at)
-{
-    treap.random ^= treap.random << 13;
-    treap.random ^= treap.random >> 17;
-    treap.random ^= treap.random << 5;
-    n->priority = treap.random;
-    n->min_value = n->value;
-    n->left = n->right = NULL;
-    n->parent = parent;
-    *at = n;
-    for (struct tree_node *p = parent; p && p->min_value > n->value; p = p->parent)
-        p->min_value = n->value;
-    while (n->parent && n->priority > n->parent->priority)
-        rotate_up(tree, n);
 }
 
 void tree_insert(struct ordered_tree *tree, struct tree_node *n)
@@ -76,31 +50,40 @@ void tree_insert(struct ordered_tree *tree, struct tree_node *n)
     struct tree_node *parent = NULL, **at = &tree->root;
     while (*at) {
         parent = *at;
-        bool before = n->key != parent->key ? n->key < parent->key : n->age < parent->age;
-        at = before ? &parent->left : &parent->right;
+        bool is_after = (n->key > parent->key) | ((n->key == parent->key) & (n->age > parent->age));
+        at = &parent->child[is_after];
     }
-    link_node(tree, n, parent, at);
-}
-
-void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct tree_node *after)
-{
-    NEEDS_LOCK();
-    struct tree_node *last = after->left;
-    if (!last) {
-        link_node(tree, n, after, &after->left);
-        return;
-    }
-    while (last->right)
-        last = last->right;
-    link_node(tree, n, last, &last->right);
+    treap.random ^= treap.random << 13;
+    treap.random ^= treap.random >> 17;
+    treap.random ^= treap.random << 5;
+    n->priority = treap.random;
+    n->min_value = n->value;
+    n->child[0] = n->child[1] = NULL;
+    n->parent = parent;
+    *at = n;
+    for (struct tree_node *p = parent; p && p->min_value > n->value; p = p->parent)
+        p->min_value = n->value;
+    while (n->parent && n->priority > n->parent->priority)
+        rotate_up(tree, n);
 }
 
 void tree_remove(struct ordered_tree *tree, struct tree_node *n)
 {
     NEEDS_LOCK();
-    while (n->left && n->right)
-        rotate_up(tree, n->left->priority > n->right->priority ? n->left : n->right);
-    replace(tree, n, n->left ? n->left : n->right);
+    struct tree_node *parent = n->parent, **at = link_to(tree, n);
+    struct tree_node *branch[2] = {n->child[0], n->child[1]};
+    /* Merges the two branches at n's place. */
+    while (branch[0] && branch[1]) {
+        int higher = branch[1]->priority > branch[0]->priority;
+        struct tree_node *top = branch[higher];
+        top->min_value = least(branch[0]->min_value, branch[1]->min_value);
+        top->parent = parent;
+        *at = parent = top;
+        at = &top->child[!higher];
+        branch[higher] = *at;
+    }
+    *at = branch[0] ? branch[0] : branch[1];
+    or_none(*at)->parent = parent;
     for (struct tree_node *p = n->parent; p && p->min_value == n->value; p = p->parent) {
         p->min_value = min_value_of(p);
         if (p->min_value == n->value)
@@ -119,12 +102,12 @@ static bool has_within(const struct tree_node *branch, uint64_t max_value)
 static struct tree_node *first_within(struct tree_node *n, uint64_t max_value)
 {
     for (;;) {
-        if (has_within(n->left, max_value))
-            n = n->left;
+        if (has_within(n->child[0], max_value))
+            n = n->child[0];
         else if (n->value <= max_value)
             return n;
         else
-            n = n->right;
+            n = n->child[1];
     }
 }
 
@@ -132,9 +115,9 @@ struct tree_node *tree_next(const struct tree_node *n, uint64_t max_value)
 {
     NEEDS_LOCK();
     for (;;) {
-        if (has_within(n->right, max_value))
-            return first_within(n->right, max_value);
-        while (n->parent && n->parent->right == n)
+        if (has_within(n->child[1], max_value))
+            return first_within(n->child[1], max_value);
+        while (n->parent && n->parent->child[1] == n)
             n = n->parent;
         n = n->parent;
         if (!n || n->value <= max_value)
@@ -149,12 +132,9 @@ struct tree_node *tree_first(const struct ordered_tree *tree, uint64_t key, uint
         return NULL;
     struct tree_node *first = NULL;
     for (struct tree_node *n = tree->root; n;) {
-        if (n->key >= key) {
-            first = n;
-            n = n->left;
-        } else {
-            n = n->right;
-        }
+        bool is_before = n->key < key;
+        first = is_before ? first : n;
+        n = n->child[is_before];
     }
     return first && first->value > max_value ? tree_next(first, max_value) : first;
 }
@@ -164,12 +144,9 @@ struct tree_node *tree_last(const struct ordered_tree *tree, uint64_t key)
     NEEDS_LOCK();
     struct tree_node *last = NULL;
     for (struct tree_node *n = tree->root; n;) {
-        if (n->key <= key) {
-            last = n;
-            n = n->right;
-        } else {
-            n = n->left;
-        }
+        bool is_within = n->key <= key;
+        last = is_within ? n : last;
+        n = n->child[is_within];
     }
     return last;
 }
@@ -201,10 +178,9 @@ bool tree_find_all(const struct ordered_tree *tree, uint64_t max_value, struct t
         others |= n->value > max_value;
         if (n->min_value > max_value)
             continue;
-        if (n->left)
-            list_add(list, n->left);
-        if (n->right)
-            list_add(list, n->right);
+        for (int side = 0; side < 2; side++)
+            if (n->child[side])
+                list_add(list, n->child[side]);
         if (n->value <= max_value)
             list->items[found++] = (struct tree_found){n->value, n};
     }
@@ -221,7 +197,7 @@ static size_t count_valid(const struct tree_node *n, const struct tree_node *par
     if (n->parent != parent || n->min_value != min_value_of(n)
         || (parent && n->priority > parent->priority))
         return SIZE_MAX;
-    size_t left = count_valid(n->left, n), right = count_valid(n->right, n);
+    size_t left = count_valid(n->child[0], n), right = count_valid(n->child[1], n);
     return left == SIZE_MAX || right == SIZE_MAX ? SIZE_MAX : left + right + 1;
 }
 
@@ -229,8 +205,8 @@ size_t tree_count_valid(const struct ordered_tree *tree)
 {
     NEEDS_LOCK();
     const struct tree_node *n = tree->root;
-    while (n && n->left)
-        n = n->left;
+    while (n && n->child[0])
+        n = n->child[0];
     for (const struct tree_node *next; n; n = next) {
         next = tree_next(n, UINT64_MAX);
         if (next && (next->key != n->key ? next->key < n->key : next->age <= n->age))

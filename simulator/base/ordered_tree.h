@@ -18,7 +18,7 @@
 struct tree_node {
     uint64_t key;
     uint64_t age; /* Smaller is older. Key and age together are unique in a tree. */
-    struct tree_node *left, *right, *parent;
+    struct tree_node *child[2], *parent; /* What comes before, and what comes after. */
     uint64_t value;
     uint64_t min_value; /* The least value of this node and all below it. */
     uint32_t priority;
@@ -40,8 +40,6 @@ struct tree_list {
 
 /* Inserts a node whose key, age, and value are set. */
 void tree_insert(struct ordered_tree *tree, struct tree_node *n);
-/* Inserts a node that comes directly before `after`, without a search. */
-void tree_insert_before(struct ordered_tree *tree, struct tree_node *n, struct tree_node *after);
 void tree_remove(struct ordered_tree *tree, struct tree_node *n);
 
 /* Returns the first node with at least this key and a value of at most `max_value`, or NULL. */

@@ -35,14 +35,14 @@ static struct access *access_new(void)
     struct tree_node *n = accesses.recycled;
     if (!n)
         return os_allocate(sizeof(struct access));
-    accesses.recycled = n->left;
+    accesses.recycled = n->child[0];
     return access_of(n);
 }
 
 static void recycle(struct tree_node *n)
 {
     os_free(access_of(n)->bytes);
-    n->left = accesses.recycled;
+    n->child[0] = accesses.recycled;
     accesses.recycled = n;
 }
 
@@ -92,9 +92,9 @@ void access_tree_remove(struct shadow *shadow, struct access *a)
 /* `n` is not NULL. */
 static void recycle_all(struct tree_node *n)
 {
-    struct tree_node *left = n->left;
-    if (n->right)
-        recycle_all(n->right);
+    struct tree_node *left = n->child[0];
+    if (n->child[1])
+        recycle_all(n->child[1]);
     recycle(n);
     if (left)
         recycle_all(left);

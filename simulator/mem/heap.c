@@ -110,7 +110,6 @@ bool heap_open(struct heap *h)
     struct range *all = range_new();
     *all = (struct range){.bytes = h->limit};
     h->first = all;
-    tree_insert(&h->ranges, &all->address_node);
     list_insert(h, &h->shared_partial, all, 0);
     address_map_add(h);
     return true;
@@ -477,14 +476,24 @@ struct range *heap_best_shared(const struct heap *h, size_t bytes)
 
 /* ---- ranges ---- */
 
-/* Returns the range that contains this offset of the heap. */
-static struct range *range_at(const struct heap *h, size_t offset)
+/* Returns the range that contains this offset of the heap, or NULL. */
+static struct range *range_at(struct heap *h, size_t offset)
 {
     struct tree_node *n = tree_last(&h->ranges, offset);
-    return n ? (struct range *)((char *)n - offsetof(struct range, address_node)) : NULL;
+    struct range *r =
+        n ? (struct range *)((char *)n - offsetof(struct range, address_node)) : h->first;
+    while (r && offset >= range_end(r)) {
+        r = r->next;
+        if (r && !r->is_in_tree) {
+            r->is_in_tree = true;
+            r->address_node.key = r->offset;
+            tree_insert(&h->ranges, &r->address_node);
+        }
+    }
+    return r;
 }
 
-struct range *heap_find(const struct heap *h, size_t offset)
+struct range *heap_find(struct heap *h, size_t offset)
 {
     NEEDS_LOCK();
     struct range *r = allocation_index_find(&h->allocations, offset);
@@ -512,9 +521,8 @@ static struct range *cut_start(struct heap *h, struct range *r, size_t bytes)
     r->previous = start;
     r->offset += bytes;
     r->bytes -= bytes;
-    r->address_node.key = r->offset;
-    start->address_node.key = start->offset;
-    tree_insert_before(&h->ranges, &start->address_node, &r->address_node);
+    if (r->is_in_tree)
+        r->address_node.key = r->offset;
     return start;
 }
 
@@ -557,7 +565,7 @@ struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t b
     return taken;
 }
 
-struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes)
+struct range *heap_free_at(struct heap *h, size_t offset, size_t bytes)
 {
     NEEDS_LOCK();
     struct range *r = range_at(h, offset);
@@ -577,9 +585,12 @@ static bool take_neighbor(struct range *neighbor, uint32_t slot)
 static void absorb(struct heap *h, struct range *kept, struct range *gone)
 {
     if (gone->offset < kept->offset)
-        kept->offset = kept->address_node.key = gone->offset;
+        kept->offset = gone->offset;
+    if (kept->is_in_tree)
+        kept->address_node.key = kept->offset;
     kept->bytes += gone->bytes;
-    tree_remove(&h->ranges, &gone->address_node);
+    if (gone->is_in_tree)
+        tree_remove(&h->ranges, &gone->address_node);
     if (gone->previous)
         gone->previous->next = gone->next;
     else

@@ -43,7 +43,7 @@ struct free_list {
 
 /* The members are sorted by how often frees and allocations touch them, because with many
  * allocations each cache line is a miss. Usually only the first line of a neighbor and the first
- * two of the range itself are touched, and the third only when ranges are cut or merged. */
+ * two of the range itself are touched, and the third only by searches for inner addresses. */
 struct range {
     size_t offset; /* From the heap's base. */
     size_t bytes;
@@ -58,7 +58,10 @@ struct range {
     uint32_t id;
     bool live;
     /* Live: cudaFreeAsync frees memory of cudaMalloc, and its stream is not there yet. */
-    bool free_pending;
+    bool free_pending : 1;
+    /* In heap.ranges, which a range enters when a search first comes by. Most searches name the
+     * start of an allocation and do not need the tree. */
+    bool is_in_tree : 1;
     /* Live: how often cudaIpcOpenMemHandle has opened it, less how often it was closed. */
     uint16_t opens;
     union {
@@ -70,7 +73,7 @@ struct range {
             struct tree_node free_node;
         };
     };
-    struct tree_node address_node; /* In heap.ranges; the key is `offset`. */
+    struct tree_node address_node; /* If is_in_tree; the key is `offset`. */
 };
 _Static_assert(offsetof(struct range, free_node) == CACHE_LINE, "the line ends before the node");
 _Static_assert(sizeof(struct range) == 3 * CACHE_LINE, "a range has three lines");
@@ -104,7 +107,7 @@ struct heap {
     struct heap *next_opened; /* Or the next reservation. */
     char *base;               /* NULL before the first allocation. */
     struct range *first;
-    struct ordered_tree ranges;          /* All ranges, by offset. */
+    struct ordered_tree ranges;          /* Those that are in the tree, by offset. */
     struct allocation_index allocations; /* The live ranges; its count is their number. */
     struct free_list shared, shared_partial;
     /* In the order in which the streams first used the heap. */
@@ -154,14 +157,14 @@ struct range *heap_best_shared(const struct heap *h, size_t bytes);
  * left before and after stays in the list, as its newest ranges. */
 struct range *heap_take(struct heap *h, struct range *r, size_t offset, size_t bytes);
 /* Returns the free range that contains [offset, offset + bytes), or NULL. */
-struct range *heap_free_at(const struct heap *h, size_t offset, size_t bytes);
+struct range *heap_free_at(struct heap *h, size_t offset, size_t bytes);
 /* Frees a live range into the list of a stream or the shared lists. `free_seq` is the position of
  * the free in the stream. */
 void heap_put(struct heap *h, struct range *r, uint32_t slot, uint64_t free_seq);
 /* Puts a range that was removed from a stream's list into a shared list. */
 void heap_make_shared(struct heap *h, struct range *r);
 /* Returns the live range that contains this offset, or NULL. */
-struct range *heap_find(const struct heap *h, size_t offset);
+struct range *heap_find(struct heap *h, size_t offset);
 
 /* Grows the file, if any, for storage up to this offset. Returns false if it cannot grow. */
 bool heap_grow_file(struct heap *h, size_t end);
