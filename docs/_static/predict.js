@@ -92,8 +92,7 @@
         if (field.unit === undefined) return value === field.answer ? "correct" : "incorrect";
         const number = numberOf(value, field.unit);
         if (Number.isNaN(number)) return "unreadable";
-        const off = Math.abs(number - field.answer);
-        return off <= (field.within || 0) + 1e-9 ? "correct" : "incorrect";
+        return Math.abs(number - field.answer) <= 1e-9 ? "correct" : "incorrect";
     }
 
     // ---- what the run printed ----
@@ -101,7 +100,6 @@
     // A line of the run, in which "?" stands for what open questions ask. "predicted 128" beside
     // "measured 128" would answer, too: so the same word further on in the line is masked as well.
     function masked(run, begin, line, own) {
-        if (begin < 0) return line;
         const here = (name) => questions.filter((each) => name(each.name)).flatMap(
             ({ fields }) => fields.filter((field) => field.span && field.run === run &&
                 field.span[0] >= begin && field.span[1] <= begin + line.length)

@@ -2,11 +2,10 @@
 
 A question is asked in a run that prints its answer: in one that it names, and in the same run of
 the lesson's other file (starters/ for solutions/), if the same expressions find the same answers
-there. The step is the program's last call before the answer is printed, which printed.py finds out.
-For a count of the journal's lines it is the first of them, and for a report the call that this is
-about. A question with several fields is asked once, before the first of their steps. Its option
-`at` names a call that decides the answer before it is printed: the last one, up to then, that
-chosen.last_call finds.
+there. The step is the program's last call before the answer is printed, which printed.py finds out,
+and for a report the call that this is about. A question with several fields is asked once, before
+the first of their steps. Its option `at` names a call that decides the answer before it is printed:
+the last one, up to then, that chosen.last_call finds.
 
 The element .stepper-asks of a page has for each script of steps [[place of the step, question]...],
 and build/docs/answers.txt has the same in words.
@@ -18,7 +17,7 @@ from html import escape
 
 from . import chosen
 from .page import in_html
-from .predict import OTHER_RUN, find, line_at, matches_of, parse_run, read_field, read_run
+from .predict import line_at, parse_run, read_field, read_run
 from .printed import piece_of
 from .runs import BookError, run_program
 
@@ -38,15 +37,11 @@ def call_before(run, process, where):
     words = [run[0], *run[1], *run[2]]
     made = run_program(*run)
     journal = made.second if process == 2 else made.journal
-    if where.startswith("journal "):
-        if process == 2:
-            return None
-        return json.loads(find(where, "", journal, words).lines[0][1])["number"]
     text = read_run(words)[0]
-    matches = matches_of(where, text, words)
-    if not matches:
+    match = re.search(where, text, re.M)
+    if not match:
         return None
-    begin, line, column = line_at(text, matches[0][0])
+    begin, line, column = line_at(text, match)
     if line.startswith("hazard:"):
         hazards = [one for one in journal if one.get("did") == "hazard"]
         return hazards[0].get("later") if hazards else None
@@ -63,10 +58,8 @@ def call_before(run, process, where):
 def place_of_step(question, steps):
     """The place of the step before which the question is asked in a run, or None."""
     run, numbers = steps["run"], []
-    named = [field for field in question["fields"] if parse_run(field[3]) == run]
-    for label, kind, where, words, answer in named or question["fields"]:
+    for label, kind, where, words, answer in question["fields"]:
         if is_in(words, run):
-            where = OTHER_RUN.sub("", where, count=1)
             try:
                 found = read_field(label, kind, where, [run[0], *run[1], *run[2]])[0]["answer"]
             except ValueError:

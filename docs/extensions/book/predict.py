@@ -19,17 +19,13 @@
 A run is a program with its arguments and settings (SIM_SCHEDULE=late), or a file of a recording.
 Each field has a label, which may be empty, and the regular expression that finds its answer in what
 the run printed on stdout and stderr, followed by "exit status N". The group of the expression is
-the answer; without a group the number of lines that match is. "journal call=cudaFreeAsync stream=2"
-counts lines of the journal. A field with another run names it before the expression:
-[solutions/04_release_threshold 64], or only what is added to the question's run: [SIM_DEVICES=1].
-A question about one function names it: "@importer cudaMemPoolDestroy: (.*)" finds only what that
-function printed. The reply names the function and the line that printed an answer, and
-build/docs/answers.txt has all of them, for tests/book/answers.txt.
+the answer; without a group the number of lines that match is. The reply names the function and the
+line that printed an answer, and build/docs/answers.txt has all of them, for tests/book/answers.txt.
 
-The kind is the unit of a number ("us within 5": a number that is off by 5 is correct, too), or a
-list of choices ("cudaSuccess / cudaErrorNotReady"). A choice may differ from what is printed, as in
-"the same address=same"; "nothing=" is the answer where the expression finds nothing. Without :kind:
-each field has a kind of its own: label | kind | expression. An indented line continues a field.
+The kind is the unit of a number, or a list of choices ("cudaSuccess / cudaErrorNotReady"). A choice
+may differ from what is printed, as in "the same address=same"; "nothing=" is the answer where the
+expression finds nothing. Without :kind: each field has a kind of its own: label | kind |
+expression. An indented line continues a field.
 
 A wrong answer that somebody holds for a reason gets that reason, and one thing to look at:
        :beliefs:
@@ -82,10 +78,10 @@ def parse_run(words):
 
 
 def read_run(words):
-    """(what it printed, its journal, the command that a reader types)."""
+    """(what it printed, the command that a reader types)."""
     program, arguments, environment = parse_run(words)
     if program.endswith(".txt"):
-        return (ROOT / program).read_text(encoding="utf-8"), [], program
+        return (ROOT / program).read_text(encoding="utf-8"), program
     run = run_program(program, arguments, environment)
     if (
         program.startswith("solutions/")
@@ -94,10 +90,7 @@ def read_run(words):
     ):
         expect_recorded(program, arguments, run)
     printed = f"{run.output}{run.errors}exit status {run.status}\n"
-    if program.startswith("simulator/tests/"):
-        return printed, run.journal, program
-    command = command_of(program, arguments, environment)[2:].replace("\n$ ", " && ")
-    return printed, run.journal, command
+    return printed, command_of(program, arguments, environment)[2:].replace("\n$ ", " && ")
 
 
 class Found(NamedTuple):
@@ -105,39 +98,19 @@ class Found(NamedTuple):
 
     answer: Optional[str]
     span: Optional[list]  # of the answer, from the beginning of what the run printed
-    lines: list  # [[begin, text]] of the lines that have it; -1: not of what the run printed
+    lines: list  # [[begin, text]] of the lines that have it
     place: str
 
 
-def find(where, printed, journal, words):
-    if where.startswith("journal "):
-        wanted = dict(pair.split("=", 1) for pair in where.split()[1:])
-        found = [
-            line
-            for line in journal
-            if all(str(line.get(key)) == value for key, value in wanted.items())
-        ]
-        lines = [[-1, json.dumps(line, separators=(",", ":"))] for line in found[:4]]
-        return Found(str(len(found)) if found else None, None, lines, "the journal")
-    matches = matches_of(where, printed, words)
+def find(where, printed, words):
+    matches = list(re.finditer(where, printed, re.M))
     if not matches:
         return Found(None, None, [], "")
-    match, frames = matches[0]
+    match, place = matches[0], place_of(frames_of(printed, matches[0], words))
     if match.re.groups == 0:
-        lines = [line for each, _ in matches[:4] for line in lines_of(printed, each)]
-        return Found(str(len(matches)), None, lines, place_of(frames))
-    return Found(match[1], list(match.span(1)), lines_of(printed, match), place_of(frames))
-
-
-def matches_of(where, printed, words):
-    """[(match, [(function, file, line)] of what printed it)] of what a field finds."""
-    function, _, expression = where[1:].partition(" ") if where[0] == "@" else ("", "", where)
-    found = []
-    for match in re.finditer(expression, printed, re.M):
-        frames = frames_of(printed, match, words)
-        if not function or function in [frame[0] for frame in frames]:
-            found.append((match, frames))
-    return found
+        lines = [line for each in matches[:4] for line in lines_of(printed, each)]
+        return Found(str(len(matches)), None, lines, place)
+    return Found(match[1], list(match.span(1)), lines_of(printed, match), place)
 
 
 def line_at(printed, match):
@@ -181,8 +154,6 @@ def lines_of(printed, match):
 
 # ---- one field ----
 
-OTHER_RUN = re.compile(r"\[([^]]+)\] ")
-
 
 def whole_lines(text):
     """The lines of :fields:. One that is indented continues the one before."""
@@ -197,19 +168,11 @@ def parts_of(line, kind=None):
     return [parts[0], kind or parts[1], parts[-1]]
 
 
-def run_of(where, words):
-    """The words that name the run of a field: those of the question, or its own."""
-    other = OTHER_RUN.match(where)
-    if not other:
-        return words
-    return other[1].split() if "/" in other[1] else [*words, *other[1].split()]
-
-
 def read_field(label, kind, where, words):
     """({label, unit or choices, answer, and where it was printed}, the command of the run, the
     lines with the answer, and the function and line that printed them)."""
-    printed, journal, command = read_run(words)
-    answer, span, lines, place = find(OTHER_RUN.sub("", where, count=1), printed, journal, words)
+    printed, command = read_run(words)
+    answer, span, lines, place = find(where, printed, words)
     field = {"label": label, "run": command, "span": span}
     if " / " in kind:
         choices = [choice.strip().partition("=") for choice in kind.split(" / ")]
@@ -219,9 +182,7 @@ def read_field(label, kind, where, words):
         if found and answer is None:
             raise ValueError(f'"{found}" is none of the choices')
     else:
-        field["unit"], _, within = kind.partition(" within ")
-        if within:
-            field["within"] = float(within)
+        field["unit"] = kind
         if answer is not None and not re.fullmatch(r"-?\d+(\.\d+)?", answer):
             raise ValueError(f'"{answer}" is no number')
     if answer is None:
@@ -348,7 +309,7 @@ class Predict(BookDirective):
         """A line of :fields:, as read_field returns it. The lines that were printed are kept."""
         try:
             label, kind, where = parts_of(line, self.options.get("kind"))
-            words = run_of(where, self.options["run"].split())
+            words = self.options["run"].split()
             self.depend_on_run(words)
             field, command, lines, place = read_field(label, kind, where, words)
         except (ValueError, re.error) as error:
@@ -376,8 +337,6 @@ class Predict(BookDirective):
         self.depend("docs/extensions/book/predict.py")
         if program.endswith(".txt"):
             self.depend(program)
-        elif program.startswith("simulator/tests/"):
-            self.depend(f"{program.removesuffix('_wrong')}.c")
         else:
             self.depend_on_program(program)
 
