@@ -23,7 +23,9 @@ fetch() { # fetch VERSION PLATFORM: into build/cuda-headers/VERSION
     echo "Fetching the CUDA $1 headers from PyPI into $fetched."
     "$python" -m pip install --no-cache-dir --retries 1 --timeout 20 --no-deps --only-binary :all: \
         --platform "$2" --require-hashes --target "$arriving" \
-        --requirement "tools/cuda-headers-$1.txt" >"$fetched/pip.log" 2>&1 || {
+        --requirement <(awk -v group="headers-$1" '
+            /^# for / { on = index($0 " ", " " group " ") } on' tools/requirements.txt) \
+        >"$fetched/pip.log" 2>&1 || {
         rm -rf "$arriving"
         echo "They could not be fetched from PyPI (the whole log: $fetched/pip.log)." \
             "Name a folder instead: make headers CUDA_HEADERS=/usr/local/cuda-12/include" >&2

@@ -52,7 +52,7 @@ GRADER = """
     tests/lessons/clinic/*/ask.h
     docs/recorded/clinic.txt
     tools/setup.sh tools/compile.sh tools/c_file.sh tools/check.sh tools/progress.sh
-    tools/unknown.py tools/usage.sh tools/line_end.txt tools/cuda-headers.txt tools/live_programs.sh
+    tools/unknown.py tools/usage.sh tools/line_end.txt tools/requirements.txt tools/live_programs.sh
 """
 # What a student has besides: hints, pictures, the clinic, programs of one's own.
 STUDENT = """
@@ -61,7 +61,7 @@ STUDENT = """
     docs/fonts/
     docs/programs/brighten.cu
     tools/hint.sh tools/watch.sh tools/open.sh tools/picture.sh tools/mine.sh tools/on_gpu.sh
-    tools/nvcc.txt tools/requirements.txt tools/variants.py
+    tools/variants.py
 """
 # Commands that need what a student's copy lacks are not in its help.
 HELP_GROUPS = ("LESSONS", "CLINIC", "YOUR CODE", "TEACHING", "WORDS")

@@ -394,11 +394,11 @@ pip_into_log() { # pip_into_log LOG PYTHON ARGUMENT...
     "$2" -m pip install --retries 1 --timeout 20 --require-hashes "${@:3}" >"$1" 2>&1 </dev/null
 }
 
-# list_group GROUP: into $list the group's part of tools/requirements.txt, a file that is written
-# again only when that differs
+# list_group GROUP FOLDER: into $list the group's part of tools/requirements.txt, a file of the
+# folder that is written again only when that differs
 list_group() {
     local wanted
-    list=build/venv/$1.requirements.txt
+    list=$2/$1.requirements.txt
     wanted=$(awk -v group="$1" 'BEGIN { on = 1 }
         /^# for / { on = index($0 " ", " " group " ") }
         !/^#/ && on' tools/requirements.txt)
@@ -407,23 +407,24 @@ list_group() {
 
 into_venv() { # into_venv WHAT GROUP
     local status=0 list
-    list_group "$2"
+    list_group "$2" build/venv
     : >build/venv/changing
     fetch "$1" build/venv/pip.log build/venv/bin/python3 --requirement "$list" || status=$?
     rm build/venv/changing
     return $status
 }
 
-fetch_wheels() { # fetch_wheels FOLDER LIST WHAT: into FOLDER/wheel
-    local python=python3
+fetch_wheels() { # fetch_wheels FOLDER GROUP WHAT: into FOLDER/wheel
+    local python=python3 list
     if ! python3 -m pip --version >/dev/null 2>&1; then
         venv
         python=build/venv/bin/python3
     fi
     mkdir -p "$1"
+    list_group "$2" "$1"
     rm -rf "$1/wheel" "$1/arriving"
     fetch "There $3 on this machine, and PyPI's" "$1/pip.log" "$python" --no-deps \
-        --only-binary :all: --target "$1/arriving" --requirement "$2" || {
+        --only-binary :all: --target "$1/arriving" --requirement "$list" || {
         rm -rf "$1/arriving"
         fail "Or install a CUDA 13 toolkit, and set CUDA_HOME to its folder."
     }
@@ -432,7 +433,7 @@ fetch_wheels() { # fetch_wheels FOLDER LIST WHAT: into FOLDER/wheel
 
 fetch_headers() {
     say "Fetching the CUDA 13.0 headers from PyPI (3 MB) into build/cuda."
-    fetch_wheels build/cuda tools/cuda-headers.txt "are no CUDA 13 headers"
+    fetch_wheels build/cuda headers "are no CUDA 13 headers"
     chosen=$(realpath build/cuda/wheel/nvidia/cu13/include)
     headers_serve "$chosen" ||
         fail "The headers that were fetched to build/cuda/wheel are incomplete. Remove build/cuda \
@@ -642,7 +643,7 @@ cuda() {
             install_missing compile cuda fetch
             say "Fetching NVIDIA's compiler nvcc 13.0 from PyPI (105 MB) into build/nvcc. It is" \
                 "under NVIDIA's license, which is in its folder."
-            fetch_wheels build/nvcc tools/nvcc.txt "is no nvcc of CUDA 13"
+            fetch_wheels build/nvcc nvcc "is no nvcc of CUDA 13"
         fi
         chosen=$PWD/$wheel
     fi
@@ -670,7 +671,7 @@ cuda) cuda ;;
 docs)
     install_missing venv
     venv
-    list_group docs
+    list_group docs build/venv
     [ ! build/venv/docs -nt "$list" ] || exit 0
     say "Fetching Sphinx and its theme from PyPI into build/venv."
     into_venv "Sphinx" docs || exit 1

@@ -14,7 +14,7 @@ setup() {
     calls=$machine/calls
     mkdir -p "$bin" "$machine/root" "$machine/copy/tools"
     : >"$calls"
-    cp tools/{setup.sh,usage.sh,cuda-headers.txt,nvcc.txt,requirements.txt} "$machine/copy/tools"
+    cp tools/{setup.sh,usage.sh,requirements.txt} "$machine/copy/tools"
     for tool in "${TOOLS[@]}"; do ln -s "$(type -P "$tool")" "$bin/$tool"; done
     stub id 'echo "${STUB_USER:-1000}"'
 }
@@ -42,14 +42,14 @@ case "$*" in
 "-I -S -c "*) echo ".cpython-${PYTHON:-311}.so" ;;
 "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin" ;;
 *"pip --version"*) exit 0 ;;
-*"pip install"*requirements.txt*) ;;
+*"pip install"*build/venv/*) ;;
 *"pip install"*)
     [ -z "$NO_NETWORK" ] || {
         echo "ERROR: Could not find a version that satisfies the requirement"
         exit 1
     }
     case "$*" in
-    *nvcc.txt*)
+    *build/nvcc/*)
         mkdir -p build/nvcc/arriving/nvidia/cu13/bin
         cp "$0" build/nvcc/arriving/nvidia/cu13/bin/nvcc
         exit 0 ;;
@@ -686,11 +686,13 @@ there, or name another folder in TMPDIR."
 }
 
 @test "the fetched wheels are pinned, each with the hashes of two machines" {
-    local list count
-    for list in "cuda-headers 2" "nvcc 5"; do
-        count=${list#* } list=tools/${list% *}.txt
-        assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' $list)" "$count"
-        assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' $list)" $((2 * count))
+    local group count list
+    for group in "headers 2" "nvcc 5"; do
+        count=${group#* }
+        list=$(awk -v group="${group% *}" '
+            /^# for / { on = index($0 " ", " " group " ") } on' tools/requirements.txt)
+        assert_equal "$(grep -c '^nvidia[a-z-]*==13\.0\.[0-9]* ' <<<"$list")" "$count"
+        assert_equal "$(grep -c -- '--hash=sha256:[0-9a-f]\{64\}' <<<"$list")" $((2 * count))
     done
 }
 
