@@ -1,11 +1,9 @@
 """The domain cuda: the calls, attributes and errors that have a place in this book.
 
-    :cuda:call:`cudaMallocAsync`  :cuda:attribute:`cudaMemPoolAttrReleaseThreshold`
-    :cuda:error:`cudaErrorNotPermitted`
-        a link to that place: a row of a table of calls (which calls `name_calls`), or the section
-        that explains an error, in a driver note if there is one. What has no place ends the build.
-
-Sphinx's search ranks each before the pages that name it, and the finder has its address from here.
+A place is a row of a table of calls (which calls `name_calls`), or the section that explains an
+error, in a driver note if there is one. Sphinx's search ranks each before the pages that name it,
+and the finder has its address from here. :cuda:call:`cudaMallocAsync` is a link to that place, and
+ends the build where there is none: calls.py makes them.
 """
 
 import re
@@ -23,7 +21,7 @@ class CudaDomain(Domain):
     name = "cuda"
     label = "CUDA"
     object_types = {kind: ObjType(kind, kind) for kind in KINDS}
-    roles = {kind: XRefRole() for kind in KINDS}
+    roles = {"call": XRefRole()}
     initial_data = {"places": {}}  # of each page: {(kind, name): anchor}
 
     def note(self, kind, name, anchor):
@@ -47,13 +45,6 @@ class CudaDomain(Domain):
     def resolve_xref(self, env, fromdocname, builder, typ, target, node, contnode):
         place = self.place(typ, target)
         return place and make_refnode(builder, fromdocname, *place, contnode, target)
-
-    def resolve_any_xref(self, env, fromdocname, builder, target, node, contnode):
-        found = [(f"cuda:{kind}", kind) for kind in KINDS if self.place(kind, target)]
-        return [
-            (role, self.resolve_xref(env, fromdocname, builder, kind, target, node, contnode))
-            for role, kind in found
-        ]
 
     def get_objects(self):
         for kind, name in sorted({key for page in self.data["places"].values() for key in page}):
