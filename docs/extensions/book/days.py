@@ -21,7 +21,7 @@ from docutils import nodes
 
 from . import simulated_device
 from .live import with_checksum
-from .page import BookDirective, in_html
+from .page import BookDirective, in_html, row, table
 from .runs import LIBRARY, ROOT, VARIANTS, BookError, compile_program, run_program, variables_of
 
 DAYS = 300
@@ -101,23 +101,17 @@ def right(numbers):
     return f"{numbers.count(42)} of {DAYS}"
 
 
-def table(found, title, *heads):
-    def row(*texts):
-        return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
-
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads), cols=len(heads))
-    group += nodes.thead("", nodes.row("", *(nodes.entry("", head) for head in heads)))
-    group += nodes.tbody(
-        "",
-        *(
-            row(
+def table_of(found, title, heads):
+    rows = (
+        row(
+            [
                 ", ".join(arrow.replace("-", " → ") for arrow in arrows) or "none",
                 *(right(found[f"{load} {' '.join(arrows)}"]) for load in SHOWN),
-            )
-            for arrows in TABLE
-        ),
+            ]
+        )
+        for arrows in TABLE
     )
-    return nodes.container("", nodes.table("", title, group), classes=["days-table"])
+    return nodes.container("", table(heads, rows, title), classes=["days-table"])
 
 
 def squares(days, shape):
@@ -222,9 +216,6 @@ class Days(BookDirective):
         words = nodes.container("", *self.parse_content_to_nodes(), classes=["days-words"])
         title = f"On how many of {DAYS} days the program prints 42"
         heads = ("order that is drawn", "quiet GPU", "busy GPU")
-        numbers = table(
-            found,
-            self.words(title, nodes.title()),
-            *(self.words(head, nodes.paragraph()) for head in heads),
-        )
+        heads = [self.words(head, nodes.paragraph()) for head in heads]
+        numbers = table_of(found, self.words(title, nodes.title()), heads)
         return [nodes.container("", words, in_html(toy), numbers, classes=["days"])]

@@ -14,7 +14,7 @@ from html import escape
 
 from docutils import nodes
 
-from .page import BookDirective, in_html
+from .page import BookDirective, in_html, row, table
 from .runs import BookError, run_program
 
 MIB = 1 << 20
@@ -42,17 +42,6 @@ def row_of(threshold, costs, kept):
     return f"{threshold} MiB", f"{sum(costs):.0f} µs", f"{kept} MiB"
 
 
-def table(heads, rows):
-    def entries(cells):
-        return nodes.row("", *(nodes.entry("", cell) for cell in cells))
-
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in HEADS), cols=len(HEADS))
-    group += nodes.thead("", entries(heads))
-    figures = ([nodes.paragraph(text=text) for text in row_of(*row)] for row in rows)
-    group += nodes.tbody("", *map(entries, figures))
-    return nodes.container("", nodes.table("", group), classes=["dial-table"])
-
-
 class ThresholdDial(BookDirective):
     has_content = True
 
@@ -63,10 +52,12 @@ class ThresholdDial(BookDirective):
         rows = rows_of(run_program(program).journal)
         if len(rows) < 2 or sum(rows[0][1]) < 2 * sum(rows[-1][1]):
             raise BookError(f"{self.env.docname}: {program} shows no two costs of a round: {rows}")
-        slow, fast = (f"{sum(row[1]):.0f}" for row in (rows[0], rows[-1]))
+        slow, fast = (f"{sum(one[1]):.0f}" for one in (rows[0], rows[-1]))
         for place, text in enumerate(self.content):
             self.content[place] = text.replace("{slow}", slow).replace("{fast}", fast)
         words = nodes.container("", *self.parse_content_to_nodes(), classes=["dial-words"])
         live = f'<div class="dial-live" data-rows="{escape(json.dumps(rows))}"></div>'
         heads = [self.words(head, nodes.paragraph()) for head in HEADS]
-        return [nodes.container("", words, in_html(live), table(heads, rows), classes=["dial"])]
+        figures = table(heads, [row(row_of(*one)) for one in rows])
+        costs = nodes.container("", figures, classes=["dial-table"])
+        return [nodes.container("", words, in_html(live), costs, classes=["dial"])]

@@ -58,6 +58,19 @@ class WriteTexts(SphinxPostTransform):
                 node.insert(0, nodes.Text(f"{node['number']}. "))
 
 
+def row(cells):
+    """A row of a table. A cell is a node, or a text."""
+    texts = (nodes.paragraph(text=cell) if isinstance(cell, str) else cell for cell in cells)
+    return nodes.row("", *(nodes.entry("", text) for text in texts))
+
+
+def table(heads, rows, *title, **attributes):
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in heads), cols=len(heads))
+    group += nodes.thead("", row(heads))
+    group += nodes.tbody("", *rows)
+    return nodes.table("", *title, group, **attributes)
+
+
 class BookDirective(SphinxDirective):
     """A directive that depends on files: the page is read again when one of them changes."""
 

@@ -45,7 +45,7 @@ from docutils.parsers.rst import directives
 from sphinx.directives.code import LiteralInclude
 from sphinx.util import parselinenos
 
-from .page import BookDirective, block, indent
+from .page import BookDirective, block, indent, row, table
 from .runs import (
     ENVIRONMENT,
     HANDOUT,
@@ -333,7 +333,7 @@ class RecordedTables(BookDirective):
         found, rows, items = [], [], []
         for line in self.part(path.read_text(encoding="utf-8").splitlines()[1:]) + [""]:
             if rows and not line.startswith("|"):
-                found.append(self.table(rows))
+                found.append(self.as_table(rows))
                 rows = []
             if items and not line.startswith("- "):
                 found.append(
@@ -369,23 +369,10 @@ class RecordedTables(BookDirective):
         return lines
 
     @staticmethod
-    def table(rows):
+    def as_table(rows):
         width = max(map(len, rows))
-        group = nodes.tgroup(cols=width)
-        group += [nodes.colspec(colwidth=1) for _ in range(width)]
-        lines = [
-            nodes.row(
-                "",
-                *(
-                    nodes.entry("", nodes.paragraph(text=cell))
-                    for cell in row + [""] * (width - len(row))
-                ),
-            )
-            for row in rows
-        ]
-        group += nodes.thead("", lines[0])
-        group += nodes.tbody("", *lines[2:])  # the second line is the rule below the head
-        return nodes.table("", group)
+        head, _, *rest = (cells + [""] * (width - len(cells)) for cells in rows)
+        return table(head, map(row, rest))  # the second line is the rule below the head
 
 
 def setup(app):

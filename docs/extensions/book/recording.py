@@ -23,7 +23,7 @@ from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
 from sphinx.util import parselinenos
 from sphinx.util.docutils import SphinxDirective
 
-from .page import BookDirective
+from .page import BookDirective, row, table
 from .sources import file_reference
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -129,26 +129,16 @@ def small(lines):
     return lines if len(lines) <= SMALL + sum(map(is_case, lines)) else []
 
 
-def cell(text, **more):
-    return nodes.entry("", nodes.paragraph(text=in_mib(text)), **more)
-
-
-def table(lines):
+def table_of(lines):
     head, rows = rows_of([line for line in lines if not is_case(line)])
-    rows = iter(rows)
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _ in head]
-    group += nodes.thead("", nodes.row("", *map(cell, head)))
-    group += nodes.tbody(
-        "",
-        *(
-            nodes.row("", cell(line[3:], morecols=len(head) - 1), classes=["case"])
-            if is_case(line)
-            else nodes.row("", *map(cell, next(rows)))
-            for line in lines
-        ),
-    )
-    return nodes.table("", group, classes=["recorded"])
+    rows = map(row, ([in_mib(text) for text in cells] for cells in rows))
+
+    def case(line):
+        name = nodes.paragraph(text=in_mib(line[3:]))
+        return nodes.row("", nodes.entry("", name, morecols=len(head) - 1), classes=["case"])
+
+    shown = (case(line) if is_case(line) else next(rows) for line in lines)
+    return table([in_mib(text) for text in head], shown, classes=["recorded"])
 
 
 class Recording(SphinxDirective):
@@ -175,7 +165,7 @@ class Recording(SphinxDirective):
             source = nodes.paragraph(classes=["recorded"])
             source += nodes.Text(count)
             source += file_reference(f"{FACTS}/{name}", name, self.first_line(file))
-            return [table(few), source]
+            return [table_of(few), source]
         fold = (
             f'<details class="recorded"><summary>{count}{name}</summary>'
             f"<pre>{escape(text.rstrip())}</pre></details>"

@@ -30,7 +30,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 from . import calls, domain, manifest
-from .page import BookDirective
+from .page import BookDirective, row, table
 from .runs import ROOT, BookError, sources_of_text, text_of
 
 
@@ -179,19 +179,12 @@ def hazard_kinds():
     return found
 
 
-def row(*texts):
-    return nodes.row("", *(nodes.entry("", nodes.paragraph(text=text)) for text in texts))
-
-
 class HazardKinds(BookDirective):
     required_arguments = 0
 
     def run(self):
         self.depend(HAZARDS)
-        group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(2)), cols=2)
-        group += nodes.thead("", row("a report begins with", "what to do"))
-        group += nodes.tbody("", *(row(*kind) for kind in hazard_kinds()))
-        return [nodes.table("", group)]
+        return [table(("a report begins with", "what to do"), map(row, hazard_kinds()))]
 
 
 STATED = re.compile(r"\bAbout\s+(\w+)\s+(minute|hour)s?\b")
