@@ -1,7 +1,7 @@
-/* The functions of libcudart.so.13 that are not modeled. Each returns cudaErrorNotSupported
- * and says so once on standard error. The list is made when the library is built: the functions that the
- * headers declare, and those that CUDA 13.1 to 13.5 added (api/newer-symbols.txt), without those in
- * api/calls.def. */
+/* The functions of libcudart.so.13 that are not modeled. Each returns cudaErrorNotSupported and
+ * says so once on standard error. The list is made when the library is built: the functions that
+ * the headers declare, and those that CUDA 13.1 to 13.5 added (api/newer-symbols.txt), without
+ * those in api/calls.def. */
 #include "api/unmodeled.h"
 
 #include "api/call.h"
