@@ -35,7 +35,7 @@ same() {
 # cases PROGRAM [ARGUMENT...]: "PROGRAM CASE ARGUMENT..." for each of its cases
 cases() { LD_LIBRARY_PATH=$LIBRARY "./$1" | tr ' ' '\n' | sed "s/.*/$1 & ${*:2}/"; }
 
-# threads N PROGRAM ARGUMENT...: how many were started for its launches
+# threads N PROGRAM ARGUMENT...: prints how many threads were started for its launches
 threads() { what "$1" <<<"${*:2}" | sed -n 's/^threads: //p'; }
 
 # bats test_tags=long

@@ -117,7 +117,7 @@ destroyed"
 @test "cudaGraphAddNode: a node of each type, and a sentence for one that is not simulated" {
     as_expected graph_changes any_type
     run bounded "$PROGRAMS/graph_changes" no_type
-    # The disabled node's function does not run.
+    # The node is missing, so the program must not end with 0.
     [ "$status" = 4 ]
     assert_line --partial "cudaGraphAddNode: a node of this type (8) is not simulated: the call"
 }

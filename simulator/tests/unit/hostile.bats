@@ -27,7 +27,7 @@ hostile() { # hostile NAME STATEMENTS
 }
 
 # run_for_a_second STATEMENTS [COMMAND...]: a program with a second, run as a check does it. COMMAND
-# stands before the command. The status and why it was stopped are in $ended.
+# stands before the command. $ended has the status and why the program was stopped.
 run_for_a_second() {
     cd "$BATS_TEST_TMPDIR" || return 1
     printf '%s\n' '#include <time.h>' '#include <unistd.h>' "int main(void) { $1 }" >slow.c

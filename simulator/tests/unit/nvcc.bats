@@ -13,7 +13,7 @@ setup_file() {
 
 ran() { run bounded "./${1:-program}" "${@:2}"; } # ran [PROGRAM [ARGUMENT...]]
 
-# gave_up WHAT [SETTING]: what ran last ended with 0, but for this
+# gave_up WHAT [SETTING]: the program that ran last has status 4 in place of 0, because of WHAT
 gave_up() {
     assert_equal "$status" 4
     assert_line "simulated device: $1, and the program ends as if all had run, so \
@@ -397,7 +397,7 @@ compute capability 9.0, which runs no PTX of a later architecture than its own"
     done
 }
 
-# The program of the next two tests, ./program. Its argument chooses the kernel.
+# faulty: compiles the program of the next two tests, ./program, whose argument chooses the kernel
 faulty() {
     cat >program.cu <<'C'
 #include <cassert>
@@ -478,7 +478,7 @@ faulted() {
     for words in "${@:3}"; do assert_output --partial "$words"; done
 }
 
-# stopped CASE ERROR WORDS...: the same; nothing is wrong with the program
+# stopped CASE ERROR WORDS...: ./program prints these; the program stopped its kernel itself
 stopped() {
     faulted "$@"
     assert_output --partial "of the kernel $1 (stream 0)"
@@ -487,7 +487,7 @@ stopped() {
     assert_success
 }
 
-# wrong CASE KIND ERROR WORDS...: the same; it is a report, also in the file of reports
+# wrong CASE KIND ERROR WORDS...: ./program is reported so, also in the file of reports
 wrong() {
     SIM_REPORT=report faulted "$1" "$3" "hazard: $2. $1 (the legacy stream) " "${@:4}"
     assert_equal "$status" 3
@@ -637,7 +637,7 @@ C
     run bounded ./program 7
     gave_up "a launch of the kernel good was refused"
     assert_output --partial "does not run here: clusters of several blocks"
-    # Kernels that ran do not matter here, and launches that a GPU rejects, too, are hazards.
+    # A kernel that ran leaves the status alone; a launch that a GPU rejects, too, is a hazard.
     run bounded ./program 5
     assert_success
     assert_output ""
@@ -706,7 +706,7 @@ program.cu:22 (allocation 1"
     assert_line --partial "thread (0,0,0) of block (0,0,0) at $OLDPWD/program.cu:12"
 }
 
-# Lines that were broken at 100 columns are one again.
+# joined: makes lines that were broken at 100 columns one again, in $output and $lines
 joined() {
     output=$(sed -z 's/\n  */ /g' <<<"$output")
     mapfile -t lines <<<"$output"
@@ -850,7 +850,7 @@ CASES
         "did nothing: it writes bytes 0 to 4099 of allocation 1, which has 4096."
 }
 
-# The program of the next two tests, in ./program.
+# waiting: compiles the program of the next two tests, ./program
 waiting() {
     cat >program.cu <<'C'
 #include <cstdio>
@@ -942,7 +942,7 @@ C
     ran matrices
     assert_success
     assert_output "112 products, 0 wrong"
-    # Half a warp cannot.
+    # Half a warp cannot load a matrix.
     cat >half.cu <<'END'
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -1174,7 +1174,7 @@ END
         assert_success
         assert_output "cudaSuccess, 0 wrong"
     done
-    # Without one of them, two threads race.
+    # Without one of its barriers, two threads of a kernel race.
     SIM_CHECK=on run bounded ./barriers left-out
     assert_equal "$status" 3
     assert_output --partial "hazard: race in a block. Two threads of rotate"

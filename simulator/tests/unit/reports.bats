@@ -877,7 +877,7 @@ C
     finish
 }
 
-# ---- what nobody can see ----
+# ---- order that only a host function makes ----
 
 @test "where a host function alone orders two calls, the last words say so, or the report does" {
     cat >unseen.c <<'C'

@@ -441,7 +441,6 @@ END
     finish
 }
 
-# How long that takes depends on what else the machine does.
 # line_of WORDS: the first place in threads.c that has these words
 line_of() {
     local line
@@ -644,7 +643,7 @@ END
     build top.c -fdebug-prefix-map="$PWD=."
     run ./program
     assert_line --regexp '^  written +launch_fill, stream 1 \(a\), at top\.c:10$'
-    # From another folder: the path. With make's flags: a path from the top.
+    # From another folder a report gives the whole path; with make's flags, one from the top.
     cd /
     run "$OLDPWD/a folder/a program"
     assert_line --regexp "written +launch_fill, stream 1 .a., at $OLDPWD/a folder/a file\\.c:10$"
@@ -698,7 +697,7 @@ macro| (streams[1])
 END
     assert_line --partial "cudaStreamWaitEvent(streams[1], event, 0) before launch_add"
     assert_line --partial "Missing:   nothing makes stream 2 (given) wait for stream 1 (first)."
-    # The source has been changed since.
+    # A source that was changed after the build names no stream.
     touch -d '1 hour' named.c
     SIM_CHECK=on run ./program
     assert_failure 3
@@ -729,7 +728,7 @@ END
     assert_failure 3
     assert_line --partial "cudaEventRecord(event, a) after launch_add"
     refute_output --partial "(given)"
-    # A function created both by one variable, which is no name of either.
+    # If a function creates both streams by one variable, that names neither of them.
     sed -i '/^static/a static cudaStream_t create(void)\
 {\
     cudaStream_t made;\

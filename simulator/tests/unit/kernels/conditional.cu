@@ -215,7 +215,7 @@ static void refused()
     // A handle that no node has.
     IS(cudaErrorInvalidValue, cudaGraphInstantiate(&x, g, 0));
     const struct {
-        bool own; // or a handle that no graph has
+        bool own; // The handle is one of this graph, or one that no graph has.
         int type;
         unsigned size;
     } wrong_params[] = {{true, cudaGraphCondTypeIf, 0},     {true, cudaGraphCondTypeIf, 3},

@@ -67,7 +67,7 @@ __global__ void locked(int *x, int *y, bool wrong)
     if (!wrong)
         y[0] = 0;
 }
-// As a flag is often written: only the thread that waits for it has a volatile pointer.
+// A flag as programs often have it: only the thread that waits for it has a volatile pointer.
 __global__ void handed_over(int *x, int *y, bool wrong)
 {
     volatile int *ready = y;
@@ -134,7 +134,7 @@ __global__ void sum(int *x, int *y, bool wrong)
     for (int i = 0; i < BLOCKS && (wrong ? !threadIdx.x : !rank()); i++)
         x[0] += y[i];
 }
-// A barrier of the program's own.
+// The program makes a barrier of its own.
 __global__ void own_barrier(int *x, int *y, bool wrong)
 {
     y[rank()] = x[rank()];

@@ -38,7 +38,7 @@ __global__ void sum_tree(int *x, bool wrong)
     if (!t)
         x[0] = s[0];
 }
-// The second turn writes what the first one reads.
+// Without a barrier, the second turn writes what the first one reads.
 __global__ void two_turns(int *x, bool wrong)
 {
     __shared__ int s[N];

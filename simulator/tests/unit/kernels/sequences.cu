@@ -74,7 +74,7 @@ template <int KIND> __global__ void run(int *to, const int *from, Arguments a)
         work<KIND>(to, from, i, t, a);
 }
 
-// The same without a bound, and in one dimension.
+// Each thread of a grid of one dimension stores, without a bound.
 template <int KIND> __global__ void run_all(int *to, const int *from, Arguments a)
 {
     work<KIND>(to, from, blockIdx.x * blockDim.x + threadIdx.x, threadIdx.x, a);

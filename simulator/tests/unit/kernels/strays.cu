@@ -6,7 +6,7 @@
 
 #include "cases.h"
 
-#define N 128 // ints of an allocation, which has 512 bytes, as much as its place
+#define N 128 // An allocation has this many ints: 512 bytes, as much as its place.
 
 static int *a, *b, *c, *d;
 

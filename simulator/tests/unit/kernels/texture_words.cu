@@ -185,7 +185,7 @@ static void places_of(int w)
         double x = unit();
         if (i % 4 == 1) // where a texel begins
             x = (double)(draw() % w) / w, x = around(x);
-        if (i % 4 == 2) // where a weight changes
+        if (i % 4 == 2) // These are the places where a weight changes.
             x = (draw() % (w * 256) + 0.5) / 256 / w, x = around(x);
         at[i] = make_float4((float)x, (float)x, (float)x, 0);
     }

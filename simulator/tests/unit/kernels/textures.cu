@@ -96,13 +96,13 @@ static int fold(int i, int size, cudaTextureAddressMode mode)
 enum weights { NEAREST, TRUNCATED, EXACT };
 
 struct guide {
-    int w, h, d; // h, d: 1 if the texture has fewer dimensions
+    int w, h, d; // h and d are 1 if the texture has fewer dimensions.
     cudaTextureAddressMode mode;
     bool linear, normalized;
     std::function<double(int, int, int)> texel;
     weights how = NEAREST;
     double border = 0;
-    double second = 0;        // where a texture of one dimension is read in the second one
+    double second = 0;        // A texture of one dimension is read here in the second one.
     double least = -INFINITY; // of a result
 
     static int share(int weight, int part) { return (weight * part + 128) / 256; }

@@ -157,7 +157,7 @@ static void in_one_kernel()
         count<<<1, 1>>>(a + 1);
     count_in_two<<<1, N>>>(a);
 }
-// The kernel writes one element less than is read.
+// In the incorrect form the kernel writes one element less than is read.
 static void last_element()
 {
     set<<<1, N>>>(a, wrong ? N - 1 : N);
