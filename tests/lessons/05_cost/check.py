@@ -78,12 +78,17 @@ def given_answers(journal):
 def calls_of_serve(journal):
     begin = given_answers(journal).last
     end = journal.after(begin).calls("cudaFreeHost").of(begin).first
-    return journal.part(begin, end).that(lambda x: begin and "call" in x)
+    return journal.part(begin, end).that(lambda x: begin and "result" in x)
+
+
+def held(check):
+    """The run in which other streams hold, and the call that waits for one of them, or None."""
+    run = check.ask(ASKED, "held", *few(check), hazards=True)
+    return run, run.journal.hazards.where(kind="waiting forever").first
 
 
 def test_no_other_stream(check):
-    run = check.ask(ASKED, "held", *few(check), hazards=True)
-    forever = run.journal.hazards.where(kind="waiting forever").first
+    run, forever = held(check)
     if forever:
         calls = run.journal.after(run.journal.ok("launch_hold").last)
         work = calls.where(call="launch_fill").first or {}
@@ -118,6 +123,9 @@ def test_once(check):
         waits = calls.that(lambda x: x.get("acquired") or x["call"].endswith("Synchronize"))
         waits = waits.that(lambda x: x["call"] != "cudaFree")
         if len(waits) > 1:
+            _, forever = held(check)
+            if forever and len(waits) - len(waits.calls(forever["call"])) <= 1:
+                check.after(test_no_other_stream)  # that call is missed there
             miss(f"""the host waits once, after the last request: memory of the pool may be used and
                 freed in the stream before that.
                 Happened: serve waited {len(waits)} times for {number} requests, in
@@ -180,6 +188,9 @@ def test_answers(check):
     drawn = many(check)
     sentence = f"""serve answers as many requests as it is asked, of any size, here {drawn[0]} of
         {drawn[1]} bytes."""
+    run = check.ask(sentence, "serve", *drawn, SIM_IDLE="off", hazards=True, early=True)
+    if held(check)[1] and run.journal.hazards:
+        check.after(test_no_other_stream)  # what waits for other streams may not wait for its own
     run = check.ask(sentence, "serve", *drawn, SIM_IDLE="off")
     for number, size in ((1, 4), drawn):
         got = run.answers.get(f"serve(answers, {number}, {size})", [""])
