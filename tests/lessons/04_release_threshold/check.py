@@ -101,17 +101,19 @@ def keeps(run, mib, segment):
 
 
 def drawn_size(check):
-    """A size of which two are more bytes than 32 bits can count."""
-    return 16 * check.draw("size", 129, 400) + 1
+    """A size of which two are more bytes than 32 bits can count. Segments of 32 MiB for one are
+    enough for less than a segment more: two sizes that are rounded up are too many."""
+    return 32 * check.draw("size", 65, 200) + 1
 
 
 def drawn_run(check):
     """A run of a drawn size on a device with larger segments, in which other thresholds are needed
-    than in segments of 32 MiB; and the size of those segments."""
-    needed, segment = 2 * drawn_size(check), check.draw("segment", 65, 300)
-    while -needed % segment < 32:
+    than in segments of 32 MiB; and the size of those segments. There, one size that is rounded up
+    and one that is not are too few."""
+    size, segment = drawn_size(check), check.draw("segment", 65, 300)
+    while not segment < 2 * (size % segment) <= 2 * segment - 32:
         segment += 1
-    return check.run(drawn_size(check), SIM_SEGMENT=segment), segment
+    return check.run(size, SIM_SEGMENT=segment), segment
 
 
 def test_phase(check):
