@@ -1,6 +1,6 @@
 """Lesson 07: what one phase needed, from a watermark, and memory in advance."""
 
-from check import MIB, SUCCESS, expect_narrow_wait, met_by_starter, miss, rounded_up
+from check import MIB, SUCCESS, expect_narrow_wait, line_of, met_by_starter, miss, rounded_up
 
 ASKED = """phase_need and reserve as the rest of the lesson calls them, and CUDA calls in them that
     succeed."""
@@ -165,7 +165,10 @@ def test_reserve(check):
     less = check.draw("reserve less", 33, 250)
     run = check.ask(ASKED, "reserve", live, size, less)
     expect_unused(run, size, live)
-    first, other = dict.fromkeys(run.journal.allocations.column("pool"))
+    first, other = run.journal.pools[:2]
+    if stray := run.journal.allocations.that(lambda x: x["pool"] not in (first, other)).first:
+        miss(f"""reserve names the pool that it is given in its allocation: that pool has to grow.
+            Happened: {stray["call"]}{line_of(stray)} allocated from another pool.""")
     for pool, there, asked in ((first, live, size), (other, 0, less)):
         most = max(after_reserve(run, pool)[0], default=0) // MIB
         if most > rounded_up(there, 32) + rounded_up(asked, 32) + 64:
