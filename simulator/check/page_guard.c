@@ -181,9 +181,11 @@ static bool has_room(void)
     return !guard.full;
 }
 
+/* A program may have registered a file's pages that it cannot write, or unmapped them since. */
 static void open_pages(const char *from, const char *to)
 {
     if (!os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ_WRITE)
+        && !os_protect((char *)(uintptr_t)from, (size_t)(to - from), OS_PROT_READ)
         && os_has_memory(from, (size_t)(to - from)))
         os_fatal("this process has as many mappings as Linux allows (vm.max_map_count): memory "
                  "that the host may touch again cannot be opened.");
