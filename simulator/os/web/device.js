@@ -1,12 +1,12 @@
-// Loads the simulated device that was compiled for a page (docs/live/live.wasm, which a book has
-// behind this file as text: workbook/simulated_device.py), and runs a program with it. It is
-// the part of WASI that the programs use: arguments, environment, and what they print.
+// Loads the simulated device that was compiled for a page, and runs a program with it. A book has
+// docs/live/live.wasm as text after this file (workbook/simulated_device.py). Of WASI, this file
+// has what the programs use: arguments, environment, and output.
 "use strict";
 
 // On the window, so that a script can ask whether it is loaded.
 const simulatedDevice = (globalThis.simulatedDevice = {
-    wasm: "", // the module, a character a byte
-    module: null, // the promise of it, compiled
+    wasm: "", // the module, with a character for each byte
+    module: null, // a promise of the compiled module
 
     compile() {
         if (!this.module) {
@@ -21,7 +21,7 @@ const simulatedDevice = (globalThis.simulatedDevice = {
     // printed, and its journal: a text of JSON Lines.
     async run(program, programArguments, environment) {
         const result = { status: 0, output: "", errors: "", journal: "" };
-        const end = {}; // is thrown when the program ends
+        const end = {}; // thrown when the program ends
         // By descriptor: standard output, standard error, and the journal (os/web/web_page.c).
         const files = { 1: "output", 2: "errors", 3: "journal" };
         const decoders = { 1: new TextDecoder(), 2: new TextDecoder(), 3: new TextDecoder() };
@@ -36,7 +36,7 @@ const simulatedDevice = (globalThis.simulatedDevice = {
         const bytesAt = (at, count) => new Uint8Array(memory.buffer, Number(at), Number(count));
         const encoded = (text) => new TextEncoder().encode(`${text}\0`);
 
-        // Addresses have 64 bits, so they come as BigInt.
+        // An address is a BigInt, because it has 64 bits.
         const sizes = (list) => (countAt, bytesAtAddress) => {
             const total = list.reduce((sum, text) => sum + encoded(text).length, 0);
             view().setBigUint64(Number(countAt), BigInt(list.length), true);
@@ -91,11 +91,11 @@ const simulatedDevice = (globalThis.simulatedDevice = {
         return result;
     },
 
-    apart: null, // the thread of runApart, and how its run is given up
+    apart: null, // the thread of runApart, and the function that gives its run up
 
-    // As run, in a thread of its own, which a page from a file may have too if its script is no
-    // file.
-    // stop() ends the run, and its promise fails. After a failure the next run has a new thread.
+    // Does what run does in a thread of its own. A page from a file may have one, too, if the
+    // thread's script is no file. stop() ends the run, whose promise then fails. After a failure
+    // the next run has a new thread.
     runApart(...given) {
         if (!this.apart) {
             const script = `const simulatedDevice = {
