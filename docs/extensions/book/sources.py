@@ -275,8 +275,8 @@ def page_of(file, docnames):
 
 
 def listing_pages(app):
-    """The pages of all listings, for Sphinx to write."""
-    if not has_listings(app.builder):
+    """The pages of all listings, for Sphinx to write, but not beside a page of a test."""
+    if not has_listings(app.builder) or app.srcdir != ROOT / "docs":
         return
     for file in sorted(listed()):
         lines = html_of(file)
