@@ -34,12 +34,15 @@ NONE(cudaError_t, nvcc_kernel_refuse, (struct registered_kernel * k, const char 
 NONE(cudaError_t, nvcc_kernel_refuse_launch, (struct registered_kernel * k, const char *why))
 NONE(cudaError_t, nvcc_kernel_check,
      (const struct registered_kernel *k, const struct kernel_code *code, dim3 grid, dim3 block,
-      size_t shared_bytes, bool cooperative))
+      size_t shared_bytes))
+NONE(cudaError_t, nvcc_kernel_check_cooperative,
+     (const struct registered_kernel *k, const struct kernel_code *code, dim3 grid, dim3 block,
+      size_t shared_bytes))
 NONE(unsigned, nvcc_kernel_blocks_that_fit,
      (const struct kernel_code *code, unsigned threads, size_t shared_bytes))
 NONE(struct nvcc_kernel *, nvcc_kernel_new,
      (struct registered_kernel * k, const struct kernel_code *code, dim3 grid, dim3 block,
-      size_t shared_bytes, bool cooperative, void *const *arguments))
+      size_t shared_bytes, void *const *arguments))
 NONE(struct nvcc_kernel *, nvcc_kernel_copy, (const struct nvcc_kernel *kernel))
 NONE(cudaError_t, command_nvcc_kernel,
      (const struct call *call, const struct nvcc_kernel *kernel, struct stream *s))
