@@ -370,18 +370,14 @@ PROGRAM(meanwhile)
 
 static volatile int begins, asked;
 
-/* Keeps the simulated device busy for tens of milliseconds. All its memory has been used and is
- * given back later, and for that the system makes threads wait. */
+/* Keeps the simulated device busy for tens of milliseconds. */
 static void *long_call(void *to)
 {
-    void *from = malloc(256 * MiB);
-    memset(from, 1, 256 * MiB);
-    cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
+    cudaMemset(to, 1, 256 * MiB);
     begins = 1;
-    cudaMemcpy(to, from, 256 * MiB, cudaMemcpyHostToDevice);
+    cudaStreamSynchronize(NULL);
     while (!asked)
         usleep(1000);
-    free(from);
     return NULL;
 }
 
@@ -478,8 +474,10 @@ PROGRAM(kept)
     pthread_create(&thread, NULL, long_call, other);
     while (!begins)
         continue;
-    /* A loaded machine may let the thread sleep for longer. */
+    /* A loaded machine may let the thread sleep for longer. The other thread waits for one memset,
+     * so two operations are not over by then. */
     for (long rest = 1000; rest > 300;) {
+        cudaMemsetAsync(block, 0, MiB, s);
         cudaMemcpyAsync(seen, block, MiB, cudaMemcpyDeviceToHost, s);
         rest = -microseconds();
         usleep(1);
