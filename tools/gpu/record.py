@@ -596,7 +596,10 @@ class LitmusProgram:
         correct, _, incorrect = text.partition("\n * WRONG: ")
         keys = re.compile(r"^ \* (\w+): (.*?)(?: \*/)?$", re.M)
         self.keys = dict(keys.findall(incorrect if wrong else correct))
-        self.devices = int(dict(keys.findall(correct)).get("Devices", 1))
+        of_both = dict(keys.findall(correct))
+        self.devices = int(of_both.get("Devices", 1))
+        first = of_both.get("Schedules", "measured").split()[0]
+        self.schedule = "late" if "Late" in self.keys else first
         self.prints = self.keys.get("Prints", "") + self.keys.get("Late", "")
 
     def plainly(self, run, each):
@@ -627,8 +630,7 @@ class LitmusProgram:
         on_simulator = Path("build/simulator") / self.program
         simulated = "-"
         if on_simulator.exists():
-            late = "late" if "Late" in self.keys else "measured"
-            as_tests = {"SIM_SCHEDULE": late, "SIM_CHECK": "leaks,no-init"}
+            as_tests = {"SIM_SCHEDULE": self.schedule, "SIM_CHECK": "leaks,no-init"}
             simulated = self.simulated(
                 part.run(f"{name}.simulated", [on_simulator, self.case], 10, **as_tests)
             )
@@ -648,7 +650,7 @@ class LitmusProgram:
 
 def litmus(part):
     """Every incorrect program is reported by the simulated device, and no correct one by it or by
-    the GPU. What only the schedule late shows, the simulated device runs under that schedule. What
+    the GPU. What only other schedules show, the simulated device runs under the first of them. What
     asks for the free memory runs alone, for at most SECONDS_ALONE (20)."""
     cases = {}
     for file in LITMUS.glob("*.c"):
