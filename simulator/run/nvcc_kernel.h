@@ -23,7 +23,7 @@ struct nvcc_kernel {
     struct late_launch *late;
     /* As in struct launch. */
     bool overlaps;
-    char parameters[];
+    _Alignas(16) char parameters[];
 };
 
 /* Says once for a kernel why it does not run; `why` is the end of the sentence. Returns the error.

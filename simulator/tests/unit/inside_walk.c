@@ -98,7 +98,8 @@ static bool done(const struct world *w, cudaError_t e, const char *call)
         abort();
     }
     cudaGetLastError();
-    failures += e == cudaErrorMemoryAllocation;
+    if (e == cudaErrorMemoryAllocation)
+        __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
     return false;
 }
 #define DONE(call) done(w, call, #call)
