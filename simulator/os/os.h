@@ -113,6 +113,8 @@ void lock_acquire(void);
 bool lock_try_acquire(void);
 /* Returns whether the calling thread has the lock. */
 bool lock_is_held(void);
+/* Returns whether another thread waits for the lock. Needs the lock. */
+bool lock_is_wanted(void);
 /* Names code of the program that runs with the lock held and must not call CUDA. If that code does,
  * the message of lock_acquire begins with these words, which the caller keeps. NULL ends this.
  * Needs the lock. */

@@ -156,6 +156,15 @@ void lock_forked(void)
 }
 
 bool lock_is_held(void) { return has_lock; }
+
+bool lock_is_wanted(void)
+{
+    NEEDS_LOCK();
+    if (pthread_mutex_trylock(&lock.turn))
+        return true;
+    pthread_mutex_unlock(&lock.turn);
+    return false;
+}
 void lock_set_owner(const char *program_code)
 {
     NEEDS_LOCK();

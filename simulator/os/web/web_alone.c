@@ -33,6 +33,7 @@ bool lock_try_acquire(void)
 }
 
 bool lock_is_held(void) { return lock.held; }
+bool lock_is_wanted(void) { return false; }
 void lock_set_owner(const char *program_code) { lock.owner = program_code; }
 void lock_release(void) { lock.held = false; }
 void lock_wake(void) {}
