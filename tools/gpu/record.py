@@ -395,8 +395,8 @@ def dying(part, program):
 
 
 def mutants(part, programs):
-    """Lesson 17's starter and its mutants, 20 runs each, four at a time; how many kinds of output,
-    and the last of them, without the places in the source."""
+    """The starter and mutants that ipc-mutants.txt names, 20 runs each, four at a time; how many
+    kinds of output, and the last of them, without the places in the source."""
     for program in programs:
         name = program.partition("/")[2]
 
@@ -432,10 +432,11 @@ def probe_names(of_two):
 
 def probes(part, of_two=False):
     names = part.wanted(probe_names(of_two))
-    lesson = "17_ipc_allocation"
-    starters = [f"lessons/{lesson}"]
-    for name in output_of("python3", "-B", "tools/variants.py", "names", lesson).split():
-        starters.append(f"mutants/{lesson}/{name}")
+    recorded = (FACTS / "ipc-mutants.txt").read_text()
+    starters = [
+        f"{'mutants' if '/' in name else 'lessons'}/{name}"
+        for name in re.findall("^== (.*):", recorded, re.M)
+    ]
     programs = [f"{FACTS}/{name}" for name in names if name != "ipc-mutants"]
     part.build("gpu", programs + (starters if "ipc-mutants" in names else []))
     rows = []
@@ -900,10 +901,10 @@ def said(run):
 
 
 def questions(part):
-    """Each run goes on the GPU and on the simulated device, there without its checker. Does the GPU
-    print the same lines, but for what depends on the machine, and end with the same status? Else
-    its row has the first line that differs. facts/questions.txt names the runs that differ, and
-    why."""
+    """Each run goes on the GPU and on the simulated device, there without its checker and with as
+    many GPUs as here. Does the GPU print the same lines, but for what depends on the machine, and
+    end with the same status? Else its row has the first line that differs. facts/questions.txt
+    names the runs that differ, and why."""
     runs = part.wanted(question_runs())
     programs = sorted({run.split()[0] for run in runs})
     mutants_ = [f"build/{program}.c" for program in programs if program.startswith("mutants/")]
@@ -920,7 +921,8 @@ def questions(part):
         if here.status == 77:
             continue
         command = [f"build/simulator/{program}", *arguments]
-        simulated = part.run(f"{name}.simulated", command, SIM_CHECK="off")
+        as_here = {"SIM_CHECK": "off", "SIM_DEVICES": str(part.machine.gpus)}
+        simulated = part.run(f"{name}.simulated", command, **as_here)
         found = differing_lines(part, name, said(simulated), said(here))
         first = [
             next((re.sub("  +", " ", f[2:].replace("|", "/")) for f in found if f[0] == side), "")
