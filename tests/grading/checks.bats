@@ -327,7 +327,10 @@ PYTHON
     need_git_clone
     git clone -q "$ROOT" "$clone"
     cd "$clone" || return 1
-    run as_typed bats tests/lessons/06_trim tests/lessons/clinic/02_stash
+    # To optimize the simulated device would be half of the work.
+    printf '#!/bin/sh\nexec "%s" "$@" -O0\n' "$(type -P "${CC:-gcc}")" >compiler
+    chmod +x compiler
+    run as_typed CC="$PWD/compiler" bats tests/lessons/06_trim tests/lessons/clinic/02_stash
     assert_success
     refute_output --partial "# skip"
 }
