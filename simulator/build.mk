@@ -69,17 +69,29 @@ $(addprefix $(SIMULATOR)/objects/ptx/,operations_integer.o operations_float.o te
 	LIBRARY_FLAGS += -fno-trapping-math -fno-math-errno
 -include $(wildcard $(OBJECTS:.o=.d))
 
+# calls.inc and driver_calls.inc are the lists of calls with their parameters.
+$(filter $(SIMULATOR)/objects/api/%,$(OBJECTS)): | $(SIMULATOR)/calls.inc $(SIMULATOR)/driver_calls.inc
+$(addprefix $(SIMULATOR)/,calls.inc driver_calls.inc): $(SIMULATOR)/%.inc: simulator/api/%.def \
+		simulator/api/calls.awk simulator/api/declarations.h lessons/kernels.h \
+		simulator/user_kernels.h build/cuda/found
+	@mkdir -p $(@D)
+	@printf '#include %s\n' '"api/declarations.h"' '<cuda.h>' | \
+		$(CC) -E -P -x c -D__CUDA_API_VERSION_INTERNAL -Ilessons -Isimulator \
+			-isystem build/cuda/include - | \
+		awk -f simulator/api/calls.awk RS=';' - RS='\n' list=1 $< >$@.$$$$ && mv $@.$$$$ $@
+
 # unmodeled.inc lists the functions that return cudaErrorNotSupported: those that the headers
-# declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def.
+# declare, or that CUDA 13.1 to 13.5 added, without the calls in calls.def. driver_unmodeled.inc
+# lists those of libcuda.so.1, and driver_errors.inc the names of its errors.
 $(SIMULATOR)/objects/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
-# driver_unmodeled.inc lists the functions of libcuda.so.1 that are not modeled, and
-# driver_errors.inc the names of its errors.
 $(SIMULATOR)/objects/api/driver_unmodeled.o: $(SIMULATOR)/driver_unmodeled.inc
+$(SIMULATOR)/unmodeled.inc: simulator/api/calls.def $(SIMULATOR)/libcudart-symbols.txt \
+	simulator/api/newer-symbols.txt
 $(SIMULATOR)/driver_unmodeled.inc: simulator/api/driver_calls.def $(SIMULATOR)/libcuda-symbols.txt
-	@awk -F '[(, ]+' 'FNR == NR && /^(TWIN|OWN)\(/ { name = $$3 ($$4 ~ /^_/ ? $$4 : ""); known[name]; \
-			known[name "_" tolower($$2)] } \
-		FNR == NR && /^(TWIN0|OTHER)\(/ { known[$$2 ($$3 ~ /^_/ ? $$3 : "")] } \
-		FNR != NR && !($$1 in known) { print "UNMODELLED(" $$1 ")" }' $^ >$@.$$$$ && \
+$(addprefix $(SIMULATOR)/,unmodeled.inc driver_unmodeled.inc):
+	@awk -F '[(, )]+' 'FNR == NR { known[$$2 ($$3 ~ /^_/ ? $$3 : "")]; next } \
+		{ call = $$1; sub(/_pt[sd][sz]$$/, "", call) } \
+		!(call in known) && !listed[$$1]++ { print "UNMODELLED(" $$1 ")" }' $^ >$@.$$$$ && \
 		mv $@.$$$$ $@
 # The names of the libraries' functions, from the headers. A name stands behind CUDARTAPI, and a
 # name of libcuda.so.1 behind CUDAAPI, there or in the line above. A macro gives a function its
@@ -102,15 +114,4 @@ $(SIMULATOR)/objects/api/driver_entry.o: $(SIMULATOR)/driver_errors.inc
 $(SIMULATOR)/driver_errors.inc: build/cuda/found
 	@mkdir -p $(@D)
 	@sed -nE 's/^ *(CUDA_(SUCCESS|ERROR_[A-Z0-9_]+)) *=.*/ERROR(\1)/p' build/cuda/include/cuda.h \
-		>$@.$$$$ && mv $@.$$$$ $@
-
-$(SIMULATOR)/unmodeled.inc: simulator/api/calls.def $(SIMULATOR)/libcudart-symbols.txt \
-		simulator/api/newer-symbols.txt
-	@awk -F '[(,)]' 'FNR == NR { if (/^[A-Z]/) { known[$$2]; known[$$2 twin[$$1]] } } \
-		FNR != NR && !($$1 in known) && !listed[$$1]++ { print "UNMODELLED(" $$1 ")"; \
-			call = $$1; if (sub(/_pt[sd][sz]$$/, "", call) && call in known) { wrong = 1; \
-				print "simulator/api/calls.def: " call " needs its twin, " $$1 >"/dev/stderr" } } \
-		END { exit wrong } \
-		BEGIN { twin["CALL_PTSZ"] = twin["CALL_LAUNCH"] = "_ptsz"; \
-			twin["CALL_PTDS"] = "_ptds" }' $^ \
 		>$@.$$$$ && mv $@.$$$$ $@

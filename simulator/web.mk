@@ -38,6 +38,7 @@ build/live/live.wasm: $(LIVE_OBJECTS) $(LIVE_PROGRAM_OBJECTS)
 build/live/objects/%.o: %.c simulator/web.mk build/live/emcc build/cuda/found
 	$(LIVE_COMPILE)
 build/live/objects/simulator/api/unmodeled.o: $(SIMULATOR)/unmodeled.inc
+$(LIVE_OBJECTS): | $(SIMULATOR)/calls.inc $(SIMULATOR)/driver_calls.inc
 build/live/objects/docs/live/main.o: build/live/programs.inc
 
 # Each program's main gets its own name, and its exit ends the simulation first.
@@ -56,7 +57,7 @@ build/live/sites.h: simulator/api/calls.def simulator/web.mk
 	@mkdir -p $(@D)
 	@{ echo '#include "kernels.h"'; echo '#include "os/os.h"'; \
 	echo '#include "os/web/site.h"'; \
-	sed -nE 's/^CALL[0_A-Z]*\((cuda\w+|launch_\w+),.*/\1/p' $< | awk '{ \
+	sed -nE 's/^(CALL|LAUNCH)\((cuda\w+|launch_\w+),.*/\2/p' $< | awk '{ \
 		print "#define " $$1 "(...) (OS_WEB_STANDS_HERE(\"" $$1 "(\" #__VA_ARGS__ \")\"), \\"; \
 		print "    " $$1 "(__VA_ARGS__))" }'; } >$@
 

@@ -30,14 +30,8 @@
 
 /* The flags of calls.def, for those of the driver API that do the same. */
 enum {
-#define CALL(name, cost, flags, parameters, arguments)        FLAGS_##name = flags,
-#define CALL_PTSZ(name, cost, flags, parameters, arguments)   FLAGS_##name = flags,
-#define CALL_PTDS(name, cost, flags, parameters, arguments)   FLAGS_##name = flags,
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments) FLAGS_##name = flags,
-#define CALL0(name, cost, flags)                              FLAGS_##name = flags,
-#define OTHER(name)
-#define NVCC(name)
-#include "api/calls.def"
+#define CALL(streams, name, cost, flags, ...) FLAGS_##name = flags,
+#include "calls.inc"
 };
 
 /* calls.def and driver_calls.def, indexed by enum call_id. */
@@ -45,21 +39,11 @@ static const struct {
     const char *name;
     unsigned flags;
 } calls[] = {
-#define CALL(name, cost, flags, parameters, arguments)        {#name, flags},
-#define CALL_PTSZ(name, cost, flags, parameters, arguments)   {#name, flags},
-#define CALL_PTDS(name, cost, flags, parameters, arguments)   {#name, flags},
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments) {#name, flags},
-#define CALL0(name, cost, flags)                              {#name, flags},
-#define OTHER(name)
-#define NVCC(name)
-#include "api/calls.def"
-#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
-    {#name, (flags) | FLAGS_##twin},
-#define TWIN0(name, version, since, flags, twin) {#name, (flags) | FLAGS_##twin},
-
-#define OWN(streams, name, version, since, cost, flags, parameters, arguments) {#name, flags},
-#define OTHER(name, version, since)
-#include "api/driver_calls.def"
+#define CALL(streams, name, cost, flags, ...) {#name, flags},
+#include "calls.inc"
+#define TWIN(streams, name, version, since, flags, twin, ...) {#name, (flags) | FLAGS_##twin},
+#define OWN(streams, name, version, since, cost, flags, ...)  {#name, flags},
+#include "driver_calls.inc"
 };
 
 /* SIM_FAIL=CALL:N with the call's id. The lock protects the count. */

@@ -13,11 +13,9 @@
 
 /* The toolkit's own header makes a wrong signature a compile error. Its functions are exported. */
 #pragma GCC visibility push(default)
-#include <cuda_runtime_api.h>
 #include <stdint.h>
 
-#include "kernels.h"
-#include "user_kernels.h"
+#include "api/declarations.h"
 
 /* Returns the number of calls that this process has made, which is the newest call's number in the
  * journal. It is no CUDA call and takes no lock, because a library that is loaded beside this one
@@ -62,39 +60,32 @@ enum call_flags {
     ANY_TIME = 512,
 };
 
+/* calls.inc and driver_calls.inc are calls.def and driver_calls.def with all parameters
+ * (api/calls.awk). */
 enum call_id {
-#define CALL(name, cost, flags, parameters, arguments)        CALL_##name,
-#define CALL_PTSZ(name, cost, flags, parameters, arguments)   CALL_##name,
-#define CALL_PTDS(name, cost, flags, parameters, arguments)   CALL_##name,
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments) CALL_##name,
-#define CALL0(name, cost, flags)                              CALL_##name,
-#define OTHER(name)
-#define NVCC(name)
-#include "api/calls.def"
+#define CALL(streams, name, ...) CALL_##name,
+#include "calls.inc"
 /* The driver API's, the first of which is CALL_cuInit. */
-#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
-    CALL_##name##version,
-#define TWIN0(name, version, since, flags, twin)                               CALL_##name##version,
-#define OWN(streams, name, version, since, cost, flags, parameters, arguments) CALL_##name##version,
-#define OTHER(name, version, since)
-#include "api/driver_calls.def"
+#define TWIN(streams, name, version, ...) CALL_##name##version,
+#define OWN                               TWIN
+#include "driver_calls.inc"
     CALLS
 };
 
 /* The functions that do the work. */
-#define EACH(...) __VA_ARGS__
-#define CALL(name, cost, flags, parameters, arguments) \
-    cudaError_t do_##name(struct call *call, EACH parameters);
-#define CALL_PTSZ(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL_PTDS(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL0(name, cost, flags) cudaError_t do_##name(struct call *call);
-#define OTHER(name)
-#define NVCC(name)
-#include "api/calls.def"
+#define CALL(streams, name, cost, flags, parameters, work, arguments) cudaError_t do_##name work;
+#include "calls.inc"
+
+#define EXPORT __attribute__((visibility("default")))
+/* Define the exported functions of a call of calls.inc or driver_calls.inc, whose `streams` ends
+ * the name, by ENTRY(symbol, name, per_thread, ...). */
+#define ENTRY_ONE(name, ...) ENTRY(name, name, false, __VA_ARGS__)
+#define ENTRY_PTSZ(name, ...)             \
+    ENTRY(name, name, false, __VA_ARGS__) \
+    ENTRY(name##_ptsz, name, true, __VA_ARGS__)
+#define ENTRY_PTDS(name, ...)             \
+    ENTRY(name, name, false, __VA_ARGS__) \
+    ENTRY(name##_ptds, name, true, __VA_ARGS__)
 
 /* Takes the lock, begins the call's line, and brings the device up to date. The call must return
  * the error at once: a fault, a call from inside a host function, a forked child, a failure that

@@ -13,11 +13,8 @@
 #include "api/call.h"
 #include "api/context.h"
 
-#define TWIN(streams, name, version, since, flags, twin, parameters, arguments)
-#define TWIN0(name, version, since, flags, twin)
-#define OTHER(name, version, since)
-#define OWN(streams, name, version, since, cost, flags, parameters, arguments) \
-    cudaError_t do_##name##version(struct call *call, EACH parameters);
-#include "api/driver_calls.def"
+#define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
+    cudaError_t do_##name##version work;
+#include "driver_calls.inc"
 
 #endif

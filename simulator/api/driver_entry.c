@@ -11,8 +11,6 @@
 #include "base/hazards.h"
 #include "os/os.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* The structures of both APIs are the same. */
 #define SAME(driver, runtime) \
     _Static_assert(sizeof(driver) == sizeof(runtime), #driver " is the runtime's " #runtime)
@@ -98,20 +96,11 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
 
 /* The cost of each function of the runtime, for its twins. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define CALL(name, cost, flags, parameters, arguments) \
+#define CALL(streams, name, cost, flags, parameters, work, arguments) \
     static inline time_ns cost_##name parameters { return (time_ns)(cost); }
-#define CALL_PTSZ(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL_PTDS(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments) \
-    CALL(name, cost, flags, parameters, arguments)
-#define CALL0(name, cost, flags) CALL(name, cost, flags, (void), ())
-#define OTHER(name)
-#define NVCC(name)
-#include "api/calls.def"
+#include "calls.inc"
 
-#define ENTRY(symbol, name, cost, work, parameters, per_thread)                          \
+#define ENTRY(symbol, name, per_thread, cost, work, parameters)                          \
     EXPORT CUresult symbol parameters;                                                   \
     EXPORT CUresult symbol parameters                                                    \
     {                                                                                    \
@@ -121,23 +110,11 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
         e = e ? e : work;                                                                \
         return result_of(call_leave(&call, laws_checked(#name, e)));                     \
     }
-#define ENTRY_ONE(name, cost, work, parameters) ENTRY(name, name, cost, work, parameters, false)
-#define ENTRY_PTSZ(name, cost, work, parameters)     \
-    ENTRY(name, name, cost, work, parameters, false) \
-    ENTRY(name##_ptsz, name, cost, work, parameters, true)
-#define ENTRY_PTDS(name, cost, work, parameters)     \
-    ENTRY(name, name, cost, work, parameters, false) \
-    ENTRY(name##_ptds, name, cost, work, parameters, true)
-
-#define TWIN(streams, name, version, since, flags, twin, parameters, arguments)             \
-    ENTRY_##streams(name##version, cost_##twin arguments, do_##twin(&call, EACH arguments), \
-                    parameters)
-#define TWIN0(name, version, since, flags, twin) \
-    ENTRY_ONE(name##version, cost_##twin(), do_##twin(&call), (void))
-#define OWN(streams, name, version, since, cost, flags, parameters, arguments) \
-    ENTRY_##streams(name##version, cost, do_##name##version(&call, EACH arguments), parameters)
-#define OTHER(name, version, since)
-#include "api/driver_calls.def"
+#define TWIN(streams, name, version, since, flags, twin, parameters, arguments, cost_arguments) \
+    ENTRY_##streams(name##version, cost_##twin cost_arguments, do_##twin arguments, parameters)
+#define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
+    ENTRY_##streams(name##version, cost, do_##name##version arguments, parameters)
+#include "driver_calls.inc"
 
 /* ---- finding functions by name ---- */
 
@@ -148,16 +125,13 @@ static const struct {
     /* With per-thread default streams. */
     void (*per_thread)(void);
 } functions[] = {
-#define POINTERS_ONE(name)  (void (*)(void)) name, (void (*)(void))name
-#define POINTERS_PTSZ(name) (void (*)(void)) name, (void (*)(void))name##_ptsz
-#define POINTERS_PTDS(name) (void (*)(void)) name, (void (*)(void))name##_ptds
-#define TWIN(streams, name, version, since, flags, twin, parameters, arguments) \
-    {#name, since, POINTERS_##streams(name##version)},
-#define TWIN0(name, version, since, flags, twin) {#name, since, POINTERS_ONE(name##version)},
-#define OWN(streams, name, version, since, cost, flags, parameters, arguments) \
-    {#name, since, POINTERS_##streams(name##version)},
-#define OTHER(name, version, since) {#name, since, POINTERS_ONE(name##version)},
-#include "api/driver_calls.def"
+#define POINTERS_ONE(name)                       (void (*)(void)) name, (void (*)(void))name
+#define POINTERS_PTSZ(name)                      (void (*)(void)) name, (void (*)(void))name##_ptsz
+#define POINTERS_PTDS(name)                      (void (*)(void)) name, (void (*)(void))name##_ptds
+#define TWIN(streams, name, version, since, ...) {#name, since, POINTERS_##streams(name##version)},
+#define OWN                                      TWIN
+#define OTHER(name, version, since)              TWIN(ONE, name, version, since, )
+#include "driver_calls.inc"
 };
 
 /* Documented: the newest function that the requested version has. If that function is not modeled,

@@ -5,18 +5,7 @@
 
 #include <string.h>
 
-#include "os/os.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* Returned types and arguments do not matter (api/unmodeled.c). */
-#define UNMODELLED(name)                                                    \
-    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
-    int unmodeled_##name(void)                                              \
-    {                                                                       \
-        static bool reported;                                               \
-        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
-    }
+#define UNMODELLED UNMODELED_FUNCTION
 #include "driver_unmodeled.inc"
 #undef UNMODELLED
 

@@ -8,17 +8,10 @@
 #include "graph/kernel_node.h"
 #include "os/os.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-/* ---- the functions ---- */
-
-#define PLACE                          \
-    {                                  \
-        OS_CALL_ADDRESS, OS_CALL_FRAME \
-    }
+#define PLACE        ((struct call_place){OS_CALL_ADDRESS, OS_CALL_FRAME})
 #define LAUNCH_PLACE launch_place(OS_CALL_ADDRESS, OS_CALL_FRAME)
 
-#define ENTRY(symbol, name, cost, flags, parameters, arguments, place, per_thread)             \
+#define ENTRY(symbol, name, per_thread, cost, parameters, arguments, place)                    \
     EXPORT cudaError_t symbol parameters;                                                      \
     EXPORT cudaError_t symbol parameters                                                       \
     {                                                                                          \
@@ -26,36 +19,18 @@
         const struct call_place at = place;                                                    \
         cudaError_t e =                                                                        \
             call_enter(&call, CALL_##name, (time_ns)(cost), at.address, at.frame, per_thread); \
-        e = e ? e : do_##name(&call, EACH arguments);                                          \
+        e = e ? e : do_##name arguments;                                                       \
         return call_leave(&call, laws_checked(#name, e));                                      \
     }
 
-#define CALL(name, cost, flags, parameters, arguments) \
-    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false)
-#define CALL_PTSZ(name, cost, flags, parameters, arguments)                   \
-    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false) \
-    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, EACH(PLACE), true)
-#define CALL_PTDS(name, cost, flags, parameters, arguments)                   \
-    ENTRY(name, name, cost, flags, parameters, arguments, EACH(PLACE), false) \
-    ENTRY(name##_ptds, name, cost, flags, parameters, arguments, EACH(PLACE), true)
-#define CALL_LAUNCH(name, cost, flags, parameters, arguments)                        \
-    ENTRY(name, name, cost, flags, parameters, arguments, EACH(LAUNCH_PLACE), false) \
-    ENTRY(name##_ptsz, name, cost, flags, parameters, arguments, EACH(LAUNCH_PLACE), true)
-#define CALL0(name, cost, flags)                                                         \
-    EXPORT cudaError_t name(void);                                                       \
-    EXPORT cudaError_t name(void)                                                        \
-    {                                                                                    \
-        struct call call;                                                                \
-        cudaError_t e = call_enter(&call, CALL_##name, (time_ns)(cost), OS_CALL_ADDRESS, \
-                                   OS_CALL_FRAME, false);                                \
-        e = e ? e : do_##name(&call);                                                    \
-        return call_leave(&call, laws_checked(#name, e));                                \
-    }
-#define OTHER(name)
+#define CALL(streams, name, cost, flags, parameters, work, arguments) \
+    ENTRY_##streams(name, cost, parameters, arguments, PLACE)
+#define LAUNCH(streams, name, cost, flags, parameters, work, arguments) \
+    ENTRY_##streams(name, cost, parameters, arguments, LAUNCH_PLACE)
 #define NVCC(name)           \
     EXPORT void *name(void); \
     EXPORT void *name(void) { return 0; }
-#include "api/calls.def"
+#include "calls.inc"
 
 const char *cudaGetErrorName(cudaError_t error) { return error_name(error); }
 const char *cudaGetErrorString(cudaError_t error) { return error_string(error); }

@@ -16,8 +16,6 @@
 #include "ptx/registry.h"
 #include "run/device_variable.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* ---- before main ---- */
 
 EXPORT void **__cudaRegisterFatBinary(void *wrapper);

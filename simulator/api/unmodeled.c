@@ -4,12 +4,8 @@
  * those in api/calls.def. */
 #include "api/unmodeled.h"
 
-#include "api/call.h"
 #include "base/summary.h"
-#include "os/os.h"
 #include "sched/virtual_time.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 int unmodeled(const char *name, void *address, void *const *frame, bool *reported)
 {
@@ -30,13 +26,5 @@ int unmodeled(const char *name, void *address, void *const *frame, bool *reporte
     return (int)call_leave(&call, e ? e : cudaErrorNotSupported);
 }
 
-/* The arguments do not matter, and all of these functions return cudaError_t. The header's own
- * prototypes prevent defining the names in C, so the assembler names the symbols. */
-#define UNMODELLED(name)                                                    \
-    EXPORT int unmodeled_##name(void) __asm__(#name);                       \
-    int unmodeled_##name(void)                                              \
-    {                                                                       \
-        static bool reported;                                               \
-        return unmodeled(#name, OS_CALL_ADDRESS, OS_CALL_FRAME, &reported); \
-    }
+#define UNMODELLED UNMODELED_FUNCTION
 #include "unmodeled.inc"

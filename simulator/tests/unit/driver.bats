@@ -270,8 +270,7 @@ END
     local typedefs=$ROOT/build/cuda/include/cudaTypedefs.h
     [ -e "$typedefs" ] || skip "the headers here have no cudaTypedefs.h"
     # Each NAME VERSION of the table is a type of the header.
-    sed -nE 's/^(TWIN|OWN)\([A-Z]+, (cu\w+), \w*, ([0-9]+),.*/\2 \3/p
-        s/^(TWIN0|OTHER)\((cu\w+), \w*, ([0-9]+)[,)].*/\2 \3/p' \
+    sed -nE 's/^(TWIN|OWN|OTHER)\((cu\w+), \w*, ([0-9]+)[,)].*/\2 \3/p' \
         "$ROOT/simulator/api/driver_calls.def" | sort -u >table
     grep -oE 'PFN_cu\w+_v[0-9]+' "$typedefs" | sed -E 's/PFN_(.*)_v([0-9]+)/\1 \2/' | sort -u >types
     run comm -23 table types

@@ -1,0 +1,99 @@
+# Writes calls.inc: the calls of a list, calls.def or driver_calls.def, with the parameters that a
+# header declares. Its input is the preprocessed header, then -v list=1, then the list.
+#
+#   CALL(name, ...)                  ->  CALL(streams, name, ..., parameters, work, arguments)
+#   OWN(name, ...)                   ->  OWN(streams, name, ..., parameters, work, arguments)
+#   TWIN(name, ..., twin)            ->  TWIN(streams, name, ..., twin, parameters, arguments,
+#   TWIN(name, ..., twin, (values))           cost_arguments)
+#
+#   streams         PTSZ or PTDS, if the header declares a twin of that suffix for programs with
+#                   per-thread default streams; otherwise ONE
+#   parameters      of the exported function
+#   work            the parameters of do_NAME, which does the work
+#   arguments       the values that the exported function passes to do_NAME, or to do_TWIN
+#   cost_arguments  the same without the struct call, because the cost depends on them
+function trimmed(text)
+{
+    gsub(/[ \n\t]+/, " ", text)
+    gsub(/^ | $/, "", text)
+    return text
+}
+# Splits the parameters of a function into types[] and names[], and returns their number.
+function split_parameters(text, types, names,    list, count, i)
+{
+    if (text == "void")
+        return 0
+    count = split(text, list, ",")
+    for (i = 1; i <= count; i++) {
+        match(list[i], /[A-Za-z_0-9]+ *$/)
+        names[i] = trimmed(substr(list[i], RSTART))
+        types[i] = trimmed(substr(list[i], 1, RSTART - 1))
+    }
+    return count
+}
+# The arguments of a twin are the parameters, of which those of the driver's own types are cast.
+function arguments_of(text, twin,    i, count, types, names, twin_types, ignored, result)
+{
+    count = split_parameters(text, types, names)
+    split_parameters(twin, twin_types, ignored)
+    for (i = 1; i <= count; i++)
+        result = result (i > 1 ? ", " : "") \
+            (twin != "" && types[i] ~ /^(const )?(CU|cuuint)/ ? "(" twin_types[i] ")" : "") names[i]
+    return result
+}
+function written(kind, given, symbol, more, text, arguments,    streams, call)
+{
+    streams = (symbol "_ptsz") in declared ? "PTSZ" : (symbol "_ptds") in declared ? "PTDS" : "ONE"
+    call = arguments == "" ? "(&call)" : "(&call, " arguments ")"
+    print kind "(" streams ", " given ", (" text "), " more call \
+        (kind == "TWIN" ? ", (" arguments ")" : "") ")"
+}
+!list {
+    if (match($0, /(cudaError_t|CUresult)[ \n]+[A-Za-z_0-9]+\(/)) {
+        text = substr($0, RSTART)
+        name = text
+        sub(/\(.*/, "", name)
+        sub(/.*[ \n]/, "", name)
+        sub(/^[^(]*\(/, "", text)
+        sub(/\)[^)]*$/, "", text)
+        declared[name] = trimmed(text)
+    }
+    next
+}
+/^(CALL|LAUNCH|OWN|TWIN)\(/ {
+    while (!/\)$/ || gsub(/\(/, "(") != gsub(/\)/, ")")) {
+        line = $0
+        if ((getline) <= 0)
+            break
+        $0 = line " " trimmed($0)
+    }
+    kind = $0
+    sub(/\(.*/, "", kind)
+    given = substr($0, length(kind) + 2)
+    sub(/\)$/, "", given)
+    split(given, fields, ", *")
+    symbol = fields[1] (kind == "OWN" || kind == "TWIN" ? fields[2] : "")
+    if (kind == "TWIN") {
+        twin = declared[fields[5]]
+        text = symbol in declared ? declared[symbol] : twin
+        arguments = arguments_of(text, twin)
+        if (match(given, /, *\(.*\)$/)) {
+            arguments = substr(given, RSTART)
+            sub(/^, *\(/, "", arguments)
+            sub(/\)$/, "", arguments)
+            given = substr(given, 1, RSTART - 1)
+        }
+        written(kind, given, symbol, "", text, arguments)
+        next
+    }
+    if (!(symbol in declared)) {
+        print "No header declares " symbol "." >"/dev/stderr"
+        exit 1
+    }
+    text = declared[symbol]
+    written(kind, given, symbol, "(struct call *call" (text == "void" ? "" : ", " text) "), ", text, \
+        arguments_of(text, ""))
+    next
+}
+# OTHER of calls.def is for the list of unmodeled functions alone.
+/^#|^NVCC\(|^OTHER\(.*,/
