@@ -244,8 +244,8 @@ cudaError_t do_cudaGetTextureObjectResourceViewDesc(struct call *call,
 
 /* ---- surfaces ---- */
 
-/* Documented: a surface is made of an array. Measured (kernels-textures.txt): the array may also
- * lack cudaArraySurfaceLoadStore. */
+/* Documented: a surface is made of an array. Measured (kernels-texture_words.txt): the array may
+ * also lack cudaArraySurfaceLoadStore. */
 cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *object,
                                        const struct cudaResourceDesc *resource)
 {

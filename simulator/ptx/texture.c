@@ -422,9 +422,8 @@ static HOT bool fetch_linear(const struct fetch *f, texels c)
 /* ---- places ---- */
 
 /* Documented (the guide's table of faces): the face, and where a direction meets it. Measured
- * (kernels-textures.txt, kernels-texture_words.txt): of equal parts, z goes before y, and y before
- * x; the direction is divided by its greatest part first, and a part that is then no number is
- * 0. */
+ * (kernels-texture_words.txt): of equal parts, z goes before y, and y before x; the direction is
+ * divided by its greatest part first, and a part that is then no number is 0. */
 static unsigned face_of(double x[3])
 {
     const double m = fmax(fabs(x[0]), fmax(fabs(x[1]), fabs(x[2])));
@@ -509,8 +508,8 @@ static HOT void find_places(struct fetch *f)
     f->size[2] = count > 2 ? f->t->depth : 1;
     for (unsigned n = 0; n < count; n++)
         count_texels(f, n, (f->t->is_normalized || is_cube) && !f->i->is_signed);
-    /* Measured (kernels-textures.txt): a filter takes a texture of one dimension for one of two
-     * that is read at 0, which is between a texel and the border. */
+    /* Measured (kernels-texture_words.txt): a filter takes a texture of one dimension for one of
+     * two that is read at 0, which is between a texel and the border. */
     if (g == GEOMETRY_1D && f->t->filters && f->t->mode[1] == ADDRESS_BORDER) {
         memset(f->x[1], 0, sizeof f->x[1]);
         count = 2;

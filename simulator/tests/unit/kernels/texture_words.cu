@@ -5,7 +5,7 @@
 
 #include "textures.h"
 
-enum { MOST = 1 << 16, N = 16 };
+enum { N = 16 };
 
 // ---- numbers at random ----
 
@@ -28,53 +28,12 @@ static double around(double x)
     return x * (1 + distance * sign());
 }
 
-// ---- kernels ----
-
-template <typename T, int D>
-__global__ void read(cudaTextureObject_t t, const float4 *at, T *out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        out[i] = fetched<T, D>(t, at[i]);
-}
-
-// ---- arrays and textures ----
-
-static cudaTextureDesc desc(int x, int y, int z, bool linear, bool normalized = false,
-                            bool fractions = false)
-{
-    cudaTextureDesc d = {};
-    d.addressMode[0] = (cudaTextureAddressMode)x;
-    d.addressMode[1] = (cudaTextureAddressMode)y;
-    d.addressMode[2] = (cudaTextureAddressMode)z;
-    d.filterMode = linear ? cudaFilterModeLinear : cudaFilterModePoint;
-    d.readMode = fractions ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
-    d.normalizedCoords = normalized;
-    return d;
-}
-
 static void say(const char *name, const void *bytes, size_t count)
 {
     unsigned hash = 2166136261u;
     for (size_t i = 0; i < count; i++)
         hash = (hash ^ ((const unsigned char *)bytes)[i]) * 16777619u;
     printf("%s: %zu words, %08x\n", name, count / 4, hash);
-}
-
-// Reads the first n places and ends the texture. The result is valid until the next call.
-template <typename T, int D> static const T *read_all(cudaTextureObject_t t, int n)
-{
-    static T *out;
-    if (!out) {
-        MUST(cudaMallocManaged(&out, MOST * sizeof(T)));
-        kept.push_back(out);
-    }
-    memset((void *)out, 0x55, n * sizeof(T));
-    read<T, D><<<(n + 127) / 128, 128>>>(t, at, out, n);
-    MUST(cudaGetLastError());
-    MUST(cudaDeviceSynchronize());
-    MUST(cudaDestroyTextureObject(t));
-    return out;
 }
 
 template <typename T, int D> static void show(const char *name, cudaTextureObject_t t, int n)
@@ -97,7 +56,6 @@ static void weights()
         at[i].x = 0.5f + draw() / 16777216.0f;
     }
     show<float4, 2>("weights, 2D, any", texture_of(a, desc(1, 1, 1, true)), 8192);
-    MUST(cudaFreeArray(a));
     for (int i = 0; i < MOST; i++) {
         at[i].z = 0.5f + (draw() >> 8) % 257 / 256.0f;
         at[i].y = 0.5f + (draw() >> 8) % 257 / 256.0f;
@@ -109,7 +67,6 @@ static void weights()
         a = array_of(both, 2, 2, 2);
         show<float4, 3>(half ? "weights, 3D, back" : "weights, 3D, front",
                         texture_of(a, desc(1, 1, 1, true)), MOST);
-        MUST(cudaFreeArray(a));
     }
 }
 
@@ -126,7 +83,6 @@ template <typename T> static void sums_of(const char *name, const std::vector<T>
         show<float, 2>(text, t, 8192);
     else
         show<float, 3>(text, t, 8192);
-    MUST(cudaFreeArray(a));
 }
 
 static void sums()
@@ -219,9 +175,6 @@ static void places_of(int w)
             show<float, 1>(text, texture_of(a, desc(mode, 1, 1, linear, true)), n);
         }
     }
-    MUST(cudaFreeArray(a));
-    MUST(cudaFreeArray(b));
-    MUST(cudaFreeArray(c));
 }
 
 static void places()
@@ -260,9 +213,6 @@ static void places()
     for (int i = 0; i < 9; i++)
         at[i].x = near[i];
     show<float, 1>("infinite texels", texture_of(unusual, desc(1, 1, 1, true)), 9);
-    MUST(cudaFreeArray(a));
-    MUST(cudaFreeArray(line));
-    MUST(cudaFreeArray(unusual));
 }
 
 // ---- borders ----
@@ -302,8 +252,6 @@ static void borders()
                     else
                         show<float, 3>(name, t, n);
                 }
-    for (cudaArray_t a : of)
-        MUST(cudaFreeArray(a));
 }
 
 template <typename T> static void colors_of(const char *name, bool fractions, bool linear = false)
@@ -329,7 +277,6 @@ template <typename T> static void colors_of(const char *name, bool fractions, bo
     snprintf(text, sizeof text, "border colors of %s, %s%s", name, filter(linear),
              fractions ? ", fractions" : "");
     say(text, all, sizeof all);
-    MUST(cudaFreeArray(a));
 }
 
 static void colors()
@@ -373,16 +320,9 @@ static void cubes()
     show<float2, 6>("cube, nearest", texture_of(a, desc(1, 1, 1, false, true)), n);
     show<float2, 6>("cube, linear", texture_of(a, desc(1, 1, 1, true, true)), n);
     show<float2, 6>("cube, texels", texture_of(a, desc(1, 1, 1, true, false)), 1024);
-    MUST(cudaFreeArray(a));
 }
 
 // ---- errors ----
-
-static void tell(const char *what, cudaError_t e)
-{
-    printf("%s: %s\n", what, cudaGetErrorName(e));
-    cudaGetLastError();
-}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -582,7 +522,7 @@ static void errors()
 
 int main()
 {
-    MUST(cudaMallocManaged(&at, MOST * sizeof *at));
+    at = managed<float4>(MOST);
     weights();
     sums();
     places();
@@ -590,8 +530,6 @@ int main()
     colors();
     cubes();
     errors();
-    MUST(cudaFree(at));
-    for (void *p : kept)
-        MUST(cudaFree(p));
+    release_all();
     return wrong_cases != 0;
 }
