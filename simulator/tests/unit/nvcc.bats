@@ -149,24 +149,23 @@ cudaSuccess
 
 # bats test_tags=more
 @test "the bytes that a kernel touches are accesses, exactly, whatever runs first" {
-    cp "$ROOT/simulator/tests/unit/kernels/order.cu" .
-    compiled order.cu -g -lineinfo -arch=compute_90
+    kernels order
     PROGRAMS=.
-    reported program two_writes "unordered writes" "set, stream 1 (s), at order.cu:" \
-        " at order.cu:12, by its"
-    reported program write_and_read "read not ordered after a write" ", by its argument 2"
-    reported program memset_behind "unordered writes"
-    reported program memset_before "unordered writes"
-    reported program fields "unordered writes"
-    reported program slices "unordered writes"
-    reported program atomics "unordered writes"
-    reported program by_data "write not ordered after a read"
-    reported program freed_behind "free before allocation" "free before the use ends."
-    reported program before_allocation "use before allocation"
-    reported program after_free "use after free"
-    reported program outside "access outside the allocation" "touches bytes 262244 to 262247"
-    reported program captured "unordered writes" "(graph launch 1 in stream 1)"
-    reported program dependent "read not ordered after a write" \
+    reported order two_writes "unordered writes" "set, stream 1 (s), at " \
+        "/order.cu:$(sed -n '/ void set(/=' "$ROOT/simulator/tests/unit/kernels/order.cu"), by its"
+    reported order write_and_read "read not ordered after a write" ", by its argument 2"
+    reported order memset_behind "unordered writes"
+    reported order memset_before "unordered writes"
+    reported order fields "unordered writes"
+    reported order slices "unordered writes"
+    reported order atomics "unordered writes"
+    reported order by_data "write not ordered after a read"
+    reported order freed_behind "free before allocation" "free before the use ends."
+    reported order before_allocation "use before allocation"
+    reported order after_free "use after free"
+    reported order outside "access outside the allocation" "touches bytes 262244 to 262247"
+    reported order captured "unordered writes" "(graph launch 1 in stream 1)"
+    reported order dependent "read not ordered after a write" \
         " may begin before set_and_trigger has ended (cudaLaunchAttribute" \
         "To do:     cudaGridDependencySynchronize() in copy_beside"
 }
@@ -806,7 +805,7 @@ CASES
             "  written    " "  touched    a load or store, the host, at "
     done
     reported host_side managed_write "host write not ordered after a read" "  read       "
-    for case in $(./host_side polled); do
+    for case in by_volatile by_fence by_atomic one_flag in_managed counted other_half; do
         run bounded ./host_side "$case"
         [ "$status $output" = "0 " ] || complain "$case: status $status." "$output"
     done
@@ -829,15 +828,15 @@ function returned cudaErrorNotPermitted and did nothing: a host function must no
 CASES
     # On other processors than x86-64, each result counts as looked at.
     for case in memset twice free; do
-        run bounded ./refused $case looked
+        run bounded ./refused ${case}_looked
         assert_success
         assert_output ""
         [ "$(uname -m)" = x86_64 ] || continue
-        run bounded ./refused $case unseen
+        run bounded ./refused ${case}_unseen
         assert_equal "$status" 3
         assert_output --partial "Note:      the program has not looked at the result."
     done
-    SIM_CHECK=on run bounded ./refused unwritten unseen
+    SIM_CHECK=on run bounded ./refused unwritten incorrect
     assert_line --partial "hazard: uninitialized read. cudaMemcpy (the legacy stream) reads"
     assert_line --partial "  failed     cudaLaunchKernel, the host, at refused"
     # A result may have been looked at, unless the program ends because of it.
@@ -1053,7 +1052,8 @@ cudaFreeArray (the host) has freed."
         SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches
         assert_success
         assert_line "0 wrong"
-        for name in beyond race unwritten streams read-after write-after two-blocks two-streams; do
+        for name in out_of_bounds race unwritten streams reads_after writes_after of_two_blocks \
+            in_two_streams; do
             SIM_CHECK=on SIM_SCHEDULE=$schedule ran launches $name
             assert_success
             assert_output "0 wrong"
@@ -1065,16 +1065,17 @@ cudaFreeArray (the host) has freed."
     assert_output --partial "hazard: race between blocks. Two grids that a kernel of two_streams ("
     SIM_CHECK=on ran launches streams incorrect
     assert_output --partial "hazard: unordered writes. launch_touching (stream 2) and launch_"
-    SIM_CHECK=on ran launches write-after incorrect
+    SIM_CHECK=on ran launches writes_after incorrect
     assert_line --partial "hazard: race between blocks. A kernel of write_after (the legacy \
 stream) touches bytes of allocation 2 after it has launched touching, which touches them, too"
-    SIM_CHECK=no-race ran launches write-after incorrect
+    SIM_CHECK=no-race ran launches writes_after incorrect
     assert_success
-    for name in shared-behind written-behind; do
+    for name in reads_behind writes_behind; do
         SIM_CHECK=on ran launches $name
         assert_output "0 wrong"
         SIM_CHECK=on ran launches $name incorrect
-        assert_line --partial "hazard: race between blocks. Two blocks of ${name/-/_} ("
+        assert_line --regexp \
+            "hazard: race between blocks\. Two blocks of (shared|written)_behind \("
     done
     SIM_CHECK=on ran launches unasked
     assert_success
@@ -1130,14 +1131,14 @@ END
         SIM_SCHEDULE=$schedule ran conditional
         assert_success
         assert_output "$(cat "$ROOT/simulator/tests/facts/kernels-conditional.txt")"
-        for name in body beside after condition; do
+        for name in body beside after of_condition; do
             SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name
             assert_success
             assert_output "0 wrong"
             SIM_CHECK=on SIM_SCHEDULE=$schedule run bounded ./conditional $name incorrect
             assert_equal "$status" 3
             case $name in
-            condition)
+            of_condition)
                 assert_output --partial "hazard: read not ordered after a write. cudaGraphAddNode ("
                 assert_line --partial "allocated  cudaGraphConditionalHandleCreate, the host, at"
                 ;;
@@ -1150,17 +1151,17 @@ END
 
 # bats test_tags=more
 @test "a WHILE node that never ends, a condition without a value, and a wrong handle are named" {
-    local kind
+    local name
     kernels conditional
-    for kind in "" ${TEST_LONG:+with-kernel}; do
-        run bounded ./conditional endless $kind
+    for name in endless ${TEST_LONG:+endless_kernel}; do
+        run bounded ./conditional $name
         assert_equal "$status" 3
         assert_output --partial "hazard: waiting forever. The body of a WHILE node has run"
     done
-    run bounded ./conditional no-value
+    run bounded ./conditional no_value
     assert_success
     assert_output --partial "no kernel of this launch has set the condition of a conditional node"
-    SIM_CHECK=on run bounded ./conditional no-handle
+    SIM_CHECK=on run bounded ./conditional no_handle
     assert_equal "$status" 3
     assert_output --partial "gave cudaGraphSetConditional what is no handle of a condition"
 }

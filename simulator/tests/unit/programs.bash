@@ -37,7 +37,7 @@ compiled() {
     mapfile -t sources < <(find . -name '*.cu' -o -name '*.h' | LC_ALL=C sort)
     kept=$({
         printf '%s\n' "${sources[@]}" "$@" && "$NVCC" --version
-        cat "${sources[@]}" "$1" "$ROOT"/{lessons,simulator/tests/unit/kernels}/*.h \
+        cat "${sources[@]}" "$1" "$ROOT"/{lessons,simulator/tests{,/unit/kernels}}/*.h \
             "${BASH_SOURCE[0]}"
     } | sha1sum)
     kept=$ROOT/build/kernels/${kept%% *}

@@ -15,42 +15,36 @@ __device__ int found_at;
 
 __device__ int rank() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-__global__ void counter(int *x, int *y, bool wrong)
+KERNEL(counter, BLOCKS, T)
 {
     if (wrong)
         y[0] = y[0] + x[rank()];
     else
         atomicAdd(y, x[rank()]);
 }
-__global__ void neighbors(int *x, int *y, bool wrong)
+KERNEL(neighbors, BLOCKS, T)
 {
     int i = rank();
     if (i < N - 1)
         (wrong ? x : y)[i] = x[i + 1] + 1;
 }
-__global__ void strided(int *x, int *y, bool wrong)
+KERNEL(strided, BLOCKS, T)
 {
     for (int i = rank(); i < N; i += gridDim.x * blockDim.x / (wrong ? 2 : 1))
         y[i] = i + blockIdx.x;
 }
-__global__ void bytes(int *x, int *y, bool wrong)
-{
-    ((char *)y)[rank() + (wrong && threadIdx.x == 63)] = (char)blockIdx.x;
-}
+KERNEL(bytes, BLOCKS, T) { ((char *)y)[rank() + (wrong && threadIdx.x == 63)] = (char)blockIdx.x; }
 // All write the same value.
-__global__ void flag(int *x, int *y, bool wrong)
+KERNEL(flag, BLOCKS, T)
 {
     if (x[rank()] % 3 == 0) {
         y[0] = 1;
         found_at = wrong ? rank() : 7;
     }
 }
-__global__ void row_of_flags(int *x, int *y, bool wrong)
-{
-    y[threadIdx.x] = wrong ? blockIdx.x : 1;
-}
+KERNEL(row_of_flags, BLOCKS, T) { y[threadIdx.x] = wrong ? blockIdx.x : 1; }
 // The last block sums up what the others have written: a ticket tells which is the last.
-__global__ void last_block(int *x, int *y, bool wrong)
+KERNEL(last_block, BLOCKS, T)
 {
     __shared__ bool last;
     int t = threadIdx.x;
@@ -69,7 +63,7 @@ __global__ void last_block(int *x, int *y, bool wrong)
     }
 }
 // Each block waits for the one before it.
-__global__ void chain(int *x, int *y, bool wrong)
+KERNEL(chain, BLOCKS, T)
 {
     volatile int *done = y + N / 2;
     if (threadIdx.x == 0) {
@@ -84,7 +78,7 @@ __global__ void chain(int *x, int *y, bool wrong)
         }
     }
 }
-__global__ void lock(int *x, int *y, bool wrong)
+KERNEL(lock, BLOCKS, T)
 {
     if (threadIdx.x)
         return;
@@ -97,14 +91,14 @@ __global__ void lock(int *x, int *y, bool wrong)
     }
 }
 // An initialization by one block that others count on.
-__global__ void cleared(int *x, int *y, bool wrong)
+KERNEL(cleared, BLOCKS, T)
 {
     if (wrong && !rank())
         y[1] = 5;
     atomicAdd(y + 1, 1);
 }
 // A look before an atomic operation.
-__global__ void maximum(int *x, int *y, bool wrong)
+KERNEL(maximum, BLOCKS, T)
 {
     int v = x[rank()];
     if (v > y[2])
@@ -113,23 +107,4 @@ __global__ void maximum(int *x, int *y, bool wrong)
         y[3] = v;
 }
 
-static const struct {
-    const char *name;
-    void (*kernel)(int *, int *, bool);
-} cases[] = {{"counter", counter},       {"neighbors", neighbors}, {"strided", strided},
-             {"bytes", bytes},           {"flag", flag},           {"row_of_flags", row_of_flags},
-             {"last_block", last_block}, {"chain", chain},         {"lock", lock},
-             {"cleared", cleared},       {"maximum", maximum}};
-
-int main(int argc, char **argv)
-{
-    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
-        int *a = new_numbers(N), *b;
-        CHECK(cudaMalloc(&b, N * sizeof *b));
-        CHECK(cudaMemset(b, 0, N * sizeof *b));
-        c.kernel<<<BLOCKS, T>>>(a, b, wrong);
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaFree(a));
-        CHECK(cudaFree(b));
-    });
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

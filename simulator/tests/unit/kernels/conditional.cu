@@ -9,13 +9,13 @@
         cudaError_t e_ = (call);                                                \
         if (e_ != (error)) {                                                    \
             printf("line %d: %s: %s\n", __LINE__, #call, cudaGetErrorName(e_)); \
-            wrong++;                                                            \
+            failed++;                                                           \
         }                                                                       \
     } while (0)
 
 typedef cudaGraphConditionalHandle handle;
 
-static int wrong;
+static int failed;
 static cudaGraph_t g;
 static cudaStream_t s;
 static int *data;
@@ -91,7 +91,7 @@ static void expect(int index, int value, int line)
     CHECK(cudaStreamSynchronize(s));
     if (found != value) {
         printf("line %d: data[%d] is %d instead of %d\n", line, index, found, value);
-        wrong++;
+        failed++;
     }
 }
 #define EXPECT(index, value) expect(index, value, __LINE__)
@@ -232,7 +232,7 @@ static void refused()
         if (error != cudaErrorInvalidValue) {
             printf("handle %d, type %d, size %u: %s\n", w.own, w.type, w.size,
                    cudaGetErrorName(error));
-            wrong++;
+            failed++;
         }
         CHECK(cudaGraphDestroy(its));
     }
@@ -241,10 +241,10 @@ static void refused()
     IS(cudaErrorInvalidValue, cudaGraphAddNode(&node, g, nullptr, nullptr, 0, &again));
     CHECK(cudaGraphNodeGetType(c.node, &type));
     if (type != cudaGraphNodeTypeConditional)
-        wrong++, printf("the type is %d\n", type);
+        failed++, printf("the type is %d\n", type);
     CHECK(cudaGraphGetNodes(g, nodes, &count));
     if (count != 1 || nodes[0] != c.node)
-        wrong++, printf("%zu nodes\n", count);
+        failed++, printf("%zu nodes\n", count);
     IS(cudaErrorNotSupported, cudaGraphNodeSetParams(c.node, &again));
     // The graph stays one, and the body belongs to it.
     IS(cudaErrorNotSupported, cudaGraphClone(&copy, g));
@@ -284,12 +284,12 @@ static void changed()
 }
 
 // A body whose two kernels write the same, ordered or not.
-static void race_in_body(bool incorrect)
+CASE(body)
 {
     handle h = condition(g, 1, cudaGraphCondAssignDefault);
     conditional c = add_conditional(g, {}, h, cudaGraphCondTypeIf, 1);
     cudaGraphNode_t first = kernel(c.bodies[0], {}, set, data, 1);
-    if (incorrect)
+    if (wrong)
         kernel(c.bodies[0], {}, add, data, 1);
     else
         kernel(c.bodies[0], {first}, add, data, 1);
@@ -300,12 +300,12 @@ static void race_in_body(bool incorrect)
 }
 
 // A body, and a node beside the conditional node or after it.
-static void race_beside(bool incorrect)
+CASE(beside)
 {
     handle h = condition(g, 2, cudaGraphCondAssignDefault);
     conditional c = add_conditional(g, {}, h, cudaGraphCondTypeWhile, 1);
     kernel(c.bodies[0], {}, count_down, h, data, data + 1);
-    if (incorrect)
+    if (wrong)
         kernel(g, {}, add, data + 1, 1);
     else
         kernel(g, {c.node}, add, data + 1, 1);
@@ -317,11 +317,11 @@ static void race_beside(bool incorrect)
 }
 
 // A kernel beside the conditional node sets its condition.
-static void race_for_condition(bool incorrect)
+CASE(of_condition)
 {
     handle h = condition(g, 0, cudaGraphCondAssignDefault);
     cudaGraphNode_t first = kernel(g, {}, choose, h, (const int *)data);
-    if (incorrect)
+    if (wrong)
         add_conditional(g, {}, h, cudaGraphCondTypeIf, 1);
     else
         add_conditional(g, {first}, h, cudaGraphCondTypeIf, 1);
@@ -333,7 +333,7 @@ static void race_for_condition(bool incorrect)
 }
 
 // The launch has waited for the condition, but the program has waited for nothing.
-static void race_after_launch(bool incorrect)
+CASE(after)
 {
     cudaStream_t t;
     cudaEvent_t done;
@@ -345,7 +345,7 @@ static void race_after_launch(bool incorrect)
     CHECK(cudaEventCreate(&done));
     CHECK(cudaGraphLaunch(x, s));
     CHECK(cudaEventRecord(done, s));
-    if (!incorrect)
+    if (!wrong)
         CHECK(cudaStreamWaitEvent(t, done, 0));
     add<<<1, 1, 0, t>>>(data, 1);
     CHECK(cudaStreamSynchronize(t));
@@ -355,7 +355,7 @@ static void race_after_launch(bool incorrect)
     CHECK(cudaGraphExecDestroy(x));
 }
 
-static void endless(bool with_kernel)
+static void run_endless(bool with_kernel)
 {
     handle h = condition(g, 1, cudaGraphCondAssignDefault);
     conditional c = add_conditional(g, {}, h, cudaGraphCondTypeWhile, 1);
@@ -366,15 +366,17 @@ static void endless(bool with_kernel)
         CHECK(cudaGraphAddEmptyNode(&node, c.bodies[0], nullptr, 0));
     CHECK(cudaGraphLaunch(executable(), s));
 }
+CASE(endless) { run_endless(false); }
+CASE(endless_kernel) { run_endless(true); }
 
-static void no_handle(bool)
+CASE(no_handle)
 {
     kernel(g, {}, choose, (handle)4711, (const int *)data);
     CHECK(cudaGraphLaunch(executable(), s));
     CHECK(cudaStreamSynchronize(s));
 }
 
-static void no_value(bool)
+CASE(no_value)
 {
     handle h = condition(g, 1, 0);
     conditional c = add_conditional(g, {}, h, cudaGraphCondTypeIf, 1);
@@ -383,33 +385,24 @@ static void no_value(bool)
     EXPECT(0, 0);
 }
 
-// Without an argument every rule is run, and with one the rule or case of that name. A second
-// argument makes the case incorrect.
+// Without an argument every rule is run.
 int main(int argc, char **argv)
 {
-    const struct {
-        const char *name;
-        void (*rule)();
-        void (*run)(bool);
-    } cases[] = {{"if-else", if_else, nullptr},    {"defaults", defaults, nullptr},
-                 {"loop", loop, nullptr},          {"switches", switches, nullptr},
-                 {"nested", nested, nullptr},      {"refused", refused, nullptr},
-                 {"changed", changed, nullptr},    {"body", nullptr, race_in_body},
-                 {"beside", nullptr, race_beside}, {"after", nullptr, race_after_launch},
-                 {"endless", nullptr, endless},    {"no-handle", nullptr, no_handle},
-                 {"no-value", nullptr, no_value},  {"condition", nullptr, race_for_condition}};
+    int status = 0;
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaMalloc(&data, 16 * sizeof *data));
-    for (const auto &c : cases) {
-        if (argc > 1 ? strcmp(argv[1], c.name) : !c.rule)
-            continue;
-        CHECK(cudaMemsetAsync(data, 0, 16 * sizeof *data, s));
-        CHECK(cudaGraphCreate(&g, 0));
-        c.rule ? c.rule() : c.run(argc > 2);
-        if (c.rule)
+    CHECK(cudaMemsetAsync(data, 0, 16 * sizeof *data, s));
+    CHECK(cudaGraphCreate(&g, 0));
+    if (argc > 1)
+        status = run_cases(argc, argv);
+    else
+        for (auto rule : {if_else, defaults, loop, switches, nested, refused, changed}) {
+            rule();
             CHECK(cudaGraphDestroy(g));
-    }
+            CHECK(cudaGraphCreate(&g, 0));
+            CHECK(cudaMemsetAsync(data, 0, 16 * sizeof *data, s));
+        }
     CHECK(cudaFree(data));
-    printf("%d wrong\n", wrong);
-    return wrong != 0;
+    printf("%d wrong\n", failed);
+    return status || failed;
 }

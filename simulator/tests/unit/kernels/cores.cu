@@ -21,11 +21,19 @@ __device__ unsigned mixed(unsigned v)
     return v;
 }
 
+// A kernel of many blocks is a case.
+static void run(void (*kernel)(int *, int *), const char *name);
+#define LAUNCH(name)                               \
+    __global__ void name(int *x, int *y);          \
+    static void run_##name() { run(name, #name); } \
+    LIST_CASE(name, run_##name)                    \
+    __global__ void name(int *x, int *y)
+
 // ---- blocks that are independent ----
 
-__global__ void each_its_own(int *x, int *y) { y[rank()] = x[rank()] + mixed(rank()); }
-__global__ void in_place(int *x, int *y) { y[rank()] = y[rank()] * 3 + mixed(x[rank()]); }
-__global__ void tiles(int *x, int *y)
+LAUNCH(each_its_own) { y[rank()] = x[rank()] + mixed(rank()); }
+LAUNCH(in_place) { y[rank()] = y[rank()] * 3 + mixed(x[rank()]); }
+LAUNCH(tiles)
 {
     __shared__ int t[32][33];
     const int w = 512, bx = blockIdx.x % 16 * 32, by = blockIdx.x / 16 % 32 * 32;
@@ -35,7 +43,7 @@ __global__ void tiles(int *x, int *y)
     for (int k = threadIdx.x; k < 1024 && blockIdx.x < 512; k += T)
         y[(bx + k / 32) * 1024 + by + k % 32] = t[k % 32][k / 32];
 }
-__global__ void sums(int *x, int *y)
+LAUNCH(sums)
 {
     __shared__ int s[T];
     s[threadIdx.x] = mixed(x[rank()]);
@@ -47,22 +55,19 @@ __global__ void sums(int *x, int *y)
     if (!threadIdx.x)
         y[blockIdx.x] = s[0];
 }
-__global__ void bins(int *x, int *y) { atomicAdd(&y[mixed(x[rank()]) % 64], 1); }
-__global__ void least(int *x, int *y) { atomicMin(&y[rank() % 5], (int)mixed(x[rank()])); }
-__global__ void bits64(int *x, int *y)
-{
-    atomicOr((unsigned long long *)y + rank() % 5, 1ull << mixed(x[rank()]) % 64);
-}
+LAUNCH(bins) { atomicAdd(&y[mixed(x[rank()]) % 64], 1); }
+LAUNCH(least) { atomicMin(&y[rank() % 5], (int)mixed(x[rank()])); }
+LAUNCH(bits64) { atomicOr((unsigned long long *)y + rank() % 5, 1ull << mixed(x[rank()]) % 64); }
 __device__ __noinline__ int depth(int n, int v) { return n ? 1 + depth(n - 1, v ^ n) : v; }
-__global__ void calls(int *x, int *y) { y[rank()] = depth((unsigned)x[rank()] % 4, rank()); }
+LAUNCH(calls) { y[rank()] = depth((unsigned)x[rank()] % 4, rank()); }
 // Light blocks come first.
-__global__ void uneven(int *x, int *y)
+LAUNCH(uneven)
 {
     for (unsigned k = 0; k < blockIdx.x / 64; k++)
         y[rank()] += mixed(x[rank()] + k);
 }
 // What is in a block's own memory before it has written there.
-__global__ void leftovers(int *x, int *y)
+LAUNCH(leftovers)
 {
     __shared__ int s[T];
     volatile int v[4];
@@ -74,15 +79,15 @@ __global__ void leftovers(int *x, int *y)
 
 // ---- blocks that are not, or may not be ----
 
-__global__ void float_sum(int *x, int *y) { atomicAdd((float *)y, mixed(x[rank()]) * 1e-7f); }
-__global__ void tickets(int *x, int *y) { y[1 + atomicAdd(y, 1)] = x[rank()]; }
-__global__ void said(int *x, int *y)
+LAUNCH(float_sum) { atomicAdd((float *)y, mixed(x[rank()]) * 1e-7f); }
+LAUNCH(tickets) { y[1 + atomicAdd(y, 1)] = x[rank()]; }
+LAUNCH(said)
 {
     y[rank()] = mixed(x[rank()]);
     if (rank() % 100000 == 99999)
         printf("%d\n", y[rank()]);
 }
-__global__ void turns(int *x, int *y)
+LAUNCH(turns)
 {
     volatile int *next = y;
     if (threadIdx.x == 0) {
@@ -93,18 +98,18 @@ __global__ void turns(int *x, int *y)
         *next = blockIdx.x + 1;
     }
 }
-__global__ void added_and_read(int *x, int *y)
+LAUNCH(added_and_read)
 {
     atomicAdd(y, (int)mixed(x[rank()]));
     y[rank() + T] = y[rank() % 2 * 4];
 }
-__global__ void own_counter(int *x, int *y)
+LAUNCH(own_counter)
 {
     atomicAdd(&y[blockIdx.x], (int)mixed(x[rank()]));
     __syncthreads();
     y[BLOCKS + rank()] = y[blockIdx.x];
 }
-__global__ void added_and_less(int *x, int *y)
+LAUNCH(added_and_less)
 {
     atomicAdd(y, (int)mixed(x[rank()]));
     atomicMin(y, rank());
@@ -112,32 +117,26 @@ __global__ void added_and_less(int *x, int *y)
 
 // ---- what is reported ----
 
-__global__ void far_race(int *x, int *y) { y[rank() % (N - 5000)] = mixed(x[rank()]); }
-__global__ void near_race(int *x, int *y)
-{
-    y[rank() + (blockIdx.x == 1500 && threadIdx.x == T - 1)] = mixed(x[rank()]);
-}
-__global__ void middle_race(int *x, int *y)
+LAUNCH(far_race) { y[rank() % (N - 5000)] = mixed(x[rank()]); }
+LAUNCH(near_race) { y[rank() + (blockIdx.x == 1500 && threadIdx.x == T - 1)] = mixed(x[rank()]); }
+LAUNCH(middle_race)
 {
     y[rank() - (blockIdx.x >= 1300 && blockIdx.x < 1400 ? 100 * T : 0)] = mixed(x[rank()]);
 }
-__global__ void neighbors(int *x, int *y) { y[rank()] = mixed(y[(rank() + T) % N] + x[rank()]); }
-__global__ void same_value(int *x, int *y)
+LAUNCH(neighbors) { y[rank()] = mixed(y[(rank() + T) % N] + x[rank()]); }
+LAUNCH(same_value)
 {
     if (mixed(x[rank()]) % 100 == 0)
         y[0] = 1;
 }
-__global__ void late_fault(int *x, int *y)
-{
-    y[rank() + (rank() == N - 70000 ? 1 << 28 : 0)] = mixed(x[rank()]);
-}
-__global__ void late_end(int *x, int *y) { y[rank() + 3] = mixed(x[rank()]); }
-__global__ void late_assertion(int *x, int *y)
+LAUNCH(late_fault) { y[rank() + (rank() == N - 70000 ? 1 << 28 : 0)] = mixed(x[rank()]); }
+LAUNCH(late_end) { y[rank() + 3] = mixed(x[rank()]); }
+LAUNCH(late_assertion)
 {
     y[rank()] = mixed(x[rank()]);
     assert(rank() != N - 70000);
 }
-__global__ void late_shared_race(int *x, int *y)
+LAUNCH(late_shared_race)
 {
     __shared__ int s[T];
     s[threadIdx.x] = mixed(x[rank()]);
@@ -145,12 +144,12 @@ __global__ void late_shared_race(int *x, int *y)
         __syncthreads();
     y[rank()] = s[T - 1 - threadIdx.x];
 }
-__global__ void unwritten(int *x, int *y)
+LAUNCH(unwritten)
 {
     int *z = x + N;
     y[rank()] = mixed(x[rank()]) + (blockIdx.x == 1700 ? z[rank()] * 2 : 0);
 }
-__global__ void carried(int *x, int *y)
+LAUNCH(carried)
 {
     y[rank()] = mixed(x[rank()]);
     if (blockIdx.x > 1500)
@@ -164,7 +163,7 @@ struct many {
     int *all[12];
 };
 // Which allocation is touched first depends on the order of the blocks.
-__global__ void spread(many m, int *y)
+__global__ void touch_all(many m, int *y)
 {
     const int n = blockIdx.x * 12 / BLOCKS;
     y[rank()] = mixed(rank());
@@ -172,45 +171,13 @@ __global__ void spread(many m, int *y)
 }
 
 // Each thread reads a texel, between others, and writes one; those from `end` on, outside.
-__global__ void textured(cudaTextureObject_t from, cudaSurfaceObject_t to, int end, int *y)
+__global__ void copy_texels(cudaTextureObject_t from, cudaSurfaceObject_t to, int end, int *y)
 {
     const int n = rank(), column = n % 512, row = n / 512;
     const float value = tex2D<float>(from, column + .25f, row + .75f);
     surf2Dwrite(value, to, (n < end ? column : 512) * 4, row);
     y[n] = __float_as_int(value) + mixed(n);
 }
-
-static const struct {
-    const char *name;
-    void (*kernel)(int *, int *);
-} cases[] = {{"each_its_own", each_its_own},
-             {"in_place", in_place},
-             {"tiles", tiles},
-             {"sums", sums},
-             {"bins", bins},
-             {"least", least},
-             {"bits64", bits64},
-             {"calls", calls},
-             {"uneven", uneven},
-             {"leftovers", leftovers},
-             {"float_sum", float_sum},
-             {"tickets", tickets},
-             {"said", said},
-             {"turns", turns},
-             {"added_and_read", added_and_read},
-             {"added_and_less", added_and_less},
-             {"own_counter", own_counter},
-             {"far_race", far_race},
-             {"near_race", near_race},
-             {"middle_race", middle_race},
-             {"neighbors", neighbors},
-             {"same_value", same_value},
-             {"late_fault", late_fault},
-             {"late_end", late_end},
-             {"late_assertion", late_assertion},
-             {"late_shared_race", late_shared_race},
-             {"unwritten", unwritten},
-             {"carried", carried}};
 
 static int started;
 static bool none_starts, counts;
@@ -234,7 +201,7 @@ static void print_sum(const char *name, const int *memory, size_t count)
     printf("%s: %08x, %s\n", name, sum, cudaGetErrorName(e));
 }
 
-static void run_spread()
+CASE(spread)
 {
     cudaStream_t s[13];
     many m;
@@ -250,7 +217,7 @@ static void run_spread()
     for (int n = 0; n < 12; n++)
         CHECK(cudaMemsetAsync(m.all[n], 0, N * 4, s[n]));
     counts = true;
-    spread<<<BLOCKS, T, 0, s[12]>>>(m, y);
+    touch_all<<<BLOCKS, T, 0, s[12]>>>(m, y);
     CHECK(cudaDeviceSynchronize());
     counts = false;
     print_sum("spread", y, N);
@@ -267,9 +234,8 @@ static cudaResourceDesc new_array()
     return r;
 }
 
-static void run_textured(const char *name)
+static void run_textured(const char *name, bool whole, int end)
 {
-    const bool whole = strcmp(name, "unwritten_texture");
     const cudaResourceDesc from = new_array(), to = new_array();
     cudaTextureDesc d = {};
     d.filterMode = cudaFilterModeLinear;
@@ -287,7 +253,7 @@ static void run_textured(const char *name)
     CHECK(cudaMemset(y, 0, N * 4));
     CHECK(cudaDeviceSynchronize());
     counts = true;
-    textured<<<BLOCKS, T>>>(t, s, strcmp(name, "late_surface") ? N : N - 100, y);
+    copy_texels<<<BLOCKS, T>>>(t, s, end, y);
     cudaDeviceSynchronize();
     counts = false;
     print_sum(name, y, N);
@@ -295,6 +261,10 @@ static void run_textured(const char *name)
                           cudaMemcpyDeviceToDevice);
     print_sum(name, y, N);
 }
+
+CASE(textured) { run_textured("textured", true, N); }
+CASE(unwritten_texture) { run_textured("unwritten_texture", false, N); }
+CASE(late_surface) { run_textured("late_surface", true, N - 100); }
 
 static void run(void (*kernel)(int *, int *), const char *name)
 {
@@ -328,23 +298,9 @@ static void run(void (*kernel)(int *, int *), const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char *const others[] = {"spread", "textured", "unwritten_texture", "late_surface"};
     none_starts = argc > 2 && !strcmp(argv[2], "none");
-    if (argc < 2) {
-        for (const auto &c : cases)
-            puts(c.name);
-        for (auto name : others)
-            puts(name);
-        return 0;
-    }
-    for (const auto &c : cases)
-        if (!strcmp(argv[1], c.name))
-            run(c.kernel, c.name);
-    if (!strcmp(argv[1], "spread"))
-        run_spread();
-    for (int n = 1; n < 4; n++)
-        if (!strcmp(argv[1], others[n]))
-            run_textured(others[n]);
+    const int status = run_cases(argc, argv);
     if (argc > 2)
         printf("threads: %d\n", started);
+    return status;
 }

@@ -1,5 +1,4 @@
-// The host touches memory that it shares with a kernel: host_side CASE correct|incorrect. The cases
-// that "polled" prints are correct.
+// The host touches memory that it shares with a kernel: host_side CASE correct|incorrect.
 #include "cases.h"
 
 #define N 4096
@@ -37,14 +36,14 @@ static void wait_if(bool wanted)
         CHECK(cudaDeviceSynchronize());
 }
 
-static void managed_read(bool wrong)
+CASE(managed_read)
 {
     managed(N);
     set<<<N / 256, 256>>>(a);
     wait_if(!wrong);
     seen = a[5];
 }
-static void managed_write(bool wrong)
+CASE(managed_write)
 {
     int *sum;
     managed(N);
@@ -55,21 +54,21 @@ static void managed_write(bool wrong)
     a[5] = 1;
     CHECK(cudaFree(sum));
 }
-static void mapped_read(bool wrong)
+CASE(mapped_read)
 {
     mapped(N);
     set<<<N / 256, 256, 0, s>>>(a);
     wait_if(!wrong);
     seen = a[N - 1];
 }
-static void small_mapped(bool wrong)
+CASE(small_mapped)
 {
     mapped(64);
     set<<<1, 64, 0, s>>>(a);
     wait_if(!wrong);
     seen = a[5];
 }
-static void after_memset(bool wrong)
+CASE(after_memset)
 {
     managed(N);
     CHECK(cudaMemsetAsync(a, 0, N * sizeof *a, s));
@@ -77,7 +76,7 @@ static void after_memset(bool wrong)
     wait_if(!wrong);
     seen = a[5];
 }
-static void in_two_streams(bool wrong)
+CASE(in_two_streams)
 {
     cudaEvent_t e;
     mapped(2 * N);
@@ -95,13 +94,6 @@ static void in_two_streams(bool wrong)
     CHECK(cudaEventDestroy(e));
 }
 
-static const struct {
-    const char *name;
-    void (*run)(bool wrong);
-} cases[] = {{"managed_read", managed_read}, {"managed_write", managed_write},
-             {"mapped_read", mapped_read},   {"small_mapped", small_mapped},
-             {"after_memset", after_memset}, {"in_two_streams", in_two_streams}};
-
 // ---- what the host may touch at any time ----
 
 static void poll(volatile int *flag)
@@ -109,43 +101,43 @@ static void poll(volatile int *flag)
     while (!*flag)
         cudaStreamQuery(s);
 }
-static void by_volatile()
+CASE(by_volatile)
 {
     mapped(N);
     tell<<<1, 1024, 0, s>>>(a);
     poll(a + 7);
 }
-static void by_fence()
+CASE(by_fence)
 {
     mapped(N);
     tell_fenced<<<1, 1024, 0, s>>>(a, a + N / 2);
     poll(a + N / 2);
 }
-static void by_atomic()
+CASE(by_atomic)
 {
     mapped(N);
     tell_atomically<<<1, 1024, 0, s>>>(a);
     poll(a + 7);
 }
-static void one()
+CASE(one_flag)
 {
     mapped(1);
     tell_one<<<1, 1, 0, s>>>(a);
     poll(a);
 }
-static void in_managed()
+CASE(in_managed)
 {
     managed(N);
     tell_fenced<<<1, 1024, 0, s>>>(a, a + N / 2);
     poll(a + N / 2);
 }
-static void counted()
+CASE(counted)
 {
     managed(1);
     count<<<1, 64, 0, s>>>(a);
     poll(a);
 }
-static void other_half()
+CASE(other_half)
 {
     managed(2 * N);
     set<<<N / 256, 256, 0, s>>>(a);
@@ -153,31 +145,14 @@ static void other_half()
     seen = a[2 * N - 1];
 }
 
-static const struct {
-    const char *name;
-    void (*run)();
-} polled[] = {{"by_volatile", by_volatile},
-              {"by_fence", by_fence},
-              {"by_atomic", by_atomic},
-              {"one", one},
-              {"in_managed", in_managed},
-              {"counted", counted},
-              {"other_half", other_half}};
-
 int main(int argc, char **argv)
 {
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
-    for (const auto &p : polled) {
-        if (argc > 1 && !strcmp(argv[1], "polled"))
-            puts(p.name);
-        if (argc > 1 && !strcmp(argv[1], p.name))
-            p.run();
-    }
-    int status = run_case(argc, argv, cases, [](const auto &c, bool wrong) { c.run(wrong); });
+    int status = run_cases(argc, argv);
     CHECK(cudaDeviceSynchronize());
     cudaPointerAttributes where;
     if (a && !cudaPointerGetAttributes(&where, a))
         CHECK(where.type == cudaMemoryTypeManaged ? cudaFree(a) : cudaFreeHost(a));
-    return argc > 2 ? status : 0;
+    return status;
 }

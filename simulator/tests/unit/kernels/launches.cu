@@ -3,7 +3,7 @@
 // mistakes of kernels that other kernels have launched. The argument is a case.
 #include "cases.h"
 
-static int wrong;
+static int failed;
 static int *log_, *data;
 
 // log_[0] counts the entries behind it.
@@ -274,7 +274,7 @@ static void expect(int line, int count, const int *values)
         for (int n = 1; n <= found[0] && n < 64; n++)
             printf(" %d", found[n]);
         puts("");
-        wrong++;
+        failed++;
     }
     CHECK(cudaMemset(log_, 0, 4096));
 }
@@ -290,11 +290,11 @@ static void is_data(int line, int n, int value)
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemcpy(&found, data + n, sizeof found, cudaMemcpyDeviceToHost));
     if (found != value)
-        wrong++, printf("line %d: data[%d] is %d instead of %d\n", line, n, found, value);
+        failed++, printf("line %d: data[%d] is %d instead of %d\n", line, n, found, value);
 }
 #define IS(n, value) is_data(__LINE__, n, value)
 
-static void order()
+CASE(order)
 {
     in_order<<<1, 64>>>(log_);
     EXPECT(10, 11, 12, 13);
@@ -312,7 +312,7 @@ static void order()
     EXPECT(10, 11, 12, 13, 9);
 }
 
-static void values()
+CASE(values)
 {
     fill<<<1, 1>>>(data);
     for (int n = 0; n < 24; n++)
@@ -323,7 +323,7 @@ static void values()
     double half;
     CHECK(cudaMemcpyFromSymbol(&half, half_of, sizeof half));
     if (half != 2.5)
-        wrong++, printf("%g\n", half);
+        failed++, printf("%g\n", half);
     copied<<<1, 1>>>(data);
     IS(1, 5);
     // Whatever the value, an H200's driver (580.159.04) writes 0.
@@ -333,7 +333,7 @@ static void values()
     IS(6, 6);
 }
 
-static void graph()
+CASE(graph)
 {
     cudaStream_t s;
     cudaGraph_t g;
@@ -352,7 +352,7 @@ static void graph()
     CHECK(cudaStreamDestroy(s));
 }
 
-static void limits()
+CASE(limits)
 {
     cudaStream_t hosts;
     CHECK(cudaMemset(data, 0, 8));
@@ -371,90 +371,66 @@ static void limits()
 }
 
 static void run_mistake(void (*launch)(int *)) { launch<<<1, 1>>>(data); }
-static void mistake_beyond(bool incorrect) { run_mistake(incorrect ? launch_beyond : touching); }
-static void mistake_race(bool incorrect) { run_mistake(incorrect ? launch_racing : touching); }
-static void mistake_unwritten(bool incorrect)
+// Runs it with an allocation that has this many bytes with a value.
+static void run_fresh(void (*launch)(int *, bool), int blocks, size_t written)
+{
+    int *fresh;
+    CHECK(cudaMalloc(&fresh, 40));
+    CHECK(cudaMemset(fresh, 0, written));
+    launch<<<blocks, 1>>>(fresh, wrong);
+    CHECK(cudaFree(fresh));
+}
+
+CASE(out_of_bounds) { run_mistake(wrong ? launch_beyond : touching); }
+CASE(race) { run_mistake(wrong ? launch_racing : touching); }
+CASE(unwritten)
 {
     int *fresh;
     CHECK(cudaMalloc(&fresh, 4));
-    if (!incorrect)
+    if (!wrong)
         CHECK(cudaMemset(fresh, 0, 4));
     launch_touching<<<1, 1>>>(fresh);
     CHECK(cudaFree(fresh));
 }
-static void mistake_streams(bool incorrect)
+CASE(streams)
 {
     cudaStream_t s, t;
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
     launch_touching<<<1, 1, 0, s>>>(data);
-    if (!incorrect)
+    if (!wrong)
         CHECK(cudaStreamSynchronize(s));
     launch_touching<<<1, 1, 0, t>>>(data);
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaStreamDestroy(s));
     CHECK(cudaStreamDestroy(t));
 }
+CASE(unasked) { launch_much<<<1, 1>>>(data, !wrong); }
+CASE(reads_after) { run_fresh(read_after, 1, 4); }
+CASE(writes_after) { write_after<<<1, 1>>>(data, wrong); }
+CASE(of_two_blocks) { two_blocks<<<2, 1>>>(data, wrong); }
+CASE(reads_behind) { run_fresh(shared_behind, 2, 8); }
+CASE(writes_behind) { written_behind<<<2, 1>>>(data, wrong); }
+CASE(in_two_streams) { two_streams<<<1, 1>>>(data, wrong); }
 
-static void mistake_read_after(bool incorrect)
-{
-    int *fresh;
-    CHECK(cudaMalloc(&fresh, 12));
-    CHECK(cudaMemset(fresh, 0, 4));
-    read_after<<<1, 1>>>(fresh, incorrect);
-    CHECK(cudaFree(fresh));
-}
-static void mistake_unasked(bool incorrect) { launch_much<<<1, 1>>>(data, !incorrect); }
-static void mistake_write_after(bool incorrect) { write_after<<<1, 1>>>(data, incorrect); }
-static void mistake_two_blocks(bool incorrect) { two_blocks<<<2, 1>>>(data, incorrect); }
-static void mistake_shared_behind(bool incorrect)
-{
-    int *fresh;
-    CHECK(cudaMalloc(&fresh, 40));
-    CHECK(cudaMemset(fresh, 0, 8));
-    shared_behind<<<2, 1>>>(fresh, incorrect);
-    CHECK(cudaFree(fresh));
-}
-static void mistake_written_behind(bool incorrect) { written_behind<<<2, 1>>>(data, incorrect); }
-static void mistake_two_streams(bool incorrect) { two_streams<<<1, 1>>>(data, incorrect); }
-
-// Without an argument every rule is run, and with one the rule or mistake of that name.
+// Without an argument every rule is run.
 int main(int argc, char **argv)
 {
-    const struct {
-        const char *name;
-        void (*rule)();
-        void (*mistake)(bool);
-    } cases[] = {{"order", order, nullptr},
-                 {"values", values, nullptr},
-                 {"graph", graph, nullptr},
-                 {"limits", limits, nullptr},
-                 {"beyond", nullptr, mistake_beyond},
-                 {"race", nullptr, mistake_race},
-                 {"unwritten", nullptr, mistake_unwritten},
-                 {"streams", nullptr, mistake_streams},
-                 {"unasked", nullptr, mistake_unasked},
-                 {"read-after", nullptr, mistake_read_after},
-                 {"write-after", nullptr, mistake_write_after},
-                 {"two-blocks", nullptr, mistake_two_blocks},
-                 {"shared-behind", nullptr, mistake_shared_behind},
-                 {"written-behind", nullptr, mistake_written_behind},
-                 {"two-streams", nullptr, mistake_two_streams}};
+    int status = 0;
     CHECK(cudaMalloc(&log_, 4096));
     CHECK(cudaMalloc(&data, 4096));
     CHECK(cudaMemset(log_, 0, 4096));
     CHECK(cudaMemset(data, 0, 4096));
-    for (const auto &c : cases) {
-        if (argc > 1 ? strcmp(argv[1], c.name) : !c.rule)
-            continue;
-        c.rule ? c.rule() : c.mistake(argc > 2);
-        const cudaError_t e = cudaDeviceSynchronize();
-        if (e)
-            printf("%s: %s\n", c.name, cudaGetErrorName(e));
-    }
+    if (argc > 1)
+        status = run_cases(argc, argv);
+    else
+        order(), values(), graph(), limits();
+    const cudaError_t e = cudaDeviceSynchronize();
+    if (e)
+        puts(cudaGetErrorName(e));
     cudaFree(log_);
     cudaFree(data);
-    printf("%d wrong\n", wrong);
-    return wrong != 0;
+    printf("%d wrong\n", failed);
+    return status || failed;
 }

@@ -15,7 +15,7 @@ __device__ unsigned tickets;
 
 // ---- in a block ----
 
-__global__ void scratch(int *x, int *y, bool wrong)
+KERNEL(scratch, 1, N)
 {
     int t = threadIdx.x;
     y[t] = x[t];
@@ -23,7 +23,7 @@ __global__ void scratch(int *x, int *y, bool wrong)
         __syncthreads();
     x[t] = y[N - 1 - t];
 }
-__global__ void bins(int *x, int *y, bool wrong)
+KERNEL(bins, 1, N)
 {
     int *bin = y + x[threadIdx.x] % 16;
     if (wrong)
@@ -31,7 +31,7 @@ __global__ void bins(int *x, int *y, bool wrong)
     else
         atomicAdd(bin, 1);
 }
-__global__ void cleared(int *x, int *y, bool wrong)
+KERNEL(cleared, 1, N)
 {
     if (!threadIdx.x)
         y[0] = 0;
@@ -39,11 +39,8 @@ __global__ void cleared(int *x, int *y, bool wrong)
         __syncthreads();
     atomicAdd(y, x[threadIdx.x]);
 }
-__global__ void characters(int *x, int *y, bool wrong)
-{
-    ((char *)y)[threadIdx.x & (wrong ? 63 : 127)] = (char)threadIdx.x;
-}
-__global__ void scan_warps(int *x, int *y, bool wrong)
+KERNEL(characters, 1, N) { ((char *)y)[threadIdx.x & (wrong ? 63 : 127)] = (char)threadIdx.x; }
+KERNEL(scan_warps, 1, N)
 {
     int t = threadIdx.x;
     for (int by = 1; by < 32; by *= 2) {
@@ -55,7 +52,7 @@ __global__ void scan_warps(int *x, int *y, bool wrong)
     }
 }
 // The lock is given back by an ordinary store behind a fence, and all write the same to y[2].
-__global__ void locked(int *x, int *y, bool wrong)
+KERNEL(locked, 1, N)
 {
     if (threadIdx.x % 32)
         return;
@@ -68,7 +65,7 @@ __global__ void locked(int *x, int *y, bool wrong)
         y[0] = 0;
 }
 // A flag as programs often have it: only the thread that waits for it has a volatile pointer.
-__global__ void handed_over(int *x, int *y, bool wrong)
+KERNEL(handed_over, 1, N)
 {
     volatile int *ready = y;
     if (threadIdx.x == 0) {
@@ -82,7 +79,7 @@ __global__ void handed_over(int *x, int *y, bool wrong)
     }
 }
 // Memory that a thread gets from malloc may have been another one's.
-__global__ void from_heap(int *x, int *y, bool wrong)
+KERNEL(from_heap, 1, N)
 {
     y[threadIdx.x % (wrong ? 64 : N)] = threadIdx.x;
     __syncthreads();
@@ -96,7 +93,7 @@ __global__ void from_heap(int *x, int *y, bool wrong)
 
 __device__ int rank() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-__global__ void phases(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(phases, BLOCKS, N)
 {
     y[rank()] = x[rank()];
     if (!wrong)
@@ -104,7 +101,7 @@ __global__ void phases(int *x, int *y, bool wrong)
     x[rank()] = y[(rank() + N) % ALL];
 }
 // Each turn reads what the one before has written; in the incorrect form one barrier is missing.
-__global__ void turns(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(turns, BLOCKS, N)
 {
     auto grid = cg::this_grid();
     for (int turn = 0; turn < 6; turn++) {
@@ -116,7 +113,7 @@ __global__ void turns(int *x, int *y, bool wrong)
     }
 }
 // Between its two halves the barrier orders nothing yet.
-__global__ void halves(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(halves, BLOCKS, N)
 {
     auto grid = cg::this_grid();
     y[rank()] = x[rank()];
@@ -125,7 +122,7 @@ __global__ void halves(int *x, int *y, bool wrong)
     grid.barrier_wait(std::move(token));
     x[rank()] = y[(rank() + N) % ALL] + early;
 }
-__global__ void sum(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(sum, BLOCKS, N)
 {
     if (!threadIdx.x)
         for (int i = 0; i < N; i++)
@@ -135,7 +132,7 @@ __global__ void sum(int *x, int *y, bool wrong)
         x[0] += y[i];
 }
 // The program makes a barrier of its own.
-__global__ void own_barrier(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(own_barrier, BLOCKS, N)
 {
     y[rank()] = x[rank()];
     __syncthreads();
@@ -148,7 +145,7 @@ __global__ void own_barrier(int *x, int *y, bool wrong)
     __syncthreads();
     x[rank()] = y[(rank() + N) % ALL];
 }
-__global__ void last_block(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(last_block, BLOCKS, N)
 {
     __shared__ bool last;
     if (!threadIdx.x) {
@@ -161,7 +158,7 @@ __global__ void last_block(int *x, int *y, bool wrong)
         atomicAdd(x, y[threadIdx.x]);
 }
 // All write the same; incorrect: each its own.
-__global__ void found(int *x, int *y, bool wrong)
+COOPERATIVE_KERNEL(found, BLOCKS, N)
 {
     if (x[rank()] % 5 == 0)
         y[0] = wrong ? rank() : 1;
@@ -169,39 +166,4 @@ __global__ void found(int *x, int *y, bool wrong)
     x[rank()] = y[0];
 }
 
-static const struct {
-    const char *name;
-    void (*kernel)(int *, int *, bool);
-    int blocks = 1;
-} cases[] = {{"scratch", scratch},
-             {"bins", bins},
-             {"cleared", cleared},
-             {"characters", characters},
-             {"scan_warps", scan_warps},
-             {"locked", locked},
-             {"handed_over", handed_over},
-             {"from_heap", from_heap},
-             {"phases", phases, BLOCKS},
-             {"turns", turns, BLOCKS},
-             {"halves", halves, BLOCKS},
-             {"sum", sum, BLOCKS},
-             {"own_barrier", own_barrier, BLOCKS},
-             {"last_block", last_block, BLOCKS},
-             {"found", found, BLOCKS}};
-
-int main(int argc, char **argv)
-{
-    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
-        int *a = new_numbers(ALL), *b;
-        CHECK(cudaMalloc(&b, ALL * sizeof *b));
-        CHECK(cudaMemset(b, 0, ALL * sizeof *b));
-        void *arguments[] = {&a, &b, &wrong};
-        if (c.blocks > 1)
-            CHECK(cudaLaunchCooperativeKernel(c.kernel, c.blocks, N, arguments, 0, 0));
-        else
-            c.kernel<<<1, N>>>(a, b, wrong);
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaFree(a));
-        CHECK(cudaFree(b));
-    });
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -9,14 +9,14 @@ namespace cg = cooperative_groups;
 #define N    128
 #define FULL 0xffffffffu
 
-__global__ void in_condition(int *x, bool wrong)
+KERNEL(condition, 1, N)
 {
     if (!wrong || threadIdx.x < 48)
         __syncthreads();
     x[threadIdx.x] += 1;
 }
 // The threads come to the barrier a different number of times.
-__global__ void in_loop(int *x, bool wrong)
+KERNEL(loop, 1, N)
 {
     for (int i = 0; i < (wrong ? 2 + threadIdx.x / 40 : 3); i++) {
         __syncthreads();
@@ -24,7 +24,7 @@ __global__ void in_loop(int *x, bool wrong)
     }
     x[threadIdx.x] *= 2;
 }
-__global__ void two_branches(int *x, bool wrong)
+KERNEL(two_branches, 1, N)
 {
     if (threadIdx.x % 2) {
         x[threadIdx.x] += 1;
@@ -40,7 +40,7 @@ __global__ void two_branches(int *x, bool wrong)
     x[threadIdx.x] += 3;
 }
 // Returning early is allowed: a barrier waits for the threads that have not exited.
-__global__ void early_return(int *x, bool wrong)
+KERNEL(early_return, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -51,7 +51,7 @@ __global__ void early_return(int *x, bool wrong)
         __syncthreads();
     x[t] = s[t < 100 ? 99 - t : t];
 }
-__global__ void shuffle(int *x, bool wrong)
+KERNEL(shuffle, 1, N)
 {
     int t = threadIdx.x, v = x[t];
     if (t % 32 < 16)
@@ -59,7 +59,7 @@ __global__ void shuffle(int *x, bool wrong)
     __syncthreads();
     x[t] = v;
 }
-__global__ void vote(int *x, bool wrong)
+KERNEL(vote, 1, N)
 {
     int t = threadIdx.x, v = 0;
     if (x[t] % 3)
@@ -67,14 +67,14 @@ __global__ void vote(int *x, bool wrong)
     __syncthreads();
     x[t] = v;
 }
-__global__ void not_in_mask(int *x, bool wrong)
+KERNEL(not_in_mask, 1, N)
 {
     int t = threadIdx.x;
     if (t % 32 < 16 || wrong)
         x[t] = __shfl_sync(0xffffu, x[t], 3);
 }
 // Each group of equal keys has its own mask.
-__global__ void groups(int *x, bool wrong)
+KERNEL(groups, 1, N)
 {
     int t = threadIdx.x;
     unsigned mask = __match_any_sync(FULL, x[t] % 5);
@@ -84,7 +84,7 @@ __global__ void groups(int *x, bool wrong)
     __syncthreads();
     x[t] = sum + __popc(__ballot_sync(FULL, 1));
 }
-__global__ void sync_warp(int *x, bool wrong)
+KERNEL(sync_warp, 1, N)
 {
     int t = threadIdx.x;
     if (t % 2) {
@@ -95,7 +95,7 @@ __global__ void sync_warp(int *x, bool wrong)
     x[t] += 1;
 }
 // Two branches may come to a __syncwarp each.
-__global__ void sync_warp_in_both(int *x, bool wrong)
+KERNEL(sync_warp_in_both, 1, N)
 {
     int t = threadIdx.x;
     if (t % 2) {
@@ -107,7 +107,7 @@ __global__ void sync_warp_in_both(int *x, bool wrong)
     }
     x[t] *= 2;
 }
-__global__ void with_groups(int *x, bool wrong)
+KERNEL(with_groups, 1, N)
 {
     auto block = cg::this_thread_block();
     auto tile = cg::tiled_partition<8>(block);
@@ -127,22 +127,4 @@ __global__ void with_groups(int *x, bool wrong)
     x[threadIdx.x] = v;
 }
 
-static const struct {
-    const char *name;
-    void (*kernel)(int *, bool);
-} cases[] = {{"condition", in_condition},    {"loop", in_loop},
-             {"two_branches", two_branches}, {"early_return", early_return},
-             {"shuffle", shuffle},           {"vote", vote},
-             {"not_in_mask", not_in_mask},   {"groups", groups},
-             {"sync_warp", sync_warp},       {"sync_warp_in_both", sync_warp_in_both},
-             {"with_groups", with_groups}};
-
-int main(int argc, char **argv)
-{
-    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
-        int *a = new_numbers(N);
-        c.kernel<<<1, N>>>(a, wrong);
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaFree(a));
-    });
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

@@ -1,8 +1,7 @@
+// nvcc: -g
 // Kernels that nvcc built, against each other and against copies and memsets: order CASE correct,
 // or order CASE incorrect. A correct case ends with 0, an incorrect one is reported.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "cases.h"
 
 enum { COUNT = 1 << 16 };
 struct pair {
@@ -40,7 +39,6 @@ template <bool waits> __global__ void copy_beside(int *to, const int *from)
     to[i] = from[i];
 }
 
-static bool correct;
 static cudaStream_t s, t;
 static cudaEvent_t event;
 static int *p, *q, *r;
@@ -48,139 +46,129 @@ static int *p, *q, *r;
 // t waits for what s has so far, in the correct case.
 static void order()
 {
-    if (!correct)
+    if (wrong)
         return;
     cudaEventRecord(event, s);
     cudaStreamWaitEvent(t, event, 0);
 }
 
-static void on(const char *wanted, const char *name, void (*body)())
-{
-    if (strcmp(wanted, name))
-        return;
-    body();
-    cudaError_t e = cudaDeviceSynchronize();
-    if (e)
-        printf("%s\n", cudaGetErrorName(e));
-}
-
-#define KERNEL(stream) <<<COUNT / 256, 256, 0, stream>>>
+#define IN(stream) <<<COUNT / 256, 256, 0, stream>>>
 
 // The second launch runs after the first in time, whatever orders them.
-static void two_writes()
+CASE(two_writes)
 {
-    set KERNEL(s)(p, 1);
+    set IN(s)(p, 1);
     order();
-    set KERNEL(t)(p, 2);
+    set IN(t)(p, 2);
 }
-static void write_and_read()
+CASE(write_and_read)
 {
-    set KERNEL(s)(p, 1);
+    set IN(s)(p, 1);
     order();
-    copy KERNEL(t)(q, p);
+    copy IN(t)(q, p);
 }
 // What comes later in the program may run first.
-static void memset_behind()
+CASE(memset_behind)
 {
-    set KERNEL(s)(p, 1);
+    set IN(s)(p, 1);
     order();
     cudaMemsetAsync(p, 0, COUNT * 4, t);
 }
-static void memset_before()
+CASE(memset_before)
 {
     cudaMemsetAsync(p, 0, COUNT * 4, s);
     order();
-    set KERNEL(t)(p, 1);
+    set IN(t)(p, 1);
 }
-static void fields()
+CASE(fields)
 {
     set_a<<<COUNT / 512, 256, 0, s>>>((pair *)p);
-    if (correct)
+    if (!wrong)
         set_b<<<COUNT / 512, 256, 0, t>>>((pair *)p);
     else
         set_a<<<COUNT / 512, 256, 0, t>>>((pair *)p);
 }
-static void slices()
+CASE(slices)
 {
     set<<<COUNT / 512, 256, 0, s>>>(p, 1);
-    set<<<COUNT / 512, 256, 0, t>>>(p + COUNT / 2 - !correct, 2);
+    set<<<COUNT / 512, 256, 0, t>>>(p + COUNT / 2 - wrong, 2);
 }
-static void atomics()
+CASE(atomics)
 {
     cudaMemset(q, 0, 64);
     cudaMemset(p, 0, COUNT * 4);
     cudaDeviceSynchronize();
-    count KERNEL(s)(p, q);
-    if (correct)
-        count KERNEL(t)(p, q);
+    count IN(s)(p, q);
+    if (!wrong)
+        count IN(t)(p, q);
     else
         set<<<1, 16, 0, t>>>(q, 0);
 }
 // The addresses are data: only what was read is touched.
-static void by_data()
+CASE(by_data)
 {
     static int index[COUNT];
     for (int i = 0; i < COUNT; i++)
         index[i] = i * 7 % (COUNT / 2);
-    index[5] = correct ? 5 : COUNT / 2 + 5;
+    index[5] = wrong ? COUNT / 2 + 5 : 5;
     cudaMemset(p, 0, COUNT * 4);
     cudaMemcpy(q, index, sizeof index, cudaMemcpyHostToDevice);
     cudaDeviceSynchronize();
-    gather KERNEL(s)(r, p, q);
+    gather IN(s)(r, p, q);
     cudaMemsetAsync(p + COUNT / 2, 1, COUNT * 2, t);
 }
 // The allocation is given back before the kernel runs, and its memory is another's by then.
-static void freed_behind()
+CASE(freed_behind)
 {
     int *mine, *other;
     cudaMallocAsync(&mine, COUNT * 4, s);
-    set KERNEL(s)(mine, 1);
+    set IN(s)(mine, 1);
     order();
     cudaFreeAsync(mine, t);
     cudaMallocAsync(&other, COUNT * 4, t);
-    set KERNEL(t)(other, 2);
+    set IN(t)(other, 2);
     cudaFreeAsync(other, t);
 }
-static void before_allocation()
+CASE(before_allocation)
 {
     int *mine;
     cudaMallocAsync(&mine, COUNT * 4, s);
     order();
-    set KERNEL(t)(mine, 1);
+    set IN(t)(mine, 1);
     cudaStreamSynchronize(t);
     cudaFreeAsync(mine, s);
 }
-static void after_free()
+CASE(after_free)
 {
     int *mine;
     cudaMallocAsync(&mine, COUNT * 4, s);
-    if (!correct)
+    if (wrong)
         cudaFreeAsync(mine, s);
-    set KERNEL(s)(mine, 1);
-    if (correct)
+    set IN(s)(mine, 1);
+    if (!wrong)
         cudaFreeAsync(mine, s);
 }
-static void outside() { set<<<1, correct ? 25 : 26, 0, s>>>(p + COUNT, 1); }
+CASE(outside) { set<<<1, wrong ? 26 : 25, 0, s>>>(p + COUNT, 1); }
 // Each launch may begin before the kernel before it has ended.
-static void dependent()
+CASE(dependent)
 {
     cudaLaunchAttribute a = {cudaLaunchAttributeProgrammaticStreamSerialization};
     cudaLaunchConfig_t c = {COUNT / 256, 256, 0, s, &a, 1};
     a.val.programmaticStreamSerializationAllowed = 1;
     const int *from = p;
-    set KERNEL(s)(p, 1);
+    set IN(s)(p, 1);
     cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
-    set_and_trigger KERNEL(s)(p, 2);
+    set_and_trigger IN(s)(p, 2);
     cudaEventRecord(event, s);
     cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
-    set_and_trigger KERNEL(s)(p, 3);
+    set_and_trigger IN(s)(p, 3);
     cudaStreamSynchronize(s);
     cudaLaunchKernelEx(&c, copy_beside<false>, q, from);
-    set_and_trigger KERNEL(s)(p, 4);
-    cudaLaunchKernelEx(&c, correct ? copy_beside<true> : copy_beside<false>, q, from);
+    set_and_trigger IN(s)(p, 4);
+    cudaLaunchKernelEx(&c, wrong ? copy_beside<false> : copy_beside<true>, q, from);
 }
 
-static void captured()
+CASE(captured)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
@@ -189,9 +177,9 @@ static void captured()
     cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
     cudaEventRecord(fork, s);
     cudaStreamWaitEvent(t, fork, 0);
-    set KERNEL(s)(p, 1);
+    set IN(s)(p, 1);
     order();
-    set KERNEL(t)(p, 2);
+    set IN(t)(p, 2);
     cudaEventRecord(fork, t);
     cudaStreamWaitEvent(s, fork, 0);
     cudaStreamEndCapture(s, &graph);
@@ -204,31 +192,18 @@ static void captured()
 
 int main(int argc, char **argv)
 {
-    if (argc < 3)
-        return 2;
-    correct = !strcmp(argv[2], "correct");
-    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
-    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
-    cudaEventCreate(&event);
-    cudaMalloc(&p, COUNT * 4 + 100);
-    cudaMalloc(&q, COUNT * 4);
-    cudaMalloc(&r, COUNT * 4);
-    on(argv[1], "two_writes", two_writes);
-    on(argv[1], "write_and_read", write_and_read);
-    on(argv[1], "memset_behind", memset_behind);
-    on(argv[1], "memset_before", memset_before);
-    on(argv[1], "fields", fields);
-    on(argv[1], "slices", slices);
-    on(argv[1], "atomics", atomics);
-    on(argv[1], "by_data", by_data);
-    on(argv[1], "freed_behind", freed_behind);
-    on(argv[1], "before_allocation", before_allocation);
-    on(argv[1], "after_free", after_free);
-    on(argv[1], "outside", outside);
-    on(argv[1], "captured", captured);
-    on(argv[1], "dependent", dependent);
+    CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
+    CHECK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
+    CHECK(cudaEventCreate(&event));
+    CHECK(cudaMalloc(&p, COUNT * 4 + 100));
+    CHECK(cudaMalloc(&q, COUNT * 4));
+    CHECK(cudaMalloc(&r, COUNT * 4));
+    int status = run_cases(argc, argv);
+    cudaError_t e = cudaDeviceSynchronize();
+    if (e)
+        printf("%s\n", cudaGetErrorName(e));
     cudaFree(p);
     cudaFree(q);
     cudaFree(r);
-    return 0;
+    return status;
 }

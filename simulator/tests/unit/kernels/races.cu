@@ -10,11 +10,9 @@ namespace cg = cooperative_groups;
 
 #define N 128
 
-static int *a, *b;
-
 // ---- in a block: barriers of all threads ----
 
-__global__ void reverse(int *x, bool wrong)
+KERNEL(reverse, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -23,7 +21,7 @@ __global__ void reverse(int *x, bool wrong)
         __syncthreads();
     x[t] = s[N - 1 - t];
 }
-__global__ void sum_tree(int *x, bool wrong)
+KERNEL(sum_tree, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -39,7 +37,7 @@ __global__ void sum_tree(int *x, bool wrong)
         x[0] = s[0];
 }
 // Without a barrier, the second turn writes what the first one reads.
-__global__ void two_turns(int *x, bool wrong)
+KERNEL(two_turns, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x, sum = 0;
@@ -52,7 +50,7 @@ __global__ void two_turns(int *x, bool wrong)
     }
     x[t] = sum;
 }
-__global__ void bytes(int *x, bool wrong)
+KERNEL(bytes, 1, N)
 {
     __shared__ char s[N];
     int t = threadIdx.x;
@@ -61,7 +59,7 @@ __global__ void bytes(int *x, bool wrong)
         __syncthreads();
     x[t] = s[t ^ 64];
 }
-__global__ void histogram(int *x, bool wrong)
+KERNEL(histogram, 1, N)
 {
     __shared__ int bins[16];
     int t = threadIdx.x;
@@ -74,7 +72,7 @@ __global__ void histogram(int *x, bool wrong)
     if (t < 16)
         x[t] = bins[t];
 }
-__global__ void counter(int *x, bool wrong)
+KERNEL(counter, 1, N)
 {
     __shared__ int count;
     if (!threadIdx.x)
@@ -88,7 +86,7 @@ __global__ void counter(int *x, bool wrong)
     x[threadIdx.x] = count;
 }
 // All write the same value; incorrect: each its own.
-__global__ void found(int *x, bool wrong)
+KERNEL(found, 1, N)
 {
     __shared__ int s;
     if (x[threadIdx.x] > 3)
@@ -99,7 +97,7 @@ __global__ void found(int *x, bool wrong)
 
 // ---- in a warp ----
 
-__global__ void sum_warp(int *x, bool wrong)
+KERNEL(sum_warp, 1, 32)
 {
     __shared__ int s[64];
     int t = threadIdx.x;
@@ -118,7 +116,7 @@ __global__ void sum_warp(int *x, bool wrong)
     x[t] = s[t] + v;
 }
 // One lane writes for its warp.
-__global__ void lane_zero(int *x, bool wrong)
+KERNEL(lane_zero, 1, N)
 {
     __shared__ int s[N / 32];
     int t = threadIdx.x, warp = t / 32;
@@ -128,7 +126,7 @@ __global__ void lane_zero(int *x, bool wrong)
         __syncwarp();
     x[t] = s[warp];
 }
-__global__ void tiles(int *x, bool wrong)
+KERNEL(tiles, 1, N)
 {
     __shared__ int s[N];
     auto tile = cg::tiled_partition<8>(cg::this_thread_block());
@@ -138,7 +136,7 @@ __global__ void tiles(int *x, bool wrong)
         tile.sync();
     x[t] = s[t ^ 5];
 }
-__global__ void volatile_warp(int *x, bool wrong)
+KERNEL(volatile_warp, 1, 32)
 {
     __shared__ int s[64];
     int t = threadIdx.x;
@@ -156,7 +154,7 @@ __global__ void volatile_warp(int *x, bool wrong)
 
 // ---- in a block: other ways to order ----
 
-__global__ void lock(int *x, bool wrong)
+KERNEL(lock, 1, N)
 {
     __shared__ int taken, sum;
     if (!threadIdx.x)
@@ -176,7 +174,7 @@ __global__ void lock(int *x, bool wrong)
     __syncthreads();
     x[threadIdx.x] = sum;
 }
-__global__ void flag(int *x, bool wrong)
+KERNEL(flag, 1, N)
 {
     __shared__ int value;
     __shared__ volatile int ready;
@@ -194,7 +192,7 @@ __global__ void flag(int *x, bool wrong)
     }
 }
 // Warps 0 and 1 produce, 2 and 3 consume: barriers of a part of the block.
-__global__ void named(int *x, bool wrong)
+KERNEL(named, 1, N)
 {
     __shared__ int s[N / 2];
     int t = threadIdx.x;
@@ -214,7 +212,7 @@ __global__ void named(int *x, bool wrong)
         }
     }
 }
-__global__ void last_of_block(int *x, bool wrong)
+KERNEL(last, 1, N)
 {
     __shared__ int s[N], done;
     int t = threadIdx.x;
@@ -231,7 +229,7 @@ __global__ void last_of_block(int *x, bool wrong)
         x[0] = sum;
     }
 }
-__global__ void copy_async(int *x, bool wrong)
+KERNEL(copy_async, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -243,11 +241,10 @@ __global__ void copy_async(int *x, bool wrong)
     x[t] = s[N - 1 - t];
 }
 
-
 // ---- copies that go on: behind this line a report says so ----
 
 // Two stages; the incorrect form waits for one group too few.
-__global__ void two_stages(int *x, bool wrong)
+KERNEL(two_stages, 1, N)
 {
     __shared__ int s[2][N];
     int t = threadIdx.x, sum = 0;
@@ -268,7 +265,7 @@ __global__ void two_stages(int *x, bool wrong)
     x[t] = sum;
 }
 // The incorrect form waits behind the barrier, so that only a thread's own copy is there.
-__global__ void awaited_late(int *x, bool wrong)
+KERNEL(awaited_late, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -281,7 +278,7 @@ __global__ void awaited_late(int *x, bool wrong)
     __pipeline_wait_prior(0);
 }
 // Each thread reads what it has copied.
-__global__ void own_copy(int *x, bool wrong)
+KERNEL(own_copy, 1, N)
 {
     __shared__ int s[N];
     int t = threadIdx.x;
@@ -292,7 +289,7 @@ __global__ void own_copy(int *x, bool wrong)
     x[t] = s[t] + 1;
 }
 // An mbarrier counts the copies.
-__global__ void counted(int *x, bool wrong)
+KERNEL(counted, 1, N)
 {
     __shared__ int s[N];
     __shared__ __mbarrier_t barrier;
@@ -309,39 +306,4 @@ __global__ void counted(int *x, bool wrong)
     x[t] = s[N - 1 - t];
 }
 
-static const struct {
-    const char *name;
-    void (*kernel)(int *, bool);
-    int threads;
-} cases[] = {{"reverse", reverse, N},
-             {"sum_tree", sum_tree, N},
-             {"two_turns", two_turns, N},
-             {"bytes", bytes, N},
-             {"histogram", histogram, N},
-             {"counter", counter, N},
-             {"found", found, N},
-             {"sum_warp", sum_warp, 32},
-             {"lane_zero", lane_zero, N},
-             {"tiles", tiles, N},
-             {"volatile", volatile_warp, 32},
-             {"lock", lock, N},
-             {"flag", flag, N},
-             {"named", named, N},
-             {"last", last_of_block, N},
-             {"copy_async", copy_async, N},
-             {"two_stages", two_stages, N},
-             {"awaited_late", awaited_late, N},
-             {"own_copy", own_copy, N},
-             {"counted", counted, N}};
-
-int main(int argc, char **argv)
-{
-    return run_case(argc, argv, cases, [](const auto &c, bool wrong) {
-        a = new_numbers(N);
-        CHECK(cudaMalloc(&b, N * sizeof *b));
-        c.kernel<<<1, c.threads>>>(a, wrong);
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaFree(a));
-        CHECK(cudaFree(b));
-    });
-}
+int main(int argc, char **argv) { return run_cases(argc, argv); }

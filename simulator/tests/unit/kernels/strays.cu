@@ -1,6 +1,6 @@
-// Writes to an allocation to which no argument of the launch points. strays CASE correct|incorrect:
-// the kernel leaves its own allocation, or does not. strays FORM: it writes to an allocation whose
-// address it gets in this form, which is right. Without an argument: the cases; forms: the forms.
+// Writes to an allocation to which no argument of the launch points: strays CASE correct|incorrect,
+// where the kernel leaves its own allocation, or does not; and strays form_..., where the kernel
+// gets the address in this form, which is right.
 #include <cstdint>
 #include <new>
 
@@ -9,6 +9,7 @@
 #define N 128 // An allocation has this many ints: 512 bytes, as much as its place.
 
 static int *a, *b, *c, *d;
+static int ints_apart() { return (int)(b - a); }
 
 // ---- cases ----
 
@@ -30,7 +31,7 @@ struct Rows {
 __global__ void rows(Rows r) { r.x[blockIdx.x * r.stride + threadIdx.x] = 1; }
 
 // Pool memory that has been freed in the stream's order when the kernel runs.
-static void run_freed(bool wrong)
+CASE(freed)
 {
     int *x, *y;
     CHECK(cudaMallocAsync(&x, N * sizeof *x, 0));
@@ -40,33 +41,20 @@ static void run_freed(bool wrong)
     CHECK(cudaFreeAsync(x, 0));
     CHECK(cudaFreeAsync(y, 0));
 }
-
-static void run(const char *name, bool wrong)
+CASE(too_many) { set<<<wrong ? 2 : 1, N>>>(a); }
+CASE(added) { add<<<wrong ? 2 : 1, N>>>(a); }
+CASE(atomic) { count<<<1, 1>>>(a, wrong ? ints_apart() + 1 : 1); }
+CASE(one_more) { loop<<<1, 1>>>(a, wrong ? N + 1 : N); }
+CASE(scattered)
 {
-    int64_t apart = (char *)b - (char *)a;
-    int at = (int)(apart / 4), index[2] = {3, wrong ? at + 1 : 4};
+    int index[2] = {3, wrong ? ints_apart() + 1 : 4};
     CHECK(cudaMemcpy(d, index, sizeof index, cudaMemcpyHostToDevice));
-    if (!strcmp(name, "freed"))
-        run_freed(wrong);
-    else if (!strcmp(name, "set"))
-        set<<<wrong ? 2 : 1, N>>>(a);
-    else if (!strcmp(name, "add"))
-        add<<<wrong ? 2 : 1, N>>>(a);
-    else if (!strcmp(name, "atomic"))
-        count<<<1, 1>>>(a, wrong ? at + 1 : 1);
-    else if (!strcmp(name, "loop"))
-        loop<<<1, 1>>>(a, wrong ? N + 1 : N);
-    else if (!strcmp(name, "scatter"))
-        scatter<<<1, 2>>>(a, d);
-    else if (!strcmp(name, "far"))
-        far<<<1, 1>>>((char *)a, wrong ? apart + 5 : 5);
-    else if (!strcmp(name, "below"))
-        far<<<1, 1>>>((char *)c, wrong ? (char *)a - (char *)c + 5 : 5);
-    else if (!strcmp(name, "wide"))
-        wide<<<1, 1>>>((int4 *)a, wrong ? at / 4 : 1);
-    else if (!strcmp(name, "rows"))
-        rows<<<2, 32>>>(Rows{a, wrong ? N : 32});
+    scatter<<<1, 2>>>(a, d);
 }
+CASE(far_away) { far<<<1, 1>>>((char *)a, wrong ? 4 * ints_apart() + 5 : 5); }
+CASE(below) { far<<<1, 1>>>((char *)c, wrong ? (char *)a - (char *)c + 5 : 5); }
+CASE(four_at_once) { wide<<<1, 1>>>((int4 *)a, wrong ? ints_apart() / 4 : 1); }
+CASE(by_rows) { rows<<<2, 32>>>(Rows{a, wrong ? N : 32}); }
 
 // ---- forms ----
 
@@ -161,86 +149,77 @@ static void *put(const void *value, size_t bytes)
     return c;
 }
 
-static void run_form(const char *name)
+// The address of b, in memory of the device.
+static void *put_b() { return put(&b, sizeof b); }
+static void *put_both()
 {
-    uint64_t number = (uint64_t)b, marked = number | 5;
-    int64_t apart = (char *)b - (char *)a;
     int *both[] = {a, b};
-    Node node = {(Node *)b, {0}}, last = {nullptr, {0}};
-    if (!strcmp(name, "list")) {
-        CHECK(cudaMemcpy(b, &last, sizeof last, cudaMemcpyHostToDevice));
-        list<<<1, 30>>>((Node *)put(&node, sizeof node));
-    } else if (!strcmp(name, "popped"))
-        popped<<<1, 1>>>((Node **)put(&b, 8));
-    else if (!strcmp(name, "array"))
-        array<<<2, N>>>((int **)put(both, sizeof both));
-    else if (!strcmp(name, "structure"))
-        structure<<<1, N>>>(Pair{a, b});
-    else if (!strcmp(name, "indexed"))
-        indexed<<<2, N>>>(Eight{{a, b}});
-    else if (!strcmp(name, "from_variable")) {
-        CHECK(cudaMemcpyToSymbol(variable, &b, 8));
-        from_variable<<<1, N>>>(a);
-    } else if (!strcmp(name, "from_constant")) {
-        CHECK(cudaMemcpyToSymbol(constant, &b, 8));
-        from_constant<<<1, N>>>(a);
-    } else if (!strcmp(name, "to_variable"))
-        to_variable<<<1, N>>>(a);
-    else if (!strcmp(name, "halves"))
-        halves<<<1, 32>>>((uint32_t *)put(&number, 8), a);
-    else if (!strcmp(name, "halves_given"))
-        halves_given<<<1, 32>>>((uint32_t)number, (uint32_t)(number >> 32), a);
-    else if (!strcmp(name, "tagged"))
-        tagged<<<1, 32>>>((uint64_t *)put(&marked, 8));
-    else if (!strcmp(name, "shifted"))
-        shifted<<<1, 32>>>(number << 8);
-    else if (!strcmp(name, "relative"))
-        relative<<<1, 1>>>((char *)a, (int64_t *)put(&apart, 8));
-    else if (!strcmp(name, "one_based"))
-        one_based<<<1, N>>>(b - 1);
-    else if (!strcmp(name, "from_end"))
-        from_end<<<1, N>>>(b + N);
-    else if (!strcmp(name, "through_shared"))
-        through_shared<<<1, N>>>((int **)put(&b, 8), a);
-    else if (!strcmp(name, "swapped"))
-        swapped<<<1, N>>>(a, (int **)put(&b, 8));
-    else if (!strcmp(name, "called"))
-        called<<<1, N>>>((int **)put(both, sizeof both), a);
-    else if (!strcmp(name, "virtual_call")) {
-        make<<<1, 1>>>((Base *)c, b);
-        virtual_call<<<1, 1>>>((Base *)c);
-    } else if (!strcmp(name, "shuffled"))
-        shuffled<<<1, 32>>>((int **)put(&b, 8), a);
-    else if (!strcmp(name, "exchanged"))
-        exchanged<<<1, 1>>>((unsigned long long *)put(&b, 8));
+    return put(both, sizeof both);
 }
+
+CASE(form_list)
+{
+    Node node = {(Node *)b, {0}}, last = {nullptr, {0}};
+    CHECK(cudaMemcpy(b, &last, sizeof last, cudaMemcpyHostToDevice));
+    list<<<1, 30>>>((Node *)put(&node, sizeof node));
+}
+CASE(form_popped) { popped<<<1, 1>>>((Node **)put_b()); }
+CASE(form_array) { array<<<2, N>>>((int **)put_both()); }
+CASE(form_structure) { structure<<<1, N>>>(Pair{a, b}); }
+CASE(form_indexed) { indexed<<<2, N>>>(Eight{{a, b}}); }
+CASE(form_variable)
+{
+    CHECK(cudaMemcpyToSymbol(variable, &b, sizeof b));
+    from_variable<<<1, N>>>(a);
+}
+CASE(form_constant)
+{
+    CHECK(cudaMemcpyToSymbol(constant, &b, sizeof b));
+    from_constant<<<1, N>>>(a);
+}
+CASE(form_own_variable) { to_variable<<<1, N>>>(a); }
+CASE(form_halves) { halves<<<1, 32>>>((uint32_t *)put_b(), a); }
+CASE(form_halves_given)
+{
+    halves_given<<<1, 32>>>((uint32_t)(uint64_t)b, (uint32_t)((uint64_t)b >> 32), a);
+}
+CASE(form_tagged)
+{
+    const uint64_t marked = (uint64_t)b | 5;
+    tagged<<<1, 32>>>((uint64_t *)put(&marked, sizeof marked));
+}
+CASE(form_shifted) { shifted<<<1, 32>>>((uint64_t)b << 8); }
+CASE(form_relative)
+{
+    const int64_t apart = (char *)b - (char *)a;
+    relative<<<1, 1>>>((char *)a, (int64_t *)put(&apart, sizeof apart));
+}
+CASE(form_one_based) { one_based<<<1, N>>>(b - 1); }
+CASE(form_from_end) { from_end<<<1, N>>>(b + N); }
+CASE(form_through_shared) { through_shared<<<1, N>>>((int **)put_b(), a); }
+CASE(form_swapped) { swapped<<<1, N>>>(a, (int **)put_b()); }
+CASE(form_called) { called<<<1, N>>>((int **)put_both(), a); }
+CASE(form_virtual_call)
+{
+    make<<<1, 1>>>((Base *)c, b);
+    virtual_call<<<1, 1>>>((Base *)c);
+}
+CASE(form_shuffled) { shuffled<<<1, 32>>>((int **)put_b(), a); }
+CASE(form_exchanged) { exchanged<<<1, 1>>>((unsigned long long *)put_b()); }
 
 int main(int argc, char **argv)
 {
-    if (argc == 1) {
-        puts("set freed add atomic loop scatter far below wide rows");
-        return 0;
-    }
-    if (!strcmp(argv[1], "forms")) {
-        puts("list popped array structure indexed from_variable from_constant to_variable halves "
-             "halves_given tagged shifted relative one_based from_end through_shared swapped "
-             "called virtual_call shuffled exchanged");
-        return 0;
-    }
     CHECK(cudaMalloc(&a, N * sizeof *a));
     CHECK(cudaMalloc(&b, N * sizeof *b));
     CHECK(cudaMalloc(&c, N * sizeof *c));
     CHECK(cudaMalloc(&d, N * sizeof *d));
     CHECK(cudaMemset(a, 0, N * sizeof *a));
     CHECK(cudaMemset(b, 0, N * sizeof *b));
-    if (argc > 2)
-        run(argv[1], !strcmp(argv[2], "incorrect"));
-    else
-        run_form(argv[1]);
+    int status = run_cases(argc, argv);
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(a));
     CHECK(cudaFree(b));
     CHECK(cudaFree(c));
     CHECK(cudaFree(d));
-    return 0;
+    return status;
 }

@@ -62,7 +62,7 @@ __global__ void shared_part(int *out, int n)
     __syncthreads();
     out[t] = s[t];
 }
-__global__ void shared_sum(int *out, int n)
+__global__ void sum_in_shared(int *out, int n)
 {
     __shared__ int s[N + 1], total;
     int t = threadIdx.x, sum = 0;
@@ -76,7 +76,7 @@ __global__ void shared_sum(int *out, int n)
     __syncthreads();
     out[t] = total + s[(t + 1) % N];
 }
-__global__ void shared_counter(int *out, bool cleared)
+__global__ void counter_in_shared(int *out, bool cleared)
 {
     __shared__ int count[2];
     if (threadIdx.x < 2 && cleared)
@@ -88,7 +88,7 @@ __global__ void shared_counter(int *out, bool cleared)
 }
 // What is behind the end is loaded and compared, and not used; one thread more computes with it,
 // and stores nothing.
-__global__ void shared_behind(int *out, int n)
+__global__ void behind_in_shared(int *out, int n)
 {
     __shared__ int s[N + 1];
     int t = threadIdx.x;
@@ -123,48 +123,47 @@ __global__ void shared_staged(const int *in, int *out)
 }
 
 static int *a, *b, here[N];
-static bool wrong;
 
 static void memset_all() { CHECK(cudaMemset(a, 0, N * sizeof *a)); }
 
-static void read_once()
+CASE(read)
 {
     if (!wrong)
         memset_all();
     add_one<<<1, N>>>(a, b);
 }
 // The count of a memset is in bytes.
-static void read_part()
+CASE(part)
 {
     CHECK(cudaMemset(a, 0, wrong ? N : N * sizeof *a));
     add_one<<<1, N>>>(a, b);
 }
-static void sums()
+CASE(sums)
 {
     if (!wrong)
         memset_all();
     accumulate<<<1, N>>>(a);
 }
-static void counter()
+CASE(counter)
 {
     if (!wrong)
         memset_all();
     count<<<1, N>>>(a);
 }
-static void in_one_kernel()
+CASE(one_kernel)
 {
     if (wrong)
         count<<<1, 1>>>(a + 1);
     count_in_two<<<1, N>>>(a);
 }
 // In the incorrect form the kernel writes one element less than is read.
-static void last_element()
+CASE(last_element)
 {
     set<<<1, N>>>(a, wrong ? N - 1 : N);
     add_one<<<1, N>>>(a, b);
 }
 // A pool returns the same memory, which is as unwritten as new memory.
-static void pool_again()
+CASE(pool)
 {
     int *p, *q;
     CHECK(cudaMallocAsync(&p, N * sizeof *p, 0));
@@ -177,7 +176,7 @@ static void pool_again()
     CHECK(cudaFreeAsync(q, 0));
 }
 // All is queued before any of it runs.
-static void pool_queued()
+CASE(queued)
 {
     cudaStream_t s;
     CHECK(cudaStreamCreate(&s));
@@ -195,14 +194,14 @@ static void pool_queued()
     CHECK(cudaStreamDestroy(s));
 }
 // A copy of bytes without a value gives them none.
-static void copied()
+CASE(copied)
 {
     if (!wrong)
         memset_all();
     CHECK(cudaMemcpy(b, a, N * sizeof *a, cudaMemcpyDeviceToDevice));
     accumulate<<<1, N>>>(b);
 }
-static void copied_by_a_kernel()
+CASE(copied_by_kernel)
 {
     if (!wrong)
         memset_all();
@@ -211,20 +210,20 @@ static void copied_by_a_kernel()
     accumulate<<<1, N>>>(b + N);
 }
 // What is copied is written again before it is read.
-static void written_over()
+CASE(written_over)
 {
     copy<<<1, N>>>(a, b);
     if (!wrong)
         set<<<1, N>>>(b, N);
     accumulate<<<1, N>>>(b);
 }
-static void download()
+CASE(download)
 {
     if (!wrong)
         set<<<1, N>>>(a, N / 2);
     CHECK(cudaMemcpy(here, a, sizeof here, cudaMemcpyDeviceToHost));
 }
-static void padding()
+CASE(padding)
 {
     odd *from = (odd *)a, *to = from + 16;
     wide *wide_from = (wide *)b, *wide_to = wide_from + 16;
@@ -236,16 +235,16 @@ static void padding()
     CHECK(cudaMemcpy(odds, to, sizeof odds, cudaMemcpyDeviceToHost));
 }
 // A value that is loaded and not chosen.
-static void chosen()
+CASE(chosen)
 {
     set<<<1, N>>>(a, N / 2);
     choose<<<1, N>>>(a, b, N / 2);
     if (wrong)
         add_one<<<1, N>>>(a, b);
 }
-static void graph_memory()
+CASE(graph)
 {
-    cudaGraph_t graph;
+    cudaGraph_t made;
     cudaGraphExec_t exec;
     cudaStream_t s;
     int *p;
@@ -261,22 +260,22 @@ static void graph_memory()
     CHECK(cudaMemcpyAsync(p, here, N * sizeof *p, cudaMemcpyHostToDevice, s));
     accumulate<<<1, N, 0, s>>>(p);
     CHECK(cudaFreeAsync(p, s));
-    CHECK(cudaStreamEndCapture(s, &graph));
-    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaStreamEndCapture(s, &made));
+    CHECK(cudaGraphInstantiate(&exec, made, 0));
     for (int i = 0; i < 3; i++)
         CHECK(cudaGraphLaunch(exec, s));
     CHECK(cudaStreamSynchronize(s));
     CHECK(cudaGraphExecDestroy(exec));
-    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphDestroy(made));
     CHECK(cudaStreamDestroy(s));
 }
-static void rows()
+CASE(rows)
 {
     CHECK(cudaMemset2D(a, 32, 0, 16, wrong ? 1 : 2));
     CHECK(cudaMemcpy2D(b, 16, a, 32, 16, 2, cudaMemcpyDeviceToDevice));
     add_one<<<1, 8>>>(b, b + 8);
 }
-static void peer()
+CASE(peer)
 {
     int *there, devices = 0;
     CHECK(cudaGetDeviceCount(&devices));
@@ -294,24 +293,24 @@ static void peer()
     CHECK(cudaFree(there));
 }
 
-static void in_shared() { shared_part<<<1, N>>>(a, wrong ? N - 1 : N); }
-static void sum_in_shared() { shared_sum<<<1, N>>>(a, wrong ? N + 1 : N); }
-static void counter_in_shared() { shared_counter<<<1, N>>>(a, !wrong); }
-static void behind_in_shared()
+CASE(shared) { shared_part<<<1, N>>>(a, wrong ? N - 1 : N); }
+CASE(shared_sum) { sum_in_shared<<<1, N>>>(a, wrong ? N + 1 : N); }
+CASE(shared_counter) { counter_in_shared<<<1, N>>>(a, !wrong); }
+CASE(shared_behind)
 {
-    shared_behind<<<1, N>>>(a, N / 2);
+    behind_in_shared<<<1, N>>>(a, N / 2);
     if (wrong)
         shared_part<<<1, N>>>(a, 1);
 }
-static void handed_on() { shared_handed_on<<<1, N>>>(a, !wrong); }
-static void staged()
+CASE(handed_on) { shared_handed_on<<<1, N>>>(a, !wrong); }
+CASE(staged)
 {
     if (!wrong)
         memset_all();
     shared_staged<<<1, N>>>(a, b);
 }
 // The host has written its memory, or a memset half of it.
-static void managed()
+CASE(managed)
 {
     int *m;
     CHECK(cudaMallocManaged(&m, N * sizeof *m));
@@ -321,7 +320,7 @@ static void managed()
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(m));
 }
-static void managed_half()
+CASE(managed_half)
 {
     const size_t bytes = 32 << 10;
     int *m;
@@ -332,7 +331,7 @@ static void managed_half()
     CHECK(cudaFree(m));
 }
 // Between two launches the host touches the page that the second one reads.
-static void managed_later()
+CASE(managed_later)
 {
     const int page = 4096 / sizeof(int);
     int *m;
@@ -346,7 +345,7 @@ static void managed_later()
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(m));
 }
-static void pinned()
+CASE(pinned)
 {
     int *p;
     CHECK(cudaMallocHost(&p, N * sizeof *p));
@@ -357,46 +356,13 @@ static void pinned()
     CHECK(cudaFreeHost(p));
 }
 
-static const struct {
-    const char *name;
-    void (*run)();
-} cases[] = {{"read", read_once},
-             {"part", read_part},
-             {"sums", sums},
-             {"counter", counter},
-             {"one_kernel", in_one_kernel},
-             {"last_element", last_element},
-             {"pool", pool_again},
-             {"queued", pool_queued},
-             {"copied", copied},
-             {"copied_by_kernel", copied_by_a_kernel},
-             {"written_over", written_over},
-             {"download", download},
-             {"padding", padding},
-             {"chosen", chosen},
-             {"graph", graph_memory},
-             {"rows", rows},
-             {"peer", peer},
-             {"shared", in_shared},
-             {"shared_sum", sum_in_shared},
-             {"shared_counter", counter_in_shared},
-             {"shared_behind", behind_in_shared},
-             {"handed_on", handed_on},
-             {"staged", staged},
-             {"managed", managed},
-             {"managed_half", managed_half},
-             {"managed_later", managed_later},
-             {"pinned", pinned}};
-
 int main(int argc, char **argv)
 {
-    return run_case(argc, argv, cases, [](const auto &c, bool is_wrong) {
-        wrong = is_wrong;
-        CHECK(cudaMalloc(&a, 2 * N * sizeof *a));
-        CHECK(cudaMalloc(&b, 4 * N * sizeof *b));
-        c.run();
-        CHECK(cudaDeviceSynchronize());
-        CHECK(cudaFree(a));
-        CHECK(cudaFree(b));
-    });
+    CHECK(cudaMalloc(&a, 2 * N * sizeof *a));
+    CHECK(cudaMalloc(&b, 4 * N * sizeof *b));
+    int status = run_cases(argc, argv);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(a));
+    CHECK(cudaFree(b));
+    return status;
 }
