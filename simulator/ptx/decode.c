@@ -58,10 +58,14 @@ uint32_t decode_new_register(struct decoder *d, uint32_t bytes)
     return at;
 }
 
-/* .reg .b32 %r<8>, %x; */
+/* .reg .b32 %r<8>, %x; or, as the toolkit's headers have it, .reg.b16 low, high; */
 static void read_registers(struct decoder *d)
 {
-    scan(&d->s);
+    const size_t name = strlen(".reg");
+    if (d->s.word.length > name)
+        d->s.word = (struct word){d->s.word.at + name, d->s.word.length - name};
+    else
+        scan(&d->s);
     size_t bytes = type_bytes(d->s.word);
     bool predicate = word_is(d->s.word, ".pred");
     if (!bytes || bytes > 8)
@@ -661,7 +665,7 @@ static void read_line_of_body(struct decoder *d)
     scan(&next);
     if (scan_over(&d->s, "{"))
         open_scope(d);
-    else if (word_is(w, ".reg"))
+    else if (word_is(w, ".reg") || word_starts(w, ".reg."))
         read_registers(d);
     else if (word_is(w, ".loc"))
         read_line(d);

@@ -62,15 +62,22 @@ static void read_modifiers(struct decoder *d, struct modifiers *m)
 
 /* ---- an operation of the table ---- */
 
-static const struct operation *operation_of(struct decoder *d, const struct modifiers *m,
-                                            struct word type)
+/* Looks for "name.type", and then, with more of the types, for "name_type.type" and so on. */
+static const struct operation *operation_of(struct decoder *d, const struct modifiers *m)
 {
     char name[96];
-    snprintf(name, sizeof name, "%s.%.*s", m->name, (int)type.length, type.at);
-    const struct operation *o = find_operation(name);
-    if (!o)
-        decode_refuse(d, "an instruction that is not simulated");
-    return o;
+    size_t length = (size_t)snprintf(name, sizeof name, "%s", m->name);
+    for (size_t n = 0; n < m->type_count; n++) {
+        snprintf(name + length, sizeof name - length, ".%.*s", (int)m->types[n].length,
+                 m->types[n].at);
+        const struct operation *o = find_operation(name);
+        if (o)
+            return o;
+        name[length] = '_';
+        length += 1 + m->types[n].length;
+    }
+    decode_refuse(d, "an instruction that is not simulated");
+    return NULL;
 }
 
 /* Wraps a float operation in what its modifiers do in addition. */
@@ -121,20 +128,14 @@ static void decode_operation(struct decoder *d)
     struct modifiers m;
     uint32_t r[OPERANDS_MAX] = {0};
     read_modifiers(d, &m);
-    struct word type = m.types[0];
-    if (word_starts(d->statement.parts[0], "dp")) { /* dp4a, dp2a */
-        append(d, &m, m.types[0]);
-        type = m.types[1];
-    } else if (word_starts(type, "u32") && word_starts(d->statement.parts[0], "vabsdiff")) {
-        append(d, &m, m.types[1]);
-        append(d, &m, m.types[2]);
-    } else if ((m.saturate || m.flush) && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
+    const struct word type = m.types[0];
+    if ((m.saturate || m.flush) && (word_starts(type, "f16") || word_starts(type, "bf16"))) {
         decode_refuse(d, "a float of 16 bits that is saturated or flushed");
     } else if (m.saturate && *type.at == 's') {
         append(d, &m, (struct word){"sat", 3});
         m.saturate = false;
     }
-    const struct operation *o = d->failed ? NULL : operation_of(d, &m, type);
+    const struct operation *o = d->failed ? NULL : operation_of(d, &m);
     if (!o || !set_operands(d, o, r))
         return;
     if (is_move(o) && decode_fill_copy(d, &d->statement.operands[0], r[1], r_bytes(o)))
@@ -163,7 +164,7 @@ static void decode_compare(struct decoder *d)
         char *end = strrchr(m.name, '_');
         *end = 0;
     }
-    const struct operation *o = d->failed ? NULL : operation_of(d, &m, m.types[0]);
+    const struct operation *o = d->failed ? NULL : operation_of(d, &m);
     if (!o || !set_operands(d, o, r))
         return;
     if (!combine && st->operands[0].second) {

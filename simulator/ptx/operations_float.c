@@ -47,6 +47,22 @@ static INLINE float F(float x)
 LEAST_AND_GREATEST(float, uint32_t, F)
 LEAST_AND_GREATEST(double, uint64_t, )
 
+/* Of a NaN these are all false. */
+#define EQ(x, y)  ((x) == (y))
+#define NE(x, y)  ((x) < (y) || (x) > (y))
+#define LT(x, y)  ((x) < (y))
+#define LE(x, y)  ((x) <= (y))
+#define GT(x, y)  ((x) > (y))
+#define GE(x, y)  ((x) >= (y))
+#define NUM(x, y) ((x) == (x) && (y) == (y))
+
+/* What set gives for two halves: `yes` for each of which the comparison is true. */
+#define TWO_SET(E, value, yes)            \
+    ((E(value(x), value(y)) ? (yes) : 0U) \
+     | (E(value(x >> 16), value(y >> 16)) ? (uint32_t)(yes) << 16 : 0U))
+
+static INLINE float bfloat_single(uint32_t b) { return float_of_bits(b << 16); }
+
 /* ---- the functions ---- */
 
 #include "ptx/operations_float.def"

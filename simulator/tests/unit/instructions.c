@@ -133,6 +133,15 @@
     M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.u64 %d0, -1, 2, 7;", 9)                                \
     M("mad.lo.cc.u64 %d1, -1, 1, 1; madc.hi.cc.s64 %d1, -1, 1, 0; addc.u64 %d0, 0, 0;", 1)         \
     M("add.sat.s32 %r0, 0x7FFFFFFF, 1;" R, 0x7FFFFFFF)                                             \
+    /* comparisons of two halves at once */                                                        \
+    M("set.lt.f16x2.f16x2 %r0, 0x3C00C000, 0x4000C000;" R, 0x3C000000)                             \
+    M("set.nan.f16x2.f16x2 %r0, 0x7E003C00, 0x7E003C00;" R, 0x3C000000)                            \
+    M("set.geu.u32.f16x2 %r0, 0x7E003C00, 0x3C004000;" R, 0xFFFF0000)                              \
+    M("set.ne.bf16x2.bf16x2 %r0, 0x3F80C000, 0x3F803F80;" R, 0x3F80)                               \
+    M("set.eq.u32.bf16x2 %r0, 0x3F80C000, 0x3F803F80;" R, 0xFFFF0000)                              \
+    M("mov.b16 %h1, 0xFFC0; set.nan.bf16.bf16 %h0, %h1, %h1;" H, 0x3F80)                           \
+    M("mov.b16 %h1, 0x7C00; set.nan.f16.f16 %h0, %h1, %h1;" H, 0)                                  \
+    M("{ .reg.b16 low, high; mov.b32 {low, high}, 0x12348765; mov.b16 %h0, high; }" H, 0x1234)     \
     /* registers of an inner scope end with it */                                                  \
     M("mov.b32 %r0, 3; { .reg .b32 %r<2>; mov.b32 %r0, 5; } add.u32 %r0, %r0, 1;" R, 4)            \
     /* conversions of floats to integers */                                                        \
