@@ -108,8 +108,7 @@ cat >>"$room/variants.txt" <<END
 
 == mutant other_stream
 Adds in the legacy stream, which a non-blocking stream does not wait for.
-fails: added
-says:  in one stream (YOUR WORK)
+misses added: in one stream (YOUR WORK)
 - ${added%$'\n'}
 + ${added/, stream/, cudaStreamLegacy}
 == style added_twice

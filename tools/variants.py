@@ -6,8 +6,7 @@ docs/clinic/NN_name_wrong.c of a case.
 
     == mutant threshold_in_mib
     Gives the thresholds in MiB.
-    fails: bytes
-    says:  thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes
+    misses bytes: thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes
     - pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold * MiB);
     + pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold);
 
@@ -15,8 +14,8 @@ Behind "== " stands the kind of the variant and, of mutants and styles, a name:
 
     starter   a lesson's file, lessons/NN_name.c, as it is delivered
     repair    the book's repair of a case
-    mutant    a mistake that students make. It must miss the rule behind "fails:" (test_bytes of the
-              room's check.py), and what is then said must contain the words behind "says:"
+    mutant    a mistake that students make. It must miss the rule that its line "misses" names
+              (test_bytes of the room's check.py), which must say the words behind that
     style     a right answer that its author would not have written; it must meet every rule
 
 Then comes a sentence about it, and then its edits. An edit is a few lines of the program, of which
@@ -55,7 +54,7 @@ KINDS = ("starter", "repair", "mutant", "style")
 UNNAMED = ("starter", "repair")
 EDIT = re.compile(r"[-+]( |$)|  |--$|-\.\.\.$")
 REST = "-..."
-LONG = 10  # an edit of so many lines in a row leaves out some
+LONG = 6  # an edit of so many lines in a row leaves out some
 FUNCTION = re.compile(r"\w.*\)$")
 BUILT = re.compile(r"build/(\w+)s/((?:clinic/)?\w+)(?:/(\w+))?\.c")
 
@@ -69,7 +68,7 @@ class Variant(NamedTuple):
     kind: str
     name: str  # a starter and a repair have none
     about: str  # a sentence, except for a starter and a repair
-    fails: str  # only a mutant has this and the next
+    misses: str  # the rule and, in says, its words; only a mutant has them
     says: str
     edits: list  # of (number of its first line in variants.txt, [(sign, line)])
 
@@ -126,16 +125,6 @@ def parts_of_file(file):
     return parts
 
 
-def head_of(numbered, keys):
-    """(the sentence, {key: what it says}) of the lines between a heading and what it is about."""
-    head, given = [line for _, line in numbered if line], dict.fromkeys(keys, "")
-    for key in keys:
-        if line := next((line for line in head if line.startswith(f"{key}:")), None):
-            head.remove(line)
-            given[key] = line.partition(":")[2].strip()
-    return " ".join(head), given
-
-
 def variant_of(room, number, heading, lines):
     kind, _, name = heading.removeprefix("== ").partition(" ")
     if kind not in KINDS or not re.fullmatch("" if kind in UNNAMED else r"\w+", name):
@@ -144,9 +133,13 @@ def variant_of(room, number, heading, lines):
             f'"== style NAME", got "{heading}".'
         )
     begin = next((at for at, (_, line) in enumerate(lines) if EDIT.match(line)), len(lines))
-    about, given = head_of(lines[:begin], ("fails", "says"))
+    head = [line for _, line in lines[:begin] if line]
+    misses, says = "", ""
+    if missed := re.fullmatch(r"misses (\w+): (.+)", head[-1] if head else ""):
+        misses, says = missed.groups()
+        head.pop()
     edits = edits_in(lines[begin:], file_of(room))
-    variant = Variant(room, kind, name, about, given["fails"], given["says"], edits)
+    variant = Variant(room, kind, name, " ".join(head), misses, says, edits)
     if not variant.edits:
         raise Wrong(f'{variant.where(number)} changes nothing: no line begins with "- " or "+ ".')
     return variant
@@ -276,23 +269,25 @@ def whole(edit, lines, program, where):
 
 
 def shortened(edit, lines):
-    """The edit with "-..." in each long run of lines that go. Its first and last lines and the
-    heads of functions stay, if they say which lines the others are."""
+    """The edit with "-..." in each long run of lines that go. Its first line stays, with those
+    below it that make it unique, and so do its last one and the heads of functions."""
     for at in reversed(range(len(edit))):
         run = list(takewhile(lambda it: it[0] == "-", edit[at:]))
         if len(run) < LONG or (at > 0 and edit[at - 1][0] == "-"):
             continue
         last = len(run) - 1 - (not run[-1][1])
-        short = []
-        for place, (sign, line) in enumerate(run):
-            if place in (0, last, len(run) - 1) or FUNCTION.match(line):
-                short.append((sign, line))
-            elif short[-1] != (REST, ""):
-                short.append((REST, ""))
-        short = [*edit[:at], *short, *edit[at + len(run) :]]
-        with suppress(Wrong):
-            if whole(short, lines, "", "") == whole(edit, lines, "", ""):
-                edit = short
+        for begin in range(1, LONG - 2):
+            short = []
+            for place, (sign, line) in enumerate(run):
+                if place < begin or place >= last or FUNCTION.match(line):
+                    short.append((sign, line))
+                elif short[-1] != (REST, ""):
+                    short.append((REST, ""))
+            short = [*edit[:at], *short, *edit[at + len(run) :]]
+            with suppress(Wrong):
+                if whole(short, lines, "", "") == whole(edit, lines, "", ""):
+                    edit = short
+                    break
     return edit
 
 
@@ -430,7 +425,7 @@ def new(word, kind, name, file=""):
     missed = first_miss(room, file)
     if missed and kind == "mutant":
         words = missed["lines"][-1].removeprefix("Happened: ").removeprefix("Expected: ")
-        lines += [f"fails: {missed['rule'].removeprefix('test_')}", f"says:  {words}"]
+        lines.append(f"misses {missed['rule'].removeprefix('test_')}: {words}")
     elif missed:
         miss = "\n".join([missed["name"], *missed["lines"]])
         raise Wrong(f"{file} is no style, which meets every rule of {room}. It misses: {miss}")
@@ -445,7 +440,7 @@ def new(word, kind, name, file=""):
     if not lines[1]:
         print(f'Write a sentence about it below "{lines[0]}".')
     if missed:
-        print('A few of the words behind "says:" are enough: those that fit this mistake alone.')
+        print("Of what the rule says a few words are enough: those that fit this mistake alone.")
     if file == program:
         print(f"{program} still has the change: git checkout {program}")
 

@@ -42,20 +42,19 @@ def judged(variant, name, folder):
 
 def complaint_of_mutant(mutant, found, seen):
     """What is wrong with the judgment of a mutant, or ""."""
-    for what in ("about", "fails", "says"):
-        if not getattr(mutant, what):
-            return f"it has no {'sentence about it' if what == 'about' else what + ':'}"
+    if not mutant.about or not mutant.misses:
+        return 'it has no sentence about it, or no line "misses RULE: WORDS"'
     if found["status"] != "graded":
         return "\n".join(found["rules"][0]["lines"])
-    rule = next((rule for rule in found["rules"] if rule["rule"] == f"test_{mutant.fails}"), None)
+    rule = next((rule for rule in found["rules"] if rule["rule"] == f"test_{mutant.misses}"), None)
     if rule is None or rule["result"] != "failed":
         others = [f"{each['result']}: {each['rule'][5:]}" for each in found["rules"]]
-        return f"it does not miss the rule {mutant.fails}:\n  " + "\n  ".join(others)
+        return f"it does not miss the rule {mutant.misses}:\n  " + "\n  ".join(others)
     failed = [each for each in found["rules"] if each["result"] == "failed"]
     missed = [each["rule"][5:] for each in failed]
-    case, early = mutant.room.startswith("clinic/"), {missed[0], *missed} - {mutant.fails}
+    case, early = mutant.room.startswith("clinic/"), {missed[0], *missed} - {mutant.misses}
     if case and early & {missed[0], "ends_well"}:
-        return f"it misses {', '.join(missed)}: expected {mutant.fails} first, and no ends_well"
+        return f"it misses {', '.join(missed)}: expected {mutant.misses} first, and no ends_well"
     if len({re.sub(r"\d+", "", str(each["lines"])) for each in failed}) < len(failed):
         return f"two of the rules {', '.join(missed)} say the same"
     words = "\n".join(report.lines_of({**rule, "see": []}))

@@ -58,7 +58,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/grading")]
 
 from manifest import lessons  # noqa: E402
-from variants import Wrong, applied, edits_in, head_of, parts_of_file  # noqa: E402
+from variants import Wrong, applied, edits_in, parts_of_file  # noqa: E402
 
 FOLDER = "tests/grading/attacks"
 FILES = "hostile", "cheats"
@@ -114,9 +114,10 @@ def case_of(file, number, heading, lines):
     form, name, numbers, _ = found.groups()
     while lines and not lines[-1][1]:
         lines = lines[:-1]
-    heads = [at for at, (_, line) in enumerate(lines) if line.partition(":")[0] in KEYS]
-    begin = heads[-1] + 1 if heads else 0
-    about, given = head_of(lines[:begin], KEYS)
+    words = [line.partition(": ") for _, line in lines]
+    heads = [at for at, (key, *_) in enumerate(words) if key in KEYS]
+    about, begin = lines[: min(heads, default=0)], max(heads, default=-1) + 1
+    given = {**dict.fromkeys(KEYS, ""), **{words[at][0]: words[at][2] for at in heads}}
     chosen = [each for each in lessons() if numbers == "all" or each[:2] in numbers.split()]
     if not (about and any(given[key] for key in KEYS[1:]) and lines[begin:]):
         raise Wrong(
