@@ -87,7 +87,7 @@ first=(${TEST_LONG:+grading/mutants} book/book book/browser unit/nvcc unit/simul
     unit/simulator litmus/litmus book/clinic book/solutions grading/mutants grading/cheats
     book/handout book/decisions unit/reports unit/seal book/pictures unit/simulator_laws book/live
     litmus/ipc book/headers grading/grader grading/containers book/questions book/recorders
-    unit/hostile book/examples book/format)
+    grading/hostile book/examples book/format)
 files=()
 for name in "${first[@]}"; do
     for file in {,simulator/}tests/"$name.bats"; do

@@ -4,7 +4,7 @@
 
 # bats file_tags=long
 
-load ../../../tests/suite
+load ../suite
 
 # A program for the first lesson that does STATEMENTS: its check misses, in words. The rest of them
 # is in $output.
