@@ -10,7 +10,9 @@ docs/clinic/NN_name_wrong.c of a case.
     - pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold * MiB);
     + pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold);
 
-Behind "== " stands the kind of the variant and, of mutants and styles, a name:
+Behind "== " stands the kind of the variant and, of mutants and styles, a name. Behind that may
+stand " of NAME" or " of starter": then it differs from that variant, which stands above it, and not
+from the program. The kinds are:
 
     starter   a lesson's file, lessons/NN_name.c, as it is delivered
     repair    the book's repair of a case
@@ -67,6 +69,7 @@ class Variant(NamedTuple):
     room: str  # NN_name or clinic/NN_name
     kind: str
     name: str  # a starter and a repair have none
+    of: str  # the name or the kind of the variant from which it differs; "": from the program
     about: str  # a sentence, except for a starter and a repair
     misses: str  # the rule and, in says, its words; only a mutant has them
     says: str
@@ -126,8 +129,9 @@ def parts_of_file(file):
 
 
 def variant_of(room, number, heading, lines):
-    kind, _, name = heading.removeprefix("== ").partition(" ")
-    if kind not in KINDS or not re.fullmatch("" if kind in UNNAMED else r"\w+", name):
+    heads = re.fullmatch(r"== (\w+)(?: (?!of )(\w+))?(?: of (\w+))?", heading)
+    kind, name, of = heads.groups("") if heads else ("", "", "")
+    if kind not in KINDS or bool(name) == (kind in UNNAMED):
         raise Wrong(
             f'{file_of(room)}:{number}: expected "== starter", "== repair", "== mutant NAME" or '
             f'"== style NAME", got "{heading}".'
@@ -139,7 +143,7 @@ def variant_of(room, number, heading, lines):
         misses, says = missed.groups()
         head.pop()
     edits = edits_in(lines[begin:], file_of(room))
-    variant = Variant(room, kind, name, " ".join(head), misses, says, edits)
+    variant = Variant(room, kind, name, of, " ".join(head), misses, says, edits)
     if not variant.edits:
         raise Wrong(f'{variant.where(number)} changes nothing: no line begins with "- " or "+ ".')
     return variant
@@ -200,7 +204,12 @@ def sources_of(file):
 def source(variant):
     """The program that the variant is."""
     program = program_of(variant.room)
-    return applied(variant.edits, text_of(program), program, variant.where)
+    if not variant.of:
+        return applied(variant.edits, text_of(program), program, variant.where)
+    for above in takewhile(lambda each: each != variant, variants(variant.room)):
+        if variant.of == (above.name or above.kind):
+            return applied(variant.edits, source(above), variant.of, variant.where)
+    raise Wrong(f"{variant.where()}: above it there is no {variant.of}.")
 
 
 def applied(edits, text, program, where):

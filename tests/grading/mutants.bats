@@ -81,11 +81,14 @@ END
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
     assert_output "$(lines one two "" 3 four two one)"
-    lines "== style tried" "It is tried." "  two" "- three" "-..." "- one" "+ 3" \
-        >"$copy/$room/variants.txt"
+    lines "== starter" "  two" "- three" "-..." "- one" "" "== style tried of starter" "- one" \
+        "  two" "+ 3" >"$copy/$room/variants.txt"
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
-    assert_output "$(lines one two 3)"
+    assert_output "$(lines two 3)"
+    sed -i 's/of starter/of tried/' "$copy/$room/variants.txt"
+    run python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    assert_output "$room/variants.txt: style tried: above it there is no tried."
     finish
 }
 
