@@ -114,3 +114,20 @@ class Case(Check):
             miss(f"""what the functions allocate is freed in the end, whatever their order.
                 Happened: the check called them for three graphs, destroyed all three, and
                 {left} allocations were left.""")
+
+
+# ---- rules that cases share: a case whose check.py lacks one has it from here ----
+
+
+def test_ends_well(case):
+    case.ends_well()
+
+
+def test_called(case):
+    case.after(test_ends_well)
+    case.expect_called()
+
+
+def test_output(case):
+    case.after()
+    case.prints_what_is_right()

@@ -32,9 +32,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import clinic
 import report
 from check import Check, Miss, NoProgram, Waits
-from clinic import Case
 from manifest import ROOT, Wrong, room
 from place import Machine, plain
 
@@ -51,6 +51,8 @@ def load_rules(name):
     spec.loader.exec_module(module)
     found = {word: rule for word, rule in vars(module).items() if word.startswith("test_")}
     told = sentences(name)
+    if name.startswith("clinic/"):
+        found = {word: vars(clinic)[word] for word in told if word in vars(clinic)} | found
     for word in [*told, *found]:
         if word not in found:
             raise Wrong(
@@ -199,7 +201,7 @@ def judge(name, file, first=False, place=None, step=0):
     place = place or plain(os.environ.get("SANITIZE", ""))
     if not (ROOT / place.library).exists():
         raise Machine("The simulated device is not built. Type: make simulator")
-    kind = Case if name.startswith("clinic/") else Check
+    kind = clinic.Case if name.startswith("clinic/") else Check
     check = kind(name, file, folder_of(file), place)
     chosen = rules
     if step:

@@ -3,10 +3,6 @@
 from check import met_by_starter, miss
 
 
-def test_ends_well(check):
-    check.ends_well()
-
-
 @met_by_starter
 def test_dropped(check):
     journal = check.run().journal
@@ -23,13 +19,3 @@ def test_dropped(check):
 @met_by_starter
 def test_not_undone(check):
     check.expect_not_undone(2, "cudaMemcpyAsync")
-
-
-def test_called(check):
-    check.after(test_ends_well)
-    check.expect_called()
-
-
-def test_output(check):
-    check.after()
-    check.prints_what_is_right()

@@ -3,10 +3,6 @@
 from check import met_by_starter, miss
 
 
-def test_ends_well(check):
-    check.ends_well()
-
-
 @met_by_starter
 def test_one_buffer(check):
     taken = len(check.run().journal.allocations)
@@ -19,8 +15,3 @@ def test_one_buffer(check):
 @met_by_starter
 def test_not_undone(check):
     check.expect_not_undone(2, "launch_fill")
-
-
-def test_output(check):
-    check.after()
-    check.prints_what_is_right()

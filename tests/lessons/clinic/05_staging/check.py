@@ -5,10 +5,6 @@ from check import expect_narrow_wait, met_by_starter, miss
 BYTES = 4096  # of a description
 
 
-def test_ends_well(check):
-    check.ends_well()
-
-
 def test_twelve(check):
     check.ends_well(12)
     copies = check.run(12).journal.copies
@@ -36,8 +32,3 @@ def test_one_stream(check):
 def test_called(check):
     check.after()
     check.expect_called("cudaStreamSynchronize", "cudaEventSynchronize")
-
-
-def test_output(check):
-    check.after()
-    check.prints_what_is_right()

@@ -3,10 +3,6 @@
 from check import met_by_starter, miss
 
 
-def test_ends_well(case):
-    case.ends_well()
-
-
 @met_by_starter
 def test_one_is_destroyed(case):
     journal = case.run().journal
@@ -21,8 +17,3 @@ def test_called(case):
     case.after()
     case.frees_all = True
     case.expect_called()
-
-
-def test_output(case):
-    case.after(test_ends_well)
-    case.prints_what_is_right()

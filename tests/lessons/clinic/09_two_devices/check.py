@@ -3,10 +3,6 @@
 from check import met_by_starter, miss
 
 
-def test_ends_well(case):
-    case.ends_well()
-
-
 @met_by_starter
 def test_both_devices(case):
     fills = case.run().journal.ok("launch_fill")
@@ -16,8 +12,3 @@ def test_both_devices(case):
         miss(f"""the collective operation stays one of device 1: both fills in its stream, one of
             them into the memory of device 0.
             Happened: fills in the streams {", ".join(streams)}.""")
-
-
-def test_output(case):
-    case.after(test_ends_well)
-    case.prints_what_is_right()

@@ -1,10 +1,7 @@
 """Clinic, case 11: stream b waits for the growth before it uses the rest of the piece."""
 
 from check import line_of, met_by_starter, miss
-
-
-def test_ends_well(case):
-    case.ends_well()
+from clinic import test_ends_well
 
 
 @met_by_starter
@@ -26,11 +23,6 @@ def test_grows_once(case):
 @met_by_starter
 def test_not_undone(case):
     case.expect_not_undone(2, "launch_fill")
-
-
-def test_called(case):
-    case.after(test_ends_well)
-    case.expect_called()
 
 
 def test_output(case):
