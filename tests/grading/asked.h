@@ -40,6 +40,20 @@ static void asked_fill(void)
 #endif
 }
 
+static inline void asked_streams(cudaStream_t *streams, int count)
+{
+    for (int i = 0; i < count; i++)
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+}
+
+/* Between two of these calls, which leave a stream with a priority in the journal, stands what a
+ * case of the clinic is judged by. */
+static inline void asked_border(void)
+{
+    cudaStream_t border;
+    CHECK(cudaStreamCreateWithPriority(&border, cudaStreamNonBlocking, 0));
+}
+
 int asked_main(int argc, char **argv);
 
 int main(int argc, char **argv)

@@ -28,8 +28,7 @@ static void asked_shared(size_t mib, cudaStream_t one, cudaStream_t another)
 int main(int argc, char **argv)
 {
     cudaStream_t streams[3];
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    asked_streams(streams, 3);
     asked_shared(strtoul(argv[argc - 1], NULL, 10), streams[0], streams[2]);
     asked_shared(1, streams[2], streams[1]);
     for (int i = 0; i < 3; i++)

@@ -42,8 +42,7 @@ static void asked_in(int situation, size_t bytes, const cudaStream_t *asked)
 int main(int argc, char **argv)
 {
     cudaStream_t asked[3];
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamCreateWithFlags(&asked[i], cudaStreamNonBlocking));
+    asked_streams(asked, 3);
     for (int situation = 1; situation <= 3; situation++)
         asked_in(situation, strtoul(argv[1], NULL, 10) * MiB, asked);
     for (int i = 0; i < 3; i++)

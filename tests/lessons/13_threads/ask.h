@@ -40,8 +40,7 @@ int main(int argc, char **argv)
     cudaStream_t created[2], producing, consuming;
     int rounds = atoi(argv[2]);
     size_t count = strtoul(argv[3], NULL, 10) * 1024 / sizeof(int);
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&created[i], cudaStreamNonBlocking));
+    asked_streams(created, 2);
     producing = strcmp(argv[1], "created") == 0 ? created[0] : cudaStreamPerThread;
     consuming = strcmp(argv[1], "per-thread") == 0 ? cudaStreamPerThread : created[1];
     asked_run(producing, consuming, rounds, count);

@@ -23,8 +23,7 @@ static size_t asked_increased(const volatile int *host, size_t count)
 static void asked_process(const char *kind, int *host, int *device, size_t count)
 {
     cudaStream_t stream[2];
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+    asked_streams(stream, 2);
     for (size_t i = 0; i < count; i++)
         host[i] = (int)(i % 100);
     process(host, device, count, stream);

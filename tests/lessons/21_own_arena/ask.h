@@ -182,8 +182,7 @@ int main(int argc, char **argv)
 {
     for (int i = 0; i < argc - 2 && i < 5; i++)
         asked_given[i] = strtoul(argv[2 + i], NULL, 10);
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamCreateWithFlags(&asked_stream[i], cudaStreamNonBlocking));
+    asked_streams(asked_stream, 3);
     if (strcmp(argv[1], "want") == 0) {
         asked_places(asked_given, asked_given[4]);
         for (int i = 0; i < 2; i++)

@@ -1,20 +1,18 @@
 /* Calls case 01's buffer_create and buffer_drop, for streams of the check's own: two buffers that
- * are dropped in the other order, and one that is handed to another stream. Before and after that
- * a stream with a priority is made: between these two calls stands what is judged. */
+ * are dropped in the other order, and one that is handed to another stream. */
 
 int main(int argc, char **argv)
 {
-    cudaStream_t streams[2], mark;
+    cudaStream_t streams[2];
     cudaEvent_t done;
     int known = _Generic(&buffer_drop, void (*)(struct buffer) : 1, default : 0)
               & _Generic(&buffer_create, struct buffer(*)(cudaStream_t) : 1, default : 0);
     (void)argc, (void)argv;
     if (!known)
         return 0;
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    asked_streams(streams, 2);
     CHECK(cudaEventCreateWithFlags(&done, cudaEventDisableTiming));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     for (int turn = 0; turn < 2; turn++) {
         struct buffer two[2];
         for (int i = 0; i < 2; i++) {
@@ -28,7 +26,7 @@ int main(int argc, char **argv)
         for (int i = 1; i >= 0; i--)
             ((void (*)(struct buffer))buffer_drop)(two[i]);
     }
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaDeviceSynchronize());
     return 0;
 }

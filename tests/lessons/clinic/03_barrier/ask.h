@@ -1,19 +1,16 @@
-/* Calls case 03's barrier for one worker and for five, and for the workers that go on behind it.
- * Before and after that a stream with a priority is made: between these two calls stands what is
- * judged. */
+/* Calls case 03's barrier for one worker and for five, and for the workers that go on behind it. */
 
 int main(int argc, char **argv)
 {
-    cudaStream_t streams[6], mark;
+    cudaStream_t streams[6];
     int *data;
     (void)argc, (void)argv;
     ((int (*)(int, char **))lesson_main)(1, argv); /* it makes what barrier uses */
     if (!_Generic(&barrier, void (*)(cudaStream_t, const cudaStream_t *, int) : 1, default : 0))
         return 0;
-    for (int i = 0; i < 6; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    asked_streams(streams, 6);
     CHECK(cudaMalloc((void **)&data, 6 * 1024 * sizeof(int)));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     for (int count = 1; count < 6; count += 4) {
         for (int i = 0; i < count; i++)
             CHECK(launch_fill(data + i * 1024, i, 1024, streams[i]));
@@ -23,7 +20,7 @@ int main(int argc, char **argv)
             ((void (*)(cudaStream_t, const cudaStream_t *, int))barrier)(streams[i], &streams[5],
                                                                          1);
     }
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaFree(data));
     return 0;

@@ -1,7 +1,5 @@
 /* Calls case 04's block_take and block_give_back, when its main has made what they use: for two
- * streams of the check's own in turn, twice, and then for cudaStreamPerThread in two threads.
- * Before and after that a stream with a priority is made: between these two calls stands what is
- * judged. */
+ * streams of the check's own in turn, twice, and then for cudaStreamPerThread in two threads. */
 
 #define cudaStreamPerThread ((cudaStream_t)0x2)
 
@@ -25,7 +23,7 @@ static void *asked_thread(void *unused)
 
 int main(int argc, char **argv)
 {
-    cudaStream_t streams[2], mark;
+    cudaStream_t streams[2];
     pthread_t thread;
     int known = _Generic(&block_take, int *(*)(cudaStream_t) : 1, default : 0)
               & _Generic(&block_give_back, void (*)(int *, cudaStream_t) : 1, default : 0);
@@ -33,9 +31,8 @@ int main(int argc, char **argv)
     ((int (*)(int, char **))lesson_main)(1, argv);
     if (!known)
         return 0;
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_streams(streams, 2);
+    asked_border();
     for (int i = 0; i < 4; i++)
         asked_turn(streams[i % 2]);
     asked_turn(cudaStreamPerThread);
@@ -46,7 +43,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < asked_count; i++)
         same &= asked_taken[i] == asked_taken[0];
     printf("\nthe same block = %d\n", same);
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaDeviceSynchronize());
     return 0;
 }

@@ -1,23 +1,21 @@
 /* Calls case 05's describe for two streams of the check's own in turn, while its main has what it
- * uses: main's first cudaFreeAsync comes here. Before and after that a stream with a priority is
- * made: between these two calls stands what is judged. */
+ * uses: main's first cudaFreeAsync comes here. */
 
 cudaError_t cudaFreeAsync(void *data, cudaStream_t stream);
 static int asked_comes; /* the check has called, and not come here yet */
 
 static void asked_describe(void)
 {
-    cudaStream_t streams[2], mark;
+    cudaStream_t streams[2];
     int *descriptions;
     if (!_Generic(&describe, void (*)(int *, int, cudaStream_t) : 1, default : 0))
         return;
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+    asked_streams(streams, 2);
     CHECK(cudaMalloc((void **)&descriptions, 6 * 4096));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     for (int i = 0; i < 6; i++)
         ((void (*)(int *, int, cudaStream_t))describe)(descriptions + i * 1024, i, streams[i % 2]);
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     for (int i = 0; i < 2; i++)
         CHECK(cudaStreamSynchronize(streams[i]));
     CHECK(cudaFree(descriptions));

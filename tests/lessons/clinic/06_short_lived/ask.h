@@ -1,19 +1,17 @@
 /* Calls case 06's functions: two arrays, of which each is used in another stream, and which are
- * freed there in the other order, and a third that is freed as it was made. Before and after that a
- * stream with a priority is made: between these two calls stands what is judged. */
+ * freed there in the other order, and a third that is freed as it was made. */
 
 int main(int argc, char **argv)
 {
-    cudaStream_t streams[2], mark;
+    cudaStream_t streams[2];
     struct array two[2];
     int known = _Generic(&array_of, struct array(*)(int) : 1, default : 0)
               & _Generic(&array_free, void (*)(struct array *) : 1, default : 0);
     (void)argc, (void)argv;
     if (!known)
         return 0;
-    for (int i = 0; i < 2; i++)
-        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_streams(streams, 2);
+    asked_border();
     for (int i = 0; i < 2; i++) {
         two[i] = ((struct array(*)(int))array_of)(i + 5);
         CHECK(launch_add(two[i].data, 1, 1024, streams[i]));
@@ -23,7 +21,7 @@ int main(int argc, char **argv)
         ((void (*)(struct array *))array_free)(&two[i]);
     two[0] = ((struct array(*)(int))array_of)(7);
     ((void (*)(struct array *))array_free)(&two[0]);
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaDeviceSynchronize());
     return 0;
 }

@@ -1,11 +1,9 @@
 /* Captures a graph of the check's own with case 07's functions: the scratch memory is used in the
  * forked stream, then, behind the join, in the capturing one, and is freed after that. It is
- * launched twice. Before and after that a stream with a priority is made: between these two calls
- * stands what is judged. */
+ * launched twice. */
 
 int main(int argc, char **argv)
 {
-    cudaStream_t mark;
     cudaGraph_t graph;
     cudaGraphExec_t exec;
     int *scratch, *table;
@@ -15,7 +13,7 @@ int main(int argc, char **argv)
     ((int (*)(int, char **))lesson_main)(1, argv); /* it makes the streams and the event */
     if (!arguments || !_Generic(&follow, void (*)(cudaStream_t, cudaStream_t) : 1, default : 0))
         return 0;
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaStreamBeginCapture(capturing, cudaStreamCaptureModeGlobal));
     CHECK(cudaMallocAsync((void **)&scratch, MiB, capturing));
     ((void (*)(cudaStream_t, cudaStream_t))follow)(forked, capturing);
@@ -33,7 +31,7 @@ int main(int argc, char **argv)
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     for (int i = 0; i < 2; i++)
         CHECK(cudaGraphLaunch(exec, capturing));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaStreamSynchronize(capturing));
     CHECK(cudaGraphExecDestroy(exec));
     CHECK(cudaGraphDestroy(graph));

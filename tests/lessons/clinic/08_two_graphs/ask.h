@@ -1,6 +1,5 @@
 /* Calls case 08's functions: of three graphs the first and then the third are destroyed, and the
- * second is launched after each; then the same again. Before and after that a stream with a
- * priority is made: between these two calls stands what is judged. */
+ * second is launched after each; then the same again. */
 
 static void asked_launch(struct program *one)
 {
@@ -13,14 +12,13 @@ static void asked_launch(struct program *one)
 
 int main(int argc, char **argv)
 {
-    cudaStream_t mark;
     int known = _Generic(&program_capture, struct program(*)(int) : 1, default : 0)
               & _Generic(&program_destroy, void (*)(struct program *) : 1, default : 0);
     (void)argc, (void)argv;
     if (!known)
         return 0;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     for (int turn = 0; turn < 2; turn++) {
         struct program three[3];
         for (int i = 0; i < 3; i++)
@@ -31,7 +29,7 @@ int main(int argc, char **argv)
         }
         ((void (*)(struct program *))program_destroy)(&three[1]);
     }
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaStreamSynchronize(stream));
     return 0;
 }

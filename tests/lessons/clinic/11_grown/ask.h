@@ -1,6 +1,5 @@
 /* Calls case 11's list_take and list_give for lists of the check's own: one stream grows and the
- * other takes the rest, then the other way round, and then what was given is taken. Before and
- * after that a stream with a priority is made: between these two calls stands what is judged. */
+ * other takes the rest, then the other way round, and then what was given is taken. */
 
 static int *asked_take(struct list *own, struct list *other)
 {
@@ -11,7 +10,6 @@ static int *asked_take(struct list *own, struct list *other)
 
 int main(int argc, char **argv)
 {
-    cudaStream_t mark;
     struct list lists[2];
     int known = _Generic(&list_take, int *(*)(struct list *, struct list *) : 1, default : 0)
               & _Generic(&list_give, void (*)(struct list *, int *) : 1, default : 0);
@@ -28,7 +26,7 @@ int main(int argc, char **argv)
             }
         }
         if (turn == 0)
-            CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+            asked_border();
         int *first = asked_take(own, other);
         asked_take(other, own);
         ((void (*)(struct list *, int *))list_give)(own, first);
@@ -36,7 +34,7 @@ int main(int argc, char **argv)
         ((void (*)(struct list *, int *))list_give)(other, again);
         ((void (*)(struct list *, int *))list_give)(own, asked_take(own, other));
     }
-    CHECK(cudaStreamCreateWithPriority(&mark, cudaStreamNonBlocking, 0));
+    asked_border();
     CHECK(cudaDeviceSynchronize());
     return 0;
 }
