@@ -145,10 +145,10 @@ copy_with_course() {
     assert_success
     run jq -c '[.score, ([.tests[].max_score] | add), .tests[1].number]' \
         "$root/autograder/results/results.json"
-    assert_output '[5,5,"06.2"]'
+    assert_output "[$(possible 06_trim),$(possible 06_trim),\"06.2\"]"
     # The seed is drawn, and no student's business.
     run jq -r .output "$root/autograder/results/results.json"
-    assert_output --regexp '^5 of 5 points\. Workbook [0-9a-z]+\.$'
+    assert_output --regexp ' points\. Workbook [0-9a-z]+\.$'
     assert [ "$(jq .seed "$root/autograder/grade/grade.json")" -gt 1 ]
 }
 

@@ -51,18 +51,21 @@ setup_file() { know_compiler; }
 }
 
 @test "a check shows the first miss in full, of the others their names, in 100 columns" {
+    local misses
     check lessons/08_stream_order.c 08_stream_order
     assert_failure
-    assert_equal "$(grep -c '^  MISS  ' <<<"$output")" 4
+    misses=$(grep -c '^  MISS  ' <<<"$output")
+    assert [ "$misses" -ge 4 ]
     assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 1
     assert_equal "$(grep -c '^ *hazard: ' <<<"$output")" 1
-    assert_line "Begin with the first miss. ALL=1 shows all 4 in full."
+    assert_line "Begin with the first miss. ALL=1 shows all $misses in full."
     assert_line "        A hint: make hint-08"
     assert_line --regexp \
         '^        The page: (build/docs/html|docs)/08_stream_order\.(html|rst \(make book.*)$'
-    assert_output --partial "2 passed, 4 failed, 1 not judged until that is repaired. Points: 0 of"
+    assert_output --partial \
+        " passed, $misses failed, 1 not judged until that is repaired. Points: 0 of"
     ALL=1 check lessons/08_stream_order.c 08_stream_order
-    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" 4
+    assert_equal "$(grep -c '^        Expected: ' <<<"$output")" "$misses"
     refute_line --partial "ALL=1"
     refute_line --regexp '.{101}'
 }
