@@ -22,9 +22,10 @@ from the program. The kinds are:
 
 Then comes a sentence about it, and then its edits. An edit is a few lines of the program, of which
 those with "-" go and those with "+" come; the others begin with two blanks, or are empty. The
-lines that are not new must stand in the program exactly once, in this order. A line "-..." stands
-for all lines that go from the line above it to the next place of the lines below it. A line "--"
-separates two edits, whose unchanged lines may be the same.
+lines that are not new must stand in the program exactly once, in this order. Behind new lines
+another edit begins, if the line there does not stand next in the program; elsewhere a line "--"
+separates two edits. A line "-..." stands for all lines that go from the line above it to the next
+place of the lines below it.
 
     variants.py make FILE...              writes build/{mutants,styles}/NN_name/NAME.c,
                                           build/starters/NN_name.c or build/repairs/NN_name.c
@@ -46,7 +47,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import cache
-from itertools import groupby, takewhile
+from itertools import chain, groupby, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -215,7 +216,7 @@ def source(variant):
 def applied(edits, text, program, where):
     """A program's text after the edits. where(number) names one of them in a sentence."""
     lines, gone, new = lines_of(text), set(), {}
-    for number, edit in edits:
+    for number, edit in chain(*(separated(*edit, lines) for edit in edits)):
         edit = whole(edit, lines, program, where(number))
         at, added = place_of(edit, lines, program, where(number)), {}
         for sign, line in edit:
@@ -237,6 +238,27 @@ def applied(edits, text, program, where):
         if line is not None and at not in gone:
             changed.append(line)
     return "\n".join(changed) + "\n"
+
+
+def separated(number, edit, lines):
+    """(number of the first line, [(sign, line)]) of each edit that stands here, one below the new
+    lines of the other."""
+    begin = 0
+    for at in range(1, len(edit)):
+        if edit[at - 1][0] == "+" and edit[at][0] != "+":
+            end = next((i for i in range(at, len(edit)) if edit[i][0] == "+"), len(edit))
+            if not stands(edit[begin:end], lines):
+                yield number + begin, edit[begin:at]
+                begin = at
+    yield number + begin, edit[begin:]
+
+
+def stands(edit, lines):
+    """Do the lines of an edit that are not new stand in the program exactly once?"""
+    with suppress(Wrong):
+        place_of(whole(edit, lines, "", ""), lines, "", "")
+        return True
+    return False
 
 
 def place_of(edit, lines, program, where):
@@ -327,8 +349,9 @@ def edits_between(before, after):
         for edge in (0, -1):
             if not lines[edge]:
                 lines[edge] = "-\n+"
-        edits.append("\n".join(lines))
-    return "\n--\n".join(edits) + "\n"
+        needs = edits and (edits[-1][0] != "+" or lines[0][0] == "+")
+        edits += ["--", *lines] if needs else lines
+    return "\n".join(edits) + "\n"
 
 
 def widened(lines, first, end):

@@ -72,6 +72,8 @@ mutants() { python3 -SB tools/variants.py names "$1"; }
 - one\n-...\n- three|3: style tried: in $solution these lines of the edit stand at lines 1 and 5
 - three\n-...\n- four|3: style tried: below "-..." no line of $solution follows.
 - three\n-...|3: style tried: below "-..." no line of $solution follows.
+- three\n+ 3\n- four|5: style tried: in $solution these lines of the edit stand nowhere
+- three\n+ 3\n  one|5: style tried: this edit has no line
 |1: style tried changes nothing
 - three\n== style tried\n- one\n  two|4: style tried stands here for the second time
 - three\n== Style tried\n- one\n  two|4: expected "== starter"
@@ -81,6 +83,11 @@ END
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
     assert_output "$(lines one two "" 3 four two one)"
+    # What does not stand next, below new lines, is another edit.
+    lines "== style tried" "  one" "  two" "+ 2" "- two" "- one" >"$copy/$room/variants.txt"
+    python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
+    run cat "$copy/build/styles/01_first_allocation/tried.c"
+    assert_output "$(lines one two 2 three)"
     lines "== starter" "  two" "- three" "-..." "- one" "" "== style tried of starter" "- one" \
         "  two" "+ 3" >"$copy/$room/variants.txt"
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
