@@ -106,13 +106,11 @@ echo "the first element is 42" >"$room/expected/output.txt"
 python3 -SB tools/variants.py starters "$name"
 cat >>"$room/variants.txt" <<END
 
-== mutant other_stream
-Adds in the legacy stream, which a non-blocking stream does not wait for.
+== mutant other_stream: Adds in the legacy stream, which a non-blocking stream does not wait for.
 misses added: in one stream (YOUR WORK)
 - ${added%$'\n'}
 + ${added/, stream/, cudaStreamLegacy}
-== style added_twice
-Adds one twice.
+== style added_twice: Adds one twice.
 - ${added%$'\n'}
 + ${added/2, count/1, count}+ ${added/2, count/1, count}
 END

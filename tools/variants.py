@@ -4,15 +4,14 @@ Each room, tests/lessons/NN_name or tests/lessons/clinic/NN_name, has one file o
 variants.txt. It says how a variant differs from one program: solutions/NN_name.c of a lesson, or
 docs/clinic/NN_name_wrong.c of a case.
 
-    == mutant threshold_in_mib
-    Gives the thresholds in MiB.
+    == mutant threshold_in_mib: Gives the thresholds in MiB.
     misses bytes: thresholds 0, 48, 64, 256, 64 and 160 MiB, in bytes
     - pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold * MiB);
     + pool_set(pool, cudaMemPoolAttrReleaseThreshold, threshold);
 
-Behind "== " stands the kind of the variant and, of mutants and styles, a name. Behind that may
-stand " of NAME" or " of starter": then it differs from that variant, which stands above it, and not
-from the program. The kinds are:
+Behind "== " stands the kind of the variant and, of mutants and styles, a name, a colon, and a
+sentence. Behind the name may stand " of NAME" or " of starter": then it differs from that variant,
+which stands above it, and not from the program. The kinds are:
 
     starter   a lesson's file, lessons/NN_name.c, as it is delivered
     repair    the book's repair of a case
@@ -20,12 +19,11 @@ from the program. The kinds are:
               (test_bytes of the room's check.py), which must say the words behind that
     style     a right answer that its author would not have written; it must meet every rule
 
-Then comes a sentence about it, and then its edits. An edit is a few lines of the program, of which
-those with "-" go and those with "+" come; the others begin with two blanks, or are empty. The
-lines that are not new must stand in the program exactly once, in this order. Behind new lines
-another edit begins, if the line there does not stand next in the program; elsewhere a line "--"
-separates two edits. A line "-..." stands for all lines that go from the line above it to the next
-place of the lines below it.
+Then come its edits. An edit is a few lines of the program, of which those with "-" go and those
+with "+" come; the others begin with two blanks, or are empty. The lines that are not new must stand
+in the program exactly once, in this order. Behind new lines another edit begins, if the line there
+does not stand next in the program; elsewhere a line "--" separates two edits. A line "-..." stands
+for all lines that go from the line above it to the next place of the lines below it.
 
     variants.py make FILE...              writes build/{mutants,styles}/NN_name/NAME.c,
                                           build/starters/NN_name.c or build/repairs/NN_name.c
@@ -45,6 +43,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from contextlib import suppress
 from functools import cache
 from itertools import chain, groupby, takewhile
@@ -130,17 +129,17 @@ def parts_of_file(file):
 
 
 def variant_of(room, number, heading, lines):
-    heads = re.fullmatch(r"== (\w+)(?: (?!of )(\w+))?(?: of (\w+))?", heading)
-    kind, name, of = heads.groups("") if heads else ("", "", "")
+    heads = re.fullmatch(r"== (\w+)(?: (?!of )(\w+))?(?: of (\w+))?(?::(.*))?", heading)
+    kind, name, of, about = heads.groups("") if heads else ("", "", "", "")
     if kind not in KINDS or bool(name) == (kind in UNNAMED):
         raise Wrong(
-            f'{file_of(room)}:{number}: expected "== starter", "== repair", "== mutant NAME" or '
-            f'"== style NAME", got "{heading}".'
+            f'{file_of(room)}:{number}: expected "== starter", "== repair", "== mutant NAME: '
+            f'SENTENCE" or "== style NAME: SENTENCE", got "{heading}".'
         )
     begin = next((at for at, (_, line) in enumerate(lines) if EDIT.match(line)), len(lines))
-    head = [line for _, line in lines[:begin] if line]
+    head = [about.strip(), *(line for _, line in lines[:begin] if line)]
     misses, says = "", ""
-    if missed := re.fullmatch(r"misses (\w+): (.+)", head[-1] if head else ""):
+    if missed := re.fullmatch(r"misses (\w+): (.+)", head[-1]):
         misses, says = missed.groups()
         head.pop()
     edits = edits_in(lines[begin:], file_of(room))
@@ -453,7 +452,7 @@ def new(word, kind, name, file=""):
         before = committed(program)
     if before == after:
         raise Wrong(f"{file} is the same as {program}: put the mistake into it.")
-    lines = [f"== {kind} {name}", asked(kind)]
+    lines = textwrap.wrap(f"== {kind} {name}: {asked(kind)}", 100, break_on_hyphens=False)
     missed = first_miss(room, file)
     if missed and kind == "mutant":
         words = missed["lines"][-1].removeprefix("Happened: ").removeprefix("Expected: ")
@@ -466,11 +465,11 @@ def new(word, kind, name, file=""):
             f"{file} meets every rule of {room}, so no variant was written. Is it a mistake? Then "
             "the check needs a rule for it. Is it a right answer? Then give KIND=style, too."
         )
-    added = "\n".join([*filter(None, lines), edits_between(before, after)])
+    added = "\n".join([*lines, edits_between(before, after)])
     replace(file_of(room), f"{text_of(file_of(room)).rstrip()}\n\n{added}")
     print(f"{file_of(room)} ends with this now:\n\n{added}")
-    if not lines[1]:
-        print(f'Write a sentence about it below "{lines[0]}".')
+    if lines[0].endswith(":"):
+        print(f'Write a sentence about it behind "{lines[0]}".')
     if missed:
         print("Of what the rule says a few words are enough: those that fit this mistake alone.")
     if file == program:

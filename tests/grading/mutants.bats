@@ -57,28 +57,28 @@ mutants() { python3 -SB tools/variants.py names "$1"; }
     cp tools/variants.py "$copy/tools"
     lines one two three two one >"$copy/$solution"
     while IFS='|' read -r edit said; do
-        printf '== style tried\nIt is tried.\n%b\n' "$edit" >"$copy/$room/variants.txt"
+        printf '== style tried: It is tried.\n%b\n' "$edit" >"$copy/$room/variants.txt"
         run python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
         [ "$status" = 1 ] || complain "$edit: status $status, not 1"
         [[ $output == "$room/variants.txt:"*"$said"* ]] || complain "$edit: it says $output"
     done <<END
-- four\n+ 4|3: style tried: in $solution these lines of the edit stand nowhere
-- two\n+ 2|3: style tried: in $solution these lines of the edit stand at lines 2 and 4
-+ 0|3: style tried: this edit has new lines alone
-  three|3: style tried: this edit has no line
-- three\n--\n- three\n- two|5: style tried: another edit changes this line, too: three
-  three\n+ 3\n--\n+ 4\n  two\n  one|6: style tried: another edit adds lines here, too: 4
-- three\nfour|4: expected a line that begins
-- one\n-...\n- three|3: style tried: in $solution these lines of the edit stand at lines 1 and 5
-- three\n-...\n- four|3: style tried: below "-..." no line of $solution follows.
-- three\n-...|3: style tried: below "-..." no line of $solution follows.
-- three\n+ 3\n- four|5: style tried: in $solution these lines of the edit stand nowhere
-- three\n+ 3\n  one|5: style tried: this edit has no line
+- four\n+ 4|2: style tried: in $solution these lines of the edit stand nowhere
+- two\n+ 2|2: style tried: in $solution these lines of the edit stand at lines 2 and 4
++ 0|2: style tried: this edit has new lines alone
+  three|2: style tried: this edit has no line
+- three\n--\n- three\n- two|4: style tried: another edit changes this line, too: three
+  three\n+ 3\n--\n+ 4\n  two\n  one|5: style tried: another edit adds lines here, too: 4
+- three\nfour|3: expected a line that begins
+- one\n-...\n- three|2: style tried: in $solution these lines of the edit stand at lines 1 and 5
+- three\n-...\n- four|2: style tried: below "-..." no line of $solution follows.
+- three\n-...|2: style tried: below "-..." no line of $solution follows.
+- three\n+ 3\n- four|4: style tried: in $solution these lines of the edit stand nowhere
+- three\n+ 3\n  one|4: style tried: this edit has no line
 |1: style tried changes nothing
-- three\n== style tried\n- one\n  two|4: style tried stands here for the second time
-- three\n== Style tried\n- one\n  two|4: expected "== starter"
+- three\n== style tried\n- one\n  two|3: style tried stands here for the second time
+- three\n== Style tried\n- one\n  two|3: expected "== starter"
 END
-    lines "== style tried" "It is tried." "  two" "+" "- three" "+ 3" "+ four" "" "== mutant x" \
+    lines "== style tried: It is tried." "  two" "+" "- three" "+ 3" "+ four" "" "== mutant x" \
         "- three" >"$copy/$room/variants.txt"
     python3 -SB "$copy/tools/variants.py" make build/styles/01_first_allocation/tried.c
     run cat "$copy/build/styles/01_first_allocation/tried.c"
@@ -114,11 +114,10 @@ END
     sed 's|(pool, second)|(pool, second / 2)|' solutions/06_trim.c >"$mine"
     run as_typed make mutant LESSON=6 NAME=half_kept FILE="$mine" ABOUT="Keeps half of that."
     assert_success
-    run sed -n '/^== mutant half_kept$/,$p' "$room/variants.txt"
-    assert_line --index 1 "Keeps half of that."
-    assert_line --index 2 --regexp '^misses between: .*phase 2 needs'
-    assert_line --index 3 "-     CHECK(cudaMemPoolTrimTo(pool, second));"
-    assert_line --index 4 "+     CHECK(cudaMemPoolTrimTo(pool, second / 2));"
+    run sed -n '/^== mutant half_kept: Keeps half of that[.]$/,$p' "$room/variants.txt"
+    assert_line --index 1 --regexp '^misses between: .*phase 2 needs'
+    assert_line --index 2 "-     CHECK(cudaMemPoolTrimTo(pool, second));"
+    assert_line --index 3 "+     CHECK(cudaMemPoolTrimTo(pool, second / 2));"
     make -s build/mutants/06_trim/half_kept.c
     cmp "$mine" build/mutants/06_trim/half_kept.c
     run as_typed make mutant LESSON=06 NAME=half_kept FILE="$mine"

@@ -1,14 +1,14 @@
 """The cases of hostile.txt and cheats.txt: files that must harm nothing, or must earn nothing.
 
-    == program fork_bomb as 14
-    Makes processes without end.
+    == program fork_bomb as 14: Makes processes without end.
     ended: time
     #include <unistd.h>
     for (;;)
         fork();
 
 The heading has the form of the case, its name, and the lessons as which it is handed in: their
-numbers, or "all". A sentence says what the case tries. One line or more say what must happen:
+numbers, or "all", and a sentence that says what the case tries. One line or more say what must
+happen:
 
     ended: WHY     why a run of it is stopped: flood, time or memory; left out: it ends by itself
     says: WORDS    the sentence of the grade has these words, and there is no point
@@ -107,22 +107,21 @@ def cases():
 
 
 def case_of(file, number, heading, lines):
-    found = re.fullmatch(rf"== ({'|'.join(FORMS)}) (\w+) as ((\d\d ?)+|all)", heading)
+    found = re.fullmatch(rf"== ({'|'.join(FORMS)}) (\w+) as ((\d\d ?)+|all): .+", heading)
     if not found:
-        forms = ", ".join(f'"== {form} NAME as 06 07"' for form in FORMS)
+        forms = ", ".join(f'"== {form} NAME as 06 07: SENTENCE"' for form in FORMS)
         raise Wrong(f'{file}:{number}: expected {forms}, got "{heading}".')
     form, name, numbers, _ = found.groups()
     while lines and not lines[-1][1]:
         lines = lines[:-1]
     words = [line.partition(": ") for _, line in lines]
     heads = [at for at, (key, *_) in enumerate(words) if key in KEYS]
-    about, begin = lines[: min(heads, default=0)], max(heads, default=-1) + 1
+    begin = max(heads, default=-1) + 1
     given = {**dict.fromkeys(KEYS, ""), **{words[at][0]: words[at][2] for at in heads}}
     chosen = [each for each in lessons() if numbers == "all" or each[:2] in numbers.split()]
-    if not (about and any(given[key] for key in KEYS[1:]) and lines[begin:]):
+    if not (any(given[key] for key in KEYS[1:]) and lines[begin:]):
         raise Wrong(
-            f"{file}:{number}: {name} needs a sentence about it, a line "
-            '"ended:", "says:" or "earns:", and a C source.'
+            f'{file}:{number}: {name} needs a line "ended:", "says:" or "earns:", and a C source.'
         )
     return Case(file, form, name, chosen, given, lines[begin:])
 
