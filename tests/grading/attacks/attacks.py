@@ -19,8 +19,8 @@ Then comes the C source:
 
     file      the source is the whole file
     program   the source has its own #include lines, then the statements of main after a CUDA call
-    change    the source is edits of the case that "of:" names, in the form of variants.txt
-              (tools/variants.py): lines with "-" go, lines with "+" come
+    change    the heading has "of CASE" behind the name, and the source is edits of that case, in
+              the form of variants.txt (tools/variants.py): lines with "-" go, lines with "+" come
 
 In a source, what stands between two @ is put in:
 
@@ -63,7 +63,7 @@ from variants import Wrong, applied, edits_in, parts_of_file  # noqa: E402
 FOLDER = "tests/grading/attacks"
 FILES = "hostile", "cheats"
 FORMS = "file", "program", "change"
-KEYS = "of", "ended", "says", "earns"
+KEYS = "ended", "says", "earns"
 LIBRARY = "build/simulator/libcudart.so.13"
 PROGRAM = """#define _GNU_SOURCE
 #include <cuda_runtime_api.h>
@@ -81,6 +81,7 @@ class Case(NamedTuple):
     file: str
     form: str
     name: str
+    of: str
     lessons: list
     given: dict
     source: list  # of (number, line)
@@ -107,11 +108,12 @@ def cases():
 
 
 def case_of(file, number, heading, lines):
-    found = re.fullmatch(rf"== ({'|'.join(FORMS)}) (\w+) as ((\d\d ?)+|all): .+", heading)
+    heads = rf"== ({'|'.join(FORMS)}) (\w+)(?: of (\w+))? as ((?:\d\d ?)+|all): .+"
+    found = re.fullmatch(heads, heading)
     if not found:
         forms = ", ".join(f'"== {form} NAME as 06 07: SENTENCE"' for form in FORMS)
         raise Wrong(f'{file}:{number}: expected {forms}, got "{heading}".')
-    form, name, numbers, _ = found.groups()
+    form, name, of, numbers = found.groups()
     while lines and not lines[-1][1]:
         lines = lines[:-1]
     words = [line.partition(": ") for _, line in lines]
@@ -119,11 +121,11 @@ def case_of(file, number, heading, lines):
     begin = max(heads, default=-1) + 1
     given = {**dict.fromkeys(KEYS, ""), **{words[at][0]: words[at][2] for at in heads}}
     chosen = [each for each in lessons() if numbers == "all" or each[:2] in numbers.split()]
-    if not (any(given[key] for key in KEYS[1:]) and lines[begin:]):
+    if not (any(given.values()) and lines[begin:]):
         raise Wrong(
             f'{file}:{number}: {name} needs a line "ended:", "says:" or "earns:", and a C source.'
         )
-    return Case(file, form, name, chosen, given, lines[begin:])
+    return Case(file, form, name, of, chosen, given, lines[begin:])
 
 
 def case(name):
@@ -139,7 +141,7 @@ def source(case):
     """The C source of a case, with the words between @ as they stand."""
     text = "".join(f"{line}\n" for _, line in case.source)
     if case.form == "change":
-        edits, other = edits_in(case.source, case.file), cases()[case.given["of"]]
+        edits, other = edits_in(case.source, case.file), cases()[case.of]
         return applied(edits, source(other), other.name, case.where)
     if case.form == "program":
         headers, statements = re.fullmatch(r"((?:#include [^\n]*\n)*)(.*)", text, re.S).groups()
