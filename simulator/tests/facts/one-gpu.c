@@ -5,32 +5,24 @@
  *   one-gpu SECTION  first (up to "destroying pools"), export, pointers (and what follows), graphs
  *                    or timing */
 #define CALL_COLUMNS 78
-#include "probe.h"
+#include "graphs.h"
 #include <fcntl.h>
 #include <stdbool.h>
 
 static cudaMemPool_t def;
 
-typedef unsigned long long u64;
-static u64 reserved(cudaMemPool_t p) { return pool_figure(p, cudaMemPoolAttrReservedMemCurrent); }
-static u64 used(cudaMemPool_t p) { return pool_figure(p, cudaMemPoolAttrUsedMemCurrent); }
-static void set_threshold(cudaMemPool_t p, uint64_t v)
-{
-    cudaMemPoolSetAttribute(p, cudaMemPoolAttrReleaseThreshold, &v);
-}
-
 static void figures(cudaMemPool_t p, const char *when)
 {
-    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, reserved(p),
-           pool_figure(p, cudaMemPoolAttrReservedMemHigh), used(p),
+    printf("  %-46s reserved %llu high %llu used %llu high %llu\n", when, bytes_reserved(p),
+           pool_figure(p, cudaMemPoolAttrReservedMemHigh), bytes_used(p),
            pool_figure(p, cudaMemPoolAttrUsedMemHigh));
 }
 
 static void set_policies(cudaMemPool_t p, int events, int opportunistic, int internal)
 {
-    cudaMemPoolSetAttribute(p, cudaMemPoolReuseFollowEventDependencies, &events);
-    cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowOpportunistic, &opportunistic);
-    cudaMemPoolSetAttribute(p, cudaMemPoolReuseAllowInternalDependencies, &internal);
+    set_flag(p, cudaMemPoolReuseFollowEventDependencies, events);
+    set_flag(p, cudaMemPoolReuseAllowOpportunistic, opportunistic);
+    set_flag(p, cudaMemPoolReuseAllowInternalDependencies, internal);
 }
 
 static char *take(cudaMemPool_t p, size_t bytes, cudaStream_t stream)
@@ -57,7 +49,7 @@ static void end_pool(cudaMemPool_t p)
 
 static void attributes(void)
 {
-    int driver = 0, runtime = 0;
+    int driver = 0, runtime = 0, flags[3];
     cudaDriverGetVersion(&driver);
     cudaRuntimeGetVersion(&runtime);
     printf("driver %d runtime %d\n", driver, runtime);
@@ -77,11 +69,7 @@ static void attributes(void)
     cudaMemPool_t current = NULL;
     cudaDeviceGetMemPool(&current, 0);
     printf("current is default: %d\n", current == def);
-}
 
-static void defaults(void)
-{
-    int flags[3];
     puts("\n## default pool attributes");
     for (int i = 0; i < 3; i++)
         cudaMemPoolGetAttribute(
@@ -102,15 +90,15 @@ static void growth(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         cudaMemPool_t p = new_pool(0);
         char *a = take(p, sizes[i], s);
-        u64 r = reserved(p), u = used(p);
+        unsigned long long r = bytes_reserved(p), u = bytes_used(p);
         char *b = take(p, sizes[i], s);
-        size_t align = (uintptr_t)a & -(uintptr_t)a;
+        unsigned long long align = alignment_of(a);
         /* A range may lie on a rounder address by chance. */
         if (align > 32 * MiB)
             align = 32 * MiB;
         printf("  size %10zu: reserved %llu used %llu | after a 2nd: reserved %llu used %llu gap "
-               "%lld align %zu\n",
-               sizes[i], r, u, reserved(p), used(p), (long long)(b - a), align);
+               "%lld align %llu\n",
+               sizes[i], r, u, bytes_reserved(p), bytes_used(p), (long long)(b - a), align);
         cudaFreeAsync(a, s);
         cudaFreeAsync(b, s);
         end_pool(p);
@@ -127,18 +115,18 @@ static void thresholds(void)
         char *a[4];
         for (int k = 0; k < 4; k++)
             a[k] = take(p, 32 * MiB, s);
-        printf("  threshold %llu: alloc %llu | ", (u64)values[i], reserved(p));
+        printf("  threshold %llu: alloc %llu | ", (unsigned long long)values[i], bytes_reserved(p));
         for (int k = 0; k < 4; k++)
             cudaFreeAsync(a[k], s);
-        printf("freed: reserved %llu used %llu | ", reserved(p), used(p));
+        printf("freed: reserved %llu used %llu | ", bytes_reserved(p), bytes_used(p));
         cudaStreamSynchronize(s);
-        printf("stream sync: reserved %llu used %llu | ", reserved(p), used(p));
+        printf("stream sync: reserved %llu used %llu | ", bytes_reserved(p), bytes_used(p));
         cudaDeviceSynchronize();
-        printf("device sync: %llu\n", reserved(p));
+        printf("device sync: %llu\n", bytes_reserved(p));
         cudaMemPoolTrimTo(p, 48 * MiB);
-        printf("     trimTo(48 MiB): %llu, ", reserved(p));
+        printf("     trimTo(48 MiB): %llu, ", bytes_reserved(p));
         cudaMemPoolTrimTo(p, 0);
-        printf("trimTo(0): %llu\n", reserved(p));
+        printf("trimTo(0): %llu\n", bytes_reserved(p));
         end_pool(p);
     }
 }
@@ -312,7 +300,7 @@ static void events(void)
         if (k == 2)
             printf("  event recorded before the free: reused %d\n", a == b);
         else
-            printf("  events=%d: reused %d reserved %llu\n", !k, a == b, reserved(p));
+            printf("  events=%d: reused %d reserved %llu\n", !k, a == b, bytes_reserved(p));
         cudaFreeAsync(b, t);
         end_pool(p);
     }
@@ -335,7 +323,7 @@ static void opportunistic(void)
             idle(s);
         char *b = take(p, 64 * MiB, t);
         printf("  opportunistic=%d, free finished on the GPU=%d: reused %d reserved %llu\n", on,
-               finished, a == b, reserved(p));
+               finished, a == b, bytes_reserved(p));
         cudaFreeAsync(b, t);
         end_pool(p);
     }
@@ -394,7 +382,7 @@ static void max_size(void)
         while (n < 1000 && !(e = cudaMallocFromPoolAsync(&a[n], MiB, p, s)))
             n++;
         printf("  maxSize %zu: %d x 1 MiB then %s, reserved %llu\n", sizes[i], n,
-               cudaGetErrorName(e), reserved(p));
+               cudaGetErrorName(e), bytes_reserved(p));
         while (n)
             cudaFreeAsync(a[--n], s);
         end_pool(p);
@@ -454,42 +442,24 @@ static void errors(void)
     RECORD(cudaDeviceGetMemPool(&cur, -1));
 
     struct cudaMemPoolProps pr = {0};
-    const struct cudaMemPoolProps good = {.allocType = cudaMemAllocationTypePinned,
-                                          .location.type = cudaMemLocationTypeDevice};
     RECORD(cudaMemPoolCreate(&p, &pr)); /* nothing is set */
-    pr = good;
-    pr.location.type = cudaMemLocationTypeInvalid;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.location.id = 99;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.location.id = -1;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.reserved[0] = 1;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.handleTypes = cudaMemHandleTypeWin32;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.handleTypes = cudaMemHandleTypeFabric;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.location.type = cudaMemLocationTypeHost;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.location.type = cudaMemLocationTypeHostNuma;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.location.type = cudaMemLocationTypeHostNumaCurrent;
-    RECORD(cudaMemPoolCreate(&p, &pr));
-    pr = good;
-    pr.allocType = cudaMemAllocationTypeManaged;
-    RECORD(cudaMemPoolCreate(&p, &pr));
+#define WITH(field, value)                  \
+    do {                                    \
+        pr = device_props();                \
+        pr.field = value;                   \
+        RECORD(cudaMemPoolCreate(&p, &pr)); \
+    } while (0)
+    WITH(location.type, cudaMemLocationTypeInvalid);
+    WITH(location.id, 99);
+    WITH(location.id, -1);
+    WITH(reserved[0], 1);
+    WITH(handleTypes, cudaMemHandleTypeWin32);
+    WITH(handleTypes, cudaMemHandleTypeFabric);
+    WITH(handleTypes, cudaMemHandleTypePosixFileDescriptor);
+    WITH(location.type, cudaMemLocationTypeHost);
+    WITH(location.type, cudaMemLocationTypeHostNuma);
+    WITH(location.type, cudaMemLocationTypeHostNumaCurrent);
+    WITH(allocType, cudaMemAllocationTypeManaged);
 }
 
 static void destroying(void)
@@ -531,55 +501,20 @@ static void destroying(void)
     cudaMemPoolDestroy(p);
 }
 
-static void pointers(void)
+CASE(first)
 {
-    puts("\n## pointer attributes and memory info");
-    void *a = NULL;
-    size_t before, after, total;
-    struct cudaPointerAttributes pa;
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
-    RECORD(cudaPointerGetAttributes(&pa, a));
-    printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
-           pa.devicePointer == a, pa.hostPointer ? "set" : "null");
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
-    set_threshold(def, UINT64_MAX);
-    cudaMemGetInfo(&before, &total);
-    cudaMallocAsync(&a, 256 * MiB, s);
-    cudaMemGetInfo(&after, &total);
-    printf("  free fell by %zu on alloc of 256 MiB, ", before - after);
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
-    before = after;
-    cudaMemGetInfo(&after, &total);
-    printf("came back %zu on free+sync with threshold max\n", after - before);
-    cudaMemPoolTrimTo(def, 0);
-    cudaMemGetInfo(&after, &total);
-    printf("  came back %zu after trimTo(0)\n", after - before);
-    set_threshold(def, 0);
-}
-
-static void default_streams(void)
-{
-    puts("\n## legacy default stream, destroyed stream, host function");
-    void *a = NULL, *b = NULL;
-    cudaMallocAsync(&a, MiB, cudaStreamLegacy);
-    cudaFreeAsync(a, cudaStreamLegacy);
-    cudaMallocAsync(&b, MiB, cudaStreamPerThread);
-    printf("  legacy then per-thread: reused %d\n", a == b);
-    cudaFreeAsync(b, cudaStreamPerThread);
-    cudaDeviceSynchronize();
-    cudaStream_t u;
-    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
-    cudaMallocAsync(&a, MiB, u);
-    cudaFreeAsync(a, u);
-    cudaStreamDestroy(u);
-    cudaMallocAsync(&b, MiB, t);
-    printf("  freed on a destroyed stream, then another stream: reused %d\n", a == b);
-    cudaFreeAsync(b, t);
-    cudaDeviceSynchronize();
-    figures(def, "default at end");
+    attributes();
+    growth();
+    thresholds();
+    going_back();
+    watermarks();
+    same_stream();
+    events();
+    opportunistic();
+    internal();
+    max_size();
+    errors();
+    destroying();
 }
 
 /* ---- what can be exported ---- */
@@ -594,7 +529,7 @@ static void three_blocks(cudaMemPool_t p)
     cudaStreamSynchronize(s);
 }
 
-static void exporting(void)
+CASE(export)
 {
     cudaMemPool_t p = new_pool(0), im;
     struct cudaMemPoolPtrExportData x;
@@ -632,23 +567,61 @@ static void exporting(void)
                                                 cudaMemHandleTypePosixFileDescriptor, 0));
 }
 
-/* ---- graph memory ---- */
+/* ---- pointers and streams ---- */
 
-static size_t graph_attribute(enum cudaGraphMemAttributeType attribute)
+CASE(pointers)
 {
-    uint64_t value = UINT64_MAX;
-    cudaDeviceGetGraphMemAttribute(0, attribute, &value);
-    return (size_t)value;
+    puts("\n## pointer attributes and memory info");
+    void *a = NULL, *b = NULL;
+    struct cudaPointerAttributes pa;
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
+    RECORD(cudaPointerGetAttributes(&pa, a));
+    printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
+           pa.devicePointer == a, pa.hostPointer ? "set" : "null");
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    set_threshold(def, UINT64_MAX);
+    size_t before = free_now();
+    cudaMallocAsync(&a, 256 * MiB, s);
+    size_t with_allocation = free_now();
+    printf("  free fell by %zu on alloc of 256 MiB, ", before - with_allocation);
+    cudaFreeAsync(a, s);
+    cudaStreamSynchronize(s);
+    printf("came back %zu on free+sync with threshold max\n", free_now() - with_allocation);
+    cudaMemPoolTrimTo(def, 0);
+    printf("  came back %zu after trimTo(0)\n", free_now() - with_allocation);
+    set_threshold(def, 0);
+
+    puts("\n## legacy default stream, destroyed stream, host function");
+    cudaMallocAsync(&a, MiB, cudaStreamLegacy);
+    cudaFreeAsync(a, cudaStreamLegacy);
+    cudaMallocAsync(&b, MiB, cudaStreamPerThread);
+    printf("  legacy then per-thread: reused %d\n", a == b);
+    cudaFreeAsync(b, cudaStreamPerThread);
+    cudaDeviceSynchronize();
+    cudaStream_t u;
+    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
+    cudaMallocAsync(&a, MiB, u);
+    cudaFreeAsync(a, u);
+    cudaStreamDestroy(u);
+    cudaMallocAsync(&b, MiB, t);
+    printf("  freed on a destroyed stream, then another stream: reused %d\n", a == b);
+    cudaFreeAsync(b, t);
+    cudaDeviceSynchronize();
+    figures(def, "default at end");
 }
 
-static void graphs(void)
+/* ---- graph memory ---- */
+
+CASE(graphs)
 {
     cudaGraph_t g;
     cudaGraphExec_t x;
     void *a, *b;
     size_t nodes = 0;
     puts("\n## graph memory nodes");
-    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    begin_capture(s, GLOBAL);
     RECORD(cudaMallocAsync(&a, 64 * MiB, s));
     RECORD(cudaMemsetAsync(a, 1, 64 * MiB, s));
     RECORD(cudaFreeAsync(a, s));
@@ -659,17 +632,16 @@ static void graphs(void)
     cudaGraphGetNodes(g, NULL, &nodes);
     printf("  nodes %zu\n", nodes);
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    printf("  graph reserved before launch %zu\n",
-           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph reserved before launch %llu\n",
+           graph_figure(cudaGraphMemAttrReservedMemCurrent));
     RECORD(cudaGraphLaunch(x, s));
     cudaStreamSynchronize(s);
-    printf("  graph reserved after launch %zu\n",
-           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
-    printf("  graph used high %zu\n", graph_attribute(cudaGraphMemAttrUsedMemHigh));
+    printf("  graph reserved after launch %llu\n",
+           graph_figure(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph used high %llu\n", graph_figure(cudaGraphMemAttrUsedMemHigh));
     figures(def, "default pool");
     RECORD(cudaDeviceGraphMemTrim(0));
-    printf("  graph reserved after trim %zu\n",
-           graph_attribute(cudaGraphMemAttrReservedMemCurrent));
+    printf("  graph reserved after trim %llu\n", graph_figure(cudaGraphMemAttrReservedMemCurrent));
 }
 
 /* ---- what an allocation and its free cost the host, by four ways, and copies of 1 GiB ----
@@ -714,7 +686,7 @@ static void time_pairs(size_t bytes, const char *what, uint64_t threshold, void 
 {
     double times[ROUNDS];
     int pairs = bytes < 64 * MiB ? 1000 : 20;
-    cudaMemPoolSetAttribute(timed, cudaMemPoolAttrReleaseThreshold, &threshold);
+    set_threshold(timed, threshold);
     for (int round = 0; round < ROUNDS; round++) {
         pair(bytes);
         cudaDeviceSynchronize();
@@ -757,7 +729,7 @@ static void copies(void)
                gigabytes_a_second(pageable, device, cudaMemcpyDeviceToHost));
 }
 
-static void timing(void)
+CASE(timing)
 {
     static const size_t sizes[] = {1024, MiB, 64 * MiB, 1024 * MiB};
     struct cudaMemPoolProps props = device_props();
@@ -770,29 +742,6 @@ static void timing(void)
         time_pairs(sizes[i], "async, threshold max, sync each", UINT64_MAX, synchronized_pair);
     }
     copies();
-}
-
-static void first(void)
-{
-    attributes();
-    defaults();
-    growth();
-    thresholds();
-    going_back();
-    watermarks();
-    same_stream();
-    events();
-    opportunistic();
-    internal();
-    max_size();
-    errors();
-    destroying();
-}
-
-static void pointers_and_streams(void)
-{
-    pointers();
-    default_streams();
 }
 
 static void set_up(void)
@@ -809,29 +758,20 @@ static void set_up(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*print)(void);
-    } sections[] = {{"first", first},
-                    {"export", exporting},
-                    {"pointers", pointers_and_streams},
-                    {"graphs", graphs},
-                    {"timing", timing}};
     int status, failed = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        if (argc > 1 ? strcmp(argv[1], sections[i].name) : fork()) {
+    for (const struct named_case *one = named_cases; one; one = one->next) {
+        if (argc > 1 ? strcmp(argv[1], one->name) : fork()) {
             failed |= argc > 1 || wait(&status) < 0 || status;
             continue;
         }
         set_up();
-        sections[i].print();
+        one->run();
         cudaFreeHost((void *)gate);
         return 0;
     }
     if (argc > 1)
-        fprintf(stderr, "one-gpu: the sections are first, export, pointers, graphs and timing\n");
-    else
-        puts("\nend");
-    return argc > 1 ? 2 : failed;
+        return run_case(argc, argv);
+    puts("\nend");
+    return failed;
 }

@@ -25,38 +25,6 @@ static void kernel_on_1(void *data)
     launch_fill(data, 9, 256, s1);
 }
 
-static void first(void)
-{
-    void *b;
-    struct cudaPointerAttributes pa;
-    int count = 0, can = 0;
-    cudaGetDeviceCount(&count);
-    printf("devices %d\n", count);
-    RECORD(cudaDeviceCanAccessPeer(&can, 1, 0));
-    printf("  can 1->0 %d\n", can);
-    RECORD(cudaDeviceCanAccessPeer(&can, 0, 0));
-    printf("  can 0->0 %d\n", can);
-    cudaStreamCreate(&s0);
-    cudaDeviceGetDefaultMemPool(&d0, 0);
-    cudaDeviceGetDefaultMemPool(&d1, 1);
-    cudaSetDevice(1);
-    cudaStreamCreate(&s1);
-    cudaSetDevice(0);
-    RECORD(cudaMallocAsync((void **)&a, MiB, s0));
-    RECORD(cudaMemsetAsync(a, 0, MiB, s0));
-    RECORD(cudaStreamSynchronize(s0));
-    printf("  access of 0: %d, of 1: %d\n", pool_access(d0, 0), pool_access(d0, 1));
-    RECORD(cudaMallocAsync((void **)&b, MiB, s1));
-    RECORD(cudaPointerGetAttributes(&pa, b));
-    printf("  allocated with current device 0 on a stream of device 1: on device %d\n", pa.device);
-    RECORD(cudaFreeAsync(b, s1));
-    RECORD(cudaMallocFromPoolAsync((void **)&b, MiB, d0, s1));
-    RECORD(cudaPointerGetAttributes(&pa, b));
-    printf("  from pool 0 on a stream of device 1: on device %d\n", pa.device);
-    RECORD(cudaFreeAsync(b, s1));
-    RECORD(cudaStreamSynchronize(s1));
-}
-
 static void granted_and_revoked(void)
 {
     int h = 0;
@@ -155,6 +123,8 @@ static void read_only(void)
 
 int main(int argc, char **argv)
 {
+    void *b;
+    struct cudaPointerAttributes pa;
     static void (*const runs[])(void) = {
         granted_and_revoked,    no_access,    memset_refused, copies,
         enabled_is_not_granted, plain_memory, later_block,    read_only};
@@ -174,7 +144,34 @@ int main(int argc, char **argv)
         fprintf(stderr, "p2p: which of the runs 0 to 7?\n");
         return 2;
     }
-    first();
+
+    int count = 0, can = 0;
+    cudaGetDeviceCount(&count);
+    printf("devices %d\n", count);
+    RECORD(cudaDeviceCanAccessPeer(&can, 1, 0));
+    printf("  can 1->0 %d\n", can);
+    RECORD(cudaDeviceCanAccessPeer(&can, 0, 0));
+    printf("  can 0->0 %d\n", can);
+    cudaStreamCreate(&s0);
+    cudaDeviceGetDefaultMemPool(&d0, 0);
+    cudaDeviceGetDefaultMemPool(&d1, 1);
+    cudaSetDevice(1);
+    cudaStreamCreate(&s1);
+    cudaSetDevice(0);
+    RECORD(cudaMallocAsync((void **)&a, MiB, s0));
+    RECORD(cudaMemsetAsync(a, 0, MiB, s0));
+    RECORD(cudaStreamSynchronize(s0));
+    printf("  access of 0: %d, of 1: %d\n", pool_access(d0, 0), pool_access(d0, 1));
+    RECORD(cudaMallocAsync((void **)&b, MiB, s1));
+    RECORD(cudaPointerGetAttributes(&pa, b));
+    printf("  allocated with current device 0 on a stream of device 1: on device %d\n", pa.device);
+    RECORD(cudaFreeAsync(b, s1));
+    RECORD(cudaMallocFromPoolAsync((void **)&b, MiB, d0, s1));
+    RECORD(cudaPointerGetAttributes(&pa, b));
+    printf("  from pool 0 on a stream of device 1: on device %d\n", pa.device);
+    RECORD(cudaFreeAsync(b, s1));
+    RECORD(cudaStreamSynchronize(s1));
+
     runs[run]();
     puts("end");
     return 0;

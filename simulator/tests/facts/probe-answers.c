@@ -8,8 +8,6 @@ static void *h, *hm, *mg;  /* 1 MiB each, as m: pinned, pinned and mapped, manag
 static cudaMemPool_t pool; /* the pool of the questions about pools */
 static void *a, *a1, *a2;  /* allocations */
 
-static void nothing(void *unused) { (void)unused; }
-
 static void print_attributes_of(const char *what, const void *p)
 {
     printf("pointer %-44s ", what);
@@ -18,11 +16,11 @@ static void print_attributes_of(const char *what, const void *p)
 
 /* ---- the device ---- */
 
-/* What does cudaGetDeviceProperties return? */
-static void properties(void)
+CASE(device)
 {
-    int n = 0;
+    /* What does cudaGetDeviceProperties return? */
     struct cudaDeviceProp p;
+    int n = 0;
     cudaGetDeviceCount(&n);
     printf("devices %d\n", n);
     cudaGetDeviceProperties(&p, 0);
@@ -32,11 +30,8 @@ static void properties(void)
            p.canMapHostMemory, p.asyncEngineCount);
     printf("memoryPoolsSupported %d l2CacheSize %d warpSize %d\n", p.memoryPoolsSupported,
            p.l2CacheSize, p.warpSize);
-}
 
-/* Which attributes does a device have, and with which values? */
-static void attributes(void)
-{
+    /* Which attributes does a device have, and with which values? */
     for (int i = 0; i < 160; i++) {
         int value = -777;
         cudaError_t error = cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)i, 0);
@@ -46,22 +41,16 @@ static void attributes(void)
             printf("attribute %d = %d\n", i, value);
     }
     cudaGetLastError();
-}
 
-/* Which limits does it have? */
-static void limits(void)
-{
+    /* Which limits does it have? */
     for (int i = 0; i < 8; i++) {
         size_t value = 0;
         cudaError_t error = cudaDeviceGetLimit(&value, (enum cudaLimit)i);
         printf("limit %d %s %zu\n", i, cudaGetErrorName(error), value);
     }
     cudaGetLastError();
-}
 
-/* What do calls about the device return, also where there is no room for the result? */
-static void device_calls(void)
-{
+    /* What do calls about the device return, also where there is no room for the result? */
     int v = 0, w = 0;
     size_t fr = 0, total = 0;
     unsigned fl = 0;
@@ -88,12 +77,11 @@ static void device_calls(void)
     printf("  flags %u\n", fl);
 }
 
-/* ---- the last error ---- */
-
 /* Which calls change the last error? */
-static void last_error(void)
+CASE(last_error)
 {
     void *q = 0;
+    puts("## last error");
     cudaMalloc(&q, (size_t)1 << 50);
     printf("peek %s", cudaGetErrorName(cudaPeekAtLastError()));
     printf(" then a success %s", cudaGetErrorName(cudaStreamQuery(s)));
@@ -112,9 +100,29 @@ static void last_error(void)
 
 /* ---- memory ---- */
 
-/* Which sizes, flags and addresses do allocations and frees take? */
-static void allocation_codes(void)
+/* How much memory does cudaMalloc take for a size, and for a second one of that size? */
+static void memory_taken(size_t size)
 {
+    void *p, *n2 = 0;
+    size_t before = free_now();
+    cudaMalloc(&p, size);
+    size_t first = free_now();
+    cudaMalloc(&n2, size);
+    printf("cudaMalloc %zu: free fell by %zu, by a second %zu, gap %lld, alignment %llu", size,
+           before - first, first - free_now(), distance(n2, p), alignment_of(p));
+    cudaFree(p);
+    cudaFree(n2);
+    printf(", after both frees %lld\n", (long long)(before - free_now()));
+}
+
+CASE(memory)
+{
+    int v;
+    unsigned fl;
+    void *q = 0;
+    puts("## memory");
+
+    /* Which sizes, flags and addresses do allocations and frees take? */
     RECORD(cudaMalloc(&m, 0));
     printf("  null %d\n", m == 0);
     RECORD(cudaMalloc(0, 4));
@@ -128,38 +136,19 @@ static void allocation_codes(void)
     RECORD(cudaMalloc(&m, (size_t)1 << 50));
     RECORD(cudaMalloc(&m, SIZE_MAX));
     RECORD(cudaMallocHost(&h, (size_t)1 << 50));
-}
 
-/* How much memory does cudaMalloc take for a size, and for a second one of that size? */
-static void memory_taken(size_t size)
-{
-    size_t before, first, second, after, total;
-    void *p, *n2 = 0;
-    cudaMemGetInfo(&before, &total);
-    cudaMalloc(&p, size);
-    cudaMemGetInfo(&first, &total);
-    cudaMalloc(&n2, size);
-    cudaMemGetInfo(&second, &total);
-    printf("cudaMalloc %zu: free fell by %zu, by a second %zu, gap %lld, alignment %llu", size,
-           before - first, first - second, distance(n2, p), alignment_of(p));
-    cudaFree(p);
-    cudaFree(n2);
-    cudaMemGetInfo(&after, &total);
-    printf(", after both frees %lld\n", (long long)(before - after));
-}
-
-static void sizes_taken(void)
-{
     static const size_t sizes[] = {1,        4096,     1 * MiB,  2 * MiB,  2 * MiB + 1,
                                    31 * MiB, 32 * MiB, 33 * MiB, 100 * MiB};
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
         memory_taken(sizes[i]);
-}
+    cudaMalloc(&m, MiB);
+    cudaHostAlloc(&h, MiB, 0);
+    cudaHostAlloc(&hm, MiB, cudaHostAllocMapped);
+    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
+    cudaMallocAsync(&a, MiB, s);
+    cudaStreamSynchronize(s);
 
-/* What does cudaPointerGetAttributes return for an address of which memory? */
-static void pointer_attributes(void)
-{
-    int v;
+    /* What does cudaPointerGetAttributes return for an address of which memory? */
     print_attributes_of("cudaMalloc", m);
     print_attributes_of("cudaMalloc + 100", (char *)m + 100);
     print_attributes_of("cudaMalloc past the end", (char *)m + 3 * MiB);
@@ -177,13 +166,8 @@ static void pointer_attributes(void)
     cudaStreamSynchronize(s);
     print_attributes_of("pool, freed, synchronised", a);
     RECORD(cudaPointerGetAttributes(0, m));
-}
 
-/* Which memory of the host has a device address, and flags? */
-static void host_addresses(void)
-{
-    unsigned fl;
-    void *q = 0;
+    /* Which memory of the host has a device address, and flags? */
     RECORD(cudaHostGetDevicePointer(&q, h, 0));
     printf("  same %d\n", q == h);
     RECORD(cudaHostGetDevicePointer(&q, dummy, 0));
@@ -194,11 +178,8 @@ static void host_addresses(void)
     RECORD(cudaHostGetFlags(&fl, hm));
     printf("  %u\n", fl);
     RECORD(cudaHostGetFlags(&fl, dummy));
-}
 
-/* Can memory be registered and unregistered twice, and freed by the wrong call? */
-static void wrong_frees(void)
-{
+    /* Can memory be registered and unregistered twice, and freed by the wrong call? */
     RECORD(cudaHostRegister(dummy, sizeof dummy, 0));
     print_attributes_of("registered", dummy);
     RECORD(cudaHostRegister(dummy, sizeof dummy, 0));
@@ -210,29 +191,15 @@ static void wrong_frees(void)
     RECORD(cudaFreeHost((char *)h + 256));
 }
 
-static void memory(void)
-{
-    puts("## memory");
-    allocation_codes();
-    sizes_taken();
-    cudaMalloc(&m, MiB);
-    cudaHostAlloc(&h, MiB, 0);
-    cudaHostAlloc(&hm, MiB, cudaHostAllocMapped);
-    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
-    cudaMallocAsync(&a, MiB, s);
-    cudaStreamSynchronize(s);
-    pointer_attributes();
-    host_addresses();
-    wrong_frees();
-}
-
 /* ---- copies and memsets ---- */
 
-/* Which directions may a copy name? */
-static void copy_directions(void)
+CASE(copies_and_memsets)
 {
     char *c = (char *)m;
     int x = 5, y = 0;
+    puts("## copies and memsets");
+
+    /* Which directions may a copy name? */
     RECORD(cudaMemcpy(m, &x, 4, cudaMemcpyHostToDevice));
     RECORD(cudaMemcpy(&y, m, 4, cudaMemcpyDeviceToHost));
     printf("  y %d\n", y);
@@ -253,12 +220,8 @@ static void copy_directions(void)
     RECORD(cudaMemcpy(c, c + 512, 4, cudaMemcpyDefault));
     RECORD(cudaMemcpy(c + MiB - 2, &x, 4, cudaMemcpyHostToDevice));
     RECORD(cudaMemcpy(c + 3 * MiB, &x, 4, cudaMemcpyHostToDevice));
-}
 
-/* Which memory can be set, and how far? */
-static void memset_ranges(void)
-{
-    int x;
+    /* Which memory can be set, and how far? */
     RECORD(cudaMemset(m, 1, MiB));
     RECORD(cudaMemset(m, 1, MiB + 1));
     RECORD(cudaMemset(0, 1, 4));
@@ -267,12 +230,8 @@ static void memset_ranges(void)
     RECORD(cudaMemset(h, 1, 4));
     RECORD(cudaMemset(hm, 1, 4));
     RECORD(cudaMemset(mg, 1, 4));
-}
 
-/* Is a range refused that ends past an allocation of a pool, or whose allocation was freed? */
-static void pool_ranges(void)
-{
-    int y;
+    /* Is a range refused that ends past an allocation of a pool, or whose allocation was freed? */
     cudaMallocAsync(&a, 64, s);
     RECORD(cudaMemsetAsync(a, 0, 64, s));
     RECORD(cudaMemsetAsync(a, 0, 65, s));
@@ -285,11 +244,8 @@ static void pool_ranges(void)
     cudaStreamSynchronize(s);
     RECORD(cudaMemsetAsync(a, 0, 64, s));
     RECORD(cudaMemcpyAsync(&y, a, 4, cudaMemcpyDeviceToHost, s));
-}
 
-/* Is a range refused that reaches into the neighbouring allocation? */
-static void neighbour_ranges(void)
-{
+    /* Is a range refused that reaches into the neighbouring allocation? */
     cudaMallocAsync(&a1, 1024, s);
     cudaMallocAsync(&a2, 1024, s);
     printf("neighbours %lld apart\n", distance(a2, a1));
@@ -304,23 +260,19 @@ static void neighbour_ranges(void)
     cudaStreamSynchronize(s);
 }
 
-static void copies_and_memsets(void)
-{
-    puts("## copies and memsets");
-    copy_directions();
-    memset_ranges();
-    pool_ranges();
-    neighbour_ranges();
-}
-
 /* ---- streams and events ---- */
 
-/* Which flags, priorities and streams do calls about streams take? */
-static void stream_codes(void)
+CASE(streams_and_events)
 {
+    cudaEvent_t e, f, nt;
     cudaStream_t u;
     unsigned fl = 0;
+    unsigned long long id = 0;
     int v;
+    float ms;
+    puts("## streams and events");
+
+    /* Which flags, priorities and streams do calls about streams take? */
     RECORD(cudaStreamCreate(0));
     RECORD(cudaStreamCreateWithFlags(&u, 7));
     RECORD(cudaStreamCreateWithFlags(&u, cudaStreamDefault));
@@ -342,14 +294,8 @@ static void stream_codes(void)
     RECORD(cudaStreamGetPriority(u, &v));
     printf("  %d\n", v);
     RECORD(cudaStreamDestroy(u));
-}
 
-/* What do calls return for an event that was never recorded, and for none? Makes the two events of
- * the next question. */
-static void event_codes(cudaEvent_t *e_made, cudaEvent_t *f_made)
-{
-    cudaEvent_t e, f;
-    float ms;
+    /* What do calls return for an event that was never recorded, and for none? */
     RECORD(cudaEventCreate(0));
     RECORD(cudaEventCreateWithFlags(&e, 0x99));
     RECORD(cudaEventCreate(&e));
@@ -364,15 +310,8 @@ static void event_codes(cudaEvent_t *e_made, cudaEvent_t *f_made)
     RECORD(cudaEventDestroy(0));
     RECORD(cudaEventSynchronize(0));
     RECORD(cudaEventQuery(0));
-    *e_made = e;
-    *f_made = f;
-}
 
-/* Between which events is there an elapsed time? */
-static void elapsed_times(cudaEvent_t e, cudaEvent_t f)
-{
-    cudaEvent_t nt;
-    float ms;
+    /* Between which events is there an elapsed time? */
     RECORD(cudaEventRecord(e, s));
     RECORD(cudaEventElapsedTime(&ms, e, f));
     RECORD(cudaEventRecord(f, s));
@@ -394,12 +333,8 @@ static void elapsed_times(cudaEvent_t e, cudaEvent_t f)
     RECORD(cudaEventRecordWithFlags(e, s, 7));
     RECORD(cudaEventDestroy(e));
     RECORD(cudaEventCreateWithFlags(&e, cudaEventInterprocess));
-}
 
-/* Which functions of the host does a stream take? */
-static void host_functions(void)
-{
-    unsigned long long id = 0;
+    /* Which functions of the host does a stream take? */
     RECORD(cudaLaunchHostFunc(s, 0, 0));
     RECORD(cudaLaunchHostFunc(s, nothing, 0));
     RECORD(cudaStreamSynchronize(s));
@@ -407,48 +342,22 @@ static void host_functions(void)
     RECORD(cudaStreamAddCallback(s, 0, 0, 0));
 }
 
-static void streams_and_events(void)
-{
-    cudaEvent_t e, f;
-    puts("## streams and events");
-    stream_codes();
-    event_codes(&e, &f);
-    elapsed_times(e, f);
-    host_functions();
-}
-
 /* ---- pools ---- */
 
 static const uint64_t all = UINT64_MAX;
 static struct cudaMemPoolProps props;
-static int off = 0, on = 1;
-
-static void set_threshold(uint64_t bytes)
-{
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);
-}
-
-static unsigned long long reserved(void)
-{
-    uint64_t bytes = 0;
-    cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &bytes);
-    return bytes;
-}
-
 static size_t free_at_first;
-
-static size_t free_now(void)
-{
-    size_t bytes, total;
-    cudaMemGetInfo(&bytes, &total);
-    return bytes;
-}
 
 static long long fallen(void) { return (long long)(free_at_first - free_now()); }
 
-/* What are the attributes of a new pool? */
-static void fresh_attributes(void)
+CASE(pools)
 {
+    cudaMemPool_t cur;
+    uint64_t got, big = all;
+    puts("## pools");
+    props = device_props();
+
+    /* What are the attributes of a new pool? */
     RECORD(cudaMemPoolCreate(&pool, &props));
     for (int i = 1; i <= 8; i++) {
         uint64_t value = 77;
@@ -457,26 +366,17 @@ static void fresh_attributes(void)
                (unsigned long long)value);
     }
     cudaGetLastError();
-}
 
-/* Can the pool be made current, and twice? Can its threshold be the largest number? */
-static void current_pool(void)
-{
-    cudaMemPool_t cur;
-    uint64_t big = all, got;
+    /* Can the pool be made current, and twice? Can its threshold be the largest number? */
     RECORD(cudaDeviceGetMemPool(&cur, 99));
     RECORD(cudaDeviceGetDefaultMemPool(0, 0));
     RECORD(cudaDeviceSetMemPool(0, pool));
     RECORD(cudaDeviceSetMemPool(0, pool));
     RECORD(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &big));
     RECORD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &got));
-}
 
-/* How does a pool grow, and when does its memory go back if it is destroyed with live
- * allocations? */
-static void destroyed_with_live_allocations(void)
-{
-    uint64_t big = all, got;
+    /* How does a pool grow, and when does its memory go back if it is destroyed with live
+     * allocations? */
     free_at_first = free_now();
     cudaMallocAsync(&a, 1, s);
     printf("1 byte from a fresh pool: free fell by %lld\n", fallen());
@@ -493,11 +393,8 @@ static void destroyed_with_live_allocations(void)
     cudaStreamSynchronize(s);
     printf("and synchronised: fell by %lld\n", fallen());
     RECORD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &got));
-}
 
-/* Which maxSize can there be, and what does one of 33 bytes allow? */
-static void max_size(void)
-{
+    /* Which maxSize can there be, and what does one of 33 bytes allow? */
     props.maxSize = (size_t)1 << 50;
     RECORD(cudaMemPoolCreate(&pool, &props));
     props.maxSize = 33;
@@ -508,14 +405,11 @@ static void max_size(void)
     RECORD(cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s));
     RECORD(cudaFree(a));
     RECORD(cudaStreamSynchronize(s));
-    printf("  reserved %llu\n", reserved());
+    printf("  reserved %llu\n", bytes_reserved(pool));
     RECORD(cudaMemPoolDestroy(pool));
     props.maxSize = 0;
-}
 
-/* Does the legacy stream reuse what was freed in a non-blocking stream? */
-static void reuse_by_legacy_stream(void)
-{
+    /* Does the legacy stream reuse what was freed in a non-blocking stream? */
     cudaMemPoolCreate(&pool, &props);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     cudaMemsetAsync(a, 0, MiB, s);
@@ -524,16 +418,13 @@ static void reuse_by_legacy_stream(void)
     printf("freed on a non-blocking stream, allocated on the legacy stream: reused %d\n", a == a1);
     cudaFreeAsync(a1, 0);
     cudaDeviceSynchronize();
-}
 
-/* Do the legacy stream and a blocking one reuse what the other freed, when only the event policy is
- * on? */
-static void reuse_by_legacy_stream_and_events(void)
-{
+    /* Do the legacy stream and a blocking one reuse what the other freed, when only the event
+     * policy is on? */
     cudaStreamCreate(&b);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &off);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &off);
-    set_threshold(all);
+    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 0);
+    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+    set_threshold(pool, all);
     cudaMallocFromPoolAsync(&a, MiB, pool, b);
     cudaFreeAsync(a, b);
     cudaMallocFromPoolAsync(&a1, MiB, pool, 0);
@@ -544,24 +435,22 @@ static void reuse_by_legacy_stream_and_events(void)
     printf("freed on the legacy stream, allocated on a blocking stream: reused %d\n", a1 == a2);
     cudaFreeAsync(a2, b);
     cudaDeviceSynchronize();
-}
 
-/* When does a trim release memory whose free the host has not waited for? */
-static void trim_after_free(void)
-{
+    /* When does a trim release memory whose free the host has not waited for? */
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     cudaFreeAsync(a, s);
     RECORD(cudaMemPoolTrimTo(pool, 0));
-    printf("free on an idle stream, no synchronise, then trim: reserved %llu\n", reserved());
+    printf("free on an idle stream, no synchronise, then trim: reserved %llu\n",
+           bytes_reserved(pool));
     usleep(100000);
     cudaMemPoolTrimTo(pool, 0);
-    printf("100 ms later, trim again: reserved %llu\n", reserved());
+    printf("100 ms later, trim again: reserved %llu\n", bytes_reserved(pool));
     cudaStreamQuery(s);
     cudaMemPoolTrimTo(pool, 0);
-    printf("after a query that said done, trim again: reserved %llu\n", reserved());
+    printf("after a query that said done, trim again: reserved %llu\n", bytes_reserved(pool));
     cudaStreamSynchronize(s);
     cudaMemPoolTrimTo(pool, 0);
-    printf("after a synchronise, trim again: reserved %llu\n", reserved());
+    printf("after a synchronise, trim again: reserved %llu\n", bytes_reserved(pool));
     cudaMemPoolTrimTo(pool, 0);
 }
 
@@ -569,7 +458,7 @@ static void trim_after_free(void)
 
 static void print_reserved(const char *when)
 {
-    printf("%-76s reserved %llu\n", when, reserved() / MiB);
+    printf("%-76s reserved %llu\n", when, mib_reserved(pool));
 }
 
 /* Frees 64 MiB in a stream; beyond the threshold, they go back at some later call. */
@@ -577,7 +466,7 @@ static void free_64_mib(uint64_t threshold, cudaStream_t stream)
 {
     cudaDeviceSynchronize();
     cudaMemPoolTrimTo(pool, 0);
-    set_threshold(threshold);
+    set_threshold(pool, threshold);
     cudaMallocFromPoolAsync(&a, 64 * MiB, pool, stream);
     cudaMemsetAsync(a, 0, MiB, stream);
     cudaFreeAsync(a, stream);
@@ -591,12 +480,15 @@ static void blocking_copy(void)
 
 static void pageable_copy(void) { cudaMemcpyAsync(dummy, m, MiB, cudaMemcpyDeviceToHost, s); }
 
-/* Which synchronization releases what a lowered threshold no longer keeps? */
-static void lowered_threshold(void)
+CASE(given_back)
 {
+    cudaStream_t u;
+    void *p = 0;
+
+    /* Which synchronization releases what a lowered threshold no longer keeps? */
     free_64_mib(all, s);
     cudaStreamSynchronize(s);
-    set_threshold(0);
+    set_threshold(pool, 0);
     print_reserved("64 MiB freed and synchronised, then threshold 0");
     cudaStreamSynchronize(s);
     print_reserved("  stream synchronise again, nothing new freed");
@@ -606,12 +498,9 @@ static void lowered_threshold(void)
     cudaFreeAsync(a1, s);
     cudaStreamSynchronize(s);
     print_reserved("  a byte allocated, freed, synchronised");
-}
 
-/* Does a blocking copy release what was freed in a non-blocking, a blocking or the legacy stream,
- * or the synchronization of another stream? */
-static void freed_in_each_kind_of_stream(void)
-{
+    /* Does a blocking copy release what was freed in a non-blocking, a blocking or the legacy
+     * stream, or the synchronization of another stream? */
     free_64_mib(0, s);
     blocking_copy();
     print_reserved("freed on a non-blocking stream, then a blocking cudaMemcpy");
@@ -633,23 +522,16 @@ static void freed_in_each_kind_of_stream(void)
     print_reserved("freed on the legacy stream, then a blocking cudaMemcpy");
     cudaStreamSynchronize(b);
     print_reserved("  then a blocking stream synchronised");
-}
 
-/* Does the synchronization of a stream release it, when the stream waits for an event after the
- * free? */
-static void freed_before_an_event(void)
-{
+    /* Does the synchronization of a stream release it, when the stream waits for an event after the
+     * free? */
     free_64_mib(0, s);
     cudaEventRecord(ev, s);
     cudaStreamWaitEvent(t, ev, 0);
     cudaStreamSynchronize(t);
     print_reserved("freed on s, t waits for an event after it, t synchronised");
-}
 
-/* Do allocations and frees of other kinds of memory release it? */
-static void other_allocations(void)
-{
-    void *p = 0;
+    /* Do allocations and frees of other kinds of memory release it? */
     free_64_mib(0, s);
     cudaFree(NULL);
     print_reserved("freed on s, cudaFree(NULL)");
@@ -663,13 +545,9 @@ static void other_allocations(void)
     print_reserved("freed on s, cudaMallocHost");
     cudaFreeHost(p);
     print_reserved("  cudaFreeHost");
-}
 
-/* Does the synchronization of one stream release what was freed in another one, or that one's end?
- */
-static void freed_in_two_streams(void)
-{
-    cudaStream_t u;
+    /* Does the synchronization of one stream release what was freed in another one, or that one's
+     * end? */
     free_64_mib(0, s);
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     cudaMallocFromPoolAsync(&a1, MiB, pool, u);
@@ -682,11 +560,8 @@ static void freed_in_two_streams(void)
     print_reserved("  s synchronised again");
     cudaDeviceSynchronize();
     print_reserved("  device synchronise");
-}
 
-/* Does a copy release it that waits, or an allocation that needs more? */
-static void later_calls(void)
-{
+    /* Does a copy release it that waits, or an allocation that needs more? */
     free_64_mib(0, s);
     pageable_copy();
     print_reserved("freed on s, then a pageable copy to the host on s");
@@ -707,9 +582,9 @@ static void new_pool_with_free(int opportunistic)
 {
     cudaMemPoolDestroy(pool);
     cudaMemPoolCreate(&pool, &props);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &opportunistic);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &off);
-    set_threshold(all);
+    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, opportunistic);
+    set_flag(pool, cudaMemPoolReuseAllowInternalDependencies, 0);
+    set_threshold(pool, all);
     cudaMallocFromPoolAsync(&a, 64 * MiB, pool, s);
     cudaMemsetAsync(a, 0, MiB, s);
     cudaFreeAsync(a, s);
@@ -775,18 +650,21 @@ static void larger_after(int opportunistic)
     print_larger("  after a blocking cudaMemcpy");
 }
 
-/* Does a threshold of 0 release memory that the pool already knew to be free? */
-static void threshold_after_home(void)
+CASE(known_to_be_free)
 {
+    larger_after(0);
+    larger_after(1);
+
+    /* Does a threshold of 0 release memory that the pool already knew to be free? */
     new_pool_with_free(0);
-    set_threshold(0);
+    set_threshold(pool, 0);
     cudaStreamSynchronize(s);
     print_reserved("freed, threshold 0, synchronised");
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
     cudaMallocFromPoolAsync(&a1, 1, pool, s);
-    set_threshold(0);
+    set_threshold(pool, 0);
     cudaStreamSynchronize(s);
     print_reserved("home, a byte live, threshold lowered to 0, synchronised");
     cudaFreeAsync(a1, s);
@@ -794,7 +672,7 @@ static void threshold_after_home(void)
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
-    set_threshold(0);
+    set_threshold(pool, 0);
     cudaStreamSynchronize(t);
     print_reserved("home, threshold lowered to 0, another stream synchronised");
     cudaStreamQuery(s);
@@ -804,15 +682,12 @@ static void threshold_after_home(void)
 
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
-    set_threshold(0);
+    set_threshold(pool, 0);
     cudaStreamSynchronize(s);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &on);
+    set_flag(pool, cudaMemPoolReuseAllowOpportunistic, 1);
     print_reserved("home, threshold lowered to 0, its own stream synchronised");
-}
 
-/* Is memory reused in s that was freed in t, with the policies off? */
-static void freed_on_another_stream(void)
-{
+    /* Is memory reused in s that was freed in t, with the policies off? */
     new_pool_with_free(0);
     cudaStreamSynchronize(s);
     cudaMallocFromPoolAsync(&a1, 32 * MiB, pool, s);
@@ -824,13 +699,10 @@ static void freed_on_another_stream(void)
     print_reserved("  32 MiB more on s");
     cudaFreeAsync(a2, s);
     cudaDeviceSynchronize();
-}
 
-/* Is a host function that has run behind the free as good as a synchronization? */
-static void freed_before_a_host_function(void)
-{
+    /* Is a host function that has run behind the free as good as a synchronization? */
     new_pool_with_free(0);
-    set_threshold(0);
+    set_threshold(pool, 0);
     cudaLaunchHostFunc(s, nothing, 0);
     usleep(1000);
     print_reserved("freed on s, threshold 0, a host function behind it, 1 ms later");
@@ -849,36 +721,10 @@ static void freed_before_a_host_function(void)
     cudaDeviceSynchronize();
 }
 
-static void pools(void)
-{
-    puts("## pools");
-    props = device_props();
-    fresh_attributes();
-    current_pool();
-    destroyed_with_live_allocations();
-    max_size();
-    reuse_by_legacy_stream();
-    reuse_by_legacy_stream_and_events();
-    trim_after_free();
-
-    lowered_threshold();
-    freed_in_each_kind_of_stream();
-    freed_before_an_event();
-    other_allocations();
-    freed_in_two_streams();
-    later_calls();
-
-    larger_after(0);
-    larger_after(1);
-    threshold_after_home();
-    freed_on_another_stream();
-    freed_before_a_host_function();
-}
-
 /* ---- the end ---- */
 
 /* Can everything be freed twice? */
-static void freed_twice(void)
+CASE(freed_twice)
 {
     cudaStreamDestroy(b);
     RECORD(cudaMemPoolDestroy(pool));
@@ -894,17 +740,5 @@ static void freed_twice(void)
 int main(void)
 {
     set_up_process();
-    properties();
-    attributes();
-    limits();
-    device_calls();
-    puts("## last error");
-    last_error();
-    memory();
-    copies_and_memsets();
-    streams_and_events();
-    pools();
-    freed_twice();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

@@ -59,7 +59,7 @@ static void print_processor(void)
         fclose(f);
 }
 
-static void conditions(void)
+CASE(conditions)
 {
     static struct cudaDeviceProp properties;
     int driver = 0, runtime = 0, devices = 0;
@@ -99,7 +99,7 @@ static void device_pair(size_t bytes)
 
 /* What does a pair of calls cost? A pair that takes less than a microsecond is timed alone and,
  * against the cost of the clock, a thousand at a time. */
-static void pairs(void)
+CASE(pairs)
 {
     COST(MOST, "the clock alone", NOTHING, NOTHING, NOTHING);
     COST(MOST, "pool, keeps its memory: 1 MiB allocated and freed", NOTHING, pair_in(keeping, MiB),
@@ -123,11 +123,8 @@ static void pairs(void)
     COST(1000, "cudaMalloc and cudaFree of 1 MiB", NOTHING, device_pair(MiB), NOTHING);
     COST(200, "cudaMalloc and cudaFree of 64 MiB", NOTHING, device_pair(64 * MiB), NOTHING);
     COST(50, "cudaMalloc and cudaFree of 1 GiB", NOTHING, device_pair(GiB), NOTHING);
-}
 
-/* What does each call cost alone? */
-static void single_calls(void)
-{
+    /* What does each call cost alone? */
     void *p = NULL;
     COST(1000, "cudaMallocFromPoolAsync of 1 MiB", NOTHING,
          cudaMallocFromPoolAsync(&p, MiB, keeping, s), cudaFreeAsync(p, s));
@@ -137,13 +134,10 @@ static void single_calls(void)
     COST(1000, "cudaFree of it", cudaMalloc(&p, MiB), cudaFree(p), NOTHING);
     COST(50, "cudaMalloc of 1 GiB", NOTHING, cudaMalloc(&p, GiB), cudaFree(p));
     COST(50, "cudaFree of it", cudaMalloc(&p, GiB), cudaFree(p), NOTHING);
-}
 
-/* What does the first allocation of a new pool cost, of a pool that was warmed, and the next? */
-static void growth(void)
-{
+    /* What does the first allocation of a new pool cost, of a pool that was warmed, and the
+     * next? */
     cudaMemPool_t pool = NULL;
-    void *p = NULL;
     COST(50, "a new pool's first 1 MiB", pool = new_pool(UINT64_MAX),
          cudaMallocFromPoolAsync(&p, MiB, pool, s), {
              cudaFreeAsync(p, s);
@@ -207,7 +201,7 @@ static void end_work(void)
             after;                        \
         })
 
-static void behind_other_work(void)
+CASE(behind_other_work)
 {
     void *p = NULL;
     puts("a kernel in another stream ends 10 ms after the call begins");
@@ -276,7 +270,7 @@ static void run_threads(int count, int own_pools)
     print_times(what, rounds, 5);
 }
 
-static void several_threads(void)
+CASE(several_threads)
 {
     for (int own_pools = 0; own_pools < 2; own_pools++) {
         for (int i = 0; i < THREADS; i++)
@@ -290,15 +284,8 @@ int main(void)
 {
     alarm(250);
     set_up_process();
-    conditions();
     giving = new_pool(0);
     keeping = new_pool(UINT64_MAX);
     pair_and_synchronization(keeping, GiB);
-    pairs();
-    single_calls();
-    growth();
-    behind_other_work();
-    several_threads();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

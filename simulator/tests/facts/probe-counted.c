@@ -29,10 +29,8 @@ static void print_number(const char *what, long long number)
 static void step(const char *what)
 {
     char command[256];
-    size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
     printf("%-44s cudaMemGetInfo %6.1f MiB", what,
-           ((double)free_at_first - (double)free_bytes) / (double)MiB);
+           ((double)free_at_first - (double)free_now()) / (double)MiB);
     print_number("nvidia-smi device",
                  number_of("nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0 "
                            "2>/dev/null"));
@@ -44,7 +42,7 @@ static void step(const char *what)
     puts("");
 }
 
-static void plain_memory(void)
+CASE(plain_memory)
 {
     void *small, *more, *large;
     cudaMalloc(&small, 1);
@@ -57,12 +55,8 @@ static void plain_memory(void)
     cudaFree(more);
     cudaFree(large);
     step("all freed");
-}
 
-static void pool_memory(void)
-{
     void *first, *second;
-    uint64_t all = UINT64_MAX;
     cudaMallocFromPoolAsync(&first, 1, pool, s);
     step("cudaMallocFromPoolAsync of 1 byte");
     cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
@@ -71,7 +65,7 @@ static void pool_memory(void)
     step("the 100 MiB freed");
     cudaStreamSynchronize(s);
     step("and synchronized");
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all);
+    set_threshold(pool, UINT64_MAX);
     cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
     cudaFreeAsync(second, s);
     cudaStreamSynchronize(s);
@@ -80,10 +74,7 @@ static void pool_memory(void)
     cudaStreamSynchronize(s);
     cudaMemPoolTrimTo(pool, 0);
     step("all freed, and trimmed");
-}
 
-static void other_memory(void)
-{
     void *pinned, *managed;
     cudaStream_t streams[64];
     cudaMallocHost(&pinned, 100 * MiB);
@@ -104,7 +95,7 @@ static void other_memory(void)
 }
 
 /* A second process on the same device: what of it does this one see? */
-static void other_process(void)
+CASE(other_process)
 {
     int ready[2], done[2];
     char byte;
@@ -150,10 +141,5 @@ int main(int argc, char **argv)
     step("at first");
     cudaMemPoolCreate(&pool, &props);
     step("an empty pool");
-    plain_memory();
-    pool_memory();
-    other_memory();
-    other_process();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

@@ -16,45 +16,16 @@ static void print_number(const char *name, CUpointer_attribute attribute, const 
     puts("");
 }
 
-static void print_context(const void *address)
+static void print_all(const char *what, const void *address)
 {
+    printf("%s\n", what);
+
     CUcontext context = NULL, current = NULL;
     CUresult result =
         DRIVER(cuPointerGetAttribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)address);
     DRIVER(cuCtxGetCurrent)(&current);
     const char *which = !context ? "null" : context == current ? "the current one" : "another";
     printf("  %-28s result %d %s\n", "context", (int)result, result ? "" : which);
-}
-
-static void print_range(const void *address)
-{
-    CUdeviceptr start = 0;
-    size_t bytes = 0;
-    CUresult result = DRIVER(cuMemGetAddressRange)(&start, &bytes, (CUdeviceptr)address);
-    printf("  %-28s result %d", "cuMemGetAddressRange", (int)result);
-    if (!result)
-        printf(" starts %lld before, %zu bytes", (long long)((CUdeviceptr)address - start), bytes);
-    puts("");
-}
-
-/* A DMA-BUF descriptor and a handle for another process. */
-static void print_handles(const void *address)
-{
-    int fd = -1;
-    CUipcMemHandle handle;
-    CUresult dma_buf = DRIVER(cuMemGetHandleForAddressRange)(
-        &fd, (CUdeviceptr)address, 2 * MiB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
-    printf("  %-28s result %d\n", "DMA-BUF descriptor", (int)dma_buf);
-    if (fd >= 0)
-        close(fd);
-    printf("  %-28s result %d\n", "cuIpcGetMemHandle",
-           (int)DRIVER(cuIpcGetMemHandle)(&handle, (CUdeviceptr)address));
-}
-
-static void print_all(const char *what, const void *address)
-{
-    printf("%s\n", what);
-    print_context(address);
     print_number("memory type", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
     print_number("managed", CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
     print_number("device", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
@@ -65,7 +36,14 @@ static void print_all(const char *what, const void *address)
                  address);
     print_number("access flags", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address);
     print_number("range size", CU_POINTER_ATTRIBUTE_RANGE_SIZE, address);
-    print_range(address);
+
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    result = DRIVER(cuMemGetAddressRange)(&start, &bytes, (CUdeviceptr)address);
+    printf("  %-28s result %d", "cuMemGetAddressRange", (int)result);
+    if (!result)
+        printf(" starts %lld before, %zu bytes", (long long)((CUdeviceptr)address - start), bytes);
+    puts("");
     fflush(stdout);
 }
 
@@ -86,8 +64,18 @@ static void *of_pool(int type, int location, enum cudaMemAllocationHandleType ha
 
 static void all_of(const char *what, const void *address)
 {
+    CUipcMemHandle handle;
     print_all(what, address);
-    print_handles(address);
+
+    /* A DMA-BUF descriptor and a handle for another process. */
+    int fd = -1;
+    CUresult dma_buf = DRIVER(cuMemGetHandleForAddressRange)(
+        &fd, (CUdeviceptr)address, 2 * MiB, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    printf("  %-28s result %d\n", "DMA-BUF descriptor", (int)dma_buf);
+    if (fd >= 0)
+        close(fd);
+    printf("  %-28s result %d\n", "cuIpcGetMemHandle",
+           (int)DRIVER(cuIpcGetMemHandle)(&handle, (CUdeviceptr)address));
 }
 
 CASE(of_cuda_malloc)

@@ -20,16 +20,6 @@ static void make(void)
 
 /* ---- the calls ---- */
 
-static void frees(void)
-{
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaFree(plain));
-    RECORD(cudaFreeHost(pinned));
-    RECORD(cudaMemPoolDestroy(pool));
-    RECORD(cudaEventDestroy(ev));
-    RECORD(cudaStreamDestroy(t));
-}
-
 static void others(void)
 {
     int number;
@@ -56,7 +46,12 @@ static void others(void)
 
 static void all(void)
 {
-    frees();
+    RECORD(cudaFreeAsync(a, s));
+    RECORD(cudaFree(plain));
+    RECORD(cudaFreeHost(pinned));
+    RECORD(cudaMemPoolDestroy(pool));
+    RECORD(cudaEventDestroy(ev));
+    RECORD(cudaStreamDestroy(t));
     others();
     puts("end");
 }

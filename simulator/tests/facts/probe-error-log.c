@@ -7,7 +7,7 @@ static void *a;
 
 /* Mistakes that readers of the lessons make: to export a pool that was not made for it, and to
  * import what is no handle. */
-static void sharing(void)
+CASE(sharing)
 {
     struct cudaMemPoolPtrExportData data;
     cudaMemPool_t imported;
@@ -22,7 +22,7 @@ static void sharing(void)
     RECORD(cudaMemPoolImportPointer(&a, shared, &data));
 }
 
-static void values(void)
+CASE(values)
 {
     struct cudaMemPoolProps props = device_props();
     uint64_t value = 1;
@@ -36,7 +36,7 @@ static void values(void)
     RECORD(cudaMemPoolDestroy(NULL));
 }
 
-static void memory(void)
+CASE(memory)
 {
     void *p;
     RECORD(cudaMallocFromPoolAsync(&p, 65 * MiB, capped, s));
@@ -49,7 +49,7 @@ static void memory(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-static void captures(void)
+CASE(captures)
 {
     cudaGraph_t graph = NULL;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
@@ -76,14 +76,10 @@ int main(int argc, char **argv)
     capped = pool_with(0, 64 * MiB, 0);
     cudaMallocFromPoolAsync(&a, MiB, pool, s);
     cudaStreamSynchronize(s);
-    puts("== sharing");
-    sharing();
-    puts("== values");
-    values();
-    puts("== memory");
-    memory();
-    puts("== captures");
-    captures();
+    for (const struct named_case *one = named_cases; one; one = one->next) {
+        printf("== %s\n", one->name);
+        one->run();
+    }
     puts("end");
     return 0;
 }

@@ -11,20 +11,13 @@ static void *pieces[MOST];
 static int count;
 static const uint64_t all = UINT64_MAX;
 
-static size_t free_now(void)
-{
-    size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
-    return free_bytes;
-}
-
 /* How much a device has differs: so what is printed is how much pool A has less than when it filled
  * the device, or more. */
 static unsigned long long filled;
 
 static void print_reserved(const char *what)
 {
-    unsigned long long now = pool_figure(a, cudaMemPoolAttrReservedMemCurrent);
+    unsigned long long now = bytes_reserved(a);
     if (now == filled)
         NOTE("%s: pool A has all that it had", what);
     else if (!now)
@@ -50,7 +43,7 @@ static void fill(void)
     fill_with(64 * MiB, 512 * MiB);
     cudaStreamSynchronize(s);
     cudaGetLastError();
-    filled = pool_figure(a, cudaMemPoolAttrReservedMemCurrent);
+    filled = bytes_reserved(a);
     NOTE("pool A fills the device: %d", filled > 16 * GiB && free_now() < GiB);
 }
 
@@ -58,6 +51,13 @@ static void free_all(void)
 {
     for (int i = 0; i < count; i++)
         cudaFreeAsync(pieces[i], s);
+}
+
+static void fill_and_free(void)
+{
+    fill();
+    free_all();
+    cudaStreamSynchronize(s);
 }
 
 static void *p;
@@ -94,35 +94,27 @@ CASE(live)
 
 CASE(kept_other_pool)
 {
-    fill();
-    free_all();
-    cudaStreamSynchronize(s);
+    fill_and_free();
     print_reserved("freed and synchronized");
     from_other_pool();
 }
 
 CASE(kept_cuda_malloc)
 {
-    fill();
-    free_all();
-    cudaStreamSynchronize(s);
+    fill_and_free();
     from_cuda_malloc();
 }
 
 CASE(kept_default_pool)
 {
-    fill();
-    free_all();
-    cudaStreamSynchronize(s);
+    fill_and_free();
     RECORD(cudaMallocAsync(&p, 8 * GiB, t));
     print_reserved("after it");
 }
 
 CASE(kept_managed)
 {
-    fill();
-    free_all();
-    cudaStreamSynchronize(s);
+    fill_and_free();
     RECORD(cudaMallocManaged(&p, 8 * GiB, cudaMemAttachGlobal));
     print_reserved("after it");
 }
@@ -130,13 +122,10 @@ CASE(kept_managed)
 /* A graph with memory, whose first launch needs it. */
 static cudaGraphExec_t graph_of(size_t bytes)
 {
-    struct cudaMemAllocNodeParams params;
+    struct cudaMemAllocNodeParams params = {.poolProps = device_props(), .bytesize = bytes};
     cudaGraph_t graph;
     cudaGraphNode_t allocation, end;
     cudaGraphExec_t executable = NULL;
-    memset(&params, 0, sizeof params);
-    params.poolProps = device_props();
-    params.bytesize = bytes;
     cudaGraphCreate(&graph, 0);
     RECORD(cudaGraphAddMemAllocNode(&allocation, graph, NULL, 0, &params));
     RECORD(cudaGraphAddMemFreeNode(&end, graph, &allocation, 1, params.dptr));
@@ -146,9 +135,7 @@ static cudaGraphExec_t graph_of(size_t bytes)
 
 CASE(kept_graph)
 {
-    fill();
-    free_all();
-    cudaStreamSynchronize(s);
+    fill_and_free();
     cudaGraphExec_t x = graph_of(8 * GiB);
     RECORD(cudaGraphLaunch(x, t));
     RECORD(cudaStreamSynchronize(t));
@@ -176,22 +163,20 @@ CASE(finished_cuda_malloc)
 /* ---- freed behind work that is pending ---- */
 
 /* Makes a call while s holds, with what was freed behind it. */
-#define PENDING(call)                                                                   \
-    do {                                                                                \
-        fill();                                                                         \
-        *gate = 0;                                                                      \
-        __sync_synchronize();                                                           \
-        launch_hold(gate, s);                                                           \
-        free_all();                                                                     \
-        observe();                                                                      \
-        cudaError_t result_ = (call);                                                   \
-        int waited_ = call_waited(), busy_ = cudaStreamQuery(t) == cudaErrorNotReady;   \
-        print_reserved("after it");                                                     \
-        end_observation();                                                              \
-        printf("%-60s %-14s %s, t is %s\n", #call, waited_ ? "waits" : "does not wait", \
-               cudaGetErrorName(result_), busy_ ? "pending" : "idle");                  \
-        cudaGetLastError();                                                             \
-        RECORD(cudaDeviceSynchronize());                                                \
+#define PENDING(call)                                                                 \
+    do {                                                                              \
+        fill();                                                                       \
+        hold(s);                                                                      \
+        free_all();                                                                   \
+        observe();                                                                    \
+        cudaError_t result_ = (call);                                                 \
+        int waited_ = call_waited(), busy_ = cudaStreamQuery(t) == cudaErrorNotReady; \
+        print_reserved("after it");                                                   \
+        end_observation();                                                            \
+        printf("%-60s %-14s %s, t is %s\n", #call, wait_in_words(waited_),            \
+               cudaGetErrorName(result_), busy_ ? "pending" : "idle");                \
+        cudaGetLastError();                                                           \
+        RECORD(cudaDeviceSynchronize());                                              \
     } while (0)
 
 CASE(pending_other_pool) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t)); }
@@ -202,8 +187,7 @@ CASE(pending_same_pool_larger) { PENDING(cudaMallocFromPoolAsync(&p, 8 * GiB, a,
 
 static cudaError_t allocate_without_internal(size_t bytes)
 {
-    int off = 0;
-    cudaMemPoolSetAttribute(a, cudaMemPoolReuseAllowInternalDependencies, &off);
+    set_flag(a, cudaMemPoolReuseAllowInternalDependencies, 0);
     return cudaMallocFromPoolAsync(&p, bytes, a, t);
 }
 

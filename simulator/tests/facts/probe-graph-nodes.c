@@ -3,28 +3,30 @@
  * child graphs; and more of what a capture forbids. */
 #include "graphs.h"
 
+static cudaGraph_t g;
+static cudaGraphExec_t x, y;
+static void *a, *c, *d, *p;
+
 /* ---- addresses: which of the free ranges does a node get? ---- */
 
-/* Do two free neighbours become one range? */
-static void neighbours_freed(void)
+CASE(fits)
 {
-    void *a, *c, *d, *e;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, MiB, &a);
+    void *e, *k, *l;
+    cudaGraphNode_t n, frees[2];
+
+    /* Do two free neighbours become one range? */
+    g = new_graph();
+    n = alloc_node(g, NULL, MiB, &a);
     n = alloc_node(g, n, MiB, &c);
     n = alloc_node(g, n, MiB, &d);
     n = free_node(g, n, a);
     n = free_node(g, n, c);
     alloc_node(g, n, 2 * MiB, &e);
     printf("two neighbours freed, then twice as much: %+lld\n", distance(e, a));
-}
 
-/* Does a node get the smallest free range that fits, when a larger one lies before it? */
-static void large_before_small(void)
-{
-    void *a, *c, *d, *e, *k, *l;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, 4 * MiB, &a);
+    /* Does a node get the smallest free range that fits, when a larger one lies before it? */
+    g = new_graph();
+    n = alloc_node(g, NULL, 4 * MiB, &a);
     n = alloc_node(g, n, MiB, &c);
     n = alloc_node(g, n, MiB, &d);
     n = alloc_node(g, n, MiB, &e);
@@ -34,14 +36,10 @@ static void large_before_small(void)
     alloc_node(g, n, MiB, &l);
     printf("4 MiB and 1 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n", distance(d, a),
            distance(k, a), distance(l, a));
-}
 
-/* Does a node get the smallest free range that fits, when a larger one lies after it? */
-static void small_before_large(void)
-{
-    void *a, *c, *d, *e, *k, *l;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, MiB, &a);
+    /* Does a node get the smallest free range that fits, when a larger one lies after it? */
+    g = new_graph();
+    n = alloc_node(g, NULL, MiB, &a);
     n = alloc_node(g, n, MiB, &c);
     n = alloc_node(g, n, 4 * MiB, &d);
     n = alloc_node(g, n, MiB, &e);
@@ -51,14 +49,10 @@ static void small_before_large(void)
     alloc_node(g, n, MiB, &l);
     printf("1 MiB and 4 MiB (at %+lld) freed, then 1 MiB: %+lld, again: %+lld\n", distance(d, a),
            distance(k, a), distance(l, a));
-}
 
-/* Is a free range extended when more is wanted, as long as the segment has room? */
-static void growing(void)
-{
-    void *a, *c, *d, *e;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, 4 * MiB, &a);
+    /* Is a free range extended when more is wanted, as long as the segment has room? */
+    g = new_graph();
+    n = alloc_node(g, NULL, 4 * MiB, &a);
     n = free_node(g, n, a);
     n = alloc_node(g, n, 8 * MiB, &c);
     n = free_node(g, n, c);
@@ -67,14 +61,10 @@ static void growing(void)
     alloc_node(g, n, 28 * MiB, &e);
     printf("4 MiB freed, then 8 MiB: %+lld, freed, then 16 MiB: %+lld, freed, then 28 MiB: %+lld\n",
            distance(c, a), distance(d, a), distance(e, a));
-}
 
-/* Do neighbours become one range when they are freed in branches that join? */
-static void freed_in_branches(void)
-{
-    void *a, *c, *d;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, MiB, &a), frees[2];
+    /* Do neighbours become one range when they are freed in branches that join? */
+    g = new_graph();
+    n = alloc_node(g, NULL, MiB, &a);
     n = alloc_node(g, n, MiB, &c);
     frees[0] = free_node(g, n, a);
     frees[1] = free_node(g, n, c);
@@ -82,28 +72,21 @@ static void freed_in_branches(void)
     alloc_node(g, n, 2 * MiB, &d);
     printf("two neighbours freed in branches that join, then twice as much: %+lld\n",
            distance(d, a));
-}
 
-/* Do branches share what was freed before them? */
-static void branches_after_a_free(void)
-{
-    void *a, *c, *d, *e, *k;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, 3 * MiB, &a), f = free_node(g, n, a);
-    alloc_node(g, f, MiB, &c);
-    alloc_node(g, f, MiB, &d);
-    alloc_node(g, f, MiB, &e);
-    alloc_node(g, f, MiB, &k);
+    /* Do branches share what was freed before them? */
+    g = new_graph();
+    n = alloc_node(g, NULL, 3 * MiB, &a);
+    n = free_node(g, n, a);
+    alloc_node(g, n, MiB, &c);
+    alloc_node(g, n, MiB, &d);
+    alloc_node(g, n, MiB, &e);
+    alloc_node(g, n, MiB, &k);
     printf("3 MiB freed, then four branches of 1 MiB: %+lld %+lld %+lld %+lld\n", distance(c, a),
            distance(d, a), distance(e, a), distance(k, a));
-}
 
-/* Is a range of more than one segment extended, and used for less? */
-static void beyond_a_segment(void)
-{
-    void *a, *c, *d;
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n = alloc_node(g, NULL, 40 * MiB, &a);
+    /* Is a range of more than one segment extended, and used for less? */
+    g = new_graph();
+    n = alloc_node(g, NULL, 40 * MiB, &a);
     n = free_node(g, n, a);
     n = alloc_node(g, n, 64 * MiB, &c);
     n = free_node(g, n, c);
@@ -112,20 +95,9 @@ static void beyond_a_segment(void)
            distance(d, a));
 }
 
-CASE(fits)
-{
-    neighbours_freed();
-    large_before_small();
-    small_before_large();
-    growing();
-    freed_in_branches();
-    branches_after_a_free();
-    beyond_a_segment();
-}
-
 /* ---- order ---- */
 
-static void launch_three_times(cudaGraphExec_t x, const char *what)
+static void launch_three_times(const char *what)
 {
     for (int i = 0; i < 3; i++) {
         RECORD(cudaGraphLaunch(x, s));
@@ -137,14 +109,12 @@ static void launch_three_times(cudaGraphExec_t x, const char *what)
 /* What becomes of a free that nothing orders after its allocation? */
 CASE(unordered_free)
 {
-    cudaGraph_t g = new_graph();
-    cudaGraphExec_t x = NULL;
     cudaGraphNode_t f;
-    void *a;
+    g = new_graph();
     alloc_node(g, NULL, 64 * MiB, &a);
     RECORD(cudaGraphAddMemFreeNode(&f, g, NULL, 0, a));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    launch_three_times(x, "a free beside its allocation, launched");
+    launch_three_times("a free beside its allocation, launched");
     RECORD(cudaDeviceGraphMemTrim(0));
     print_graph_figures("trimmed");
 }
@@ -152,15 +122,13 @@ CASE(unordered_free)
 /* What becomes of a free that is ordered before its allocation? */
 CASE(free_first)
 {
-    cudaGraph_t g = new_graph();
-    cudaGraphExec_t x = NULL;
     cudaGraphNode_t n, f;
-    void *a;
+    g = new_graph();
     n = alloc_node(g, NULL, 64 * MiB, &a);
     RECORD(cudaGraphAddMemFreeNode(&f, g, NULL, 0, a));
     RECORD(cudaGraphAddDependencies(g, &f, &n, NULL, 1));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    launch_three_times(x, "a free before its allocation, launched");
+    launch_three_times("a free before its allocation, launched");
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaDeviceGraphMemTrim(0));
     print_graph_figures("trimmed");
@@ -171,53 +139,21 @@ CASE(free_first)
 static int *const nowhere = (int *)0x7000dead0000;
 static char pageable[64];
 
-static void print_memset_node(cudaGraph_t g, cudaGraphNode_t before, const char *what, void *to,
-                              size_t bytes)
+static void print_memset_node(cudaGraphNode_t before, const char *what, void *to, size_t bytes)
 {
     cudaGraphNode_t n;
-    struct cudaMemsetParams p = memset_params(to, 0, bytes);
-    cudaError_t error = cudaGraphAddMemsetNode(&n, g, &before, 1, &p);
+    struct cudaMemsetParams set = memset_params(to, 0, bytes);
+    cudaError_t error = cudaGraphAddMemsetNode(&n, g, &before, 1, &set);
     printf("memset node %s: %s\n", what, cudaGetErrorName(error));
 }
 
-static void print_copy_node(cudaGraph_t g, cudaGraphNode_t before, const char *what, void *to,
-                            const void *from, size_t bytes)
+static void print_copy_node(cudaGraphNode_t before, const char *what, void *to, const void *from,
+                            size_t bytes)
 {
     cudaGraphNode_t n;
     cudaError_t error =
         cudaGraphAddMemcpyNode1D(&n, g, &before, 1, to, from, bytes, cudaMemcpyDefault);
     printf("copy node %s: %s\n", what, cudaGetErrorName(error));
-}
-
-/* Which ranges does a memset node take? */
-static void memset_node_ranges(cudaGraph_t g, cudaGraphNode_t n, void *a, void *pool, void *stale,
-                               void *gone)
-{
-    print_memset_node(g, n, "inside", a, MiB);
-    print_memset_node(g, n, "past the end of graph memory", a, MiB + 1);
-    print_memset_node(g, n, "past the step", a, 64 * MiB);
-    print_memset_node(g, n, "past the end of a pool's block", pool, 2 * MiB);
-    print_memset_node(g, n, "past the end of cudaMalloc's", m, 2 * MiB);
-    print_memset_node(g, n, "of a freed pool's block", stale, 4);
-    print_memset_node(g, n, "of freed cudaMalloc's", gone, 4);
-    print_memset_node(g, n, "nowhere", nowhere, 4);
-    print_memset_node(g, n, "in ordinary memory", pageable, 4);
-    print_memset_node(g, n, "in pinned memory", host, 4);
-    print_memset_node(g, n, "past the end of pinned memory", host, 2 * MiB);
-    print_memset_node(g, n, "of no bytes", a, 0);
-    print_memset_node(g, n, "at null", NULL, 4);
-}
-
-/* Which ranges does a copy node take? */
-static void copy_node_ranges(cudaGraph_t g, cudaGraphNode_t n, void *a, void *stale)
-{
-    print_copy_node(g, n, "inside", a, m, MiB);
-    print_copy_node(g, n, "past the end of graph memory", a, host, 2 * MiB);
-    print_copy_node(g, n, "past the end of cudaMalloc's", host, m, 2 * MiB);
-    print_copy_node(g, n, "from nowhere", m, nowhere, 4);
-    print_copy_node(g, n, "from a freed pool's block", m, stale, 4);
-    print_copy_node(g, n, "from ordinary memory", m, pageable, 64);
-    print_copy_node(g, n, "of no bytes", m, host, 0);
 }
 
 #define CAPTURED(what, call)                                       \
@@ -228,9 +164,44 @@ static void copy_node_ranges(cudaGraph_t g, cudaGraphNode_t n, void *a, void *st
         end_capture(s);                                            \
     } while (0)
 
-/* Which ranges does a captured memset take? */
-static void captured_memset_ranges(void *stale, void *gone)
+CASE(range_codes)
 {
+    cudaGraphNode_t n;
+    void *pool, *gone, *stale;
+    cudaMallocAsync(&pool, MiB, s);
+    cudaMallocAsync(&stale, MiB, s);
+    cudaFreeAsync(stale, s);
+    cudaStreamSynchronize(s);
+    cudaMalloc(&gone, 64 * MiB);
+    cudaFree(gone);
+    g = new_graph();
+    n = alloc_node(g, NULL, MiB, &a);
+
+    /* Which ranges does a memset node take? */
+    print_memset_node(n, "inside", a, MiB);
+    print_memset_node(n, "past the end of graph memory", a, MiB + 1);
+    print_memset_node(n, "past the step", a, 64 * MiB);
+    print_memset_node(n, "past the end of a pool's block", pool, 2 * MiB);
+    print_memset_node(n, "past the end of cudaMalloc's", m, 2 * MiB);
+    print_memset_node(n, "of a freed pool's block", stale, 4);
+    print_memset_node(n, "of freed cudaMalloc's", gone, 4);
+    print_memset_node(n, "nowhere", nowhere, 4);
+    print_memset_node(n, "in ordinary memory", pageable, 4);
+    print_memset_node(n, "in pinned memory", host, 4);
+    print_memset_node(n, "past the end of pinned memory", host, 2 * MiB);
+    print_memset_node(n, "of no bytes", a, 0);
+    print_memset_node(n, "at null", NULL, 4);
+
+    /* Which ranges does a copy node take? */
+    print_copy_node(n, "inside", a, m, MiB);
+    print_copy_node(n, "past the end of graph memory", a, host, 2 * MiB);
+    print_copy_node(n, "past the end of cudaMalloc's", host, m, 2 * MiB);
+    print_copy_node(n, "from nowhere", m, nowhere, 4);
+    print_copy_node(n, "from a freed pool's block", m, stale, 4);
+    print_copy_node(n, "from ordinary memory", m, pageable, 64);
+    print_copy_node(n, "of no bytes", m, host, 0);
+
+    /* Which ranges does a captured memset take? */
     CAPTURED("memset past the end of cudaMalloc's", cudaMemsetAsync(m, 0, 2 * MiB, s));
     CAPTURED("memset of a freed pool's block", cudaMemsetAsync(stale, 0, 4, s));
     CAPTURED("memset of freed cudaMalloc's", cudaMemsetAsync(gone, 0, 4, s));
@@ -238,11 +209,8 @@ static void captured_memset_ranges(void *stale, void *gone)
     CAPTURED("memset in ordinary memory", cudaMemsetAsync(pageable, 0, 4, s));
     CAPTURED("memset at null", cudaMemsetAsync(NULL, 0, 4, s));
     CAPTURED("memset of no bytes", cudaMemsetAsync(m, 0, 0, s));
-}
 
-/* Which ranges does a captured copy take? */
-static void captured_copy_ranges(void *pool, void *stale)
-{
+    /* Which ranges does a captured copy take? */
     CAPTURED("copy past the end of cudaMalloc's",
              cudaMemcpyAsync(host, m, 2 * MiB, cudaMemcpyDefault, s));
     CAPTURED("copy past the end of a pool's block",
@@ -253,48 +221,21 @@ static void captured_copy_ranges(void *pool, void *stale)
     CAPTURED("copy in a wrong direction",
              cudaMemcpyAsync(pageable, m, 4, cudaMemcpyHostToDevice, s));
     CAPTURED("copy of kind 7", cudaMemcpyAsync(m, m, 4, (enum cudaMemcpyKind)7, s));
-}
 
-/* Which ranges does a captured copy take of memory that the capture allocated? */
-static void captured_copy_of_graph_memory(void)
-{
-    void *a;
-    cudaError_t past, inside;
+    /* Which ranges does a captured copy take of memory that the capture allocated? */
     begin_capture(s, RELAXED);
     cudaMallocAsync(&a, MiB, s);
-    past = cudaMemcpyAsync(a, host, 2 * MiB, cudaMemcpyDefault, s);
-    printf("captured copy past the end of graph memory: %s\n", cudaGetErrorName(past));
-    inside = cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s);
-    printf("captured copy from inside graph memory: %s\n", cudaGetErrorName(inside));
+    printf("captured copy past the end of graph memory: %s\n",
+           cudaGetErrorName(cudaMemcpyAsync(a, host, 2 * MiB, cudaMemcpyDefault, s)));
+    printf("captured copy from inside graph memory: %s\n",
+           cudaGetErrorName(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s)));
     end_capture(s);
-}
-
-CASE(range_codes)
-{
-    cudaGraph_t g = new_graph();
-    cudaGraphNode_t n;
-    void *a, *pool, *gone, *stale;
-    cudaMallocAsync(&pool, MiB, s);
-    cudaMallocAsync(&stale, MiB, s);
-    cudaFreeAsync(stale, s);
-    cudaStreamSynchronize(s);
-    cudaMalloc(&gone, 64 * MiB);
-    cudaFree(gone);
-    n = alloc_node(g, NULL, MiB, &a);
-    memset_node_ranges(g, n, a, pool, stale, gone);
-    copy_node_ranges(g, n, a, stale);
-    captured_memset_ranges(stale, gone);
-    captured_copy_ranges(pool, stale);
-    captured_copy_of_graph_memory();
 }
 
 /* What does a memset of so many bytes come to when its graph runs? It sets `to`, or the graph's own
  * memory where that is NULL. */
 static void run_memset(void *to, size_t bytes)
 {
-    cudaGraph_t g;
-    cudaGraphExec_t x = NULL;
-    void *a;
     begin_capture(s, RELAXED);
     cudaMallocAsync(&a, MiB, s);
     RECORD(cudaMemsetAsync(to ? to : a, 0, bytes, s));
@@ -329,9 +270,12 @@ static void trim_and_print(const char *what)
 
 static void wait_for_the_device_alone(void) { usleep(200000); }
 
-/* Must the host know that the launch is over, by a query or by a synchronization? */
-static void trim_after_launch(cudaGraphExec_t x)
+CASE(trims)
 {
+    cudaMemPool_t def;
+
+    /* Must the host know that the launch is over, by a query or by a synchronization? */
+    x = freeing_graph(64 * MiB);
     cudaGraphLaunch(x, s);
     wait_for_the_device_alone();
     trim_and_print("over, but nobody has synchronised, trimmed");
@@ -341,13 +285,8 @@ static void trim_after_launch(cudaGraphExec_t x)
     trim_and_print("over, queried, trimmed");
     cudaStreamSynchronize(s);
     trim_and_print("synchronised, trimmed");
-}
 
-/* Does a trim of the default pool release a graph's memory? */
-static void trim_of_pool(cudaGraphExec_t x)
-{
-    void *p;
-    cudaMemPool_t def;
+    /* Does a trim of the default pool release a graph's memory? */
     cudaDeviceGetDefaultMemPool(&def, 0);
     cudaGraphLaunch(x, s);
     cudaStreamSynchronize(s);
@@ -358,11 +297,8 @@ static void trim_of_pool(cudaGraphExec_t x)
     cudaFreeAsync(p, s);
     cudaStreamSynchronize(s);
     trim_and_print("trimmed");
-}
 
-/* What does a trim release while the launch is pending? */
-static void trim_of_pending_launch(cudaGraphExec_t x)
-{
+    /* What does a trim release while the launch is pending? */
     hold(s);
     cudaGraphLaunch(x, s);
     trim_and_print("held back, trimmed");
@@ -371,11 +307,9 @@ static void trim_of_pending_launch(cudaGraphExec_t x)
     trim_and_print("over, trimmed again");
     cudaStreamSynchronize(s);
     trim_and_print("synchronised, trimmed again");
-}
 
-/* What does a trim release while a free of the graph's memory is pending? */
-static void trim_of_pending_free(cudaGraphExec_t y, void *a)
-{
+    /* What does a trim release while a free of the graph's memory is pending? */
+    y = small_graph(64 * MiB, 0, 0, &a, NULL);
     cudaGraphLaunch(y, s);
     cudaStreamSynchronize(s);
     hold(s);
@@ -390,11 +324,8 @@ static void trim_of_pending_free(cudaGraphExec_t y, void *a)
     cudaStreamSynchronize(s);
     RECORD(cudaFree(a));
     trim_and_print("freed by cudaFree, trimmed");
-}
 
-/* Do the next graphs use the memory of one that was launched in two streams and destroyed? */
-static void reuse_by_other_graphs(cudaGraphExec_t x)
-{
+    /* Do the next graphs use the memory of one that was launched in two streams and destroyed? */
     cudaGraphLaunch(x, s);
     cudaGraphLaunch(x, t);
     print_graph_figures("launched in two streams");
@@ -410,12 +341,9 @@ static void reuse_by_other_graphs(cudaGraphExec_t x)
     print_graph_figures("96 MiB of a third");
     cudaStreamSynchronize(s);
     trim_and_print("trimmed");
-}
 
-/* What becomes of the memory of a graph that is destroyed while its launch is pending? */
-static void destroyed_while_pending(void)
-{
-    cudaGraphExec_t x = freeing_graph(64 * MiB);
+    /* What becomes of the memory of a graph that is destroyed while its launch is pending? */
+    x = freeing_graph(64 * MiB);
     hold(s);
     cudaGraphLaunch(x, s);
     RECORD(cudaGraphExecDestroy(x));
@@ -424,13 +352,11 @@ static void destroyed_while_pending(void)
     cudaStreamSynchronize(s);
     print_graph_figures("over");
     trim_and_print("trimmed");
-}
 
-/* Does a graph in another stream use the memory of the first: when an event orders it, while that
- * is pending, when the first is over, when the host has synchronized? */
-static void reuse_in_another_stream(void)
-{
-    cudaGraphExec_t x = freeing_graph(64 * MiB), y = freeing_graph(64 * MiB);
+    /* Does a graph in another stream use the memory of the first: when an event orders it, while
+     * that is pending, when the first is over, when the host has synchronized? */
+    x = freeing_graph(64 * MiB);
+    y = freeing_graph(64 * MiB);
     cudaGraphLaunch(x, s);
     cudaEventRecord(ev, s);
     cudaStreamWaitEvent(t, ev, 0);
@@ -466,26 +392,12 @@ static void reuse_in_another_stream(void)
     trim_and_print("trimmed");
 }
 
-CASE(trims)
-{
-    void *a;
-    cudaGraphExec_t x = freeing_graph(64 * MiB), y;
-    trim_after_launch(x);
-    trim_of_pool(x);
-    trim_of_pending_launch(x);
-    y = small_graph(64 * MiB, 0, 0, &a, NULL);
-    trim_of_pending_free(y, a);
-    reuse_by_other_graphs(x);
-    destroyed_while_pending();
-    reuse_in_another_stream();
-}
-
 /* ---- uploads ---- */
 
 /* What is pending in s, behind a gate, when the call comes. */
 enum pending { ONLY_A_HOLD, X, Y, X_AND_Y, X_AND_T_WAITS, UPLOAD_OF_X, PENDING_KINDS };
 
-static void put_pending(cudaGraphExec_t x, cudaGraphExec_t y, enum pending pending)
+static void put_pending(enum pending pending)
 {
     static const char *const lines[] = {
         "only a hold in s",
@@ -508,33 +420,28 @@ static void put_pending(cudaGraphExec_t x, cudaGraphExec_t y, enum pending pendi
         cudaGraphUpload(x, s);
 }
 
-#define UPLOAD(call)                           \
-    do {                                       \
-        hold(s);                               \
-        put_pending(x, y, pending);            \
-        observe();                             \
-        cudaError_t result_ = (call);          \
-        int waited_ = call_waited();           \
-        print_graph_figures("after the call"); \
-        end_observation();                     \
-        print_wait(#call, waited_, result_);   \
-        RECORD(cudaDeviceSynchronize());       \
-        print_graph_figures("over");           \
-        trim_and_print("trimmed");             \
+#define UPLOAD(call)                                                          \
+    do {                                                                      \
+        hold(s);                                                              \
+        put_pending(pending);                                                 \
+        observe();                                                            \
+        cudaError_t result_ = (call);                                         \
+        const char *waits_ = wait_in_words(call_waited());                    \
+        print_graph_figures("after the call");                                \
+        end_observation();                                                    \
+        printf("%-60s %-14s %s\n", #call, waits_, cudaGetErrorName(result_)); \
+        cudaGetLastError();                                                   \
+        RECORD(cudaDeviceSynchronize());                                      \
+        print_graph_figures("over");                                          \
+        trim_and_print("trimmed");                                            \
     } while (0)
-
-static void print_wait(const char *call, int waited, cudaError_t result)
-{
-    const char *waits = waited ? "waits" : "does not wait";
-    printf("%-60s %-14s %s\n", call, waits, cudaGetErrorName(result));
-    cudaGetLastError();
-}
 
 /* Does an upload, or a launch in another stream, wait for what is pending, and which memory does it
  * take? */
 CASE(uploads)
 {
-    cudaGraphExec_t x = freeing_graph(64 * MiB), y = freeing_graph(64 * MiB);
+    x = freeing_graph(64 * MiB);
+    y = freeing_graph(64 * MiB);
     for (enum pending pending = ONLY_A_HOLD; pending < PENDING_KINDS; pending++) {
         UPLOAD(cudaGraphUpload(x, s));
         UPLOAD(cudaGraphUpload(x, t));
@@ -544,48 +451,44 @@ CASE(uploads)
 
 static cudaGraphExec_t graph_without_memory(void)
 {
-    cudaGraph_t g = new_graph();
-    cudaGraphExec_t x = NULL;
+    cudaGraphExec_t made = NULL;
     cudaGraphNode_t n;
-    struct cudaMemsetParams p = memset_params(m, 1, 4);
-    cudaGraphAddMemsetNode(&n, g, NULL, 0, &p);
-    cudaGraphInstantiate(&x, g, 0);
-    return x;
+    struct cudaMemsetParams set = memset_params(m, 1, 4);
+    g = new_graph();
+    cudaGraphAddMemsetNode(&n, g, NULL, 0, &set);
+    cudaGraphInstantiate(&made, g, 0);
+    return made;
 }
 
 /* Does an upload wait when the graph has no memory nodes? */
 CASE(uploads_without_memory)
 {
-    cudaGraphExec_t x = graph_without_memory(), y = graph_without_memory();
+    x = graph_without_memory();
+    y = graph_without_memory();
     for (enum pending pending = ONLY_A_HOLD; pending < PENDING_KINDS; pending++) {
         UPLOAD(cudaGraphUpload(x, s));
         UPLOAD(cudaGraphUpload(x, t));
     }
 }
 
-/* Takes all memory of the device but less than 2 MiB. */
-static void take_all_memory(void)
-{
-    void *most = NULL, *more;
-    size_t free_bytes, total;
-    cudaMemGetInfo(&free_bytes, &total);
-    for (size_t left = 32 * MiB; !most && left < free_bytes; left += 2 * MiB)
-        cudaMalloc(&most, free_bytes / (2 * MiB) * (2 * MiB) - left);
-    cudaGetLastError();
-    while (cudaMalloc(&more, 2 * MiB) == cudaSuccess)
-        ;
-    cudaGetLastError();
-}
-
 /* What does a launch return for which the device has no memory, while an earlier one is pending? */
 CASE(launch_without_memory)
 {
-    cudaGraphExec_t x = freeing_graph(64 * MiB), y = freeing_graph(64 * MiB);
+    void *most = NULL, *more;
+    x = freeing_graph(64 * MiB);
+    y = freeing_graph(64 * MiB);
     hold(s);
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaGraphLaunch(y, s));
     print_graph_figures("two launches held back");
-    take_all_memory();
+
+    /* Less than 2 MiB of the device's memory are left. */
+    size_t free_bytes = free_now() / (2 * MiB) * (2 * MiB);
+    for (size_t left = 32 * MiB; !most && left < free_bytes; left += 2 * MiB)
+        cudaMalloc(&most, free_bytes - left);
+    while (cudaMalloc(&more, 2 * MiB) == cudaSuccess)
+        ;
+    cudaGetLastError();
     RECORD(cudaGraphLaunch(x, t));
     print_graph_figures("a third launch, in another stream");
     RECORD(cudaGraphUpload(x, t));
@@ -603,14 +506,11 @@ CASE(launch_without_memory)
 /* Which memory does a node get that is to be of managed memory? */
 CASE(managed)
 {
-    cudaGraph_t g = new_graph();
-    cudaGraphExec_t x = NULL;
     cudaGraphNode_t n;
-    struct cudaMemAllocNodeParams p;
+    struct cudaMemAllocNodeParams p = {.poolProps = pool_props(MANAGED, DEVICE, 0),
+                                       .bytesize = 64 * MiB};
     struct cudaMemsetParams fill;
-    memset(&p, 0, sizeof p);
-    p.poolProps = pool_props(MANAGED, DEVICE, 0);
-    p.bytesize = 64 * MiB;
+    g = new_graph();
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &p));
     fill = memset_params(p.dptr, 1, 64 * MiB);
     RECORD(cudaGraphAddMemsetNode(&n, g, &n, 1, &fill));
@@ -632,53 +532,37 @@ CASE(managed)
 /* A graph of three nodes, one after the other: an allocation, a memset, a free. */
 static cudaGraph_t three_nodes(void **address, cudaGraphNode_t n[3], size_t bytes, int value)
 {
-    cudaGraph_t g = new_graph();
-    struct cudaMemsetParams p;
-    n[0] = alloc_node(g, NULL, bytes, address);
-    p = memset_params(*address, value, bytes);
-    cudaGraphAddMemsetNode(&n[1], g, &n[0], 1, &p);
-    n[2] = free_node(g, n[1], *address);
-    return g;
+    cudaGraph_t made = new_graph();
+    n[0] = alloc_node(made, NULL, bytes, address);
+    struct cudaMemsetParams set = memset_params(*address, value, bytes);
+    cudaGraphAddMemsetNode(&n[1], made, &n[0], 1, &set);
+    n[2] = free_node(made, n[1], *address);
+    return made;
 }
 
-static void print_counts(cudaGraph_t g, int with_edges)
+CASE(destroyed_nodes)
 {
-    size_t count, edges = 9;
-    cudaGraphGetNodes(g, NULL, &count);
-    printf("  nodes %zu", count);
-    if (with_edges) {
-        cudaGraphGetEdges(g, NULL, NULL, NULL, &edges);
-        printf(", edges %zu", edges);
-    }
-    puts("");
-}
+    cudaGraphNode_t n[3], e, k;
+    size_t nodes, edges = 9;
 
-/* Which nodes and edges can be taken from a graph with memory nodes? */
-static void nodes_of_memory(void)
-{
-    void *a;
-    cudaGraphNode_t n[3], e;
-    cudaGraph_t g = three_nodes(&a, n, MiB, 1);
-    cudaGraphExec_t x = NULL;
+    /* Which nodes and edges can be taken from a graph with memory nodes? */
+    g = three_nodes(&a, n, MiB, 1);
     RECORD(cudaGraphRemoveDependencies(g, &n[0], &n[1], NULL, 1));
     RECORD(cudaGraphRemoveDependencies(g, &n[1], &n[2], NULL, 1));
     RECORD(cudaGraphDestroyNode(n[1]));
     RECORD(cudaGraphDestroyNode(n[2]));
     RECORD(cudaGraphDestroyNode(n[0]));
-    print_counts(g, 0);
+    cudaGraphGetNodes(g, NULL, &nodes);
+    printf("  nodes %zu\n", nodes);
     RECORD(cudaGraphInstantiate(&x, g, 0));
     RECORD(cudaGraphAddEmptyNode(&e, g, NULL, 0));
     RECORD(cudaGraphDestroyNode(e));
     RECORD(cudaGraphAddDependencies(g, &n[0], &n[2], NULL, 1));
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphDestroy(g));
-}
 
-/* Which nodes and edges can be taken from a graph without memory nodes? */
-static void nodes_without_memory(void)
-{
-    cudaGraphNode_t e, k;
-    cudaGraph_t g = new_graph();
+    /* Which nodes and edges can be taken from a graph without memory nodes? */
+    g = new_graph();
     cudaGraphAddEmptyNode(&e, g, NULL, 0);
     cudaGraphAddEmptyNode(&k, g, &e, 1);
     RECORD(cudaGraphRemoveDependencies(g, &k, &e, NULL, 1));
@@ -686,15 +570,11 @@ static void nodes_without_memory(void)
     RECORD(cudaGraphRemoveDependencies(g, &e, &k, NULL, 1));
     RECORD(cudaGraphAddDependencies(g, &e, &k, NULL, 1));
     RECORD(cudaGraphDestroyNode(e));
-    print_counts(g, 1);
+    cudaGraphGetNodes(g, NULL, &nodes);
+    cudaGraphGetEdges(g, NULL, NULL, NULL, &edges);
+    printf("  nodes %zu, edges %zu\n", nodes, edges);
     RECORD(cudaGraphDestroyNode(NULL));
     RECORD(cudaGraphRemoveDependencies(g, NULL, NULL, NULL, 0));
-}
-
-CASE(destroyed_nodes)
-{
-    nodes_of_memory();
-    nodes_without_memory();
 }
 
 #define UPDATE(exec, graph)                                                                    \
@@ -705,11 +585,18 @@ CASE(destroyed_nodes)
         printf("  result %d, node %s\n", (int)info.result, info.errorNode ? "there" : "null"); \
     } while (0)
 
-/* Can an executable graph with memory nodes be updated, and its memset be changed? */
-static void update_memset(cudaGraphExec_t x, cudaGraph_t g, cudaGraph_t same, cudaGraphNode_t n[3],
-                          void *a)
+CASE(updates)
 {
+    cudaGraphNode_t n[3], k[3] = {NULL}, e = NULL;
+    cudaGraph_t same, other;
     struct cudaMemsetParams p;
+    struct cudaGraphNodeParams q;
+    unsigned on = 9;
+    g = three_nodes(&a, n, MiB, 1);
+    cudaGraphInstantiate(&x, g, 0);
+    same = three_nodes(&c, k, MiB, 2);
+
+    /* Can an executable graph with memory nodes be updated, and its memset be changed? */
     UPDATE(x, same);
     UPDATE(x, g);
     p = memset_params(m, 7, MiB);
@@ -719,24 +606,17 @@ static void update_memset(cudaGraphExec_t x, cudaGraph_t g, cudaGraph_t same, cu
     RECORD(cudaGraphMemsetNodeSetParams(n[1], &p));
     RECORD(cudaGraphMemsetNodeGetParams(n[1], &p));
     printf("  value %u width %zu height %zu\n", p.value, p.width, p.height);
-}
 
-/* Can the nodes of an executable graph with memory nodes be disabled? */
-static void disable_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3])
-{
-    unsigned on = 9;
+    /* Can the nodes of an executable graph with memory nodes be disabled? */
     RECORD(cudaGraphNodeSetEnabled(x, n[1], 0));
     RECORD(cudaGraphNodeGetEnabled(x, n[1], &on));
     printf("  enabled %u\n", on);
     RECORD(cudaGraphNodeSetEnabled(x, n[0], 0));
     RECORD(cudaGraphNodeSetEnabled(x, n[2], 0));
     RECORD(cudaGraphNodeGetEnabled(x, n[0], &on));
-}
 
-/* Can the parameters of an allocation node and of a free node be changed in an executable graph? */
-static void update_memory_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3], void *a)
-{
-    struct cudaGraphNodeParams q;
+    /* Can the parameters of an allocation node and of a free node be changed in an executable
+     * graph? */
     memset(&q, 0, sizeof q);
     q.type = cudaGraphNodeTypeMemAlloc;
     q.alloc.poolProps = device_props();
@@ -750,15 +630,10 @@ static void update_memory_nodes(cudaGraphExec_t x, cudaGraphNode_t n[3], void *a
     RECORD(cudaGraphExecNodeSetParams(x, n[2], &q));
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaStreamSynchronize(s));
-}
 
-/* Which updates does a graph without memory nodes take, and does either kind take the other? */
-static void update_without_memory(cudaGraphExec_t x, cudaGraph_t same)
-{
-    cudaGraphNode_t e = NULL, k[2] = {NULL};
-    cudaGraph_t g = new_graph(), other;
-    cudaGraphExec_t y = NULL;
-    struct cudaMemsetParams p = memset_params(m, 1, MiB);
+    /* Which updates does a graph without memory nodes take, and does either kind take the other? */
+    g = new_graph();
+    p = memset_params(m, 1, MiB);
     cudaGraphAddMemsetNode(&e, g, NULL, 0, &p);
     cudaGraphInstantiate(&y, g, 0);
     other = new_graph();
@@ -778,40 +653,28 @@ static void update_without_memory(cudaGraphExec_t x, cudaGraph_t same)
     UPDATE(x, other);
 }
 
-CASE(updates)
-{
-    void *a, *c;
-    cudaGraphNode_t n[3], k[3] = {NULL};
-    cudaGraph_t g = three_nodes(&a, n, MiB, 1), same;
-    cudaGraphExec_t x = NULL;
-    cudaGraphInstantiate(&x, g, 0);
-    same = three_nodes(&c, k, MiB, 2);
-    update_memset(x, g, same, n, a);
-    disable_nodes(x, n);
-    update_memory_nodes(x, n, a);
-    update_without_memory(x, same);
-}
-
 /* ---- child graphs ---- */
 
 static cudaError_t add_child(cudaGraphNode_t *n, cudaGraph_t into, cudaGraph_t child,
                              enum cudaGraphChildGraphNodeOwnership ownership)
 {
-    struct cudaGraphNodeParams p;
-    memset(&p, 0, sizeof p);
-    p.type = cudaGraphNodeTypeGraph;
-    p.graph.graph = child;
-    p.graph.ownership = ownership;
-    return cudaGraphAddNode(n, into, NULL, NULL, 0, &p);
+    struct cudaGraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = cudaGraphNodeTypeGraph;
+    params.graph.graph = child;
+    params.graph.ownership = ownership;
+    return cudaGraphAddNode(n, into, NULL, NULL, 0, &params);
 }
 
-/* Can a graph with memory nodes be copied into a parent, and what is the copy of one without? */
-static void children_by_copy(cudaGraph_t parent, cudaGraph_t child, cudaGraph_t plain)
+CASE(children)
 {
-    void *a;
-    cudaGraphNode_t c = NULL;
+    cudaGraphNode_t n[3], c = NULL, e;
+    cudaGraph_t child = three_nodes(&a, n, 64 * MiB, 1), parent = new_graph(), plain = new_graph();
     cudaGraph_t in = NULL;
     size_t count = 9;
+    cudaGraphAddEmptyNode(&e, plain, NULL, 0);
+
+    /* Can a graph with memory nodes be copied into a parent; what is the copy of one without? */
     RECORD(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, child));
     RECORD(add_child(&c, parent, child, cudaGraphChildGraphOwnershipClone));
     RECORD(cudaGraphAddChildGraphNode(&c, parent, NULL, 0, plain));
@@ -820,15 +683,8 @@ static void children_by_copy(cudaGraph_t parent, cudaGraph_t child, cudaGraph_t 
     alloc_node(in, NULL, MiB, &a);
     cudaGraphGetNodes(in, NULL, &count);
     printf("  nodes %zu\n", count);
-}
 
-/* Can a graph with memory nodes be moved into a parent, and what may be done with it then? */
-static cudaGraphNode_t child_by_move(cudaGraph_t parent, cudaGraph_t child)
-{
-    void *a;
-    cudaGraph_t in;
-    cudaGraphNode_t c = NULL, e;
-    cudaGraphExec_t x = NULL, y = NULL;
+    /* Can a graph with memory nodes be moved into a parent, and what may be done with it then? */
     RECORD(cudaGraphInstantiate(&x, child, 0));
     RECORD(add_child(&c, parent, child, cudaGraphChildGraphOwnershipMove));
     RECORD(cudaGraphExecDestroy(x));
@@ -838,14 +694,9 @@ static cudaGraphNode_t child_by_move(cudaGraph_t parent, cudaGraph_t child)
     RECORD(cudaGraphAddEmptyNode(&e, child, NULL, 0));
     RECORD(cudaGraphDestroy(child));
     RECORD(cudaGraphClone(&in, parent));
-    return c;
-}
 
-/* How much memory does a parent of a graph with memory nodes have when it runs, and when it is
- * destroyed? */
-static void launch_parent(cudaGraph_t parent, cudaGraphNode_t c)
-{
-    cudaGraphExec_t x = NULL, y = NULL;
+    /* How much memory does a parent of a graph with memory nodes have when it runs, and when it is
+     * destroyed? */
     RECORD(cudaGraphInstantiate(&x, parent, 0));
     RECORD(cudaGraphInstantiate(&y, parent, 0));
     RECORD(cudaGraphLaunch(x, s));
@@ -857,26 +708,14 @@ static void launch_parent(cudaGraph_t parent, cudaGraphNode_t c)
     trim_and_print("destroyed, trimmed");
 }
 
-CASE(children)
-{
-    void *a;
-    cudaGraphNode_t n[3], c, e;
-    cudaGraph_t child = three_nodes(&a, n, 64 * MiB, 1), parent = new_graph(), plain = new_graph();
-    cudaGraphAddEmptyNode(&e, plain, NULL, 0);
-    children_by_copy(parent, child, plain);
-    c = child_by_move(parent, child);
-    launch_parent(parent, c);
-}
-
 /* ---- captures ---- */
 
 /* Can a graph be launched into a stream that is captured, or beside it? */
 CASE(launch_captured)
 {
-    cudaGraph_t g, plain;
-    cudaGraphExec_t x = small_graph(MiB, 1, 0, NULL, &g), y = NULL;
+    cudaGraph_t plain = new_graph();
     cudaGraphNode_t e;
-    plain = new_graph();
+    x = small_graph(MiB, 1, 0, NULL, NULL);
     cudaGraphAddEmptyNode(&e, plain, NULL, 0);
     cudaGraphInstantiate(&y, plain, 0);
     CAPTURE(s, GLOBAL, cudaGraphLaunch(x, s));
@@ -886,15 +725,33 @@ CASE(launch_captured)
     CAPTURE(s, GLOBAL, cudaGraphUpload(x, t));
 }
 
-static void nothing(void *unused) { (void)unused; }
-
-/* Which calls about pools are refused while another stream is captured? */
-static void pool_calls(cudaMemPool_t p, cudaMemPool_t def)
+CASE(capture_calls)
 {
+    cudaGraph_t c;
+    cudaMemPool_t def, p = shared_pool(0);
+    void *mg;
+    cudaEvent_t ie;
+    enum cudaMemAccessFlags flags;
     struct cudaMemAccessDesc d = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     struct cudaMemLocation here = {DEVICE, 0};
-    enum cudaMemAccessFlags flags;
-    void *mg;
+    struct cudaMemPoolPtrExportData ed;
+    cudaIpcMemHandle_t ih;
+    cudaIpcEventHandle_t eh;
+    int fd, value;
+    cudaGraphNode_t e;
+    uint64_t v = 0, zero = 0;
+    float ms;
+    cudaMallocFromPoolAsync(&a, 64, p, s);
+    cudaStreamSynchronize(s);
+    cudaDeviceGetDefaultMemPool(&def, 0);
+    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
+    cudaEventCreateWithFlags(&ie, cudaEventInterprocess | cudaEventDisableTiming);
+    cudaEventRecord(ev, t);
+    cudaEventRecord(ev2, t);
+    cudaStreamSynchronize(t);
+    cudaGetLastError();
+
+    /* Which calls about pools are refused while another stream is captured? */
     CAPTURE(s, GLOBAL, cudaMallocFromPoolAsync(&mg, 64, p, t));
     CAPTURE(s, GLOBAL, cudaMemPoolGetAccess(&flags, def, &here));
     CAPTURE(s, GLOBAL, cudaMemPoolSetAccess(def, &d, 1));
@@ -904,15 +761,8 @@ static void pool_calls(cudaMemPool_t p, cudaMemPool_t def)
     CAPTURE(s, GLOBAL, cudaMemGetDefaultMemPool(&def, &here, cudaMemAllocationTypePinned));
     CAPTURE(s, GLOBAL, cudaMemGetMemPool(&def, &here, cudaMemAllocationTypePinned));
     CAPTURE(s, GLOBAL, cudaMemSetMemPool(&here, cudaMemAllocationTypePinned, def));
-}
 
-/* Which calls are refused about what crosses to another process? */
-static void ipc_calls(cudaMemPool_t p, cudaMemPool_t def, void *a, cudaEvent_t ie)
-{
-    struct cudaMemPoolPtrExportData ed;
-    cudaIpcMemHandle_t ih;
-    cudaIpcEventHandle_t eh;
-    int fd;
+    /* Which calls are refused about what crosses to another process? */
     CAPTURE(s, GLOBAL, cudaMemPoolExportPointer(&ed, a));
     CAPTURE(s, GLOBAL,
             cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
@@ -922,15 +772,9 @@ static void ipc_calls(cudaMemPool_t p, cudaMemPool_t def, void *a, cudaEvent_t i
     CAPTURE(s, GLOBAL, cudaMemPoolImportPointer(&a, def, &ed));
     CAPTURE(s, GLOBAL, cudaIpcGetMemHandle(&ih, m));
     CAPTURE(s, GLOBAL, cudaIpcGetEventHandle(&eh, ie));
-}
 
-/* Which calls about graphs are refused? */
-static void graph_calls(cudaGraph_t g)
-{
-    cudaGraph_t c;
-    cudaGraphExec_t x = NULL;
-    cudaGraphNode_t e;
-    uint64_t v = 0, zero = 0;
+    /* Which calls about graphs are refused? */
+    g = new_graph();
     CAPTURE(s, GLOBAL, cudaGraphCreate(&c, 0));
     CAPTURE(s, GLOBAL, cudaGraphAddEmptyNode(&e, g, NULL, 0));
     CAPTURE(s, GLOBAL, cudaGraphInstantiate(&x, g, 0));
@@ -943,14 +787,8 @@ static void graph_calls(cudaGraph_t g)
     record("cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &(uint64_t){ 0 })",
            cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero));
     end_capture(s);
-}
 
-/* Which are refused about the host's memory, the device, and streams that are not captured? */
-static void other_calls(void)
-{
-    void *mg;
-    int value;
-    float ms;
+    /* Which are refused about the host's memory, the device, and streams that are not captured? */
     CAPTURE(s, GLOBAL, cudaHostAlloc(&mg, 64, 0));
     CAPTURE(s, GLOBAL, cudaHostRegister(malloc(4096), 4096, 0));
     CAPTURE(s, GLOBAL, cudaLaunchHostFunc(t, nothing, NULL));
@@ -965,12 +803,8 @@ static void other_calls(void)
     CAPTURE(s, GLOBAL, cudaMemcpy(host, m, 4, cudaMemcpyDeviceToHost));
     CAPTURE(s, GLOBAL, cudaMemcpy(m, malloc(64), 4, cudaMemcpyDefault));
     CAPTURE(s, GLOBAL, cudaMemcpyAsync(malloc(64), m, 4, cudaMemcpyDefault, t));
-}
 
-/* What does a stream return whose capture is invalid? */
-static void calls_of_invalid_capture(void)
-{
-    void *mg;
+    /* What does a stream return whose capture is invalid? */
     begin_capture(s, RELAXED);
     cudaStreamSynchronize(s);
     cudaGetLastError();
@@ -980,12 +814,8 @@ static void calls_of_invalid_capture(void)
     RECORD(launch_fill(m, 1, 1, s));
     RECORD(cudaMallocAsync(&mg, 64, s));
     end_capture(s);
-}
 
-/* May the legacy stream be waited for, or allocate, while a blocking one is captured? */
-static void legacy_beside_blocking(void)
-{
-    void *mg;
+    /* May the legacy stream be waited for, or allocate, while a blocking one is captured? */
     begin_capture(b, GLOBAL);
     RECORD(cudaStreamSynchronize(0));
     end_capture(b);
@@ -995,11 +825,8 @@ static void legacy_beside_blocking(void)
     begin_capture(b, RELAXED);
     RECORD(cudaMallocAsync(&mg, 64, 0));
     end_capture(b);
-}
 
-/* May an event of a capture that is over be queried during the next one? */
-static void event_of_earlier_capture(void)
-{
+    /* May an event of a capture that is over be queried during the next one? */
     cudaEventRecord(ev, s);
     begin_capture(s, GLOBAL);
     cudaEventRecord(ev, s);
@@ -1012,34 +839,11 @@ static void event_of_earlier_capture(void)
     end_capture(t);
 }
 
-CASE(capture_calls)
-{
-    cudaGraph_t g = new_graph();
-    cudaMemPool_t def, p = shared_pool(0);
-    void *a, *mg;
-    cudaEvent_t ie;
-    cudaMallocFromPoolAsync(&a, 64, p, s);
-    cudaStreamSynchronize(s);
-    cudaDeviceGetDefaultMemPool(&def, 0);
-    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
-    cudaEventCreateWithFlags(&ie, cudaEventInterprocess | cudaEventDisableTiming);
-    cudaEventRecord(ev, t);
-    cudaEventRecord(ev2, t);
-    cudaStreamSynchronize(t);
-    cudaGetLastError();
-    pool_calls(p, def);
-    ipc_calls(p, def, a, ie);
-    graph_calls(g);
-    other_calls();
-    calls_of_invalid_capture();
-    legacy_beside_blocking();
-    event_of_earlier_capture();
-}
-
-/* May the stream of a fork be destroyed after the join? */
-static void fork_destroyed_after_join(void)
+CASE(capture_fork_destroyed)
 {
     cudaStream_t u;
+
+    /* May the stream of a fork be destroyed after the join? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(s, GLOBAL);
     cudaEventRecord(ev, s);
@@ -1049,12 +853,8 @@ static void fork_destroyed_after_join(void)
     cudaStreamWaitEvent(s, ev, 0);
     RECORD(cudaStreamDestroy(u));
     end_capture(s);
-}
 
-/* May the stream of a fork be destroyed before the join? */
-static void fork_destroyed_unjoined(void)
-{
-    cudaStream_t u;
+    /* May the stream of a fork be destroyed before the join? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(s, GLOBAL);
     cudaEventRecord(ev, s);
@@ -1063,12 +863,8 @@ static void fork_destroyed_unjoined(void)
     RECORD(cudaStreamDestroy(u));
     cudaMemsetAsync(m, 0, 4, s);
     end_capture(s);
-}
 
-/* May the stream be destroyed in which the capture began? */
-static void origin_destroyed(void)
-{
-    cudaStream_t u;
+    /* May the stream be destroyed in which the capture began? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(u, GLOBAL);
     cudaEventRecord(ev, u);
@@ -1077,13 +873,6 @@ static void origin_destroyed(void)
     RECORD(cudaStreamDestroy(u));
     RECORD(cudaMemsetAsync(m, 0, 4, s));
     end_capture(s);
-}
-
-CASE(capture_fork_destroyed)
-{
-    fork_destroyed_after_join();
-    fork_destroyed_unjoined();
-    origin_destroyed();
 }
 
 /* May the event be destroyed with which a fork began? */

@@ -2,6 +2,10 @@
  * capture (what ends it, what it forbids, forks, its border with other streams). */
 #include "graphs.h"
 
+static cudaGraph_t g;
+static cudaGraphExec_t x, y;
+static void *a;
+
 /* ---- memory ---- */
 
 static void reset_high_marks(void)
@@ -11,7 +15,7 @@ static void reset_high_marks(void)
     cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &zero);
 }
 
-static void launch_and_wait(cudaGraphExec_t x)
+static void launch_and_wait(void)
 {
     cudaGraphLaunch(x, s);
     cudaStreamSynchronize(s);
@@ -26,16 +30,14 @@ static void trim_and_print(void)
 /* How much memory does a graph take for an allocation of some size, and when does it go back? */
 static void memory_of_size(size_t size)
 {
-    void *a;
-    cudaGraph_t g;
-    cudaGraphExec_t x = small_graph(size, 1, 0, &a, &g);
+    x = small_graph(size, 1, 0, &a, &g);
     printf("size %zu: address alignment %llu\n", size, alignment_of(a));
     print_graph_figures("instantiated");
     cudaGraphLaunch(x, s);
     print_graph_figures("launched");
     cudaStreamSynchronize(s);
     print_graph_figures("synchronised");
-    launch_and_wait(x);
+    launch_and_wait();
     print_graph_figures("launched again");
     cudaGraphExecDestroy(x);
     print_graph_figures("executable graph destroyed");
@@ -46,11 +48,17 @@ static void memory_of_size(size_t size)
     print_graph_figures("high marks set to 0");
 }
 
-/* What does a reset of the high marks leave, and can a graph be launched after a trim? */
-static void memory_kept(void)
+CASE(graph_sizes)
 {
-    cudaGraphExec_t x = freeing_graph(64 * MiB);
-    launch_and_wait(x);
+    static const size_t sizes[] = {1,           65536,    MiB,      2 * MiB,
+                                   2 * MiB + 1, 32 * MiB, 33 * MiB, 64 * MiB};
+    uint64_t zero = 0, one = 1, v = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        memory_of_size(sizes[i]);
+
+    /* What does a reset of the high marks leave, and can a graph be launched after a trim? */
+    x = freeing_graph(64 * MiB);
+    launch_and_wait();
     reset_high_marks();
     print_graph_figures("high marks set to 0 while 64 MiB are kept");
     RECORD(cudaDeviceGraphMemTrim(0));
@@ -58,12 +66,8 @@ static void memory_kept(void)
     RECORD(cudaGraphLaunch(x, s));
     cudaStreamSynchronize(s);
     print_graph_figures("launched after the trim");
-}
 
-/* Which attributes of graph memory can be set and read? */
-static void memory_attributes(void)
-{
-    uint64_t zero = 0, one = 1, v = 0;
+    /* Which attributes of graph memory can be set and read? */
     RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &one));
     RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &zero));
     RECORD(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &zero));
@@ -75,21 +79,11 @@ static void memory_attributes(void)
     RECORD(cudaDeviceGraphMemTrim(-1));
 }
 
-CASE(graph_sizes)
-{
-    static const size_t sizes[] = {1,           65536,    MiB,      2 * MiB,
-                                   2 * MiB + 1, 32 * MiB, 33 * MiB, 64 * MiB};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        memory_of_size(sizes[i]);
-    memory_kept();
-    memory_attributes();
-}
-
 /* Where do nodes allocate: beside one another, and where one was freed before? */
 static void addresses_of_size(size_t size)
 {
     void *p, *q, *r, *u;
-    cudaGraph_t g = new_graph();
+    g = new_graph();
     cudaGraphNode_t first = alloc_node(g, NULL, size, &p), second = alloc_node(g, NULL, size, &q);
     cudaGraphNode_t freed = free_node(g, first, p);
     alloc_node(g, freed, size, &r);
@@ -99,15 +93,18 @@ static void addresses_of_size(size_t size)
     cudaGraphDestroy(g);
 }
 
-/* Which addresses do smaller and larger nodes get after a free? */
-static void addresses_after_a_free(void)
+CASE(graph_addresses)
 {
+    static const size_t sizes[] = {1, 4096, MiB, 2 * MiB, 33 * MiB};
     void *p, *q, *r, *u;
-    cudaGraph_t g = new_graph();
-    cudaGraphExec_t x;
-    cudaGraphNode_t n2, n = alloc_node(g, NULL, 4 * MiB, &p);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        addresses_of_size(sizes[i]);
+
+    /* Which addresses do smaller and larger nodes get after a free? */
+    g = new_graph();
+    cudaGraphNode_t n = alloc_node(g, NULL, 4 * MiB, &p);
     n = free_node(g, n, p);
-    n2 = alloc_node(g, n, 1 * MiB, &q);
+    cudaGraphNode_t n2 = alloc_node(g, n, 1 * MiB, &q);
     alloc_node(g, n2, 1 * MiB, &r);
     alloc_node(g, n2, 8 * MiB, &u);
     printf("4 MiB freed, then 1 MiB at %+lld, 1 MiB at %+lld, 8 MiB at %+lld\n", distance(q, p),
@@ -125,17 +122,16 @@ static void addresses_after_a_free(void)
            got.dptr == q);
 }
 
-CASE(graph_addresses)
+CASE(graph_sharing)
 {
-    static const size_t sizes[] = {1, 4096, MiB, 2 * MiB, 33 * MiB};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        addresses_of_size(sizes[i]);
-    addresses_after_a_free();
-}
+    cudaGraphExec_t x[3];
+    cudaStream_t u[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = freeing_graph(64 * MiB);
+        cudaStreamCreateWithFlags(&u[i], cudaStreamNonBlocking);
+    }
 
-/* Do graphs that are launched in one stream share their memory? */
-static void shared_in_one_stream(cudaGraphExec_t x[3])
-{
+    /* Do graphs that are launched in one stream share their memory? */
     for (int i = 0; i < 3; i++) {
         cudaGraphLaunch(x[i], s);
         print_graph_figures("in one stream");
@@ -146,12 +142,9 @@ static void shared_in_one_stream(cudaGraphExec_t x[3])
     cudaStreamSynchronize(s);
     print_graph_figures("uploaded");
     trim_and_print();
-}
 
-/* Do graphs that are pending in streams of their own share their memory? */
-static void shared_by_streams(cudaGraphExec_t x[3], cudaStream_t u[3])
-{
-    *gate = 0;
+    /* Do graphs that are pending in streams of their own share their memory? */
+    close_gate();
     for (int i = 0; i < 3; i++) {
         launch_hold(gate, u[i]);
         cudaGraphLaunch(x[i], u[i]);
@@ -163,12 +156,10 @@ static void shared_by_streams(cudaGraphExec_t x[3], cudaStream_t u[3])
     RECORD(cudaDeviceSynchronize());
     print_graph_figures("over");
     trim_and_print();
-}
 
-/* What becomes of memory that a graph does not free: at a second launch, a trim, a free, a second
- * free? */
-static void not_freed(cudaGraphExec_t x[3], cudaGraphExec_t y, void *a)
-{
+    /* What becomes of memory that a graph does not free: at a second launch, a trim, a free, a
+     * second free? */
+    y = small_graph(64 * MiB, 0, 0, &a, NULL);
     RECORD(cudaGraphLaunch(y, s));
     print_graph_figures("not freed");
     RECORD(cudaGraphLaunch(y, s));
@@ -185,12 +176,9 @@ static void not_freed(cudaGraphExec_t x[3], cudaGraphExec_t y, void *a)
     RECORD(cudaFree(a));
     trim_and_print();
     print_pointer(a, "freed");
-}
 
-/* Can a graph that does not free its memory be launched again after cudaFree, and its memory be
- * freed in another stream? */
-static void launched_again(cudaGraphExec_t y, void *a)
-{
+    /* Can a graph that does not free its memory be launched again after cudaFree, and its memory be
+     * freed in another stream? */
     RECORD(cudaGraphLaunch(y, s));
     RECORD(cudaFree(a));
     RECORD(cudaGraphLaunch(y, s));
@@ -199,32 +187,20 @@ static void launched_again(cudaGraphExec_t y, void *a)
     RECORD(cudaStreamSynchronize(s));
 }
 
-CASE(graph_sharing)
-{
-    cudaGraphExec_t x[3], y;
-    cudaStream_t u[3];
-    void *a;
-    for (int i = 0; i < 3; i++) {
-        x[i] = freeing_graph(64 * MiB);
-        cudaStreamCreateWithFlags(&u[i], cudaStreamNonBlocking);
-    }
-    shared_in_one_stream(x);
-    shared_by_streams(x, u);
-    y = small_graph(64 * MiB, 0, 0, &a, NULL);
-    not_freed(x, y, a);
-    launched_again(y, a);
-}
-
 /* ---- result codes ---- */
 
-/* Which nodes does a graph with memory nodes take once it is instantiated? Returns the second
- * graph. */
-static cudaGraph_t node_codes(cudaGraph_t g, void *a, void *pool)
+CASE(graph_codes)
 {
-    cudaGraphExec_t y;
+    void *pool = NULL;
     cudaGraph_t c, h2;
-    cudaGraphNode_t n, z[4];
+    cudaGraphNode_t f, n, z[4];
+    struct cudaMemAllocNodeParams np;
     size_t count = 4;
+    cudaMallocAsync(&pool, 64, s);
+    cudaStreamSynchronize(s);
+
+    /* Which nodes does a graph with memory nodes take once it is instantiated? */
+    x = small_graph(64 * MiB, 1, 0, &a, &g);
     cudaGraphGetNodes(g, z, &count);
     printf("nodes %zu\n", count);
     RECORD(cudaGraphInstantiate(&y, g, 0));
@@ -238,12 +214,8 @@ static cudaGraph_t node_codes(cudaGraph_t g, void *a, void *pool)
     RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, NULL));
     RECORD(cudaGraphAddEmptyNode(&n, h2, &z[0], 1));
     RECORD(cudaGraphDestroyNode(z[0]));
-    return h2;
-}
 
-/* May calls use a graph's memory before a launch, and after a launch that freed it? */
-static void memory_outside(cudaGraphExec_t x, void *a)
-{
+    /* May calls use a graph's memory before a launch, and after a launch that freed it? */
     RECORD(cudaMemsetAsync(a, 0, 4, s));
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaFree(a));
@@ -253,37 +225,25 @@ static void memory_outside(cudaGraphExec_t x, void *a)
     print_pointer(a, "after a launch that freed it");
     RECORD(cudaMemsetAsync(a, 0, 4, s));
     RECORD(cudaFreeAsync(a, s));
-}
 
-/* How often, and with which flags, can a graph with memory nodes be instantiated? */
-static void instantiate_flags(cudaGraphExec_t x, cudaGraph_t g)
-{
+    /* How often, and with which flags, can a graph with memory nodes be instantiated? */
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphInstantiate(&x, g, 16));
     RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagUpload));
     RECORD(cudaGraphInstantiate(&x, g, cudaGraphInstantiateFlagDeviceLaunch));
-}
+    cudaGraphDestroy(g);
+    cudaGraphDestroy(h2);
 
-/* May a free node come after no other node? */
-static void free_after_nothing(void)
-{
-    cudaGraphExec_t x;
-    cudaGraphNode_t f;
-    void *a;
-    cudaGraph_t g = new_graph();
+    /* May a free node come after no other node? */
+    g = new_graph();
     alloc_node(g, NULL, 64, &a);
     RECORD(cudaGraphAddMemFreeNode(&f, g, NULL, 0, a));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-}
 
-/* Which sizes, devices, locations, types and handle types does an allocation node take? */
-static void allocation_params(void)
-{
-    struct cudaMemAllocNodeParams np;
-    cudaGraphNode_t n;
-    cudaGraph_t g = new_graph();
+    /* Which sizes, devices, locations, types and handle types does an allocation node take? */
+    g = new_graph();
     memset(&np, 0, sizeof np);
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
     np.poolProps = device_props();
@@ -304,31 +264,18 @@ static void allocation_params(void)
     np.bytesize = 64;
     np.poolProps.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
-}
 
-/* Which call refuses an allocation that the device has no memory for? */
-static void allocation_too_large(void)
-{
-    struct cudaMemAllocNodeParams np;
-    cudaGraphExec_t x;
-    cudaGraphNode_t n;
-    cudaGraph_t g;
-    memset(&np, 0, sizeof np);
-    np.poolProps = device_props();
-    np.bytesize = (size_t)145 << 30;
+    /* Which call refuses an allocation that the device has no memory for? */
+    np =
+        (struct cudaMemAllocNodeParams){.poolProps = device_props(), .bytesize = (size_t)145 << 30};
     g = new_graph();
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaStreamSynchronize(s));
-}
 
-/* Which dependencies are refused: the same twice, of a node on itself, a cycle? */
-static void dependency_codes(void)
-{
-    cudaGraphExec_t x;
-    cudaGraphNode_t z[2];
-    cudaGraph_t g = new_graph();
+    /* Which dependencies are refused: the same twice, of a node on itself, a cycle? */
+    g = new_graph();
     RECORD(cudaGraphAddEmptyNode(&z[0], g, NULL, 0));
     RECORD(cudaGraphAddEmptyNode(&z[1], g, z, 1));
     RECORD(cudaGraphAddDependencies(g, z, z + 1, NULL, 1));
@@ -340,43 +287,22 @@ static void dependency_codes(void)
     RECORD(cudaGraphAddEmptyNode(NULL, g, NULL, 0));
 }
 
-CASE(graph_codes)
-{
-    void *a, *pool = NULL;
-    cudaGraph_t g, second;
-    cudaMallocAsync(&pool, 64, s);
-    cudaStreamSynchronize(s);
-    cudaGraphExec_t x = small_graph(64 * MiB, 1, 0, &a, &g);
-    second = node_codes(g, a, pool);
-    memory_outside(x, a);
-    instantiate_flags(x, g);
-    cudaGraphDestroy(g);
-    cudaGraphDestroy(second);
-    free_after_nothing();
-    allocation_params();
-    allocation_too_large();
-    dependency_codes();
-}
-
 /* ---- who frees ---- */
 
-/* May another graph free what this one allocates? Returns that graph, instantiated. */
-static cudaGraphExec_t freeing_elsewhere(cudaGraph_t g, void *a)
+CASE(graph_freed_elsewhere)
 {
-    cudaGraph_t h2;
-    cudaGraphExec_t y, k;
+    cudaGraphExec_t k;
     cudaGraphNode_t n;
-    h2 = new_graph();
+
+    /* May another graph free what this one allocates? */
+    x = small_graph(64 * MiB, 0, 0, &a, &g);
+    cudaGraph_t h2 = new_graph();
     RECORD(cudaGraphAddMemFreeNode(&n, h2, NULL, 0, a));
     RECORD(cudaGraphAddMemFreeNode(&n, g, NULL, 0, a));
     RECORD(cudaGraphInstantiate(&y, h2, 0));
     RECORD(cudaGraphInstantiate(&k, h2, 0));
-    return y;
-}
 
-/* May the graph that frees be launched before the one that allocates, and twice after it? */
-static void launches_of_both(cudaGraphExec_t x, cudaGraphExec_t y, void *a)
-{
+    /* May the graph that frees be launched before the one that allocates, and twice after it? */
     RECORD(cudaGraphLaunch(y, s));
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaGraphLaunch(x, s));
@@ -388,11 +314,8 @@ static void launches_of_both(cudaGraphExec_t x, cudaGraphExec_t y, void *a)
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaStreamSynchronize(s));
-}
 
-/* Does the memory live on when the graph that allocated it is destroyed? */
-static void owner_destroyed(cudaGraphExec_t x, cudaGraph_t g, void *a)
-{
+    /* Does the memory live on when the graph that allocated it is destroyed? */
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphDestroy(g));
@@ -402,22 +325,10 @@ static void owner_destroyed(cudaGraphExec_t x, cudaGraph_t g, void *a)
     print_graph_figures("all of the owner destroyed and freed");
 }
 
-CASE(graph_freed_elsewhere)
-{
-    cudaGraph_t g;
-    void *a;
-    cudaGraphExec_t x = small_graph(64 * MiB, 0, 0, &a, &g);
-    cudaGraphExec_t y = freeing_elsewhere(g, a);
-    launches_of_both(x, y, a);
-    owner_destroyed(x, g, a);
-}
-
 /* How much memory does a graph hold that frees on its next launch? */
 CASE(graph_auto_free)
 {
-    void *a;
-    cudaGraph_t g;
-    cudaGraphExec_t x = small_graph(64 * MiB, 0, cudaGraphInstantiateFlagAutoFreeOnLaunch, &a, &g);
+    x = small_graph(64 * MiB, 0, cudaGraphInstantiateFlagAutoFreeOnLaunch, &a, &g);
     for (int i = 0; i < 3; i++) {
         RECORD(cudaGraphLaunch(x, s));
         print_graph_figures("launched");
@@ -436,8 +347,7 @@ CASE(graph_auto_free)
 /* Can a kernel use a graph's memory that was freed, and that was trimmed? */
 CASE(graph_kernel_after_trim)
 {
-    void *a;
-    cudaGraphExec_t x = small_graph(64 * MiB, 1, 0, &a, NULL);
+    x = small_graph(64 * MiB, 1, 0, &a, NULL);
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaStreamSynchronize(s));
     RECORD(launch_fill(a, 1, 1, s));
@@ -450,7 +360,6 @@ CASE(graph_kernel_after_trim)
 /* Can a kernel use a graph's memory before the first launch? */
 CASE(graph_kernel_before_launch)
 {
-    void *a;
     small_graph(64 * MiB, 1, 0, &a, NULL);
     RECORD(launch_fill(a, 1, 1, s));
     RECORD(cudaStreamSynchronize(s));
@@ -463,7 +372,6 @@ static const enum cudaStreamCaptureMode modes[] = {GLOBAL, LOCAL, RELAXED};
 /* Which streams can be captured, and may a capture begin or end twice? */
 CASE(capture_ends)
 {
-    cudaGraph_t g;
     RECORD(cudaStreamBeginCapture(0, RELAXED));
     RECORD(cudaStreamBeginCapture(cudaStreamLegacy, RELAXED));
     RECORD(cudaStreamBeginCapture(s, (enum cudaStreamCaptureMode)7));
@@ -477,114 +385,93 @@ CASE(capture_ends)
 
 /* ---- captures: what they forbid, by mode ---- */
 
-/* May the host wait for a stream, or query one? */
-static void waiting_for_streams(enum cudaStreamCaptureMode mode)
-{
-    CAPTURE(s, mode, cudaStreamSynchronize(s));
-    CAPTURE(s, mode, cudaStreamQuery(s));
-    CAPTURE(s, mode, cudaDeviceSynchronize());
-    CAPTURE(s, mode, cudaStreamSynchronize(t));
-    CAPTURE(s, mode, cudaStreamQuery(t));
-    CAPTURE(s, mode, cudaStreamSynchronize(0));
-    CAPTURE(s, mode, cudaStreamQuery(0));
-}
-
-/* May the host wait for an event, or query one, of another stream or of the capture? */
-static void waiting_for_events(enum cudaStreamCaptureMode mode)
-{
-    cudaEventRecord(ev, t);
-    cudaStreamSynchronize(t);
-    CAPTURE(s, mode, cudaEventQuery(ev));
-    CAPTURE(s, mode, cudaEventSynchronize(ev));
-    begin_capture(s, mode);
-    cudaEventRecord(ev, s);
-    RECORD(cudaEventQuery(ev));
-    end_capture(s);
-    begin_capture(s, mode);
-    cudaEventRecord(ev, s);
-    RECORD(cudaEventSynchronize(ev));
-    end_capture(s);
-}
-
-/* May streams be created and destroyed? */
-static void streams_meanwhile(enum cudaStreamCaptureMode mode)
-{
-    cudaStream_t u;
-    cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
-    begin_capture(s, mode);
-    RECORD(cudaStreamCreate(&u));
-    RECORD(cudaStreamDestroy(u));
-    end_capture(s);
-}
-
 CASE(capture_waiting)
 {
+    cudaStream_t u;
     for (int i = 0; i < 3; i++) {
-        printf("mode %d\n", (int)modes[i]);
-        waiting_for_streams(modes[i]);
-        waiting_for_events(modes[i]);
-        streams_meanwhile(modes[i]);
+        enum cudaStreamCaptureMode mode = modes[i];
+        printf("mode %d\n", (int)mode);
+
+        /* May the host wait for a stream, or query one? */
+        CAPTURE(s, mode, cudaStreamSynchronize(s));
+        CAPTURE(s, mode, cudaStreamQuery(s));
+        CAPTURE(s, mode, cudaDeviceSynchronize());
+        CAPTURE(s, mode, cudaStreamSynchronize(t));
+        CAPTURE(s, mode, cudaStreamQuery(t));
+        CAPTURE(s, mode, cudaStreamSynchronize(0));
+        CAPTURE(s, mode, cudaStreamQuery(0));
+
+        /* May the host wait for an event, or query one, of another stream or of the capture? */
+        cudaEventRecord(ev, t);
+        cudaStreamSynchronize(t);
+        CAPTURE(s, mode, cudaEventQuery(ev));
+        CAPTURE(s, mode, cudaEventSynchronize(ev));
+        begin_capture(s, mode);
+        cudaEventRecord(ev, s);
+        RECORD(cudaEventQuery(ev));
+        end_capture(s);
+        begin_capture(s, mode);
+        cudaEventRecord(ev, s);
+        RECORD(cudaEventSynchronize(ev));
+        end_capture(s);
+
+        /* May streams be created and destroyed? */
+        cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
+        begin_capture(s, mode);
+        RECORD(cudaStreamCreate(&u));
+        RECORD(cudaStreamDestroy(u));
+        end_capture(s);
     }
-}
-
-/* May memory be allocated and freed without a stream? What was refused is done afterwards. */
-static void memory_calls(enum cudaStreamCaptureMode mode)
-{
-    void *p = NULL, *h2 = NULL;
-    CAPTURE(s, mode, cudaMalloc(&p, 64));
-    if (!p)
-        cudaMalloc(&p, 64);
-    CAPTURE(s, mode, cudaFree(p));
-    CAPTURE(s, mode, cudaFree(0));
-    CAPTURE(s, mode, cudaMallocHost(&h2, 64));
-    if (!h2)
-        cudaMallocHost(&h2, 64);
-    CAPTURE(s, mode, cudaFreeHost(h2));
-    p = NULL;
-    CAPTURE(s, mode, cudaMallocManaged(&p, 64, cudaMemAttachGlobal));
-}
-
-/* May pools be made, read, set and trimmed? */
-static void pool_calls(enum cudaStreamCaptureMode mode, cudaMemPool_t def)
-{
-    uint64_t v = 0;
-    cudaMemPool_t made;
-    struct cudaMemPoolProps props = device_props();
-    size_t fr, tot;
-    CAPTURE(s, mode, cudaMemGetInfo(&fr, &tot));
-    CAPTURE(s, mode, cudaMemPoolTrimTo(def, 0));
-    CAPTURE(s, mode, cudaMemPoolGetAttribute(def, cudaMemPoolAttrUsedMemCurrent, &v));
-    CAPTURE(s, mode, cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &v));
-    CAPTURE(s, mode, cudaMemPoolCreate(&made, &props));
-    CAPTURE(s, mode, cudaMemPoolDestroy(made));
-}
-
-/* May other calls be made, and work be put into a stream that is not captured? */
-static void other_calls(enum cudaStreamCaptureMode mode)
-{
-    cudaEvent_t e2;
-    struct cudaPointerAttributes pa;
-    void *pool = NULL;
-    CAPTURE(s, mode, cudaEventCreate(&e2));
-    CAPTURE(s, mode, cudaEventDestroy(e2));
-    CAPTURE(s, mode, cudaPointerGetAttributes(&pa, m));
-    CAPTURE(s, mode, cudaDeviceGraphMemTrim(0));
-    CAPTURE(s, mode, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
-    CAPTURE(s, mode, cudaMemset(m, 0, 4));
-    CAPTURE(s, mode, cudaMallocAsync(&pool, 64, t));
-    CAPTURE(s, mode, cudaFreeAsync(pool, t));
-    CAPTURE(s, mode, cudaMemsetAsync(m, 0, 4, t));
 }
 
 CASE(capture_unsafe)
 {
-    cudaMemPool_t def;
+    cudaMemPool_t def, made;
+    struct cudaMemPoolProps props = device_props();
+    struct cudaPointerAttributes pa;
+    cudaEvent_t e2;
+    void *p, *h2, *pool;
+    uint64_t v;
+    size_t fr, tot;
     cudaDeviceGetDefaultMemPool(&def, 0);
     for (int i = 0; i < 3; i++) {
-        printf("mode %d\n", (int)modes[i]);
-        memory_calls(modes[i]);
-        pool_calls(modes[i], def);
-        other_calls(modes[i]);
+        enum cudaStreamCaptureMode mode = modes[i];
+        printf("mode %d\n", (int)mode);
+
+        /* May memory be allocated and freed without a stream? What was refused is done
+         * afterwards. */
+        p = h2 = pool = NULL;
+        CAPTURE(s, mode, cudaMalloc(&p, 64));
+        if (!p)
+            cudaMalloc(&p, 64);
+        CAPTURE(s, mode, cudaFree(p));
+        CAPTURE(s, mode, cudaFree(0));
+        CAPTURE(s, mode, cudaMallocHost(&h2, 64));
+        if (!h2)
+            cudaMallocHost(&h2, 64);
+        CAPTURE(s, mode, cudaFreeHost(h2));
+        p = NULL;
+        CAPTURE(s, mode, cudaMallocManaged(&p, 64, cudaMemAttachGlobal));
+
+        /* May pools be made, read, set and trimmed? */
+        v = 0;
+        CAPTURE(s, mode, cudaMemGetInfo(&fr, &tot));
+        CAPTURE(s, mode, cudaMemPoolTrimTo(def, 0));
+        CAPTURE(s, mode, cudaMemPoolGetAttribute(def, cudaMemPoolAttrUsedMemCurrent, &v));
+        CAPTURE(s, mode, cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &v));
+        CAPTURE(s, mode, cudaMemPoolCreate(&made, &props));
+        CAPTURE(s, mode, cudaMemPoolDestroy(made));
+
+        /* May other calls be made, and work be put into a stream that is not captured? */
+        CAPTURE(s, mode, cudaEventCreate(&e2));
+        CAPTURE(s, mode, cudaEventDestroy(e2));
+        CAPTURE(s, mode, cudaPointerGetAttributes(&pa, m));
+        CAPTURE(s, mode, cudaDeviceGraphMemTrim(0));
+        CAPTURE(s, mode, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+        CAPTURE(s, mode, cudaMemset(m, 0, 4));
+        CAPTURE(s, mode, cudaMallocAsync(&pool, 64, t));
+        CAPTURE(s, mode, cudaFreeAsync(pool, t));
+        CAPTURE(s, mode, cudaMemsetAsync(m, 0, 4, t));
     }
 }
 
@@ -623,11 +510,18 @@ static void capture_beside_thread(enum cudaStreamCaptureMode mode, void *(*body)
     end_capture(s);
 }
 
-/* Can a thread change what its own capture forbids? */
-static void exchanged_mode(void)
+CASE(capture_threads)
 {
-    enum cudaStreamCaptureMode mode = RELAXED;
     void *p;
+    for (int i = 0; i < 3; i++) {
+        printf("mode %d\n", (int)modes[i]);
+        capture_beside_thread(modes[i], thread_malloc);
+        capture_beside_thread(modes[i], thread_memset);
+        capture_beside_thread(modes[i], thread_end);
+    }
+
+    /* Can a thread change what its own capture forbids? */
+    enum cudaStreamCaptureMode mode = RELAXED;
     begin_capture(s, GLOBAL);
     RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
     printf("  was %d\n", (int)mode);
@@ -638,43 +532,7 @@ static void exchanged_mode(void)
     RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
-CASE(capture_threads)
-{
-    for (int i = 0; i < 3; i++) {
-        printf("mode %d\n", (int)modes[i]);
-        capture_beside_thread(modes[i], thread_malloc);
-        capture_beside_thread(modes[i], thread_memset);
-        capture_beside_thread(modes[i], thread_end);
-    }
-    exchanged_mode();
-}
-
 /* ---- captures: the legacy stream ---- */
-
-/* What is the legacy stream's status while a blocking stream is captured? */
-static void legacy_status(void)
-{
-    enum cudaStreamCaptureStatus now;
-    begin_capture(b, RELAXED);
-    RECORD(cudaStreamIsCapturing(0, &now));
-    RECORD(cudaStreamGetCaptureInfo(0, &now, NULL, NULL, NULL, NULL, NULL));
-    end_capture(b);
-}
-
-/* Which calls that use the legacy stream are refused while a blocking stream is captured? */
-static void legacy_calls(void)
-{
-    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
-    CAPTURE(b, RELAXED, cudaMemset(m, 0, 4));
-    CAPTURE(b, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
-    CAPTURE(b, RELAXED, cudaStreamSynchronize(0));
-    CAPTURE(b, RELAXED, cudaStreamQuery(0));
-    CAPTURE(b, RELAXED, cudaEventRecord(ev, 0));
-    CAPTURE(b, RELAXED, cudaDeviceSynchronize());
-    CAPTURE(b, GLOBAL, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
-    CAPTURE(b, RELAXED, launch_fill(m, 1, 1, 0));
-    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, cudaStreamPerThread));
-}
 
 /* May the legacy stream wait for a captured event? */
 static void legacy_waits_for_capture(cudaStream_t captured)
@@ -687,8 +545,26 @@ static void legacy_waits_for_capture(cudaStream_t captured)
 
 CASE(capture_legacy)
 {
-    legacy_status();
-    legacy_calls();
+    enum cudaStreamCaptureStatus now;
+
+    /* What is the legacy stream's status while a blocking stream is captured? */
+    begin_capture(b, RELAXED);
+    RECORD(cudaStreamIsCapturing(0, &now));
+    RECORD(cudaStreamGetCaptureInfo(0, &now, NULL, NULL, NULL, NULL, NULL));
+    end_capture(b);
+
+    /* Which calls that use the legacy stream are refused while a blocking stream is captured? */
+    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
+    CAPTURE(b, RELAXED, cudaMemset(m, 0, 4));
+    CAPTURE(b, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+    CAPTURE(b, RELAXED, cudaStreamSynchronize(0));
+    CAPTURE(b, RELAXED, cudaStreamQuery(0));
+    CAPTURE(b, RELAXED, cudaEventRecord(ev, 0));
+    CAPTURE(b, RELAXED, cudaDeviceSynchronize());
+    CAPTURE(b, GLOBAL, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
+    CAPTURE(b, RELAXED, launch_fill(m, 1, 1, 0));
+    CAPTURE(b, RELAXED, cudaMemsetAsync(m, 0, 4, cudaStreamPerThread));
+
     legacy_waits_for_capture(b);
     legacy_waits_for_capture(s);
     CAPTURE(s, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
@@ -712,14 +588,6 @@ static void join(void)
     cudaStreamWaitEvent(s, ev, 0);
 }
 
-/* Can a capture end when a fork without work was not joined? */
-static void fork_not_joined(void)
-{
-    begin_fork(1);
-    RECORD(cudaStreamWaitEvent(t, ev, 0));
-    end_capture(s);
-}
-
 /* Can it end when a fork with work was not joined, was joined, or has more work after the join? */
 static void fork_with_work(int joined, int more, const char *what)
 {
@@ -734,52 +602,46 @@ static void fork_with_work(int joined, int more, const char *what)
     end_capture(s);
 }
 
-/* May the stream of a fork end the capture? */
-static void fork_ends_capture(void)
+CASE(capture_forks)
 {
-    cudaGraph_t g = (cudaGraph_t)1;
+    /* Can a capture end when a fork without work was not joined? */
+    begin_fork(1);
+    RECORD(cudaStreamWaitEvent(t, ev, 0));
+    end_capture(s);
+
+    fork_with_work(0, 0, "fork with work, not joined");
+    fork_with_work(1, 0, "joined");
+    fork_with_work(1, 1, "joined, then more work in the fork");
+
+    /* May the stream of a fork end the capture? */
+    g = (cudaGraph_t)1;
     begin_fork(0);
     cudaStreamWaitEvent(t, ev, 0);
     RECORD(cudaStreamEndCapture(t, &g));
     printf("  graph null %d\n", g == NULL);
     end_capture(s);
-}
 
-/* May the host wait for the stream of a fork? */
-static void fork_synchronized(void)
-{
+    /* May the host wait for the stream of a fork? */
     begin_fork(0);
     cudaStreamWaitEvent(t, ev, 0);
     RECORD(cudaStreamSynchronize(t));
     end_capture(s);
-}
 
-/* May a capture begin in the stream of a fork? */
-static void fork_captured(void)
-{
+    /* May a capture begin in the stream of a fork? */
     begin_fork(0);
     cudaStreamWaitEvent(t, ev, 0);
     RECORD(cudaStreamBeginCapture(t, GLOBAL));
     end_capture(s);
 }
 
-CASE(capture_forks)
-{
-    fork_not_joined();
-    fork_with_work(0, 0, "fork with work, not joined");
-    fork_with_work(1, 0, "joined");
-    fork_with_work(1, 1, "joined, then more work in the fork");
-    fork_ends_capture();
-    fork_synchronized();
-    fork_captured();
-}
-
 /* ---- captures: their border ---- */
 
-/* Which events may a captured stream wait for, and which record? */
-static void events_across(void)
+CASE(capture_borders)
 {
     cudaEvent_t fresh;
+    float ms;
+
+    /* Which events may a captured stream wait for, and which record? */
     cudaEventCreate(&fresh);
     cudaEventRecord(ev, t);
     cudaStreamSynchronize(t);
@@ -787,22 +649,16 @@ static void events_across(void)
     CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, 0));
     CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, cudaEventWaitExternal));
     CAPTURE(s, GLOBAL, cudaEventRecordWithFlags(ev2, s, cudaEventRecordExternal));
-}
 
-/* May one capture wait for another? */
-static void two_captures(void)
-{
+    /* May one capture wait for another? */
     begin_capture(s, GLOBAL);
     begin_capture(t, GLOBAL);
     cudaEventRecord(ev, s);
     RECORD(cudaStreamWaitEvent(t, ev, 0));
     end_capture(s);
     end_capture(t);
-}
 
-/* What does a capture that is invalid still take? */
-static void invalid_capture(void)
-{
+    /* What does a capture that is invalid still take? */
     begin_capture(s, GLOBAL);
     cudaStreamSynchronize(s);
     cudaGetLastError();
@@ -811,12 +667,8 @@ static void invalid_capture(void)
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaStreamWaitEvent(t, ev2, 0));
     end_capture(s);
-}
 
-/* What do calls return for an event of a capture that is over? */
-static void event_of_ended_capture(void)
-{
-    float ms;
+    /* What do calls return for an event of a capture that is over? */
     begin_capture(s, GLOBAL);
     cudaEventRecord(ev, s);
     end_capture(s);
@@ -827,12 +679,8 @@ static void event_of_ended_capture(void)
     CAPTURE(s, GLOBAL, cudaStreamWaitEvent(s, ev, 0));
     RECORD(cudaEventRecord(ev, t));
     RECORD(cudaEventSynchronize(ev));
-}
 
-/* May another stream record a captured event during the capture, and has it a time then? */
-static void event_recorded_anew(void)
-{
-    float ms;
+    /* May another stream record a captured event during the capture, and has it a time then? */
     begin_capture(s, RELAXED);
     cudaEventRecord(ev, s);
     RECORD(cudaEventRecord(ev, t));
@@ -844,22 +692,19 @@ static void event_recorded_anew(void)
     end_capture(s);
 }
 
-CASE(capture_borders)
-{
-    events_across();
-    two_captures();
-    invalid_capture();
-    event_of_ended_capture();
-    event_recorded_anew();
-}
-
 /* ---- captures: memory ---- */
 
-/* Which allocations, frees and uses of memory are refused in a capture? */
-static void captured_calls(cudaMemPool_t hp, cudaMemPool_t mp, void *pool, void *mg)
+CASE(capture_memory)
 {
+    void *pool = NULL, *mg, *outer = NULL;
     struct cudaMemLocation d = {DEVICE, 0};
-    void *a = NULL;
+    cudaMemPool_t hp = make_pool(PINNED, HOST, 0);
+    cudaMemPool_t mp = make_pool(MANAGED, DEVICE, 0);
+    cudaMallocAsync(&pool, MiB, s);
+    cudaStreamSynchronize(s);
+    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
+
+    /* Which allocations, frees and uses of memory are refused in a capture? */
     CAPTURE(s, GLOBAL, cudaMallocAsync(&a, 0, s));
     CAPTURE(s, GLOBAL, cudaMallocAsync(NULL, 64, s));
     CAPTURE(s, GLOBAL, cudaMallocFromPoolAsync(&a, 64, hp, s));
@@ -871,12 +716,9 @@ static void captured_calls(cudaMemPool_t hp, cudaMemPool_t mp, void *pool, void 
     CAPTURE(s, GLOBAL, cudaFreeAsync(NULL, s));
     CAPTURE(s, GLOBAL, cudaMemsetAsync(pool, 0, 2 * MiB, s));
     CAPTURE(s, GLOBAL, cudaMemPrefetchAsync(mg, MiB, d, 0, s));
-}
 
-/* May memory that the capture allocated be used past its end, freed in its midst, freed twice? */
-static void captured_allocation(void)
-{
-    void *a = NULL;
+    /* May memory that the capture allocated be used past its end, freed inside, or twice? */
+    a = NULL;
     begin_capture(s, GLOBAL);
     cudaMallocAsync(&a, MiB, s);
     RECORD(cudaMemsetAsync(a, 0, MiB, s));
@@ -888,23 +730,16 @@ static void captured_allocation(void)
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaMemsetAsync(a, 0, 4, s));
     end_capture(s);
-}
 
-/* May a stream that is not captured use and free memory that the capture allocated? */
-static void captured_allocation_outside(void)
-{
-    void *a = NULL;
+    /* May a stream that is not captured use and free memory that the capture allocated? */
+    a = NULL;
     begin_capture(s, GLOBAL);
     cudaMallocAsync(&a, MiB, s);
     RECORD(cudaMemsetAsync(a, 0, 4, t));
     RECORD(cudaFreeAsync(a, t));
     end_capture(s);
-}
 
-/* May another capture use and free memory that the first capture allocated? */
-static void captured_allocation_in_another(void)
-{
-    void *outer = NULL;
+    /* May another capture use and free memory that the first capture allocated? */
     begin_capture(s, GLOBAL);
     cudaMallocAsync(&outer, MiB, s);
     end_capture(s);
@@ -914,31 +749,18 @@ static void captured_allocation_in_another(void)
     end_capture(t);
 }
 
-CASE(capture_memory)
-{
-    void *pool = NULL, *mg;
-    cudaMemPool_t hp = make_pool(PINNED, HOST, 0);
-    cudaMemPool_t mp = make_pool(MANAGED, DEVICE, 0);
-    cudaMallocAsync(&pool, MiB, s);
-    cudaStreamSynchronize(s);
-    cudaMallocManaged(&mg, MiB, cudaMemAttachGlobal);
-    captured_calls(hp, mp, pool, mg);
-    captured_allocation();
-    captured_allocation_outside();
-    captured_allocation_in_another();
-}
-
 /* ---- captures: their status, and a stream that is destroyed in one ---- */
 
-/* What does cudaStreamGetCaptureInfo return, and may the dependencies be set? */
-static void capture_info(void)
+CASE(capture_destroyed)
 {
-    cudaGraph_t g;
+    cudaStream_t u;
     enum cudaStreamCaptureStatus now;
     const cudaGraphNode_t *tips;
     const cudaGraphEdgeData *data;
     size_t count = 77;
     unsigned long long id = 0;
+
+    /* What does cudaStreamGetCaptureInfo return, and may the dependencies be set? */
     begin_capture(s, GLOBAL);
     cudaMemsetAsync(m, 0, 4, s);
     RECORD(cudaStreamGetCaptureInfo(s, &now, &id, &g, &tips, &data, &count));
@@ -948,13 +770,8 @@ static void capture_info(void)
     cudaMemsetAsync(m, 0, 4, s);
     end_capture(s);
     RECORD(cudaStreamUpdateCaptureDependencies(s, NULL, NULL, 0, 0));
-}
 
-/* May a stream be destroyed while it is captured? */
-CASE(capture_destroyed)
-{
-    cudaStream_t u;
-    capture_info();
+    /* May a stream be destroyed while it is captured? */
     cudaStreamCreateWithFlags(&u, cudaStreamNonBlocking);
     begin_capture(u, RELAXED);
     RECORD(cudaStreamDestroy(u));

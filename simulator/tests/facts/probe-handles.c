@@ -118,22 +118,16 @@ static int ask(int question, cudaStream_t bad, const char *name)
 static void ask_apart(int question, int which)
 {
     const char *name;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        alarm(10);
+    char line[80];
+    if (in_new_process(10)) {
         if (set_up_case())
             _exit(1);
         cudaStream_t bad = handle_of(which, &name);
         _exit(ask(question, bad, name) ? 0 : 77);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
     handle_of(which, &name);
-    if (WIFSIGNALED(status))
-        printf("question %-31d %-24s signal %d\n", question, name, WTERMSIG(status));
-    else if (WEXITSTATUS(status))
-        printf("question %-31d %-24s exit status %d\n", question, name, WEXITSTATUS(status));
+    snprintf(line, sizeof line, "question %-31d %-24s ", question, name);
+    print_end(status_of_process(), line);
 }
 
 int main(void)

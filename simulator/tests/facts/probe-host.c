@@ -30,18 +30,13 @@ static int *allocate_pageable(void)
     return p;
 }
 
-static cudaMemPool_t make_granted_host_pool(void)
+/* ---- a process for each question ---- */
+
+static void set_up(void)
 {
     struct cudaMemPoolProps props = pool_props(PINNED, HOST, 0);
     struct cudaMemAccessDesc d = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     cudaMemPool_t pool;
-    CHECK(cudaMemPoolCreate(&pool, &props));
-    CHECK(cudaMemPoolSetAccess(pool, &d, 1));
-    return pool;
-}
-
-static void set_up(void)
-{
     CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     CHECK(cudaStreamCreate(&b));
     gate = gate_create();
@@ -55,53 +50,36 @@ static void set_up(void)
     memset(man2, 0, BYTES);
     pg1 = allocate_pageable();
     pg2 = allocate_pageable();
-    cudaMemPool_t pool = make_granted_host_pool();
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMemPoolSetAccess(pool, &d, 1));
     CHECK(cudaMallocFromPoolAsync((void **)&hp1, BYTES, pool, s));
     CHECK(cudaMallocFromPoolAsync((void **)&hp2, BYTES, pool, s));
     open_gate();
     CHECK(load_kernels(dev));
-    *gate = 0;
-}
-
-/* ---- a process for each question ---- */
-
-static int in_new_process(void)
-{
-    fflush(stdout);
-    if (fork())
-        return 0;
-    set_up();
-    return 1;
-}
-
-static int status_of_process(void)
-{
-    int status;
-    wait(&status);
-    return status;
+    close_gate();
 }
 
 /* Does the call wait for what is pending in a stream, and is that over when it returns? */
-#define WAITS(stream, call)                                                        \
-    do {                                                                           \
-        if (in_new_process()) {                                                    \
-            CHECK(launch_hold(gate, stream));                                      \
-            observe();                                                             \
-            cudaError_t result_ = (call);                                          \
-            int waited_ = call_waited();                                           \
-            print_wait(#call, waited_, result_, #stream, cudaStreamQuery(stream)); \
-        }                                                                          \
-        int status_ = status_of_process();                                         \
-        if (status_)                                                               \
-            printf("%s: status %x\n", #call, status_);                             \
+#define WAITS(stream, call)                                                      \
+    do {                                                                         \
+        if (in_new_process(0)) {                                                 \
+            set_up();                                                            \
+            CHECK(launch_hold(gate, stream));                                    \
+            observe();                                                           \
+            cudaError_t result_ = (call);                                        \
+            int waited_ = call_waited();                                         \
+            end_wait(#call, waited_, result_, #stream, cudaStreamQuery(stream)); \
+        }                                                                        \
+        int status_ = status_of_process();                                       \
+        if (status_)                                                             \
+            printf("%s: status %x\n", #call, status_);                           \
     } while (0)
 
-_Noreturn static void print_wait(const char *call, int waited, cudaError_t result,
-                                 const char *stream, cudaError_t query)
+_Noreturn static void end_wait(const char *call, int waited, cudaError_t result, const char *stream,
+                               cudaError_t query)
 {
-    printf("%-78s %s  %s  then cudaStreamQuery(%s): %s\n", call,
-           waited ? "waits        " : "does not wait", cudaGetErrorName(result), stream,
-           cudaGetErrorName(query));
+    printf("%-78s %-13s  %s  then cudaStreamQuery(%s): %s\n", call, wait_in_words(waited),
+           cudaGetErrorName(result), stream, cudaGetErrorName(query));
     fflush(stdout);
     end_observation();
     cudaDeviceSynchronize();
@@ -118,8 +96,8 @@ static void print_result(const char *call, cudaError_t result)
 
 static void answer(void (*question)(void))
 {
-    if (in_new_process()) {
-        alarm(8);
+    if (in_new_process(8)) {
+        set_up();
         question();
         _exit(0);
     }
@@ -128,60 +106,20 @@ static void answer(void (*question)(void))
         printf("  died: status %x\n", status);
 }
 
-/* ---- which calls wait? ---- */
-
-/* Do copies and memsets in a non-blocking stream wait for what is pending in it? */
-static void waits_in_stream(void)
-{
-    puts("pending on s, non-blocking");
-    WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyHostToHost, s));
-    WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemcpyAsync(pin2, pg1, MiB, cudaMemcpyHostToHost, s));
-    WAITS(s, cudaMemcpyAsync(pg2, pin1, MiB, cudaMemcpyHostToHost, s));
-    WAITS(s, cudaMemcpyAsync(pg2, pg1, MiB, cudaMemcpyHostToHost, s));
-    WAITS(s, cudaMemcpyAsync(hp2, hp1, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemcpyAsync(hp2, hp1, MiB, cudaMemcpyHostToHost, s));
-    WAITS(s, cudaMemcpyAsync(hp2, dev, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemcpyAsync(hp2, pin1, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemcpyAsync(man2, man1, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemcpyAsync(pg2, man1, MiB, cudaMemcpyDefault, s));
-    WAITS(s, cudaMemsetAsync(pin1, 0, MiB, s));
-    WAITS(s, cudaMemsetAsync(man1, 0, MiB, s));
-}
-
-/* Do copies and memsets in the legacy stream wait for what is pending in a blocking stream? */
-static void waits_in_legacy_stream(void)
-{
-    puts("pending on b, blocking: the legacy stream waits for it");
-    WAITS(b, cudaMemset(dev, 0, MiB));
-    WAITS(b, cudaMemset(pin1, 0, MiB));
-    WAITS(b, cudaMemset(man1, 0, MiB));
-    WAITS(b, cudaMemset(hp1, 0, MiB));
-    WAITS(b, cudaMemcpy(pin2, pin1, MiB, cudaMemcpyHostToHost));
-    WAITS(b, cudaMemcpy(pg2, pg1, MiB, cudaMemcpyHostToHost));
-    WAITS(b, cudaMemcpy(hp2, hp1, MiB, cudaMemcpyDefault));
-    WAITS(b, cudaMemcpy(hp2, hp1, MiB, cudaMemcpyHostToHost));
-    WAITS(b, cudaMemcpy(hp2, dev, MiB, cudaMemcpyDefault));
-    WAITS(b, cudaMemcpy(dev, hp1, MiB, cudaMemcpyDefault));
-    WAITS(b, cudaMemcpy(man2, man1, MiB, cudaMemcpyDefault));
-    WAITS(b, cudaMemcpy(man2, dev, MiB, cudaMemcpyDefault));
-    WAITS(b, cudaMemcpy(dev, man1, MiB, cudaMemcpyDefault));
-}
-
 /* ---- freed pinned memory ---- */
 
 /* Can pinned memory be freed twice? */
-static void freed_twice(void)
+CASE(freed_twice)
 {
     PRINT(cudaFreeHost(pin1));
     PRINT(cudaFreeHost(pin1));
 }
 
 /* Can pinned memory be freed by an address inside? */
-static void freed_inside(void) { PRINT(cudaFreeHost(pin1 + 4)); }
+CASE(freed_inside) { PRINT(cudaFreeHost(pin1 + 4)); }
 
 /* May a copy write freed pinned memory? */
-static void copied_to_when_freed(void)
+CASE(copied_to_when_freed)
 {
     PRINT(cudaFreeHost(pin1));
     PRINT(cudaMemcpyAsync(pin1, dev, MiB, cudaMemcpyDeviceToHost, s));
@@ -189,7 +127,7 @@ static void copied_to_when_freed(void)
 }
 
 /* May a copy read freed pinned memory? */
-static void copied_from_when_freed(void)
+CASE(copied_from_when_freed)
 {
     PRINT(cudaFreeHost(pin1));
     PRINT(cudaMemcpyAsync(dev, pin1, MiB, cudaMemcpyHostToDevice, s));
@@ -197,7 +135,7 @@ static void copied_from_when_freed(void)
 }
 
 /* May a kernel write freed pinned memory? */
-static void filled_when_freed(void)
+CASE(filled_when_freed)
 {
     PRINT(cudaFreeHost(pin1));
     PRINT(launch_fill(pin1, 1, 4, s));
@@ -205,7 +143,7 @@ static void filled_when_freed(void)
 }
 
 /* May a memset write freed pinned memory? */
-static void set_when_freed(void)
+CASE(set_when_freed)
 {
     PRINT(cudaFreeHost(pin1));
     PRINT(cudaMemsetAsync(pin1, 0, 4, s));
@@ -213,7 +151,7 @@ static void set_when_freed(void)
 }
 
 /* Can registered memory be freed, and unregistered twice? */
-static void registered_then_freed(void)
+CASE(registered_then_freed)
 {
     PRINT(cudaHostRegister(pg1, MiB, 0));
     PRINT(cudaFreeHost(pg1));
@@ -222,7 +160,7 @@ static void registered_then_freed(void)
 }
 
 /* Can pinned memory be unregistered? */
-static void unregistered_then_freed(void)
+CASE(unregistered_then_freed)
 {
     PRINT(cudaHostUnregister(pin1));
     PRINT(cudaFreeHost(pin1));
@@ -231,10 +169,11 @@ static void unregistered_then_freed(void)
 /* ---- elapsed time ---- */
 
 /* What is the elapsed time between two events of which one is pending? */
-static void elapsed_time(void)
+CASE(elapsed_time)
 {
     cudaEvent_t x, y;
     float ms;
+    puts("elapsed time");
     cudaEventCreate(&x);
     cudaEventCreate(&y);
     cudaEventRecord(x, s);
@@ -250,18 +189,41 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         wait_looks = atoi(argv[1]);
-    waits_in_stream();
-    waits_in_legacy_stream();
+
+    /* Do copies and memsets in a non-blocking stream wait for what is pending in it? */
+    puts("pending on s, non-blocking");
+    WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyHostToHost, s));
+    WAITS(s, cudaMemcpyAsync(pin2, pin1, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemcpyAsync(pin2, pg1, MiB, cudaMemcpyHostToHost, s));
+    WAITS(s, cudaMemcpyAsync(pg2, pin1, MiB, cudaMemcpyHostToHost, s));
+    WAITS(s, cudaMemcpyAsync(pg2, pg1, MiB, cudaMemcpyHostToHost, s));
+    WAITS(s, cudaMemcpyAsync(hp2, hp1, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemcpyAsync(hp2, hp1, MiB, cudaMemcpyHostToHost, s));
+    WAITS(s, cudaMemcpyAsync(hp2, dev, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemcpyAsync(hp2, pin1, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemcpyAsync(man2, man1, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemcpyAsync(pg2, man1, MiB, cudaMemcpyDefault, s));
+    WAITS(s, cudaMemsetAsync(pin1, 0, MiB, s));
+    WAITS(s, cudaMemsetAsync(man1, 0, MiB, s));
+
+    /* Do copies and memsets in the legacy stream wait for what is pending in a blocking stream? */
+    puts("pending on b, blocking: the legacy stream waits for it");
+    WAITS(b, cudaMemset(dev, 0, MiB));
+    WAITS(b, cudaMemset(pin1, 0, MiB));
+    WAITS(b, cudaMemset(man1, 0, MiB));
+    WAITS(b, cudaMemset(hp1, 0, MiB));
+    WAITS(b, cudaMemcpy(pin2, pin1, MiB, cudaMemcpyHostToHost));
+    WAITS(b, cudaMemcpy(pg2, pg1, MiB, cudaMemcpyHostToHost));
+    WAITS(b, cudaMemcpy(hp2, hp1, MiB, cudaMemcpyDefault));
+    WAITS(b, cudaMemcpy(hp2, hp1, MiB, cudaMemcpyHostToHost));
+    WAITS(b, cudaMemcpy(hp2, dev, MiB, cudaMemcpyDefault));
+    WAITS(b, cudaMemcpy(dev, hp1, MiB, cudaMemcpyDefault));
+    WAITS(b, cudaMemcpy(man2, man1, MiB, cudaMemcpyDefault));
+    WAITS(b, cudaMemcpy(man2, dev, MiB, cudaMemcpyDefault));
+    WAITS(b, cudaMemcpy(dev, man1, MiB, cudaMemcpyDefault));
+
     puts("freed pinned memory");
-    answer(freed_twice);
-    answer(freed_inside);
-    answer(copied_to_when_freed);
-    answer(copied_from_when_freed);
-    answer(filled_when_freed);
-    answer(set_when_freed);
-    answer(registered_then_freed);
-    answer(unregistered_then_freed);
-    puts("elapsed time");
-    answer(elapsed_time);
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        answer(one->run);
     return 0;
 }

@@ -3,31 +3,14 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
-static int fd = -1; /* the descriptor that crosses */
-
-static cudaMemPool_t p, im;
-static void *a, *q; /* the exporter's allocation; its address in the importer */
-static struct cudaMemPoolPtrExportData x;
-
-static void send_shared(void)
+static void send_sevens(void)
 {
-    p = shared_pool(UINT64_MAX);
-    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
-    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    share(shared_pool(UINT64_MAX), 4 * MiB);
     launch_fill(a, 7, MiB, s);
-    cudaStreamSynchronize(s);
-    cudaMemPoolExportPointer(&x, a);
-    send_descriptor(fd);
-    send_bytes(&x, sizeof x);
+    send_shared();
 }
 
-static void receive_shared(void)
-{
-    fd = receive_descriptor();
-    receive_bytes(&x, sizeof x);
-}
-
-static void import_shared(void)
+static void record_import(void)
 {
     receive_shared();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
@@ -36,22 +19,14 @@ static void import_shared(void)
 
 static void note_pool(const char *when)
 {
-    NOTE("%s: used %llu reserved %llu", when, pool_figure(p, cudaMemPoolAttrUsedMemCurrent),
-         pool_figure(p, cudaMemPoolAttrReservedMemCurrent));
-}
-
-static int first_value(const void *memory)
-{
-    int value = 0;
-    cudaMemcpy(&value, memory, sizeof value, cudaMemcpyDeviceToHost);
-    return value;
+    NOTE("%s: used %llu reserved %llu", when, bytes_used(p), bytes_reserved(p));
 }
 
 /* ---- cudaFree ---- */
 
 static void export_until_turn(void)
 {
-    send_shared();
+    send_sevens();
     await_turn();
     note_pool("the importer has freed");
     NOTE("value %d", first_value(a));
@@ -63,9 +38,9 @@ static void export_until_turn(void)
 }
 
 /* May both processes free by cudaFree, the importer first? */
-static void free_in_importer(void)
+IMPORTER(freed_by_cuda_free, export_until_turn)
 {
-    import_shared();
+    record_import();
     NOTE("value %d", first_value(q));
     RECORD(cudaFree(q));
     RECORD(cudaDeviceSynchronize());
@@ -74,12 +49,10 @@ static void free_in_importer(void)
     pass_turn();
 }
 
-CASE_OF_TWO(freed_by_cuda_free, export_until_turn, free_in_importer)
-
 /* Does cudaFree of imported memory wait for work that is pending in the importer? */
-static void free_in_importer_waits(void)
+IMPORTER(freed_by_cuda_free_behind_work, export_until_turn)
 {
-    import_shared();
+    record_import();
     cudaHostAlloc((void **)&gate, sizeof *gate, cudaHostAllocMapped);
     open_gate();
     launch_hold(gate, s);
@@ -88,45 +61,39 @@ static void free_in_importer_waits(void)
     pass_turn();
 }
 
-CASE_OF_TWO(freed_by_cuda_free_behind_work, export_until_turn, free_in_importer_waits)
-
 /* May both processes free by cudaFree, the exporter first? */
 static void export_and_free(void)
 {
-    send_shared();
+    send_sevens();
     await_turn();
     RECORD(cudaFree(a));
     RECORD(cudaDeviceSynchronize());
     note_pool("freed here first");
-    pass_turn();
-    await_turn();
+    take_turns();
     note_pool("freed there");
 }
 
-static void import_and_free_second(void)
+IMPORTER(freed_by_cuda_free_exporter_first, export_and_free)
 {
-    import_shared();
-    pass_turn();
-    await_turn();
+    record_import();
+    take_turns();
     NOTE("value %d", first_value(q));
     RECORD(cudaFree(q));
     RECORD(cudaDeviceSynchronize());
     pass_turn();
 }
 
-CASE_OF_TWO(freed_by_cuda_free_exporter_first, export_and_free, import_and_free_second)
-
 /* ---- attributes of an imported pool ---- */
 
 static void export_until_end(void)
 {
-    send_shared();
+    send_sevens();
     await_turn();
 }
 
-static void attributes_of_imported(void)
+IMPORTER(attributes, export_until_end)
 {
-    import_shared();
+    record_import();
     for (int i = 1; i <= 16; i++) {
         uint64_t value = 77;
         cudaError_t error = cudaMemPoolGetAttribute(im, (enum cudaMemPoolAttr)i, &value);
@@ -137,8 +104,6 @@ static void attributes_of_imported(void)
     RECORD(cudaStreamSynchronize(s));
     pass_turn();
 }
-
-CASE_OF_TWO(attributes, export_until_end, attributes_of_imported)
 
 /* ---- a GPU that the importer does not see ---- */
 
@@ -156,9 +121,9 @@ static void see_only(const char *gpus)
     _exit(127);
 }
 
-static void import_with_gpu_1(void) { see_only("1"); }
-static void import_with_gpu_1_first(void) { see_only("1,0"); }
-static void import_with_none(void) { see_only("-1"); }
+IMPORTER(importer_sees_gpu_1_only, export_until_end) { see_only("1"); }
+IMPORTER(importer_sees_gpu_1_first, export_until_end) { see_only("1,0"); }
+IMPORTER(importer_sees_none, export_until_end) { see_only("-1"); }
 
 /* What does the import of a pool return, and its use, where its GPU is not to be seen, is another
  * number, or there is none? */
@@ -195,10 +160,6 @@ static void import_elsewhere(void)
     RECORD(cudaFreeAsync(q, s));
     RECORD(cudaStreamSynchronize(s));
 }
-
-CASE_OF_TWO(importer_sees_gpu_1_only, export_until_end, import_with_gpu_1)
-CASE_OF_TWO(importer_sees_gpu_1_first, export_until_end, import_with_gpu_1_first)
-CASE_OF_TWO(importer_sees_none, export_until_end, import_with_none)
 
 static int in_part(void)
 {

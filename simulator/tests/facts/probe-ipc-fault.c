@@ -29,12 +29,11 @@ static void open_event(void)
     receive_bytes(&eh, sizeof eh);
     RECORD(cudaIpcOpenEventHandle(&e, eh));
     RECORD(cudaEventQuery(e));
-    pass_turn();
-    await_turn();
+    take_turns();
     RECORD(cudaEventQuery(e));
 }
 
-static void import_and_wait_in_stream(void)
+IMPORTER(stream_waits, export_and_fault)
 {
     open_event();
     RECORD(cudaStreamWaitEvent(s, e, 0));
@@ -43,15 +42,11 @@ static void import_and_wait_in_stream(void)
     RECORD(cudaGetLastError());
 }
 
-CASE_OF_TWO(stream_waits, export_and_fault, import_and_wait_in_stream)
-
-static void import_and_wait_in_host(void)
+IMPORTER(host_waits, export_and_fault)
 {
     open_event();
     RECORD(cudaEventSynchronize(e));
     RECORD(cudaGetLastError());
 }
-
-CASE_OF_TWO(host_waits, export_and_fault, import_and_wait_in_host)
 
 int main(int argc, char **argv) { return run_pairs(argc, argv); }

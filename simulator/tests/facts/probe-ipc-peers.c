@@ -3,12 +3,7 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
-static int fd = -1; /* the descriptor that crosses */
-
-static cudaMemPool_t p, im;
 static cudaStream_t s1; /* of GPU 1 */
-static void *a, *q;     /* the exporter's allocation; its address in the importer */
-static struct cudaMemPoolPtrExportData x;
 
 static void note_access(cudaMemPool_t pool)
 {
@@ -21,46 +16,14 @@ static cudaError_t set_access(cudaMemPool_t pool, int device, enum cudaMemAccess
     return cudaMemPoolSetAccess(pool, &d, 1);
 }
 
-static int first_value(const void *memory)
-{
-    int v = 0;
-    cudaMemcpyAsync(&v, memory, sizeof v, cudaMemcpyDeviceToHost, s);
-    cudaStreamSynchronize(s);
-    return v;
-}
-
 /* A pool of GPU 0 that GPU 1 may use, and an allocation of it. */
-static void send_shared(void)
+static void export_and_wait(void)
 {
     p = shared_pool(0);
     NOTE("the exporter grants GPU 1 access");
     RECORD(set_access(p, 1, cudaMemAccessFlagsProtReadWrite));
-    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
-    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    share(p, 4 * MiB);
     launch_fill(a, 7, MiB, s);
-    cudaStreamSynchronize(s);
-    cudaMemPoolExportPointer(&x, a);
-    send_descriptor(fd);
-    send_bytes(&x, sizeof x);
-}
-
-/* Returns memory of GPU 1's own; GPU 1 is current then. */
-static void *receive_shared(void)
-{
-    void *memory;
-    fd = receive_descriptor();
-    receive_bytes(&x, sizeof x);
-    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
-    cudaMemPoolImportPointer(&q, im, &x);
-    cudaSetDevice(1);
-    cudaStreamCreate(&s1);
-    cudaMallocAsync(&memory, 4 * MiB, s1);
-    cudaStreamSynchronize(s1);
-    return memory;
-}
-
-static void export_and_wait(void)
-{
     send_shared();
     await_turn();
     note_access(p);
@@ -68,11 +31,23 @@ static void export_and_wait(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
+/* Returns memory of GPU 1's own; GPU 1 is current then. */
+static void *import_and_go_to_gpu_1(void)
+{
+    void *memory;
+    import_shared();
+    cudaSetDevice(1);
+    cudaStreamCreate(&s1);
+    cudaMallocAsync(&memory, 4 * MiB, s1);
+    cudaStreamSynchronize(s1);
+    return memory;
+}
+
 /* May GPU 1 use imported memory before and after the importer grants it access, and can that be
  * taken back? */
-static void import_and_grant(void)
+IMPORTER(granted_by_the_importer, export_and_wait)
 {
-    void *b = receive_shared();
+    void *b = import_and_go_to_gpu_1();
     note_access(im);
     RECORD(cudaMemsetAsync(q, 0, 4, s1));
     RECORD(cudaMemcpyPeerAsync(b, 1, q, 0, 4, s1));
@@ -90,17 +65,13 @@ static void import_and_grant(void)
     pass_turn();
 }
 
-CASE_OF_TWO(granted_by_the_importer, export_and_wait, import_and_grant)
-
 /* May a kernel of GPU 1 use it when only the exporter has granted access? */
-static void import_and_trust(void)
+IMPORTER(granted_by_the_exporter_only, export_and_wait)
 {
-    receive_shared();
+    import_and_go_to_gpu_1();
     RECORD(launch_add(q, 1, MiB, s1));
     RECORD(cudaStreamSynchronize(s1));
     pass_turn();
 }
-
-CASE_OF_TWO(granted_by_the_exporter_only, export_and_wait, import_and_trust)
 
 int main(int argc, char **argv) { return run_pairs(argc, argv); }

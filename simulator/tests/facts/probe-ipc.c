@@ -4,42 +4,28 @@
 #define CALL_COLUMNS 96
 #include "pairs.h"
 
-static int fd = -1; /* the descriptor that crosses */
-
-static cudaMemPool_t p, im, im2; /* the exporter's pool; the imported ones */
-static cudaEvent_t e, f;         /* an event, and the one that its handle opens */
-static void *a, *q, *r;          /* the exporter's allocation; the importer's addresses */
-static struct cudaMemPoolPtrExportData x, y;
+static int fd2 = -1;
+static cudaMemPool_t im2;
+static void *r;          /* a second address in the importer */
+static cudaEvent_t e, f; /* an event, and the one that its handle opens */
+static struct cudaMemPoolPtrExportData y;
 static cudaIpcEventHandle_t eh;
 static cudaIpcMemHandle_t mh, mh2;
-static int fd2 = -1;
 
 /* ---- what the questions begin with ---- */
 
-/* A pool, exported, with one exported allocation. */
-static void export_shared(void)
+/* A pool, exported, with one exported allocation, which is set to sevens. */
+static void export_sevens(void)
 {
-    p = shared_pool(UINT64_MAX);
-    cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0);
-    cudaMallocFromPoolAsync(&a, 4 * MiB, p, s);
+    share(shared_pool(UINT64_MAX), 4 * MiB);
     cudaMemsetAsync(a, 7, 4 * MiB, s);
-    cudaStreamSynchronize(s);
-    cudaMemPoolExportPointer(&x, a);
-}
-
-static void send_shared(void)
-{
     export_shared();
-    send_descriptor(fd);
-    send_bytes(&x, sizeof x);
 }
 
-static void receive_shared(void)
+static void send_sevens(void)
 {
-    fd = receive_descriptor();
-    receive_bytes(&x, sizeof x);
-    cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
-    cudaMemPoolImportPointer(&q, im, &x);
+    export_sevens();
+    send_shared();
 }
 
 static cudaEvent_t make_interprocess_event(void)
@@ -61,6 +47,14 @@ static void hold_at_new_gate(void)
     hold(s);
 }
 
+/* The first launch loads the kernel. */
+static void load_hold(void)
+{
+    hold_at_new_gate();
+    open_gate();
+    cudaStreamSynchronize(s);
+}
+
 static cudaError_t set_access(cudaMemPool_t pool, int flags)
 {
     struct cudaMemAccessDesc d = {{cudaMemLocationTypeDevice, 0}, (enum cudaMemAccessFlags)flags};
@@ -68,29 +62,6 @@ static cudaError_t set_access(cudaMemPool_t pool, int flags)
 }
 
 /* ---- pools, in one process ---- */
-
-/* Can a pool be exported twice, and as which types of handle? */
-static void export_handles(void)
-{
-    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    NOTE("two descriptors %d, close-on-exec %d", fd != fd2, fcntl(fd, F_GETFD));
-    RECORD(cudaMemPoolExportToShareableHandle(NULL, p, cudaMemHandleTypePosixFileDescriptor, 0));
-    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeFabric, 0));
-    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeWin32, 0));
-}
-
-/* Which addresses can be exported? */
-static void export_pointers(void)
-{
-    RECORD(cudaMemPoolExportPointer(&x, a));
-    RECORD(cudaMemPoolExportPointer(&y, a));
-    NOTE("the same bytes %d", !memcmp(&x, &y, sizeof x));
-    RECORD(cudaMemPoolExportPointer(&y, (char *)a + 512));
-    RECORD(cudaMemPoolExportPointer(&y, &fd));
-    RECORD(cudaMemPoolExportPointer(NULL, a));
-    RECORD(cudaMemPoolExportPointer(&y, NULL));
-}
 
 /* Can an allocation be exported before its pool was, or after its free? */
 CASE(pool_export)
@@ -101,8 +72,24 @@ CASE(pool_export)
     cudaMallocFromPoolAsync(&b, MiB, p, s);
     NOTE("a block, before its pool is exported");
     RECORD(cudaMemPoolExportPointer(&x, a));
-    export_handles();
-    export_pointers();
+
+    /* Can a pool be exported twice, and as which types of handle? */
+    RECORD(cudaMemPoolExportToShareableHandle(&fd, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    NOTE("two descriptors %d, close-on-exec %d", fd != fd2, fcntl(fd, F_GETFD));
+    RECORD(cudaMemPoolExportToShareableHandle(NULL, p, cudaMemHandleTypePosixFileDescriptor, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeFabric, 0));
+    RECORD(cudaMemPoolExportToShareableHandle(&fd2, p, cudaMemHandleTypeWin32, 0));
+
+    /* Which addresses can be exported? */
+    RECORD(cudaMemPoolExportPointer(&x, a));
+    RECORD(cudaMemPoolExportPointer(&y, a));
+    NOTE("the same bytes %d", !memcmp(&x, &y, sizeof x));
+    RECORD(cudaMemPoolExportPointer(&y, (char *)a + 512));
+    RECORD(cudaMemPoolExportPointer(&y, &fd));
+    RECORD(cudaMemPoolExportPointer(NULL, a));
+    RECORD(cudaMemPoolExportPointer(&y, NULL));
+
     cudaFreeAsync(b, s);
     NOTE("a freed block, then a synchronised one");
     RECORD(cudaMemPoolExportPointer(&y, b));
@@ -110,13 +97,15 @@ CASE(pool_export)
     RECORD(cudaMemPoolExportPointer(&y, b));
 }
 
-/* Can a descriptor be imported twice, with other arguments, and can one that is no pool? */
-static void import_handles(void)
+CASE(pool_import)
 {
-    int nothing = open("/dev/null", O_RDWR), pipes[2];
+    void *b;
+    int nothing = open("/dev/null", O_RDWR), pipes[2], v = 0;
+
+    /* Can a descriptor be imported twice, with other arguments, and can one that is no pool? */
     if (pipe(pipes))
         return;
-    export_shared();
+    export_sevens();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
     NOTE("twice: the same pool %d; the exported one %d", im == im2, im == p);
@@ -127,11 +116,8 @@ static void import_handles(void)
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(nothing), 0));
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(pipes[0]), 0));
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(-1), 0));
-}
 
-/* Which addresses can be imported, into which pool? */
-static void import_pointers(void)
-{
+    /* Which addresses can be imported, into which pool? */
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
     NOTE("the exporter's address %d", q == a);
     r = q;
@@ -143,24 +129,16 @@ static void import_pointers(void)
     RECORD(cudaMemPoolImportPointer(&r, im, &y));
     memset(&y, 0x5a, sizeof y);
     RECORD(cudaMemPoolImportPointer(&r, im, &y));
-}
 
-/* Can an address of another pool be imported? */
-static void import_pointer_of_another_pool(void)
-{
-    void *b;
+    /* Can an address of another pool be imported? */
     cudaMemPool_t second = shared_pool(UINT64_MAX);
     cudaMemPoolExportToShareableHandle(&fd2, second, cudaMemHandleTypePosixFileDescriptor, 0);
     cudaMallocFromPoolAsync(&b, MiB, second, s);
     cudaMemPoolExportPointer(&y, b);
     NOTE("a block of another pool");
     RECORD(cudaMemPoolImportPointer(&r, im, &y));
-}
 
-/* Is the memory the same through the imported address? */
-static void write_through_import(void)
-{
-    int v = 0;
+    /* Is the memory the same through the imported address? */
     NOTE("through the imported pointer");
     RECORD(cudaMemsetAsync(q, 5, MiB, s));
     RECORD(cudaMemcpyAsync(&v, a, sizeof v, cudaMemcpyDeviceToHost, s));
@@ -168,18 +146,10 @@ static void write_through_import(void)
     NOTE("value through the exporter's %x", v);
 }
 
-CASE(pool_import)
-{
-    import_handles();
-    import_pointers();
-    import_pointer_of_another_pool();
-    write_through_import();
-}
-
 /* What may be done with an imported pool that was destroyed? */
 CASE(pool_import_destroyed)
 {
-    export_shared();
+    export_sevens();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
     RECORD(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
     RECORD(cudaMemPoolDestroy(im));
@@ -198,7 +168,7 @@ CASE(pool_import_destroyed)
 /* What can still be exported and imported when the exporter has destroyed its pool? */
 CASE(pool_exporter_destroyed)
 {
-    export_shared();
+    export_sevens();
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemPoolExportPointer(&y, a));
@@ -211,7 +181,7 @@ CASE(pool_exporter_destroyed)
 /* Can an allocation be imported that was freed, synchronized, trimmed? */
 CASE(pool_freed_block)
 {
-    export_shared();
+    export_sevens();
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
@@ -246,7 +216,7 @@ CASE(pool_empty_fabric)
 /* Can a descriptor be imported as a fabric handle? */
 CASE(pool_descriptor_as_fabric)
 {
-    export_shared();
+    export_sevens();
     RECORD(cudaMemPoolImportFromShareableHandle(&im, (void *)(uintptr_t)fd, cudaMemHandleTypeFabric,
                                                 0));
 }
@@ -281,10 +251,11 @@ CASE(event_handle_nowhere)
     RECORD(cudaIpcGetEventHandle(NULL, e));
 }
 
-/* Which memory has handles? */
-static void handles_of_memory(void)
+CASE(memory_handles)
 {
     void *b;
+
+    /* Which memory has handles? */
     cudaMalloc(&a, MiB);
     RECORD(cudaIpcGetMemHandle(&mh, a));
     RECORD(cudaIpcGetMemHandle(&mh2, (char *)a + 512));
@@ -299,12 +270,8 @@ static void handles_of_memory(void)
     p = shared_pool(UINT64_MAX);
     cudaMallocFromPoolAsync(&b, MiB, p, s);
     RECORD(cudaIpcGetMemHandle(&mh2, b));
-}
 
-/* Can a process open and close its own memory, and what is none? */
-CASE(memory_handles)
-{
-    handles_of_memory();
+    /* Can a process open and close its own memory, and what is none? */
     NOTE("its own");
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
     RECORD(cudaIpcOpenMemHandle(&r, mh, 0));
@@ -340,41 +307,38 @@ CASE(memory_opened_nowhere)
 static void export_pool(void)
 {
     void *b;
-    send_shared();
+    send_sevens();
     cudaMallocFromPoolAsync(&b, 100 * MiB, p, s);
     cudaStreamSynchronize(s);
     cudaMemPoolExportPointer(&y, b);
     send_bytes(&y, sizeof y);
     await_turn();
     RECORD(cudaMemPoolDestroy(p));
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-/* Which access has an importer, and can it be changed? */
-static void import_access(void)
+IMPORTER(pool, export_pool)
 {
+    struct cudaPointerAttributes about;
+    void *again;
+    import_shared();
+    receive_bytes(&y, sizeof y);
+
+    /* Which access has an importer, and can it be changed? */
     NOTE("access %d", pool_access(im, 0));
     RECORD(set_access(im, cudaMemAccessFlagsProtReadWrite));
     RECORD(set_access(im, cudaMemAccessFlagsProtRead));
     RECORD(set_access(im, cudaMemAccessFlagsProtNone));
     NOTE("access %d", pool_access(im, 0));
-}
 
-/* Where do the imported allocations lie, and what does the importer know of them? */
-static void import_addresses(void)
-{
-    struct cudaPointerAttributes about;
+    /* Where do the imported allocations lie, and what does the importer know of them? */
     RECORD(cudaMemPoolImportPointer(&r, im, &y));
     NOTE("the second block lies %lld MiB further; the first at a multiple of 32 MiB %d",
          distance(r, q) / (long long)MiB, (uintptr_t)q % (32 * MiB) == 0);
     RECORD(cudaPointerGetAttributes(&about, q));
     NOTE("type %d device %d", (int)about.type, about.device);
-}
 
-/* What may the importer do with an allocation, and how often can it free it? */
-static void import_use_and_free(void)
-{
+    /* What may the importer do with an allocation, and how often can it free it? */
     RECORD(cudaMemsetAsync(q, 1, 4 * MiB, s));
     RECORD(cudaMemsetAsync(q, 1, 4 * MiB + 1, s));
     RECORD(cudaIpcGetMemHandle(&mh, q));
@@ -383,13 +347,9 @@ static void import_use_and_free(void)
     RECORD(cudaFreeAsync(q, s));
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaMemsetAsync(q, 1, 4096, s));
-}
 
-/* Can an allocation be imported again after its free, and used when the imported pool was
- * destroyed? */
-static void *import_again(void)
-{
-    void *again;
+    /* Can an allocation be imported again after its free, and used when the imported pool was
+     * destroyed? */
     RECORD(cudaMemPoolImportPointer(&again, im, &x));
     NOTE("imported again after the free: the same address %d", again == q);
     RECORD(cudaFree(again));
@@ -398,12 +358,9 @@ static void *import_again(void)
     RECORD(cudaMemsetAsync(again, 1, 4096, s));
     RECORD(cudaFreeAsync(again, s));
     RECORD(cudaStreamSynchronize(s));
-    return again;
-}
 
-/* Can an allocation be imported and used when the exporter has destroyed its pool? */
-static void import_of_destroyed(void *again)
-{
+    /* Can an allocation be imported and used when the exporter has destroyed its pool? */
+    take_turns();
     NOTE("the exporter has destroyed its pool");
     RECORD(cudaMemPoolImportPointer(&again, im, &x));
     RECORD(cudaMemsetAsync(r, 1, 4096, s));
@@ -411,23 +368,8 @@ static void import_of_destroyed(void *again)
     RECORD(cudaFreeAsync(r, s));
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaMemPoolDestroy(im));
-}
-
-static void import_pool(void)
-{
-    receive_shared();
-    receive_bytes(&y, sizeof y);
-    import_access();
-    import_addresses();
-    import_use_and_free();
-    void *again = import_again();
-    pass_turn();
-    await_turn();
-    import_of_destroyed(again);
     pass_turn();
 }
-
-CASE_OF_TWO(pool, export_pool, import_pool)
 
 /* ---- two processes: an event ---- */
 
@@ -440,12 +382,10 @@ static void export_event(void)
     await_turn();
     hold_at_new_gate();
     cudaEventRecord(e, s);
-    pass_turn();
-    await_turn();
+    take_turns();
     open_gate();
     cudaStreamSynchronize(s);
-    pass_turn();
-    await_turn();
+    take_turns();
     NOTE("the importer has recorded it behind a hold");
     RECORD(cudaEventQuery(e));
     RECORD(cudaStreamWaitEvent(s, e, 0));
@@ -455,15 +395,17 @@ static void export_event(void)
     RECORD(cudaStreamSynchronize(s));
     await_turn();
     RECORD(cudaEventDestroy(e));
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-/* Can an event be opened twice, and waited for, queried and shared before it was recorded? */
-static void open_event(void)
+IMPORTER(event, export_event)
 {
     cudaIpcEventHandle_t again;
     float ms;
+    load_hold();
+    receive_bytes(&eh, sizeof eh);
+
+    /* Can an event be opened twice, and waited for, queried and shared before it was recorded? */
     RECORD(cudaIpcOpenEventHandle(&e, eh));
     RECORD(cudaIpcOpenEventHandle(&f, eh));
     NOTE("twice: the same event %d", e == f);
@@ -473,11 +415,9 @@ static void open_event(void)
     RECORD(cudaEventSynchronize(e));
     RECORD(cudaIpcGetEventHandle(&again, e));
     RECORD(cudaEventElapsedTime(&ms, e, f));
-}
+    take_turns();
 
-/* Does the importer see that the exporter's record is pending, and that it is over? */
-static void see_record_of_exporter(void)
-{
+    /* Does the importer see that the exporter's record is pending, and that it is over? */
     NOTE("the exporter has recorded it behind a hold");
     RECORD(cudaEventQuery(e));
     RECORD(cudaStreamWaitEvent(s, e, 0));
@@ -486,25 +426,17 @@ static void see_record_of_exporter(void)
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaEventQuery(e));
     await_turn();
-}
 
-/* May the importer record the event, too? */
-static void record_by_importer(void)
-{
+    /* May the importer record the event, too? */
     hold_at_new_gate();
     RECORD(cudaEventRecord(e, s));
     RECORD(cudaEventQuery(f));
-    pass_turn();
-    await_turn();
+    take_turns();
     open_gate();
     RECORD(cudaStreamSynchronize(s));
-    pass_turn();
-    await_turn();
-}
+    take_turns();
 
-/* Does the importer keep the event when the exporter has destroyed it? */
-static void use_destroyed_event(void)
-{
+    /* Does the importer keep the event when the exporter has destroyed it? */
     NOTE("the exporter has destroyed it");
     RECORD(cudaEventQuery(e));
     RECORD(cudaEventRecord(e, s));
@@ -512,24 +444,8 @@ static void use_destroyed_event(void)
     RECORD(cudaEventDestroy(e));
     RECORD(cudaEventDestroy(f));
     RECORD(cudaIpcOpenEventHandle(&f, eh));
-}
-
-static void import_event(void)
-{
-    hold_at_new_gate();
-    open_gate();
-    cudaStreamSynchronize(s);
-    receive_bytes(&eh, sizeof eh);
-    open_event();
-    pass_turn();
-    await_turn();
-    see_record_of_exporter();
-    record_by_importer();
-    use_destroyed_event();
     pass_turn();
 }
-
-CASE_OF_TWO(event, export_event, import_event)
 
 /* Can an event be opened whose process has ended? */
 static void export_event_and_end(void)
@@ -538,36 +454,31 @@ static void export_event_and_end(void)
     send_bytes(&eh, sizeof eh);
 }
 
-/* Can an event be opened whose process has ended? */
-static void import_event_of_ended(void)
+IMPORTER(event_of_ended, export_event_and_end)
 {
     receive_bytes(&eh, sizeof eh);
     await_end();
     RECORD(cudaIpcOpenEventHandle(&e, eh));
 }
 
-CASE_OF_TWO(event_of_ended, export_event_and_end, import_event_of_ended)
-
 /* ---- two processes: one is killed ---- */
 
 /* What has an importer left when the exporter was killed, with a record that is pending? */
 static void export_and_die(void)
 {
-    send_shared();
+    send_sevens();
     make_shared_event();
     send_bytes(&eh, sizeof eh);
     hold_at_new_gate();
     cudaEventRecord(e, s);
-    pass_turn();
-    await_turn();
+    take_turns();
     kill(getpid(), SIGKILL);
 }
 
-/* What has an importer left when the exporter was killed, with a record that is pending? */
-static void import_from_dead(void)
+IMPORTER(exporter_killed, export_and_die)
 {
     int v = 0;
-    receive_shared();
+    import_shared();
     receive_bytes(&eh, sizeof eh);
     await_turn();
     cudaIpcOpenEventHandle(&e, eh);
@@ -584,12 +495,10 @@ static void import_from_dead(void)
     RECORD(cudaStreamSynchronize(s));
 }
 
-CASE_OF_TWO(exporter_killed, export_and_die, import_from_dead)
-
 /* What has an exporter left when the importer was killed? */
 static void export_to_dead(void)
 {
-    send_shared();
+    send_sevens();
     receive_bytes(&eh, sizeof eh);
     cudaIpcOpenEventHandle(&f, eh);
     pass_turn();
@@ -602,9 +511,9 @@ static void export_to_dead(void)
     RECORD(cudaEventQuery(f));
 }
 
-static void import_and_die(void)
+IMPORTER(importer_killed, export_to_dead)
 {
-    receive_shared();
+    import_shared();
     make_shared_event();
     hold_at_new_gate();
     cudaEventRecord(e, s);
@@ -613,11 +522,23 @@ static void import_and_die(void)
     kill(getpid(), SIGKILL);
 }
 
-CASE_OF_TWO(importer_killed, export_to_dead, import_and_die)
-
 /* ---- two processes: cudaMalloc's memory ---- */
 
 static void send_memory_handle(void) { send_bytes(&mh, sizeof mh); }
+static void receive_memory_handle(void) { receive_bytes(&mh, sizeof mh); }
+
+static void read_opened(void)
+{
+    int v = 0;
+    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
+    NOTE("value %x", v);
+}
+
+static void receive_and_open(void)
+{
+    receive_memory_handle();
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+}
 
 /* The exporter's side of the questions below: it frees its memory when it is its turn. */
 static void export_memory(void)
@@ -636,14 +557,19 @@ static void export_memory(void)
     send_memory_handle();
     await_turn();
     RECORD(cudaFree(a));
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-/* With which flags can memory be opened, how often, and where does it lie? */
-static void open_memory(cudaIpcMemHandle_t next)
+IMPORTER(memory, export_memory)
 {
+    void *b;
+    cudaIpcMemHandle_t next, inside;
     struct cudaPointerAttributes about;
+    receive_memory_handle();
+    receive_bytes(&next, sizeof next);
+    receive_bytes(&inside, sizeof inside);
+
+    /* With which flags can memory be opened, how often, and where does it lie? */
     RECORD(cudaIpcOpenMemHandle(&q, mh, 0));
     RECORD(cudaIpcOpenMemHandle(&q, mh, 2));
     RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
@@ -653,32 +579,20 @@ static void open_memory(cudaIpcMemHandle_t next)
     NOTE("the neighbour lies %lld KiB further", distance(r, q) / 1024);
     RECORD(cudaPointerGetAttributes(&about, q));
     NOTE("type %d device %d", (int)about.type, about.device);
-}
 
-/* May the importer share opened memory on, read it, and write it to its end and past it? */
-static void use_opened_memory(void)
-{
-    int v = 0;
+    /* May the importer share opened memory on, read it, and write it to its end and past it? */
     RECORD(cudaIpcGetMemHandle(&mh2, q));
-    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
-    NOTE("value %x", v);
+    read_opened();
     RECORD(cudaMemset(q, 1, MiB));
     RECORD(cudaMemset(q, 1, MiB + 1));
-}
 
-/* What does the handle of an address inside open? */
-static void open_inside(cudaIpcMemHandle_t inside)
-{
-    void *b;
+    /* What does the handle of an address inside open? */
     NOTE("the handle of an address inside");
     RECORD(cudaIpcOpenMemHandle(&b, inside, cudaIpcMemLazyEnablePeerAccess));
     NOTE("it opens %lld bytes further", distance(b, q));
     RECORD(cudaIpcCloseMemHandle(b));
-}
 
-/* How can memory be closed that was opened twice? */
-static void close_memory(void)
-{
+    /* How can memory be closed that was opened twice? */
     RECORD(cudaFree(q));
     RECORD(cudaFreeAsync(q, s));
     RECORD(cudaIpcCloseMemHandle((char *)q + 512));
@@ -687,38 +601,19 @@ static void close_memory(void)
     RECORD(cudaIpcCloseMemHandle(q));
     RECORD(cudaMemset(q, 1, 16));
     RECORD(cudaIpcCloseMemHandle(q));
-}
 
-/* Does the neighbour live on when the exporter has ended? */
-static void memory_of_ended(cudaIpcMemHandle_t next)
-{
-    void *b;
+    take_turns();
+    NOTE("the exporter has freed it, but not the neighbour");
+    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+
+    /* Does the neighbour live on when the exporter has ended? */
+    pass_turn();
+    await_end();
     NOTE("the exporter has ended");
     RECORD(cudaMemset(r, 1, MiB));
     RECORD(cudaIpcOpenMemHandle(&b, next, cudaIpcMemLazyEnablePeerAccess));
     RECORD(cudaIpcCloseMemHandle(r));
 }
-
-static void import_memory(void)
-{
-    cudaIpcMemHandle_t next, inside;
-    receive_bytes(&mh, sizeof mh);
-    receive_bytes(&next, sizeof next);
-    receive_bytes(&inside, sizeof inside);
-    open_memory(next);
-    use_opened_memory();
-    open_inside(inside);
-    close_memory();
-    pass_turn();
-    await_turn();
-    NOTE("the exporter has freed it, but not the neighbour");
-    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
-    pass_turn();
-    await_end();
-    memory_of_ended(next);
-}
-
-CASE_OF_TWO(memory, export_memory, import_memory)
 
 /* ---- two processes: cudaMalloc's memory, and what is pending, freed, or gone ---- */
 
@@ -738,23 +633,13 @@ static void export_large_and_wait(void)
     await_turn();
 }
 
-static void *open_gate_late(void *unused)
-{
-    usleep(500000);
-    open_gate();
-    return unused;
-}
-
 /* Does a close wait for the stream that uses the memory, and for one that does not? */
-static void import_and_close_in_use(void)
+IMPORTER(memory_closed_in_use, export_large_and_wait)
 {
     pthread_t opener;
-    receive_bytes(&mh, sizeof mh);
-    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open();
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
-    hold_at_new_gate();
-    open_gate();
-    cudaStreamSynchronize(s);
+    load_hold();
     hold(s);
     RECORD(cudaMemsetAsync(q, 1, 4 * MiB, s));
     pthread_create(&opener, NULL, open_gate_late, NULL);
@@ -769,17 +654,12 @@ static void import_and_close_in_use(void)
     pass_turn();
 }
 
-CASE_OF_TWO(memory_closed_in_use, export_large_and_wait, import_and_close_in_use)
-
 /* Does a close wait for work that uses something else? */
-static void import_and_close_beside(void)
+IMPORTER(memory_closed_beside, export_large_and_wait)
 {
     pthread_t opener;
-    receive_bytes(&mh, sizeof mh);
-    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
-    hold_at_new_gate();
-    open_gate();
-    cudaStreamSynchronize(s);
+    receive_and_open();
+    load_hold();
     hold(s);
     pthread_create(&opener, NULL, open_gate_late, NULL);
     double begin = now_us();
@@ -790,31 +670,24 @@ static void import_and_close_beside(void)
     pass_turn();
 }
 
-CASE_OF_TWO(memory_closed_beside, export_large_and_wait, import_and_close_beside)
-
 /* Can memory be opened whose segments its exporter has freed? */
 static void export_freed(void)
 {
     send_large();
     RECORD(cudaFree(a));
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-static void import_freed(void)
+IMPORTER(memory_freed, export_freed)
 {
-    int v = 0;
-    receive_bytes(&mh, sizeof mh);
+    receive_memory_handle();
     await_turn();
     if (!RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess))) {
-        RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
-        NOTE("value %x", v);
+        read_opened();
         RECORD(cudaIpcCloseMemHandle(q));
     }
     pass_turn();
 }
-
-CASE_OF_TWO(memory_freed, export_freed, import_freed)
 
 /* Does what is open stay when its exporter frees it? */
 static void export_and_free_open(void)
@@ -822,36 +695,27 @@ static void export_and_free_open(void)
     send_large();
     await_turn();
     RECORD(cudaFree(a));
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-static void import_and_keep(void)
+IMPORTER(memory_freed_open, export_and_free_open)
 {
-    int v = 0;
-    receive_bytes(&mh, sizeof mh);
-    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
-    pass_turn();
-    await_turn();
-    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
-    NOTE("value %x", v);
+    receive_and_open();
+    take_turns();
+    read_opened();
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
     RECORD(cudaIpcCloseMemHandle(q));
     RECORD(cudaIpcCloseMemHandle(q));
     pass_turn();
 }
 
-CASE_OF_TWO(memory_freed_open, export_and_free_open, import_and_keep)
-
 /* Can memory be opened whose exporter has ended, when nothing of it is open here? */
-static void import_memory_of_ended(void)
+IMPORTER(memory_of_ended, send_large)
 {
-    receive_bytes(&mh, sizeof mh);
+    receive_memory_handle();
     await_end();
     RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
 }
-
-CASE_OF_TWO(memory_of_ended, send_large, import_memory_of_ended)
 
 /* What is left of open memory when its exporter was killed? */
 static void export_memory_and_die(void)
@@ -861,21 +725,16 @@ static void export_memory_and_die(void)
     kill(getpid(), SIGKILL);
 }
 
-static void import_memory_from_dead(void)
+IMPORTER(memory_of_killed, export_memory_and_die)
 {
-    int v = 0;
-    receive_bytes(&mh, sizeof mh);
-    RECORD(cudaIpcOpenMemHandle(&q, mh, cudaIpcMemLazyEnablePeerAccess));
+    receive_and_open();
     pass_turn();
     await_end();
-    RECORD(cudaMemcpy(&v, q, sizeof v, cudaMemcpyDeviceToHost));
-    NOTE("value %x", v);
+    read_opened();
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
     RECORD(cudaIpcCloseMemHandle(q));
     RECORD(cudaIpcCloseMemHandle(q));
     RECORD(cudaIpcOpenMemHandle(&r, mh, cudaIpcMemLazyEnablePeerAccess));
 }
-
-CASE_OF_TWO(memory_of_killed, export_memory_and_die, import_memory_from_dead)
 
 int main(int argc, char **argv) { return run_pairs(argc, argv); }

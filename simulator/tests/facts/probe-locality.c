@@ -23,8 +23,15 @@ static void attributes(void)
     }
 }
 
-static void locations(void)
+int main(void)
 {
+    int count = -1;
+    set_up_process();
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    RECORD(cudaDeviceGetAttribute(&count, (enum cudaDeviceAttr)LOCALITY_DOMAIN_COUNT, 0));
+    NOTE("count %d", count);
+    attributes();
+
     static const int types[] = {LOCALITY_DOMAIN, OF_NO_HEADER};
     for (int i = 0; i < 2; i++) {
         struct cudaMemPoolProps props = pool_props(PINNED, types[i], 0);
@@ -39,16 +46,6 @@ static void locations(void)
         RECORD(cudaMemGetDefaultMemPool(&p, &desc.location, cudaMemAllocationTypePinned));
         RECORD(cudaMemGetMemPool(&p, &desc.location, cudaMemAllocationTypePinned));
     }
-}
 
-int main(void)
-{
-    int count = -1;
-    set_up_process();
-    cudaDeviceGetDefaultMemPool(&pool, 0);
-    RECORD(cudaDeviceGetAttribute(&count, (enum cudaDeviceAttr)LOCALITY_DOMAIN_COUNT, 0));
-    NOTE("count %d", count);
-    attributes();
-    locations();
     return 0;
 }

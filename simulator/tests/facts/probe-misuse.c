@@ -37,20 +37,19 @@ static char *map_pages(size_t bytes)
     return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Can memory be registered that is not there, or not all of it? */
-static void register_nothing(char *p)
+CASE(registered)
 {
-    char *half = map_pages(MiB);
+    char *p = map_pages(16 * MiB), *half = map_pages(MiB);
+    void *shown = NULL;
+
+    /* Can memory be registered that is not there, or not all of it? */
     munmap(half + MiB / 2, MiB / 2);
     RECORD(cudaHostRegister((void *)4096, 4096, 0));
     RECORD(cudaHostRegister(half, MiB, 0));
     RECORD(cudaHostRegister(p, SIZE_MAX, 0));
     RECORD(cudaHostRegister(p, 0, 0));
-}
 
-/* Can memory be registered that overlaps what is registered, pinned, or a device's? */
-static void register_overlapping(char *p)
-{
+    /* Can memory be registered that overlaps what is registered, pinned, or a device's? */
     RECORD(cudaHostRegister(p + 4 * MiB, 4 * MiB, 0));
     RECORD(cudaHostRegister(p + 4 * MiB, 4 * MiB, 0));
     RECORD(cudaHostRegister(p, 16 * MiB, 0));
@@ -61,26 +60,14 @@ static void register_overlapping(char *p)
     RECORD(cudaHostRegister(host, MiB, 0));
     RECORD(cudaHostRegister((char *)host + 4096, 4096, 0));
     RECORD(cudaHostRegister(m, 4096, 0));
-}
 
-/* Can registered memory be named by an address inside, and unregistered by it? */
-static void unregister(char *p)
-{
-    void *shown = NULL;
+    /* Can registered memory be named by an address inside, and unregistered by it? */
     RECORD(cudaHostGetDevicePointer(&shown, p + 5 * MiB, 0));
     RECORD(cudaHostUnregister(p + 5 * MiB));
     RECORD(cudaHostUnregister(p + 4 * MiB));
     RECORD(cudaHostUnregister(p + 4 * MiB));
     RECORD(cudaHostRegister(p, 16 * MiB, 0));
     RECORD(cudaHostRegister(p, 4096, 99));
-}
-
-CASE(registered)
-{
-    char *p = map_pages(16 * MiB);
-    register_nothing(p);
-    register_overlapping(p);
-    unregister(p);
 }
 
 /* Does a copy notice that the host has no memory at its source? */
@@ -143,7 +130,6 @@ static void pool_gone(enum work work)
 {
     cudaMemPool_t pool = new_pool(0);
     int *d;
-    size_t before = 0, after = 0, total;
     cudaMallocFromPoolAsync((void **)&d, 64 * MiB, pool, s);
     cudaStreamSynchronize(s);
     hold(s);
@@ -155,10 +141,9 @@ static void pool_gone(enum work work)
         RECORD(cudaMemcpyAsync(host, d, MiB, cudaMemcpyDeviceToHost, s));
     RECORD(cudaFreeAsync(d, t));
     RECORD(cudaStreamSynchronize(t));
-    cudaMemGetInfo(&before, &total);
+    size_t before = free_now();
     RECORD(cudaMemPoolDestroy(pool));
-    cudaMemGetInfo(&after, &total);
-    printf("  the destroy gives back %zu MiB\n", (after - before) / MiB);
+    printf("  the destroy gives back %zu MiB\n", (free_now() - before) / MiB);
     open_gate();
     RECORD(cudaStreamSynchronize(s));
 }
@@ -170,40 +155,25 @@ CASE(pool_gone_copy) { pool_gone(A_COPY); }
 /* ---- two threads ---- */
 
 static void *shared;
-static cudaError_t result_of_thread;
+static cudaError_t (*free_shared)(void *), result_of_thread;
 
-static void *open_after_half_a_second(void *unused)
+static void *free_in_thread(void *unused)
 {
-    (void)unused;
-    usleep(500000);
-    open_gate();
-    return NULL;
-}
-
-static void *call_cuda_free(void *unused)
-{
-    (void)unused;
-    result_of_thread = cudaFree(shared);
-    return NULL;
-}
-
-static void *call_cuda_free_host(void *unused)
-{
-    (void)unused;
-    result_of_thread = cudaFreeHost(shared);
-    return NULL;
+    result_of_thread = free_shared(shared);
+    return unused;
 }
 
 /* What do two threads get that free the same memory, while work is pending that both wait for?
  * Which of them was first is chance: so both codes are printed in order. */
-static void freed_twice(void *(*in_thread)(void *), cudaError_t (*here)(void *))
+static void freed_twice(cudaError_t (*free_it)(void *))
 {
     pthread_t thread, opener;
     hold(s);
     cudaMemsetAsync(shared, 0, 64, s);
-    pthread_create(&thread, NULL, in_thread, NULL);
-    pthread_create(&opener, NULL, open_after_half_a_second, NULL);
-    cudaError_t result = here(shared);
+    free_shared = free_it;
+    pthread_create(&thread, NULL, free_in_thread, NULL);
+    pthread_create(&opener, NULL, open_gate_late, NULL);
+    cudaError_t result = free_it(shared);
     pthread_join(thread, NULL);
     pthread_join(opener, NULL);
     cudaError_t low = result < result_of_thread ? result : result_of_thread;
@@ -216,13 +186,13 @@ static void freed_twice(void *(*in_thread)(void *), cudaError_t (*here)(void *))
 CASE(free_twice)
 {
     cudaMalloc(&shared, MiB);
-    freed_twice(call_cuda_free, cudaFree);
+    freed_twice(cudaFree);
 }
 
 CASE(free_host_twice)
 {
     cudaMallocHost(&shared, MiB);
-    freed_twice(call_cuda_free_host, cudaFreeHost);
+    freed_twice(cudaFreeHost);
 }
 
 /* Puts a hold that does not end behind what the other thread waits for, and opens the gate. */
@@ -269,10 +239,30 @@ static void function(void *unused)
     puts("  host function");
 }
 
-/* Which work does a stream of GPU 1 take while GPU 0 is current? */
-static void work_of_other_gpu(cudaStream_t far, int *d)
+static cudaStream_t far; /* of GPU 1 */
+
+/* Makes GPU 1 current, and returns 1 MiB of its memory. */
+static int *go_to_gpu_1(void)
 {
-    int *d1;
+    int *memory;
+    cudaSetDevice(1);
+    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
+    cudaMalloc((void **)&memory, MiB);
+    return memory;
+}
+
+CASE(other_gpu)
+{
+    cudaEvent_t far_event, near_event;
+    int *d = go_to_gpu_1(), *d1;
+    cudaGraph_t g;
+    cudaGraphExec_t x;
+    float ms = 0;
+    cudaEventCreate(&far_event);
+    cudaSetDevice(0);
+    cudaEventCreate(&near_event);
+
+    /* Which work does a stream of GPU 1 take while GPU 0 is current? */
     RECORD(cudaMemsetAsync(d, 0, 64, far));
     RECORD(cudaMemcpyAsync(host, d, 64, cudaMemcpyDeviceToHost, far));
     RECORD(launch_fill(d, 1, 16, far));
@@ -281,12 +271,8 @@ static void work_of_other_gpu(cudaStream_t far, int *d)
     RECORD(cudaMallocAsync((void **)&d1, MiB, far));
     RECORD(cudaFreeAsync(d1, far));
     RECORD(cudaStreamSynchronize(far));
-}
 
-/* Which events can be recorded in which GPU's streams, and waited for? */
-static void events_of_other_gpu(cudaStream_t far, cudaEvent_t far_event, cudaEvent_t near_event)
-{
-    float ms = 0;
+    /* Which events can be recorded in which GPU's streams, and waited for? */
     RECORD(cudaEventRecord(far_event, far));
     RECORD(cudaEventRecord(far_event, s));
     RECORD(cudaEventRecord(near_event, s));
@@ -297,35 +283,14 @@ static void events_of_other_gpu(cudaStream_t far, cudaEvent_t far_event, cudaEve
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaEventElapsedTime(&ms, near_event, far_event));
     RECORD(cudaEventElapsedTime(&ms, far_event, far_event));
-}
 
-/* Can a graph that was captured on GPU 0 be launched into a stream of GPU 1? */
-static void graph_on_other_gpu(cudaStream_t far)
-{
-    cudaGraph_t g;
-    cudaGraphExec_t x;
+    /* Can a graph that was captured on GPU 0 be launched into a stream of GPU 1? */
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     RECORD(cudaMemsetAsync(m, 0, 64, s));
     RECORD(cudaStreamEndCapture(s, &g));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     RECORD(cudaGraphLaunch(x, far));
     RECORD(cudaStreamSynchronize(far));
-}
-
-CASE(other_gpu)
-{
-    cudaStream_t far;
-    cudaEvent_t far_event, near_event;
-    int *d;
-    cudaSetDevice(1);
-    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
-    cudaEventCreate(&far_event);
-    cudaMalloc((void **)&d, MiB);
-    cudaSetDevice(0);
-    cudaEventCreate(&near_event);
-    work_of_other_gpu(far, d);
-    events_of_other_gpu(far, far_event, near_event);
-    graph_on_other_gpu(far);
     RECORD(cudaStreamDestroy(far));
     RECORD(cudaEventDestroy(far_event));
     RECORD(cudaFree(d));
@@ -334,11 +299,7 @@ CASE(other_gpu)
 /* Does a kernel run whose stream is of the GPU that is not current? */
 CASE(kernel_of_other_gpu)
 {
-    cudaStream_t far;
-    int *d, back_value = -1;
-    cudaSetDevice(1);
-    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
-    cudaMalloc((void **)&d, MiB);
+    int *d = go_to_gpu_1(), back_value = -1;
     cudaMemset(d, 0, MiB);
     cudaDeviceSynchronize();
     cudaSetDevice(0);
@@ -353,14 +314,11 @@ static void revoked(enum work work)
 {
     struct cudaMemAccessDesc other = {{DEVICE, 1}, cudaMemAccessFlagsProtReadWrite};
     cudaMemPool_t pool = new_pool(0);
-    cudaStream_t far;
     int *d, *d1;
     RECORD(cudaMemPoolSetAccess(pool, &other, 1));
     cudaMallocFromPoolAsync((void **)&d, MiB, pool, s);
     cudaStreamSynchronize(s);
-    cudaSetDevice(1);
-    cudaStreamCreateWithFlags(&far, cudaStreamNonBlocking);
-    cudaMalloc((void **)&d1, MiB);
+    d1 = go_to_gpu_1();
     launch_fill(d1, 1, 16, far);
     cudaDeviceSynchronize();
     hold(far);
@@ -371,12 +329,8 @@ static void revoked(enum work work)
     if (work == A_COPY)
         RECORD(cudaMemcpyAsync(d1, d, MiB, cudaMemcpyDeviceToDevice, far));
     other.flags = cudaMemAccessFlagsProtNone;
-    observe();
-    cudaError_t result = cudaMemPoolSetAccess(pool, &other, 1);
-    int waited = call_waited();
-    end_observation();
-    const char *waits = waited ? "waits" : "does not wait";
-    printf("  to revoke it: %s, %s\n", waits, cudaGetErrorName(result));
+    const char *waits = OBSERVE(cudaMemPoolSetAccess(pool, &other, 1));
+    printf("  to revoke it: %s, %s\n", waits, cudaGetErrorName(observed));
     RECORD(cudaStreamSynchronize(far));
 }
 

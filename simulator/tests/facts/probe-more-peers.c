@@ -246,7 +246,7 @@ static void send_virtual(void)
     NOTE("value %#x", (unsigned)value);
 }
 
-static void receive_virtual_on_gpu_1(void)
+IMPORTER(opened_by_another_process, send_virtual)
 {
     int fd = receive_descriptor();
     memory h = 0;
@@ -264,8 +264,6 @@ static void receive_virtual_on_gpu_1(void)
     launch_virtual(1);
     pass_turn();
 }
-
-CASE_OF_TWO(opened_by_another_process, send_virtual, receive_virtual_on_gpu_1)
 
 /* ---- memory of another process ---- */
 
@@ -305,7 +303,7 @@ static void use(int device)
 
 /* Is the memory of GPU 0 opened where GPU 1 is current? May both use it, and is there peer access
  * then that the program has not opened? */
-static void open_on_gpu_1(void)
+IMPORTER(opened_on_gpu_1, send_memory)
 {
     int can = -1;
     receive_bytes(&handle, sizeof handle);
@@ -323,9 +321,7 @@ static void open_on_gpu_1(void)
     pass_turn();
 }
 
-CASE_OF_TWO(opened_on_gpu_1, send_memory, open_on_gpu_1)
-
-static void open_on_gpu_1_use_on_gpu_0(void)
+IMPORTER(opened_on_gpu_1_used_on_gpu_0, send_memory)
 {
     receive_bytes(&handle, sizeof handle);
     cudaSetDevice(1);
@@ -336,9 +332,7 @@ static void open_on_gpu_1_use_on_gpu_0(void)
     pass_turn();
 }
 
-CASE_OF_TWO(opened_on_gpu_1_used_on_gpu_0, send_memory, open_on_gpu_1_use_on_gpu_0)
-
-static void open_on_gpu_0_use_on_gpu_1(void)
+IMPORTER(opened_on_gpu_0_used_on_gpu_1, send_memory)
 {
     receive_bytes(&handle, sizeof handle);
     RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
@@ -348,9 +342,7 @@ static void open_on_gpu_0_use_on_gpu_1(void)
     pass_turn();
 }
 
-CASE_OF_TWO(opened_on_gpu_0_used_on_gpu_1, send_memory, open_on_gpu_0_use_on_gpu_1)
-
-static void open_on_gpu_0_use_on_gpu_1_without_access(void)
+IMPORTER(opened_without_access, send_memory)
 {
     receive_bytes(&handle, sizeof handle);
     RECORD(cudaIpcOpenMemHandle(&q, handle, cudaIpcMemLazyEnablePeerAccess));
@@ -358,10 +350,8 @@ static void open_on_gpu_0_use_on_gpu_1_without_access(void)
     pass_turn();
 }
 
-CASE_OF_TWO(opened_without_access, send_memory, open_on_gpu_0_use_on_gpu_1_without_access)
-
 /* Is a second opening on the other GPU the same address, and has each a close of its own? */
-static void open_on_both(void)
+IMPORTER(opened_on_both, send_memory)
 {
     void *second = NULL;
     receive_bytes(&handle, sizeof handle);
@@ -377,8 +367,6 @@ static void open_on_both(void)
     RECORD(cudaIpcCloseMemHandle(q));
     pass_turn();
 }
-
-CASE_OF_TWO(opened_on_both, send_memory, open_on_both)
 
 /* ---- copies of slices that name their GPUs ---- */
 

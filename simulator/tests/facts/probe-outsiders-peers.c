@@ -4,11 +4,75 @@
 #define CALL_COLUMNS 72
 #include "probe.h"
 
-/* Memory of a pool of GPU 0, to which GPU 1 has no access, and of cudaMalloc. GPU 0 is current. */
-static void stream_of_other_device(void)
+static struct cudaMemAccessDesc access_of(int device)
 {
+    return (struct cudaMemAccessDesc){{cudaMemLocationTypeDevice, device},
+                                      cudaMemAccessFlagsProtReadWrite};
+}
+
+static void answers(int n)
+{
+    cudaGraph_t g = NULL, graph;
+    cudaMemPool_t pool;
+    struct cudaMemAccessDesc d[32];
+    struct cudaMemAllocNodeParams p, q;
+    cudaGraphNode_t node;
+    printf("devices: %d\n", n);
+    cudaStreamCreate(&s);
+    RECORD(cudaStreamEndCapture(s, NULL));
+    RECORD(cudaStreamEndCapture(s, &g));
+    RECORD(cudaHostUnregister(NULL));
+    RECORD(cudaFreeAsync(NULL, s));
+
+    /* GPU 0 for n + 1 times; then with a second entry of zeros; then with a GPU that is not
+     * there. */
+    cudaDeviceGetDefaultMemPool(&pool, 0);
+    for (int i = 0; i < 32; i++)
+        d[i] = access_of(0);
+    RECORD(cudaMemPoolSetAccess(pool, d, n + 1));
+    memset(&d[1], 0, sizeof d[1]);
+    RECORD(cudaMemPoolSetAccess(pool, d, 2));
+    d[1] = access_of(n);
+    RECORD(cudaMemPoolSetAccess(pool, d, 2));
+
+    /* Which fields of a node's parameters come back as they were? */
+    struct cudaMemAccessDesc one = access_of(0);
+    memset(&p, 0, sizeof p);
+    memset(&q, 0xee, sizeof q);
+    p.bytesize = 4096;
+    p.poolProps = device_props();
+    p.accessDescs = &one;
+    p.accessDescCount = 1;
+    cudaGraphCreate(&graph, 0);
+    RECORD(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
+    RECORD(cudaGraphMemAllocNodeGetParams(node, &q));
+    printf("accessDescs: %s; count %zu; poolProps %s; bytesize %s; dptr %s; memcmp of the whole "
+           "%s\n",
+           q.accessDescs == p.accessDescs ? "the same pointer"
+           : q.accessDescs                ? "another pointer"
+                                          : "NULL",
+           q.accessDescCount,
+           memcmp(&p.poolProps, &q.poolProps, sizeof p.poolProps) ? "differ" : "equal",
+           p.bytesize == q.bytesize ? "equal" : "differ", p.dptr == q.dptr ? "equal" : "differ",
+           memcmp(&p, &q, sizeof p) ? "differs" : "is equal");
+}
+
+int main(void)
+{
+    int n = 0;
     cudaMemPool_t p;
-    void *a, *h = malloc(MiB), *pin;
+    void *a, *pin;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    cudaGetDeviceCount(&n);
+    if (n < 2) {
+        puts("This needs two GPUs.");
+        return 77;
+    }
+    puts("== stream_of_other_device");
+
+    /* Memory of a pool of GPU 0, to which GPU 1 has no access, and of cudaMalloc. GPU 0 is
+     * current. */
+    void *h = malloc(MiB);
     cudaSetDevice(1);
     cudaStreamCreate(&s);
     cudaSetDevice(0);
@@ -32,80 +96,7 @@ static void stream_of_other_device(void)
     RECORD(cudaMemPoolDestroy(p));
     cudaFreeHost(pin);
     free(h);
-}
 
-static struct cudaMemAccessDesc access_of(int device)
-{
-    return (struct cudaMemAccessDesc){{cudaMemLocationTypeDevice, device},
-                                      cudaMemAccessFlagsProtReadWrite};
-}
-
-/* GPU 0 for n + 1 times; then with a second entry of zeros; then with a GPU that is not there. */
-static void access_lists(int n)
-{
-    cudaMemPool_t pool;
-    struct cudaMemAccessDesc d[32];
-    cudaDeviceGetDefaultMemPool(&pool, 0);
-    for (int i = 0; i < 32; i++)
-        d[i] = access_of(0);
-    RECORD(cudaMemPoolSetAccess(pool, d, n + 1));
-    memset(&d[1], 0, sizeof d[1]);
-    RECORD(cudaMemPoolSetAccess(pool, d, 2));
-    d[1] = access_of(n);
-    RECORD(cudaMemPoolSetAccess(pool, d, 2));
-}
-
-/* Which fields of a node's parameters come back as they were? */
-static void node_parameters(void)
-{
-    struct cudaMemAccessDesc one = access_of(0);
-    struct cudaMemAllocNodeParams p, q;
-    cudaGraph_t graph;
-    cudaGraphNode_t node;
-    memset(&p, 0, sizeof p);
-    memset(&q, 0xee, sizeof q);
-    p.bytesize = 4096;
-    p.poolProps = device_props();
-    p.accessDescs = &one;
-    p.accessDescCount = 1;
-    cudaGraphCreate(&graph, 0);
-    RECORD(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &p));
-    RECORD(cudaGraphMemAllocNodeGetParams(node, &q));
-    printf("accessDescs: %s; count %zu; poolProps %s; bytesize %s; dptr %s; memcmp of the whole "
-           "%s\n",
-           q.accessDescs == p.accessDescs ? "the same pointer"
-           : q.accessDescs                ? "another pointer"
-                                          : "NULL",
-           q.accessDescCount,
-           memcmp(&p.poolProps, &q.poolProps, sizeof p.poolProps) ? "differ" : "equal",
-           p.bytesize == q.bytesize ? "equal" : "differ", p.dptr == q.dptr ? "equal" : "differ",
-           memcmp(&p, &q, sizeof p) ? "differs" : "is equal");
-}
-
-static void answers(int n)
-{
-    cudaGraph_t g = NULL;
-    printf("devices: %d\n", n);
-    cudaStreamCreate(&s);
-    RECORD(cudaStreamEndCapture(s, NULL));
-    RECORD(cudaStreamEndCapture(s, &g));
-    RECORD(cudaHostUnregister(NULL));
-    RECORD(cudaFreeAsync(NULL, s));
-    access_lists(n);
-    node_parameters();
-}
-
-int main(void)
-{
-    int n = 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    cudaGetDeviceCount(&n);
-    if (n < 2) {
-        puts("This needs two GPUs.");
-        return 77;
-    }
-    puts("== stream_of_other_device");
-    stream_of_other_device();
     puts("== answers");
     answers(n);
     return 0;

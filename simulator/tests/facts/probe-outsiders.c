@@ -5,8 +5,6 @@
 #include "pairs.h"
 #include "workbook.h"
 
-static int fd = -1; /* the descriptor that crosses */
-
 /* ---- what an allocation that fails queues ---- */
 
 /* Blocking stream a is held, and b gets a memset. Does b wait for a? */
@@ -82,11 +80,10 @@ CASE(merged_neighbors)
 
 /* ---- memory that goes back ---- */
 
-static _Atomic int function_ran;
-static void note_run(void *unused)
+static void note_end(void *unused)
 {
     (void)unused;
-    function_ran = 1;
+    function_over = 1;
 }
 
 /* A host function behind the free, and no synchronization. */
@@ -99,14 +96,14 @@ CASE(host_function_behind_free)
     CHECK(cudaMallocAsync(&p, 64 * MiB, s));
     CHECK(cudaFreeAsync(p, s));
     printf("freed: reserved %zu MiB\n", reserved_mib(pool));
-    CHECK(cudaLaunchHostFunc(s, note_run, NULL));
-    for (int i = 0; i < 500 && !function_ran; i++) {
+    CHECK(cudaLaunchHostFunc(s, note_end, NULL));
+    for (int i = 0; i < 500 && !function_over; i++) {
         usleep(2000);
         cudaStreamQuery(s);
     }
     usleep(20000);
     printf("host function ran %d, no synchronization, no trim, device not full: reserved %zu MiB\n",
-           function_ran, reserved_mib(pool));
+           function_over, reserved_mib(pool));
 }
 
 static unsigned long long mib_kept_for_graphs(void)
@@ -141,150 +138,88 @@ CASE(full_with_graph_memory)
 
 /* ---- two processes ---- */
 
-static const int ints = 2 << 20;
+enum { INTS = 2 << 20 };
 
-static cudaMemPool_t send_pool_and_allocation(int **data)
+static void send_sevens(void)
 {
-    struct cudaMemPoolProps props = device_props();
-    struct cudaMemPoolPtrExportData place;
-    cudaMemPool_t pool;
-    props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
-    CHECK(cudaMemPoolCreate(&pool, &props));
     CHECK(cudaStreamCreate(&s));
-    CHECK(cudaMallocFromPoolAsync((void **)data, ints * sizeof **data, pool, s));
-    CHECK(launch_fill(*data, 7, ints, s));
-    CHECK(cudaStreamSynchronize(s));
-    CHECK(cudaMemPoolExportToShareableHandle(&fd, pool, props.handleTypes, 0));
-    send_descriptor(fd);
-    CHECK(cudaMemPoolExportPointer(&place, *data));
-    send_bytes(&place, sizeof place);
-    return pool;
+    share(shared_pool(0), INTS * sizeof(int));
+    CHECK(launch_fill(a, 7, INTS, s));
+    send_shared();
 }
 
-static cudaMemPool_t receive_pool_and_place(struct cudaMemPoolPtrExportData *place)
+static void receive_pool_and_place(void)
 {
-    cudaMemPool_t pool;
-    fd = receive_descriptor();
-    receive_bytes(place, sizeof *place);
+    receive_shared();
     CHECK(cudaStreamCreate(&s));
-    CHECK(cudaMemPoolImportFromShareableHandle(&pool, FD(fd), 0));
-    return pool;
+    CHECK(cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0));
 }
 
 static void export_to_import_twice(void)
 {
-    int *data;
-    send_pool_and_allocation(&data);
+    send_sevens();
     await_turn();
-    CHECK(cudaFreeAsync(data, s));
+    CHECK(cudaFreeAsync(a, s));
     CHECK(cudaStreamSynchronize(s));
 }
 
-#define PRINT(call, text) printf("importer  %-52s %s\n", text, cudaGetErrorName(call))
+#define PRINT(call) printf("importer  %-52s %s\n", #call, cudaGetErrorName(call))
 
 /* One allocation is imported twice; what does the first free leave? */
-static void import_twice(void)
+IMPORTER(imported_twice, export_to_import_twice)
 {
-    struct cudaMemPoolPtrExportData place;
-    int *first = NULL, *again = NULL, value = 0;
-    cudaMemPool_t pool = receive_pool_and_place(&place);
-    PRINT(cudaMemPoolImportPointer((void **)&first, pool, &place),
-          "cudaMemPoolImportPointer((void **)&a, pool, &p.place)");
-    PRINT(cudaMemPoolImportPointer((void **)&again, pool, &place),
-          "cudaMemPoolImportPointer((void **)&b, pool, &p.place)");
-    printf("importer  addresses %s\n", first == again ? "same" : "different");
-    PRINT(cudaMemcpyAsync(&value, again, sizeof value, cudaMemcpyDeviceToHost, s),
-          "cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s)");
-    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    printf("importer  value %d\n", value);
-    PRINT(cudaFreeAsync(first, s), "cudaFreeAsync(a, s)");
-    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    value = -1;
-    PRINT(cudaMemcpyAsync(&value, again, sizeof value, cudaMemcpyDeviceToHost, s),
-          "cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s)");
-    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    printf("importer  value %d\n", value);
-    PRINT(cudaFreeAsync(again, s), "cudaFreeAsync(b, s)");
-    PRINT(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+    struct {
+        struct cudaMemPoolPtrExportData place;
+    } p;
+    int *a = NULL, *b = NULL, v = 0;
+    receive_pool_and_place();
+    cudaMemPool_t pool = im;
+    p.place = x;
+    PRINT(cudaMemPoolImportPointer((void **)&a, pool, &p.place));
+    PRINT(cudaMemPoolImportPointer((void **)&b, pool, &p.place));
+    printf("importer  addresses %s\n", a == b ? "same" : "different");
+    PRINT(cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s));
+    PRINT(cudaStreamSynchronize(s));
+    printf("importer  value %d\n", v);
+    PRINT(cudaFreeAsync(a, s));
+    PRINT(cudaStreamSynchronize(s));
+    v = -1;
+    PRINT(cudaMemcpyAsync(&v, b, sizeof v, cudaMemcpyDeviceToHost, s));
+    PRINT(cudaStreamSynchronize(s));
+    printf("importer  value %d\n", v);
+    PRINT(cudaFreeAsync(b, s));
+    PRINT(cudaStreamSynchronize(s));
     pass_turn();
 }
-
-CASE_OF_TWO(imported_twice, export_to_import_twice, import_twice)
 
 /* The importer adds, and frees nothing, whatever its line says. Both destroy the pool at the
  * end. */
 static void export_to_no_free(void)
 {
-    int *data, value = 0;
-    cudaMemPool_t pool = send_pool_and_allocation(&data);
+    int value = 0;
+    send_sevens();
     await_turn();
-    CHECK(cudaMemcpyAsync(&value, data + ints - 1, sizeof value, cudaMemcpyDeviceToHost, s));
-    CHECK(cudaFreeAsync(data, s));
+    CHECK(cudaMemcpyAsync(&value, (int *)a + INTS - 1, sizeof value, cudaMemcpyDeviceToHost, s));
+    CHECK(cudaFreeAsync(a, s));
     CHECK(cudaStreamSynchronize(s));
     printf("exporter  the data is %d\n", value);
-    printf("exporter  used after its free: %zu MiB\n", used_mib(pool));
+    printf("exporter  used after its free: %zu MiB\n", used_mib(p));
     fflush(stdout);
     pass_turn();
     await_end();
-    printf("exporter's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(pool)));
+    printf("exporter's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(p)));
 }
 
-static void import_without_free(void)
+IMPORTER(imported_and_not_freed, export_to_no_free)
 {
-    struct cudaMemPoolPtrExportData place;
-    int *data;
-    cudaMemPool_t pool = receive_pool_and_place(&place);
-    CHECK(cudaMemPoolImportPointer((void **)&data, pool, &place));
-    CHECK(launch_add(data, 1, ints, s));
+    receive_pool_and_place();
+    CHECK(cudaMemPoolImportPointer(&q, im, &x));
+    CHECK(launch_add(q, 1, INTS, s));
     CHECK(cudaStreamSynchronize(s));
     puts("importer  has put its add and its free into its stream");
     fflush(stdout);
-    pass_turn();
-    await_turn();
-    printf("importer's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(pool)));
+    take_turns();
+    printf("importer's destroy: %s\n", cudaGetErrorName(cudaMemPoolDestroy(im)));
 }
 
-CASE_OF_TWO(imported_and_not_freed, export_to_no_free, import_without_free)
-
-/* Starts the process of one role: 0 the exporter, 1 the importer. */
-static pid_t start(void (*body)(void), const int ends[2], int role)
-{
-    pid_t process = body ? fork() : -1;
-    if (process)
-        return process;
-    close(ends[!role]);
-    alarm(20);
-    channel = ends[role];
-    body();
-    exit(0);
-}
-
-static void await_process(pid_t process)
-{
-    int status;
-    if (process < 0)
-        return;
-    waitpid(process, &status, 0);
-    if (WIFSIGNALED(status))
-        printf("signal %d\n", WTERMSIG(status));
-    else if (WEXITSTATUS(status))
-        printf("exit status %d\n", WEXITSTATUS(status));
-}
-
-int main(void)
-{
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (const struct named_case *one = named_cases; one; one = one->next) {
-        int ends[2];
-        printf("== %s\n", one->name);
-        fflush(stdout);
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
-            return 1;
-        pid_t importer = start(one->other, ends, 1), exporter = start(one->run, ends, 0);
-        close(ends[0]);
-        close(ends[1]);
-        await_process(importer);
-        await_process(exporter);
-    }
-    return 0;
-}
+int main(void) { return run_plain_pairs(); }

@@ -79,18 +79,13 @@ static void access_closed(int with_memset)
 {
     prepare();
     RECORD(cudaDeviceEnablePeerAccess(1, 0));
-    *gate = 0;
-    __sync_synchronize();
-    launch_hold(gate, s);
+    hold(s);
     if (with_memset)
         RECORD(cudaMemsetAsync(far_memory, 1, MiB, s));
     else
         RECORD(launch_fill(far_memory, 1, 16, s));
-    observe();
-    cudaError_t result = cudaDeviceDisablePeerAccess(1);
-    int waited = call_waited();
-    end_observation();
-    NOTE("to close it: %s, %s", waited ? "waits" : "does not wait", cudaGetErrorName(result));
+    const char *waits = OBSERVE(cudaDeviceDisablePeerAccess(1));
+    NOTE("to close it: %s, %s", waits, cudaGetErrorName(observed));
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaDeviceEnablePeerAccess(1, 0));
 }
@@ -125,8 +120,15 @@ CASE(access_codes)
 
 /* ---- which calls wait for work of the other GPU? ---- */
 
-static void allocations(void)
+static void stalls(cudaStream_t stream, const char *what)
 {
+    static char pageable[4096];
+    cudaStream_t u;
+    cudaEvent_t e;
+    size_t free_bytes, total;
+    busy = stream;
+    printf("GPU 0 is current, and work is pending in %s stream of GPU 1\n", what);
+
     void *p = NULL, *h = NULL;
     WAITS(cudaMalloc(&p, MiB));
     WAITS(cudaFree(p));
@@ -142,15 +144,12 @@ static void allocations(void)
     WAITS(cudaFreeAsync(p, 0));
     WAITS(cudaMallocAsync(&p, MiB, far));
     WAITS(cudaFreeAsync(p, far));
-}
 
-static void pools(void)
-{
     cudaMemPool_t pool = NULL;
     struct cudaMemPoolProps props = device_props();
     struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
                                      cudaMemAccessFlagsProtReadWrite};
-    void *p = NULL;
+    p = NULL;
     WAITS(cudaMemPoolCreate(&pool, &props));
     WAITS(cudaMallocFromPoolAsync(&p, MiB, pool, s));
     WAITS(cudaMemPoolSetAccess(pool, &desc, 1));
@@ -159,14 +158,7 @@ static void pools(void)
     WAITS(cudaFreeAsync(p, s));
     WAITS(cudaMemPoolTrimTo(pool, 0));
     WAITS(cudaMemPoolDestroy(pool));
-}
 
-static void other_calls(void)
-{
-    static char pageable[4096];
-    cudaStream_t u;
-    cudaEvent_t e;
-    size_t free_bytes, total;
     WAITS(cudaStreamCreate(&u));
     WAITS(cudaStreamDestroy(u));
     WAITS(cudaEventCreate(&e));
@@ -181,15 +173,6 @@ static void other_calls(void)
     WAITS(cudaDeviceSynchronize());
     WAITS(cudaMemcpy(host, far_memory, 4096, cudaMemcpyDeviceToHost));
     WAITS(cudaMemset(far_memory, 0, 4096));
-}
-
-static void stalls(cudaStream_t stream, const char *what)
-{
-    busy = stream;
-    printf("GPU 0 is current, and work is pending in %s stream of GPU 1\n", what);
-    allocations();
-    pools();
-    other_calls();
 }
 
 CASE(stalls_non_blocking)
@@ -208,15 +191,6 @@ CASE(stalls_blocking)
 
 /* Does a reset of GPU 0 wait for work of GPU 1, and does it leave that GPU alone? The gate would go
  * with GPU 0: so the work is host functions. */
-static volatile int function_over;
-
-static void sleep_300ms(void *unused)
-{
-    (void)unused;
-    usleep(300000);
-    function_over = 1;
-}
-
 CASE(reset_of_one)
 {
     prepare();

@@ -61,8 +61,7 @@ static void start_anew(void)
     cudaMemset(to, 0, BYTES);
     *host = 0;
     synchronize_both();
-    *gate = 0;
-    __sync_synchronize();
+    close_gate();
 }
 
 static void hold_in(int device, int kind)
@@ -72,11 +71,11 @@ static void hold_in(int device, int kind)
 }
 
 /* Makes the copy; did the call wait for the work behind the gate? */
-static int copy_waits(enum copy how, int current, cudaError_t *result)
+static int copy_waits(enum copy how, int current)
 {
     cudaSetDevice(current);
     observe();
-    *result = copy(how);
+    observed = copy(how);
     int waited = call_waited();
     end_observation();
     synchronize_both();
@@ -100,10 +99,9 @@ static const char *state_of_copy(void)
 /* Work is pending in one stream of one GPU: do the call and the copy wait for it? */
 static void behind(enum copy how, int current, int device, int kind)
 {
-    cudaError_t result;
     start_anew();
     hold_in(device, kind);
-    int waited = copy_waits(how, current, &result);
+    int waited = copy_waits(how, current);
     const char *state = "the call waits";
     if (!waited) {
         start_anew();
@@ -115,18 +113,17 @@ static void behind(enum copy how, int current, int device, int kind)
     }
     synchronize_both();
     printf("behind work in GPU %d's %-12s stream: %s, %s\n", device, kinds[kind], state,
-           cudaGetErrorName(result));
+           cudaGetErrorName(observed));
 }
 
 /* The copy is pending behind work in the legacy stream of the current GPU: does what is put into
  * another stream wait for it? */
 static void before(enum copy how, int current, int device, int kind)
 {
-    cudaError_t result;
     start_anew();
     hold_in(current, LEGACY);
     const char *state = "no answer, since the call waits";
-    if (!copy_waits(how, current, &result)) {
+    if (!copy_waits(how, current)) {
         start_anew();
         hold_in(current, LEGACY);
         copy(how);
@@ -285,50 +282,23 @@ CASE(peer_pointers)
     end_codes();
 }
 
-CASE(peer_from_null)
-{
-    prepare();
-    RECORD(cudaMemcpyPeer(to, 1, NULL, 0, BYTES));
-    end_codes();
-}
+/* A case that makes one call; the memory is on the stack. */
+#define ONE_CALL(title, call)    \
+    CASE(title)                  \
+    {                            \
+        char memory[BYTES] = ""; \
+        (void)memory;            \
+        prepare();               \
+        record(#call, (call));   \
+        end_codes();             \
+    }
 
-CASE(peer_to_null)
-{
-    prepare();
-    RECORD(cudaMemcpyPeer(NULL, 1, from, 0, BYTES));
-    end_codes();
-}
-
-CASE(peer_async_from_null)
-{
-    prepare();
-    RECORD(cudaMemcpyPeerAsync(to, 1, NULL, 0, BYTES, s));
-    end_codes();
-}
-
-CASE(peer_from_stack)
-{
-    char memory[BYTES] = "";
-    prepare();
-    RECORD(cudaMemcpyPeer(to, 1, memory, 0, BYTES));
-    end_codes();
-}
-
-CASE(peer_to_stack)
-{
-    char memory[BYTES] = "";
-    prepare();
-    RECORD(cudaMemcpyPeer(memory, 1, from, 0, BYTES));
-    end_codes();
-}
-
-CASE(peer_async_from_stack)
-{
-    char memory[BYTES] = "";
-    prepare();
-    RECORD(cudaMemcpyPeerAsync(to, 1, memory, 0, BYTES, s));
-    end_codes();
-}
+ONE_CALL(peer_from_null, cudaMemcpyPeer(to, 1, NULL, 0, BYTES))
+ONE_CALL(peer_to_null, cudaMemcpyPeer(NULL, 1, from, 0, BYTES))
+ONE_CALL(peer_async_from_null, cudaMemcpyPeerAsync(to, 1, NULL, 0, BYTES, s))
+ONE_CALL(peer_from_stack, cudaMemcpyPeer(to, 1, memory, 0, BYTES))
+ONE_CALL(peer_to_stack, cudaMemcpyPeer(memory, 1, from, 0, BYTES))
+ONE_CALL(peer_async_from_stack, cudaMemcpyPeerAsync(to, 1, memory, 0, BYTES, s))
 
 CASE(peer_from_freed)
 {

@@ -2,16 +2,15 @@
  * there are, who may touch their memory, what it takes, and which pool is current. */
 #include "probe.h"
 
+static struct cudaMemLocation device_0 = {DEVICE, 0}, host_0 = {HOST, 0}, nowhere = {NOWHERE, 0},
+                              no_device = {DEVICE, 99};
+
 /* ---- what the lines show ---- */
 
 static void print_figures(cudaMemPool_t p, const char *what)
 {
-    uint64_t reserved = 0, used = 0, threshold = 0;
-    cudaMemPoolGetAttribute(p, cudaMemPoolAttrReservedMemCurrent, &reserved);
-    cudaMemPoolGetAttribute(p, cudaMemPoolAttrUsedMemCurrent, &used);
-    cudaMemPoolGetAttribute(p, cudaMemPoolAttrReleaseThreshold, &threshold);
-    printf("  %-40s reserved %llu used %llu threshold %llu\n", what, (unsigned long long)reserved,
-           (unsigned long long)used, (unsigned long long)threshold);
+    printf("  %-40s reserved %llu used %llu threshold %llu\n", what, bytes_reserved(p),
+           bytes_used(p), pool_figure(p, cudaMemPoolAttrReleaseThreshold));
     cudaGetLastError();
 }
 
@@ -50,14 +49,13 @@ static struct cudaMemPoolProps host_props(void) { return pool_props(PINNED, HOST
 static struct cudaMemPoolProps numa_props(void) { return pool_props(PINNED, NUMA, 0); }
 static struct cudaMemPoolProps managed_props(void) { return pool_props(MANAGED, DEVICE, 0); }
 
-static const struct cudaMemLocation device_0 = {DEVICE, 0};
-static const struct cudaMemLocation host_0 = {HOST, 0};
-
 /* ---- which pools there are ---- */
 
-/* Which types of pools can be made in which locations? */
-static void types_and_locations(void)
+CASE(kinds)
 {
+    cudaMemPool_t pool;
+
+    /* Which types of pools can be made in which locations? */
     for (int type = 0; type <= 2; type++)
         for (int location = 0; location <= 4; location++)
             for (int id = 0; id <= 2; id++) {
@@ -65,44 +63,34 @@ static void types_and_locations(void)
                 if (p)
                     cudaMemPoolDestroy(p);
             }
-}
 
-/* Which types of pools can be exported, by which handle types? */
-static void handle_types(void)
-{
+    /* Which types of pools can be exported, by which handle types? */
     for (int types = 1; types <= 9; types++) {
         struct cudaMemPoolProps p = host_props(), n = numa_props(), g = managed_props();
-        cudaMemPool_t pool;
         p.handleTypes = n.handleTypes = g.handleTypes = (enum cudaMemAllocationHandleType)types;
         printf("handle types %d: host %s", types, cudaGetErrorName(cudaMemPoolCreate(&pool, &p)));
         printf(" NUMA %s", cudaGetErrorName(cudaMemPoolCreate(&pool, &n)));
         printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
         cudaGetLastError();
     }
-}
 
-/* Which types of pools may have a maxSize? */
-static void max_size(void)
-{
+    /* Which types of pools may have a maxSize? */
     struct cudaMemPoolProps p = host_props(), g = managed_props();
-    cudaMemPool_t pool;
     p.maxSize = g.maxSize = 1 * MiB;
     printf("maxSize 1 MiB: host %s", cudaGetErrorName(cudaMemPoolCreate(&pool, &p)));
     printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
 }
 
-CASE(kinds)
-{
-    types_and_locations();
-    handle_types();
-    max_size();
-}
-
 /* ---- pools by location ---- */
 
-/* Which location has a default pool of which type, and is it the current one, or the device's? */
-static void default_and_current(cudaMemPool_t device_default)
+CASE(by_location)
 {
+    cudaMemPool_t dd, cur, p, def = NULL;
+    struct cudaMemLocation l = host_0;
+    cudaDeviceGetDefaultMemPool(&dd, 0);
+
+    /* Which location has a default pool of which type, and is it the current one, or the
+     * device's? */
     static const int types[] = {cudaMemAllocationTypeInvalid, PINNED, MANAGED};
     for (int i = 0; i < 3; i++)
         for (int location = 0; location <= 4; location++)
@@ -114,31 +102,21 @@ static void default_and_current(cudaMemPool_t device_default)
                 cudaError_t error_of_current = cudaMemGetMemPool(&cur, &l, type);
                 printf("type %d location %d id %d: default %s current %s same %d device's %d\n",
                        types[i], location, id, cudaGetErrorName(error),
-                       cudaGetErrorName(error_of_current), def && def == cur,
-                       def == device_default);
+                       cudaGetErrorName(error_of_current), def && def == cur, def == dd);
                 cudaGetLastError();
             }
-}
 
-/* What is the host's default pool like, and can it be destroyed? */
-static cudaMemPool_t host_default_pool(void)
-{
-    struct cudaMemLocation l = host_0;
-    cudaMemPool_t def = NULL;
+    /* What is the host's default pool like, and can it be destroyed? */
     RECORD(cudaMemGetDefaultMemPool(NULL, &l, cudaMemAllocationTypePinned));
     RECORD(cudaMemGetDefaultMemPool(&def, NULL, cudaMemAllocationTypePinned));
     RECORD(cudaMemGetDefaultMemPool(&def, &l, cudaMemAllocationTypePinned));
     RECORD(cudaMemPoolDestroy(def));
     print_figures(def, "default host pool");
     print_access(def);
-    return def;
-}
 
-/* Which pool can be made the host's current one, and which is current when that is destroyed? */
-static void host_current_pool(cudaMemPool_t def, cudaMemPool_t dd)
-{
-    struct cudaMemLocation l = host_0;
-    cudaMemPool_t cur, p = make_host_pool();
+    /* Which pool can be made the host's current one, and which is current when that is
+     * destroyed? */
+    p = make_host_pool();
     RECORD(cudaDeviceSetMemPool(0, p));
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypeManaged, p));
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, NULL));
@@ -149,13 +127,11 @@ static void host_current_pool(cudaMemPool_t def, cudaMemPool_t dd)
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
     printf("  default again %d\n", cur == def);
-}
 
-/* Can a managed pool be made the device's current one, and is it the current pinned pool, too? */
-static void device_current_pool(cudaMemPool_t dd)
-{
-    struct cudaMemLocation l = device_0;
-    cudaMemPool_t cur, p = make_managed_pool();
+    /* Can a managed pool be made the device's current one, and is it the current pinned pool,
+     * too? */
+    l = device_0;
+    p = make_managed_pool();
     RECORD(cudaDeviceSetMemPool(0, p));
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypeManaged, p));
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
@@ -167,26 +143,20 @@ static void device_current_pool(cudaMemPool_t dd)
     printf("  is the device's current %d\n", cur == p);
 }
 
-CASE(by_location)
-{
-    cudaMemPool_t dd, def;
-    cudaDeviceGetDefaultMemPool(&dd, 0);
-    default_and_current(dd);
-    def = host_default_pool();
-    host_current_pool(def, dd);
-    device_current_pool(dd);
-}
-
 /* ---- the memory of such a pool ---- */
 
-/* How does such a pool grow? */
-static void grow(cudaMemPool_t p, void **a_made, void **c_made)
+static void memory_of(int type, int location)
 {
-    void *a = NULL, *c = NULL;
-    size_t before, after, total;
+    cudaMemPool_t p = make_pool(type, location, 0);
+    void *a = NULL, *c = NULL, *q = NULL;
+    enum { HOLD = 7 }; /* the value that a kernel writes */
+    if (!p)
+        return;
+
+    /* How does such a pool grow? */
     print_figures(p, "fresh");
     print_access(p);
-    cudaMemGetInfo(&before, &total);
+    size_t before = free_now();
     RECORD(cudaMallocFromPoolAsync(&a, 1, p, s));
     print_figures(p, "1 byte");
     RECORD(cudaMallocFromPoolAsync(&c, 1, p, s));
@@ -195,16 +165,9 @@ static void grow(cudaMemPool_t p, void **a_made, void **c_made)
     RECORD(cudaMallocFromPoolAsync(&c, 33 * MiB, p, s));
     print_figures(p, "and 33 MiB");
     cudaStreamSynchronize(s);
-    cudaMemGetInfo(&after, &total);
-    printf("  device memory fell by %lld\n", (long long)before - (long long)after);
-    *a_made = a;
-    *c_made = c;
-}
+    printf("  device memory fell by %lld\n", (long long)before - (long long)free_now());
 
-/* Which calls take its memory before the device was granted access? */
-static void use_without_access(void *a)
-{
-    void *q = NULL;
+    /* Which calls take its memory before the device was granted access? */
     print_pointer(a, "of the pool");
     RECORD(cudaHostGetDevicePointer(&q, a, 0));
     RECORD(cudaFreeHost(a));
@@ -213,23 +176,16 @@ static void use_without_access(void *a)
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
     RECORD(cudaStreamSynchronize(s));
-}
 
-/* Which calls take its memory after the device was granted access? */
-static void use_with_access(cudaMemPool_t p, void *a, void *c)
-{
-    enum { HOLD = 7 }; /* the value that a kernel writes */
+    /* Which calls take its memory after the device was granted access? */
     set_device_access(p, 3);
     RECORD(cudaMemsetAsync(a, 1, 1, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
     RECORD(launch_fill((int *)c, HOLD, 1, s));
     RECORD(cudaStreamSynchronize(s));
-}
 
-/* Which access can be granted and taken back? */
-static void change_access(cudaMemPool_t p)
-{
+    /* Which access can be granted and taken back? */
     print_access(p);
     set_device_access(p, 1);
     set_device_access(p, 0);
@@ -239,11 +195,8 @@ static void change_access(cudaMemPool_t p)
     set_access(p, NUMA, 0, 3);
     set_access(p, NUMA, 0, 0);
     print_access(p);
-}
 
-/* When does its memory go back? */
-static void give_back(cudaMemPool_t p, void *a, void *c)
-{
+    /* When does its memory go back? */
     RECORD(cudaFreeAsync(c, s));
     print_figures(p, "33 MiB freed");
     cudaStreamSynchronize(s);
@@ -254,19 +207,6 @@ static void give_back(cudaMemPool_t p, void *a, void *c)
     print_figures(p, "trimmed");
     print_pointer(a, "freed");
     RECORD(cudaMemPoolDestroy(p));
-}
-
-static void memory_of(int type, int location)
-{
-    cudaMemPool_t p = make_pool(type, location, 0);
-    void *a, *c;
-    if (!p)
-        return;
-    grow(p, &a, &c);
-    use_without_access(a);
-    use_with_access(p, a, c);
-    change_access(p);
-    give_back(p, a, c);
 }
 
 CASE(memory_host) { memory_of(PINNED, HOST); }
@@ -331,10 +271,13 @@ CASE(touch_freed)
 
 /* ---- managed memory ---- */
 
-/* Which sizes and flags does cudaMallocManaged take? */
-static void managed_flags(void)
+CASE(managed)
 {
+    struct cudaMemLocation d = device_0, none = nowhere, h = host_0, no = no_device;
+    struct cudaMemLocation numa = {NUMA, 99}, now = {cudaMemLocationTypeHostNumaCurrent, 0};
     void *p = NULL;
+
+    /* Which sizes and flags does cudaMallocManaged take? */
     RECORD(cudaMallocManaged(&p, 0, cudaMemAttachGlobal));
     RECORD(cudaMallocManaged(&p, 64, 0));
     RECORD(cudaMallocManaged(&p, 64, 3));
@@ -342,33 +285,16 @@ static void managed_flags(void)
     RECORD(cudaMallocManaged(&p, 64, cudaMemAttachHost));
     print_pointer(p, "managed, attached to the host");
     RECORD(cudaFree(p));
-}
 
-/* Does managed memory take a device's memory at once, or when it is prefetched? */
-static void *managed_prefetched(void)
-{
-    void *p = NULL;
-    size_t before, after, total;
-    struct cudaMemLocation d = device_0;
-    cudaMemGetInfo(&before, &total);
+    /* Does managed memory take a device's memory at once, or when it is prefetched? */
+    size_t before = free_now();
     RECORD(cudaMallocManaged(&p, 64 * MiB, cudaMemAttachGlobal));
-    cudaMemGetInfo(&after, &total);
-    printf("  device memory fell by %lld\n", (long long)before - (long long)after);
+    printf("  device memory fell by %lld\n", (long long)before - (long long)free_now());
     RECORD(cudaMemPrefetchAsync(p, 64 * MiB, d, 0, s));
     RECORD(cudaStreamSynchronize(s));
-    cudaMemGetInfo(&after, &total);
-    printf("  after the prefetch by %lld\n", (long long)before - (long long)after);
-    return p;
-}
+    printf("  after the prefetch by %lld\n", (long long)before - (long long)free_now());
 
-static const struct cudaMemLocation nowhere = {NOWHERE, 0};
-static const struct cudaMemLocation no_device = {DEVICE, 99};
-
-/* Which ranges and locations does a prefetch take? */
-static void prefetches(void *p)
-{
-    struct cudaMemLocation d = device_0, none = nowhere, h = host_0, no = no_device;
-    struct cudaMemLocation numa = {NUMA, 99}, now = {cudaMemLocationTypeHostNumaCurrent, 0};
+    /* Which ranges and locations does a prefetch take? */
     RECORD(cudaMemPrefetchAsync(p, 65 * MiB, d, 0, s));
     RECORD(cudaMemPrefetchAsync(p, 0, d, 0, s));
     RECORD(cudaMemPrefetchAsync(p, MiB, d, 1, s));
@@ -378,12 +304,8 @@ static void prefetches(void *p)
     RECORD(cudaMemPrefetchAsync(p, MiB, h, 0, s));
     RECORD(cudaMemPrefetchAsync(p, MiB, numa, 0, s));
     RECORD(cudaMemPrefetchAsync(p, MiB, now, 0, s));
-}
 
-/* Which advice is taken? */
-static void advice(void *p)
-{
-    struct cudaMemLocation d = device_0, none = nowhere, h = host_0, no = no_device;
+    /* Which advice is taken? */
     RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetReadMostly, none));
     RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetPreferredLocation, h));
     RECORD(cudaMemAdvise(p, MiB, cudaMemAdviseSetAccessedBy, no));
@@ -391,14 +313,7 @@ static void advice(void *p)
     RECORD(cudaMemAdvise(p, MiB, (enum cudaMemoryAdvise)99, d));
     RECORD(cudaMemAdvise(m, MiB, cudaMemAdviseSetReadMostly, d));
     RECORD(cudaMemAdvise(p, 0, cudaMemAdviseSetReadMostly, d));
-}
 
-CASE(managed)
-{
-    managed_flags();
-    void *p = managed_prefetched();
-    prefetches(p);
-    advice(p);
     RECORD(cudaFreeAsync(p, s));
     RECORD(cudaStreamSynchronize(s));
     print_pointer(p, "freed by cudaFreeAsync");
@@ -548,22 +463,21 @@ static void compare_defaults(const char *what, struct cudaMemLocation one,
 /* Which locations share a default pool? */
 CASE(same_places)
 {
-    static const struct cudaMemLocation host_1 = {HOST, 1}, numa = {NUMA, 0};
-    static const struct cudaMemLocation none = {NOWHERE, 0}, none_1 = {NOWHERE, 1};
+    struct cudaMemLocation host_1 = {HOST, 1}, numa = {NUMA, 0}, none_1 = {NOWHERE, 1};
     compare_defaults("host 0, host 1", host_0, host_1, PINNED);
     compare_defaults("host, NUMA", host_0, numa, PINNED);
     compare_defaults("host 0, host 1", host_0, host_1, MANAGED);
     compare_defaults("host, NUMA", host_0, numa, MANAGED);
     compare_defaults("device, host", device_0, host_0, MANAGED);
-    compare_defaults("device, none", device_0, none, MANAGED);
-    compare_defaults("none 0, none 1", none, none_1, MANAGED);
+    compare_defaults("device, none", device_0, nowhere, MANAGED);
+    compare_defaults("none 0, none 1", nowhere, none_1, MANAGED);
 }
 
 /* Do the default pools of other locations serve the host and a kernel? */
 CASE(default_pools)
 {
-    static const int type[] = {PINNED, PINNED, MANAGED, MANAGED};
-    static const int location[] = {HOST, NUMA, DEVICE, NOWHERE};
+    static const int type[] = {PINNED, PINNED, MANAGED, MANAGED},
+                     location[] = {HOST, NUMA, DEVICE, NOWHERE};
     for (int i = 0; i < 4; i++) {
         struct cudaMemLocation l = {(enum cudaMemLocationType)location[i], 0};
         cudaMemPool_t p = NULL;
@@ -635,17 +549,22 @@ CASE(copies_managed) { copies(MANAGED, DEVICE); }
 
 #define WAITS(call) RECORD_WAIT(launch_hold(gate, s), call, #call)
 
-/* Do copies wait as long as the device has no access? */
-static void waits_without_access(void *a)
+CASE(waits)
 {
+    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
+    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
+    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
+
+    /* Do copies wait as long as the device has no access? */
     WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
     WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
     WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
-}
 
-/* Do copies and memsets wait once the device has access? */
-static void waits_with_access(void *a, void *c, void *e)
-{
+    /* Do copies and memsets wait once the device has access? */
+    set_device_access(h, 3);
+    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s);
+    cudaMallocFromPoolAsync(&e, 4 * MiB, h, s);
+    cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
     WAITS(cudaMemcpyAsync(m, a, MiB, cudaMemcpyDefault, s));
     WAITS(cudaMemcpyAsync(a, m, MiB, cudaMemcpyDefault, s));
     WAITS(cudaMemcpyAsync(host, a, MiB, cudaMemcpyDefault, s));
@@ -653,32 +572,14 @@ static void waits_with_access(void *a, void *c, void *e)
     WAITS(cudaMemsetAsync(a, 0, MiB, s));
     WAITS(cudaMemcpyAsync(m, c, MiB, cudaMemcpyDefault, s));
     WAITS(cudaMemsetAsync(c, 0, MiB, s));
-}
 
-/* Do allocations, frees and a trim wait? */
-static void waits_of_the_pools(cudaMemPool_t h, cudaMemPool_t g, void *a, void *c, void *d)
-{
-    void *e;
+    /* Do allocations, frees and a trim wait? */
     WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, h, s));
     WAITS(cudaMallocFromPoolAsync(&e, 40 * MiB, g, s));
     WAITS(cudaFreeAsync(a, s));
     WAITS(cudaFreeAsync(c, s));
     WAITS(cudaMemPoolTrimTo(h, 0));
     WAITS(cudaFree(d));
-}
-
-CASE(waits)
-{
-    cudaMemPool_t h = make_host_pool(), g = make_managed_pool();
-    void *a = NULL, *c = NULL, *d = NULL, *e = NULL;
-    cudaMallocFromPoolAsync(&a, 4 * MiB, h, s);
-    waits_without_access(a);
-    set_device_access(h, 3);
-    cudaMallocFromPoolAsync(&c, 4 * MiB, g, s);
-    cudaMallocFromPoolAsync(&e, 4 * MiB, h, s);
-    cudaMallocManaged(&d, 4 * MiB, cudaMemAttachGlobal);
-    waits_with_access(a, c, e);
-    waits_of_the_pools(h, g, a, c, d);
 }
 
 /* Can a kernel wait for a flag in a host pool's memory? */
@@ -696,24 +597,20 @@ CASE(gate_in_host_pool)
     RECORD(cudaStreamSynchronize(s));
 }
 
-/* How much of the device's memory does managed memory take, and when? */
 static size_t free_at_first;
 
 static void print_taken(const char *what)
 {
-    size_t now, total;
-    cudaMemGetInfo(&now, &total);
     printf("  %-40s device memory fell by %lld MiB\n", what,
-           ((long long)free_at_first - (long long)now) >> 20);
+           ((long long)free_at_first - (long long)free_now()) >> 20);
 }
 
 /* How much of the device's memory does managed memory take, and when? */
 CASE(managed_takes)
 {
     struct cudaMemLocation d = device_0, h = host_0;
-    size_t total;
     int *p[4];
-    cudaMemGetInfo(&free_at_first, &total);
+    free_at_first = free_now();
     for (int i = 0; i < 4; i++) {
         cudaMallocManaged((void **)&p[i], (size_t)(32 << i) * MiB, cudaMemAttachGlobal);
         printf("%d MiB of cudaMallocManaged\n", 32 << i);
@@ -743,10 +640,9 @@ CASE(managed_takes)
 /* How much does a managed pool take, and when? */
 CASE(managed_pool_takes)
 {
-    size_t total;
     void *p[4];
     cudaMemPool_t g = make_managed_pool();
-    cudaMemGetInfo(&free_at_first, &total);
+    free_at_first = free_now();
     for (int i = 0; i < 4; i++) {
         cudaMallocFromPoolAsync(&p[i], (size_t)(32 << i) * MiB, g, s);
         printf("%d MiB of a managed pool\n", 32 << i);
@@ -766,12 +662,14 @@ CASE(managed_pool_takes)
     print_taken("destroyed");
 }
 
-/* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
-static cudaMemPool_t refused_sizes(cudaMemPool_t g)
+CASE(limits)
 {
+    cudaMemPool_t g = make_managed_pool(), h;
     struct cudaMemPoolProps p = host_props();
-    cudaMemPool_t h;
+    uint64_t v = 64 * MiB;
     void *a = NULL;
+
+    /* What do such pools refuse: sizes beyond maxSize, sizes of 0, more than there is? */
     p.maxSize = 64 * MiB;
     RECORD(cudaMemPoolCreate(&h, &p));
     RECORD(cudaMallocFromPoolAsync(&a, 65 * MiB, h, s));
@@ -783,14 +681,8 @@ static cudaMemPool_t refused_sizes(cudaMemPool_t g)
     RECORD(cudaMemPoolCreate(&h, &p));
     p.maxSize = 0;
     RECORD(cudaMemPoolCreate(&h, &p));
-    return h;
-}
 
-/* Does a host pool keep as much as its threshold? */
-static void host_threshold(cudaMemPool_t h)
-{
-    uint64_t v = 64 * MiB;
-    void *a = NULL;
+    /* Does a host pool keep as much as its threshold? */
     RECORD(cudaMemPoolSetAttribute(h, cudaMemPoolAttrReleaseThreshold, &v));
     RECORD(cudaMallocFromPoolAsync(&a, 96 * MiB, h, s));
     RECORD(cudaFreeAsync(a, s));
@@ -798,11 +690,8 @@ static void host_threshold(cudaMemPool_t h)
     print_figures(h, "96 MiB freed, threshold 64 MiB");
     RECORD(cudaMemPoolTrimTo(h, 0));
     print_figures(h, "trimmed");
-}
 
-/* To which locations can access be granted? */
-static void access_limits(cudaMemPool_t h, cudaMemPool_t g)
-{
+    /* To which locations can access be granted? */
     set_access(h, NUMA, 1, 3);
     set_access(h, cudaMemLocationTypeHostNumaCurrent, 0, 3);
     set_access(h, NOWHERE, 0, 3);
@@ -811,13 +700,6 @@ static void access_limits(cudaMemPool_t h, cudaMemPool_t g)
     set_access(g, DEVICE, 99, 3);
     set_access(h, HOST, 0, 2);
     set_access(g, HOST, 0, 2);
-}
-
-CASE(limits)
-{
-    cudaMemPool_t g = make_managed_pool(), h = refused_sizes(g);
-    host_threshold(h);
-    access_limits(h, g);
 }
 
 /* Can such pools be allocated from while a stream is captured? */

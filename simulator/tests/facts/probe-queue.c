@@ -8,66 +8,40 @@ static cudaGraphExec_t one_node, several_nodes;
 static void *a;
 static int *number; /* pinned */
 static _Atomic int queued, ended;
-static void (*queue_one)(int i);
+static void (*queue_one)(void);
 
-static void nothing(void *unused) { (void)unused; }
+/* ---- what is queued, `i` times ---- */
 
-/* ---- what is queued ---- */
+static int i;
 
-static void kernel(int i) { launch_fill(m, i, 16, s); }
-static void memset_of_device(int i) { cudaMemsetAsync(m, i, 64, s); }
-static void copy_on_device(int i)
-{
-    cudaMemcpyAsync(m, (char *)m + 4096 + i % 64 * 64, 64, cudaMemcpyDeviceToDevice, s);
-}
-static void copy_up(int i) { cudaMemcpyAsync((char *)m + i % 64 * 64, number, 64, 1, s); }
-static void copy_down(int i) { cudaMemcpyAsync(number, (char *)m + i % 64 * 64, 64, 2, s); }
-static void record_of_event(int i)
-{
-    (void)i;
-    cudaEventRecord(ev, s);
-}
+static char *place(int number_of_64) { return (char *)m + 64 * number_of_64; }
+
+CASE(kernel) { launch_fill(m, i, 16, s); }
+CASE(memset_of_device) { cudaMemsetAsync(m, i, 64, s); }
+CASE(copy_on_device) { cudaMemcpyAsync(m, place(64 + i % 64), 64, cudaMemcpyDeviceToDevice, s); }
+CASE(copy_up) { cudaMemcpyAsync(place(i % 64), number, 64, cudaMemcpyHostToDevice, s); }
+CASE(copy_down) { cudaMemcpyAsync(number, place(i % 64), 64, cudaMemcpyDeviceToHost, s); }
+CASE(record_of_event) { cudaEventRecord(ev, s); }
 /* Of an event that is recorded behind the hold. */
-static void wait_in_another_stream(int i)
+CASE(wait_in_another_stream) { cudaStreamWaitEvent(t, ev, 0); }
+CASE(wait_in_the_same_stream) { cudaStreamWaitEvent(s, ev2, 0); }
+CASE(host_function) { cudaLaunchHostFunc(s, nothing, NULL); }
+CASE(allocation_and_free)
 {
-    (void)i;
-    cudaStreamWaitEvent(t, ev, 0);
-}
-static void wait_in_the_same_stream(int i)
-{
-    (void)i;
-    cudaStreamWaitEvent(s, ev2, 0);
-}
-static void host_function(int i)
-{
-    (void)i;
-    cudaLaunchHostFunc(s, nothing, NULL);
-}
-static void allocation_and_free(int i)
-{
-    (void)i;
     cudaMallocAsync(&a, 512, s);
     cudaFreeAsync(a, s);
 }
-static void launch_of_a_node(int i)
-{
-    (void)i;
-    cudaGraphLaunch(one_node, s);
-}
-static void launch_of_5_nodes(int i)
-{
-    (void)i;
-    cudaGraphLaunch(several_nodes, s);
-}
-static void kernels_in_two_streams(int i) { launch_fill(m, i, 16, i % 2 ? s : b); }
-static void memset_and_record(int i)
+CASE(launch_of_a_node) { cudaGraphLaunch(one_node, s); }
+CASE(launch_of_5_nodes) { cudaGraphLaunch(several_nodes, s); }
+CASE(kernels_in_two_streams) { launch_fill(m, i, 16, i % 2 ? s : b); }
+CASE(memset_and_record)
 {
     cudaMemsetAsync(m, i, 64, s);
     cudaEventRecord(ev2, s);
 }
-static void memset_record_wait(int i)
+CASE(memset_record_wait)
 {
-    memset_and_record(i);
+    memset_and_record();
     cudaStreamWaitEvent(t, ev2, 0);
 }
 
@@ -76,8 +50,8 @@ static void memset_record_wait(int i)
 static void *queue_all(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < MOST; i++) {
-        queue_one(i);
+    for (i = 0; i < MOST; i++) {
+        queue_one();
         queued = i + 1;
     }
     ended = 1;
@@ -106,7 +80,7 @@ static void *call_for_idle_stream(void *unused)
     return NULL;
 }
 
-static void how_many(const char *what, void (*one)(int i))
+static void how_many(const char *what, void (*one)(void))
 {
     pthread_t thread, other;
     cudaDeviceSynchronize();
@@ -133,7 +107,6 @@ static void how_many(const char *what, void (*one)(int i))
     else
         printf("%-28s the host does not stop: %d\n", what, count);
 }
-#define HOW_MANY(kind) how_many(#kind, kind)
 
 /* ---- what it takes ---- */
 
@@ -144,7 +117,7 @@ static cudaGraphExec_t make_graph(int nodes)
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL, before;
     cudaGraphCreate(&graph, 0);
-    for (int i = 0; i < nodes; i++) {
+    for (int count = 0; count < nodes; count++) {
         before = node;
         cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &set);
     }
@@ -167,21 +140,8 @@ int main(void)
     cudaGraphLaunch(one_node, s);
     cudaGraphLaunch(several_nodes, s);
     printf("pending in one stream, behind a hold; asked for up to %d\n", MOST);
-    HOW_MANY(kernel);
-    HOW_MANY(memset_of_device);
-    HOW_MANY(copy_on_device);
-    HOW_MANY(copy_up);
-    HOW_MANY(copy_down);
-    HOW_MANY(record_of_event);
-    HOW_MANY(wait_in_another_stream);
-    HOW_MANY(wait_in_the_same_stream);
-    HOW_MANY(host_function);
-    HOW_MANY(allocation_and_free);
-    HOW_MANY(launch_of_a_node);
-    HOW_MANY(launch_of_5_nodes);
-    HOW_MANY(kernels_in_two_streams);
-    HOW_MANY(memset_and_record);
-    HOW_MANY(memset_record_wait);
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        how_many(one->name, one->run);
     puts("end");
     return 0;
 }

@@ -7,31 +7,20 @@
 static cudaMemPool_t pool, default_pool;
 static void *a; /* 32 MiB of the pool */
 
-/* The gate of the other probes goes with the device, and with it the thread that opens it. */
-static void own_gate(void)
+static void prepare(void)
 {
+    /* The gate of the other probes goes with the device, and with it the thread that opens it. */
     volatile int *page =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cudaHostRegister((void *)page, 4096, cudaHostRegisterMapped);
     gate = page;
     open_gate();
-}
 
-static void prepare(void)
-{
-    own_gate();
     pool = new_pool(0);
     cudaDeviceGetDefaultMemPool(&default_pool, 0);
     cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s);
     cudaDeviceSynchronize();
     cudaGetLastError();
-}
-
-static unsigned long long free_mib(void)
-{
-    size_t free_bytes = 0, total = 0;
-    cudaMemGetInfo(&free_bytes, &total);
-    return free_bytes / MiB;
 }
 
 /* Is the device as good as new? */
@@ -53,12 +42,8 @@ static void next_calls(void)
 
 static void observed_reset(void)
 {
-    observe();
-    cudaError_t result = cudaDeviceReset();
-    int waited = call_waited();
-    end_observation();
-    printf("%-72s %-14s %s\n", "cudaDeviceReset()", waited ? "waits" : "does not wait",
-           cudaGetErrorName(result));
+    const char *waits = OBSERVE(cudaDeviceReset());
+    print_wait("cudaDeviceReset()", waits);
 }
 
 /* Does a reset of an idle device give all of its memory back, and can there be two? */
@@ -66,10 +51,10 @@ CASE(idle)
 {
     int device = 7;
     prepare();
-    unsigned long long before = free_mib();
+    size_t before = free_now() / MiB;
     RECORD(cudaDeviceReset());
     RECORD(cudaGetDevice(&device));
-    NOTE("device %d; free rose by %lld MiB", device, (long long)(free_mib() - before));
+    NOTE("device %d; free rose by %lld MiB", device, (long long)(free_now() / MiB - before));
     next_calls();
     RECORD(cudaDeviceReset());
     RECORD(cudaDeviceReset());
@@ -101,15 +86,6 @@ CASE(pending_in_legacy)
     hold(0);
     observed_reset();
     next_calls();
-}
-
-static volatile int function_over;
-
-static void sleep_300ms(void *unused)
-{
-    (void)unused;
-    usleep(300000);
-    function_over = 1;
 }
 
 /* Does a reset wait for a host function? */
@@ -169,10 +145,9 @@ CASE(while_capturing)
 /* Are the default pool and its attributes new, and is it current? */
 CASE(default_pools)
 {
-    uint64_t threshold = 64 * MiB;
     cudaMemPool_t after = NULL, current = NULL;
     prepare();
-    cudaMemPoolSetAttribute(default_pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    set_threshold(default_pool, 64 * MiB);
     cudaDeviceSetMemPool(0, pool);
     RECORD(cudaDeviceReset());
     RECORD(cudaDeviceGetDefaultMemPool(&after, 0));

@@ -6,11 +6,6 @@ static cudaStream_t b2; /* a second blocking stream */
 enum { OFF };
 static const uint64_t all = UINT64_MAX;
 
-static void set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr flag, int value)
-{
-    cudaMemPoolSetAttribute(pool, flag, &value);
-}
-
 static void end_pool(cudaMemPool_t pool)
 {
     open_gate();
@@ -42,13 +37,17 @@ static void same_stream(uint64_t threshold)
     }
 }
 
-/* Does a loop that allocates and frees in one stream keep to one piece of memory, also with a
- * threshold of 0 and no synchronization? */
-static void loop_in_one_stream(void)
+CASE(in_one_stream)
 {
-    cudaMemPool_t pool = new_pool(0);
+    cudaMemPool_t pool;
     void *first = NULL, *p;
     int same = 0;
+    same_stream(0);
+    same_stream(all);
+
+    /* Does a loop that allocates and frees in one stream keep to one piece of memory, also with a
+     * threshold of 0 and no synchronization? */
+    pool = new_pool(0);
     for (int i = 0; i < 1000; i++) {
         cudaMallocFromPoolAsync(&p, 64 * MiB, pool, s);
         if (!i)
@@ -94,7 +93,7 @@ static void freed_and_taken(struct named_stream giver, struct named_stream taker
     end_pool(pool);
 }
 
-static void across_streams(void)
+CASE(across_streams)
 {
     struct named_stream streams[] = {{"non-blocking", s},
                                      {"blocking", b},
@@ -117,7 +116,7 @@ static void across_streams(void)
 }
 
 /* Is the memory the same with each of the other two policies alone, when the work is finished? */
-static void legacy_and_opportunistic(void)
+CASE(legacy_and_opportunistic)
 {
     for (int finished = 0; finished < 2; finished++)
         for (int opportunistic = 0; opportunistic < 2; opportunistic++) {
@@ -156,7 +155,7 @@ static void holes(size_t piece, size_t more)
         cudaFreeAsync(p[i], s);
     cudaStreamSynchronize(s);
     NOTE("every other one freed and synchronized: reserved %llu used %llu", mib_reserved(pool),
-         pool_figure(pool, cudaMemPoolAttrUsedMemCurrent) / MiB);
+         bytes_used(pool) / MiB);
     cudaMallocFromPoolAsync(&q, piece * MiB, pool, s);
     NOTE("%zu MiB more: reserved %llu", piece, mib_reserved(pool));
     cudaFreeAsync(q, s);
@@ -178,6 +177,13 @@ static void holes(size_t piece, size_t more)
     end_pool(pool);
 }
 
+CASE(with_holes)
+{
+    holes(16, 17);
+    holes(32, 33);
+    holes(1, 2);
+}
+
 /* Does live memory count toward the threshold? */
 static void threshold_and_live(size_t threshold, int live, int freed)
 {
@@ -195,7 +201,7 @@ static void threshold_and_live(size_t threshold, int live, int freed)
     end_pool(pool);
 }
 
-static void thresholds(void)
+CASE(thresholds)
 {
     threshold_and_live(64, 0, 3);
     threshold_and_live(64, 1, 2);
@@ -206,7 +212,7 @@ static void thresholds(void)
 }
 
 /* One large allocation that is freed makes room in advance: do small ones then need more? */
-static void warmed(void)
+CASE(warmed)
 {
     cudaMemPool_t pool = new_pool(all);
     void *p[256];
@@ -243,18 +249,15 @@ static void print_attributes_9_to_15(cudaMemPool_t pool, const char *which)
 }
 
 /* Are there attributes beyond the eight of CUDA 13.0? */
-static void attributes(void)
+CASE(attributes)
 {
     cudaMemPool_t pool = new_pool(0), default_pool = NULL;
     cudaDeviceGetDefaultMemPool(&default_pool, 0);
     print_attributes_9_to_15(pool, "new pool");
     print_attributes_9_to_15(default_pool, "default pool");
     end_pool(pool);
-}
 
-/* What do addresses have in common? 1000 sizes from 1 byte to 4 MiB, of the default pool. */
-static void alignment(void)
-{
+    /* What do addresses have in common? 1000 sizes from 1 byte to 4 MiB, of the default pool. */
     void *p[1000];
     uintptr_t bits = 0, by_size[4] = {0, 0, 0, 0};
     uint32_t random = 1;
@@ -274,11 +277,8 @@ static void alignment(void)
     for (int i = 0; i < 1000; i++)
         cudaFreeAsync(p[i], s);
     cudaStreamSynchronize(s);
-}
 
-/* Which usages can a pool be made for? */
-static void usages(void)
-{
+    /* Which usages can a pool be made for? */
     for (int usage = 0; usage < 4; usage++) {
         struct cudaMemPoolProps props = device_props();
         cudaMemPool_t pool = NULL;
@@ -298,19 +298,5 @@ int main(void)
     cudaStreamCreate(&b);
     cudaStreamCreate(&b2);
     cudaMalloc(&m, MiB);
-    same_stream(0);
-    same_stream(all);
-    loop_in_one_stream();
-    across_streams();
-    legacy_and_opportunistic();
-    holes(16, 17);
-    holes(32, 33);
-    holes(1, 2);
-    thresholds();
-    warmed();
-    attributes();
-    alignment();
-    usages();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

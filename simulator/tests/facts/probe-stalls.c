@@ -20,7 +20,7 @@ static cudaMemPool_t pool;
 /* ---- pools ---- */
 
 /* Which allocations wait: from a pool that grows, that has freed memory, that cannot grow? */
-static void pool_allocations(void)
+CASE(pool_allocations)
 {
     cudaMemPool_t small = pool_with(UINT64_MAX, 64 * MiB, 0);
     WAITS(cudaMallocFromPoolAsync(&a, 256 * MiB, pool, s));
@@ -45,7 +45,7 @@ static void pool_allocations(void)
 }
 
 /* Which calls about a pool wait for a free that is pending? */
-static void pools_with_pending_frees(void)
+CASE(pools_with_pending_frees)
 {
     uint64_t value = 0;
     struct cudaMemAccessDesc desc = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
@@ -66,7 +66,7 @@ static void pools_with_pending_frees(void)
 }
 
 /* Which calls wait that share a pool? */
-static void exports(void)
+CASE(exports)
 {
     int fd = -1;
     struct cudaMemPoolPtrExportData data;
@@ -100,7 +100,7 @@ static cudaGraph_t captured_pair(void)
 }
 
 /* Which calls about graphs wait, and which of those wait for a launch of the same one? */
-static void graphs(void)
+CASE(graphs)
 {
     cudaGraphExec_t x, y;
     cudaGraph_t g = captured_pair(), captured;
@@ -127,15 +127,10 @@ static void graphs(void)
     cudaStreamBeginCapture(t, RELAXED);
     cudaMallocAsync(&p, MiB, t);
     cudaFreeAsync(p, t);
-    *gate = 0;
-    launch_hold(gate, s);
-    observe();
-    cudaError_t result = cudaStreamEndCapture(t, &captured);
-    int waited = call_waited();
-    end_observation();
+    hold(s);
+    const char *waits = OBSERVE(cudaStreamEndCapture(t, &captured));
     cudaDeviceSynchronize();
-    printf("%-72s %-14s %s\n", "cudaStreamEndCapture(t, &captured)",
-           waited ? "waits" : "does not wait", cudaGetErrorName(result));
+    print_wait("cudaStreamEndCapture(t, &captured)", waits);
     WAITS(cudaGraphInstantiate(&y, captured, 0));
     WAITS(cudaGraphExecDestroy(y));
     WAITS(cudaGraphDestroy(captured));
@@ -143,7 +138,7 @@ static void graphs(void)
 
 /* ---- events, kernels, managed memory ---- */
 
-static void other_calls(void)
+CASE(other_calls)
 {
     cudaEvent_t e, early;
     float ms;
@@ -225,13 +220,11 @@ static void behind(cudaStream_t stream, const char *what)
     WAITS(cudaMemcpyAsync(pageable, m2, 4, cudaMemcpyDeviceToHost, s));
 }
 
-static void allocate(void)
+CASE(behind_each_stream)
 {
-    cudaStreamCreate(&b);
-    cudaMalloc(&m, MiB);
-    cudaMalloc(&m2, 4 * MiB);
-    cudaMallocHost(&pinned, 4 * MiB);
-    pool = new_pool(UINT64_MAX);
+    behind(b, "b, a blocking stream");
+    behind(0, "the legacy stream");
+    behind(cudaStreamPerThread, "the stream of the thread");
 }
 
 int main(int argc, char **argv)
@@ -240,18 +233,13 @@ int main(int argc, char **argv)
         wait_looks = atoi(argv[1]);
     alarm(250);
     set_up_process();
-    allocate();
+    cudaStreamCreate(&b);
+    cudaMalloc(&m, MiB);
+    cudaMalloc(&m2, 4 * MiB);
+    cudaMallocHost(&pinned, 4 * MiB);
+    pool = new_pool(UINT64_MAX);
     puts("work is pending on a non-blocking stream s (a hold); "
          "t: another non-blocking stream, b: a blocking one");
     busy = s;
-    pool_allocations();
-    pools_with_pending_frees();
-    exports();
-    graphs();
-    other_calls();
-    behind(b, "b, a blocking stream");
-    behind(0, "the legacy stream");
-    behind(cudaStreamPerThread, "the stream of the thread");
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

@@ -2,7 +2,7 @@
  * host pool with a file descriptor, a stream handle of -1, the pointer of a refused allocation, a
  * pool imported by its own process. Each question has a process of its own. */
 #define CALL_COLUMNS 70
-#include "probe.h"
+#include "pairs.h"
 
 static void print_call(int columns, const char *call, cudaError_t result)
 {
@@ -59,27 +59,23 @@ CASE(free_node_after_graph)
 static void export_pool(int location, size_t max_size)
 {
     struct cudaMemPoolProps q = pool_props(PINNED, location, 0);
-    cudaMemPool_t pool = NULL;
-    struct cudaMemPoolPtrExportData x;
+    cudaMemPool_t m = NULL;
     void *p = NULL;
-    int fd;
     q.handleTypes = cudaMemHandleTypePosixFileDescriptor;
     q.maxSize = max_size;
     printf("location type %d, maxSize %zu\n", location, max_size);
     cudaStreamCreate(&s);
-#define PRINT_INDENTED(call, text) print_call(94, "  " text, (call))
-    PRINT_INDENTED(cudaMemPoolCreate(&pool, &q), "cudaMemPoolCreate(&m, &q)");
-    if (!pool)
+#define PRINT_INDENTED(call) print_call(94, "  " #call, (call))
+    PRINT_INDENTED(cudaMemPoolCreate(&m, &q));
+    if (!m)
         return;
-    PRINT_INDENTED(cudaMemPoolExportToShareableHandle(&fd, pool, q.handleTypes, 0),
-                   "cudaMemPoolExportToShareableHandle(&fd, m, "
-                   "cudaMemHandleTypePosixFileDescriptor, 0)");
-    PRINT_INDENTED(cudaMallocFromPoolAsync(&p, 4096, pool, s),
-                   "cudaMallocFromPoolAsync(&p, 4096, m, s)");
-    PRINT_INDENTED(cudaMemPoolExportPointer(&x, p), "cudaMemPoolExportPointer(&x, p)");
-    PRINT_INDENTED(cudaFreeAsync(p, s), "cudaFreeAsync(p, s)");
-    PRINT_INDENTED(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    PRINT_INDENTED(cudaMemPoolDestroy(pool), "cudaMemPoolDestroy(m)");
+    PRINT_INDENTED(
+        cudaMemPoolExportToShareableHandle(&fd, m, cudaMemHandleTypePosixFileDescriptor, 0));
+    PRINT_INDENTED(cudaMallocFromPoolAsync(&p, 4096, m, s));
+    PRINT_INDENTED(cudaMemPoolExportPointer(&x, p));
+    PRINT_INDENTED(cudaFreeAsync(p, s));
+    PRINT_INDENTED(cudaStreamSynchronize(s));
+    PRINT_INDENTED(cudaMemPoolDestroy(m));
     close(fd);
 }
 
@@ -96,30 +92,22 @@ CASE(pool_with_descriptor)
 
 CASE(import_in_own_process)
 {
-    struct cudaMemPoolProps p = device_props();
-    cudaMemPool_t pool, i;
-    struct cudaMemPoolPtrExportData x;
-    void *a, *c;
-    int fd;
-    p.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+    cudaMemPool_t m = shared_pool(0), i;
+    void *b;
     cudaStreamCreate(&s);
-    cudaMemPoolCreate(&pool, &p);
-#define PRINT_AS(call, text) print_call(80, text, (call))
-    PRINT_AS(cudaMallocFromPoolAsync(&a, 4096, pool, s), "cudaMallocFromPoolAsync(&a, 4096, m, s)");
-    PRINT_AS(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    PRINT_AS(cudaMemPoolExportToShareableHandle(&fd, pool, p.handleTypes, 0),
-             "cudaMemPoolExportToShareableHandle(&fd, m, "
-             "cudaMemHandleTypePosixFileDescriptor, 0)");
-    PRINT_AS(cudaMemPoolExportPointer(&x, a), "cudaMemPoolExportPointer(&x, a)");
-    PRINT_AS(cudaMemPoolImportFromShareableHandle(&i, (void *)(uintptr_t)fd, p.handleTypes, 0),
-             "cudaMemPoolImportFromShareableHandle(&i, (void *)(uintptr_t)fd, "
-             "cudaMemHandleTypePosixFileDescriptor, 0)");
-    PRINT_AS(cudaMemPoolImportPointer(&c, i, &x), "cudaMemPoolImportPointer(&b, i, &x)");
-    printf("same address %d\n", a == c);
-    PRINT_AS(cudaMemsetAsync(c, 7, 4096, s), "cudaMemsetAsync(b, 7, 4096, s)");
-    PRINT_AS(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
-    PRINT_AS(cudaFreeAsync(a, s), "cudaFreeAsync(a, s)");
-    PRINT_AS(cudaStreamSynchronize(s), "cudaStreamSynchronize(s)");
+#define PRINT_WIDE(call) print_call(80, #call, (call))
+    PRINT_WIDE(cudaMallocFromPoolAsync(&a, 4096, m, s));
+    PRINT_WIDE(cudaStreamSynchronize(s));
+    PRINT_WIDE(cudaMemPoolExportToShareableHandle(&fd, m, cudaMemHandleTypePosixFileDescriptor, 0));
+    PRINT_WIDE(cudaMemPoolExportPointer(&x, a));
+    PRINT_WIDE(cudaMemPoolImportFromShareableHandle(&i, (void *)(uintptr_t)fd,
+                                                    cudaMemHandleTypePosixFileDescriptor, 0));
+    PRINT_WIDE(cudaMemPoolImportPointer(&b, i, &x));
+    printf("same address %d\n", a == b);
+    PRINT_WIDE(cudaMemsetAsync(b, 7, 4096, s));
+    PRINT_WIDE(cudaStreamSynchronize(s));
+    PRINT_WIDE(cudaFreeAsync(a, s));
+    PRINT_WIDE(cudaStreamSynchronize(s));
 }
 
 /* ---- a stream's handle ---- */
@@ -214,24 +202,4 @@ CASE(refused_allocation)
             cudaMallocManaged(&p, (size_t)1 << 50, cudaMemAttachGlobal));
 }
 
-int main(void)
-{
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (const struct named_case *one = named_cases; one; one = one->next) {
-        printf("== %s\n", one->name);
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0) {
-            alarm(20);
-            one->run();
-            _exit(0);
-        }
-        int status;
-        waitpid(child, &status, 0);
-        if (WIFSIGNALED(status))
-            printf("signal %d\n", WTERMSIG(status));
-        else if (WEXITSTATUS(status))
-            printf("exit status %d\n", WEXITSTATUS(status));
-    }
-    return 0;
-}
+int main(void) { return run_plain_pairs(); }

@@ -68,7 +68,6 @@ static void allocate_by_main(enum memory_is memory_is)
 _Noreturn static void run_thread(const struct thread_case *c)
 {
     pthread_t thread;
-    alarm(seconds);
     allocate_by_main(c->memory_is);
     if (pthread_create(&thread, NULL, thread_body, (void *)c))
         exit(1);
@@ -81,14 +80,10 @@ _Noreturn static void run_thread(const struct thread_case *c)
 
 static void run_in_process(const struct thread_case *c)
 {
-    int status = 0;
     printf("== %s\n", c->name);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0)
+    if (in_new_process(seconds))
         run_thread(c);
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        exit(1);
+    int status = status_of_process();
     if (!WIFSIGNALED(status))
         printf("  ended with %d\n", WEXITSTATUS(status));
     else if (WTERMSIG(status) == SIGALRM)

@@ -11,8 +11,6 @@ static struct cudaMemPoolProps props;
 static uint64_t th = UINT64_MAX;
 static cudaEvent_t e, e0, e1; /* e: without timing */
 
-static void nothing(void *unused) { (void)unused; }
-
 static void sleep_10ms(void *unused)
 {
     (void)unused;
@@ -77,7 +75,7 @@ static double open_and_time(void)
 /* ---- what does a call cost the host? ---- */
 
 /* What do allocations and frees cost the host: of pools, of the device, of pinned memory? */
-static void allocations(void)
+CASE(allocations)
 {
     void *p[100], *h = 0;
     EACH(100, cudaMallocAsync(&p[i], MiB, s));
@@ -92,11 +90,8 @@ static void allocations(void)
     HOST_TIME(10, EACH(10, cudaMallocHost(&p[i], MiB)), cudaFreeHost(p[i]), NOTHING);
     HOST_TIME(1, NOTHING, cudaMallocHost(&h, 64 * MiB), cudaFreeHost(h));
     HOST_TIME(1, cudaMallocHost(&h, 64 * MiB), cudaFreeHost(h), NOTHING);
-}
 
-/* What do streams and events cost? */
-static void streams_and_events(void)
-{
+    /* What do streams and events cost? */
     cudaStream_t u[100];
     cudaEvent_t ev[100];
     HOST_TIME(50, NOTHING, cudaStreamCreateWithFlags(&u[i], cudaStreamNonBlocking),
@@ -107,11 +102,8 @@ static void streams_and_events(void)
     HOST_TIME(100, EACH(100, cudaEventCreate(&ev[i])), cudaEventDestroy(ev[i]), NOTHING);
     HOST_TIME(100, NOTHING, cudaEventRecord(e, s), NOTHING);
     HOST_TIME(100, cudaEventRecord(e, s), cudaStreamWaitEvent(t, e, 0), NOTHING);
-}
 
-/* What do synchronizations and queries cost when there is nothing to wait for? */
-static void synchronizations(void)
-{
+    /* What do synchronizations and queries cost when there is nothing to wait for? */
     HOST_TIME(100, NOTHING, cudaStreamSynchronize(s), NOTHING);
     HOST_TIME(100, NOTHING, cudaDeviceSynchronize(), NOTHING);
     HOST_TIME(100, cudaEventRecord(e, s), cudaEventSynchronize(e), NOTHING);
@@ -120,7 +112,7 @@ static void synchronizations(void)
 }
 
 /* What does it cost to put work into a stream? */
-static void work_in_streams(void)
+CASE(work_in_streams)
 {
     HOST_TIME(100, NOTHING, launch_fill(big, 1, 1, s), NOTHING);
     HOST_TIME(100, NOTHING, cudaMemsetAsync(big, 0, 4, s), NOTHING);
@@ -133,19 +125,13 @@ static void work_in_streams(void)
     HOST_TIME(100, NOTHING, cudaMemcpy(big, pageable, 4, cudaMemcpyHostToDevice), NOTHING);
     HOST_TIME(100, NOTHING, cudaMemcpy(pageable, big, 4, cudaMemcpyDeviceToHost), NOTHING);
     HOST_TIME(20, NOTHING, cudaLaunchHostFunc(s, nothing, 0), NOTHING);
-}
 
-/* What does it cost to put work into a stream and to wait for it? */
-static void work_and_its_end(void)
-{
+    /* What does it cost to put work into a stream and to wait for it? */
     HOST_TIME(1, NOTHING, cudaLaunchHostFunc(s, nothing, 0); cudaStreamSynchronize(s), NOTHING);
     HOST_TIME(1, NOTHING, launch_fill(big, 1, 1, s); cudaStreamSynchronize(s), NOTHING);
     HOST_TIME(1, NOTHING, cudaMemsetAsync(big, 0, 4, s); cudaStreamSynchronize(s), NOTHING);
-}
 
-/* What do calls about pools cost? */
-static void pools(void)
-{
+    /* What do calls about pools cost? */
     uint64_t got;
     HOST_TIME(1, NOTHING, cudaMemPoolCreate(&pool, &props), cudaMemPoolDestroy(pool));
     HOST_TIME(1, cudaMemPoolCreate(&pool, &props), cudaMemPoolDestroy(pool), NOTHING);
@@ -154,11 +140,8 @@ static void pools(void)
     HOST_TIME(100, NOTHING, cudaMemPoolGetAttribute(def, cudaMemPoolAttrReservedMemCurrent, &got),
               NOTHING);
     HOST_TIME(100, NOTHING, cudaMemPoolTrimTo(def, SIZE_MAX), NOTHING);
-}
 
-/* What do calls cost that only return something? */
-static void questions(void)
-{
+    /* What do calls cost that only return something? */
     size_t fr, tot;
     struct cudaPointerAttributes pa;
     int v;
@@ -189,10 +172,10 @@ static void free_and_trim(void)
 }
 
 /* What does an allocation cost for which the pool must grow, and what a trim? */
-static void growth_and_trims(void)
+CASE(growth_and_trims)
 {
     cudaMemPoolCreate(&pool, &props);
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &th);
+    set_threshold(pool, th);
     HOST_TIME(1, NOTHING, cudaMallocFromPoolAsync(&m, 32 * MiB, pool, s), free_and_trim());
     HOST_TIME(1, NOTHING, cudaMallocFromPoolAsync(&m, 320 * MiB, pool, s), free_and_trim());
     HOST_TIME(1, allocate_and_free(32 * MiB), cudaMemPoolTrimTo(pool, 0), NOTHING);
@@ -202,7 +185,7 @@ static void growth_and_trims(void)
 /* ---- how long does work take on the device? ---- */
 
 /* How long does a kernel take on the device? */
-static void kernels(void)
+CASE(kernels)
 {
     DEVICE_TIME("two event records", NOTHING);
     DEVICE_TIME("fill 4 B", launch_fill(big, 1, 1, s));
@@ -210,11 +193,8 @@ static void kernels(void)
     DEVICE_TIME("fill 64 MiB", launch_fill(big, 1, 16 * MiB, s));
     DEVICE_TIME("fill 1 GiB", launch_fill(big, 1, 256 * MiB, s));
     DEVICE_TIME("add 1 GiB", launch_add(big, 1, 256 * MiB, s));
-}
 
-/* How long does a memset take? */
-static void memsets(void)
-{
+    /* How long does a memset take? */
     DEVICE_TIME("memset 4 B", cudaMemsetAsync(big, 0, 4, s));
     DEVICE_TIME("memset 1 MiB", cudaMemsetAsync(big, 0, MiB, s));
     DEVICE_TIME("memset 64 MiB", cudaMemsetAsync(big, 0, 64 * MiB, s));
@@ -237,7 +217,7 @@ static void copy_to_host(size_t bytes)
 }
 
 /* How long does a copy take? */
-static void copies(void)
+CASE(copies)
 {
     DEVICE_TIME("copy device to device 4 B", copy_on_device(4));
     DEVICE_TIME("copy device to device 1 MiB", copy_on_device(MiB));
@@ -248,47 +228,26 @@ static void copies(void)
     DEVICE_TIME("copy device to host pinned 4 B", copy_to_host(4));
     DEVICE_TIME("copy device to host pinned 1 MiB", copy_to_host(MiB));
     DEVICE_TIME("copy device to host pinned 256 MiB", copy_to_host(256 * MiB));
-}
 
-/* How long do a host function, and an allocation and its free, hold the stream up? */
-static void host_functions_and_pool_memory(void)
-{
+    /* How long do a host function, and an allocation and its free, hold the stream up? */
     DEVICE_TIME("host function that does nothing", cudaLaunchHostFunc(s, nothing, 0));
     DEVICE_TIME("host function that sleeps 10 ms", cudaLaunchHostFunc(s, sleep_10ms, 0));
     DEVICE_TIME("alloc + free of 1 MiB", (cudaMallocAsync(&m, MiB, s), cudaFreeAsync(m, s)));
 }
 
-static void allocate(void)
+int main(void)
 {
+    set_up_process();
     props = device_props();
     cudaEventCreate(&e0);
     cudaEventCreate(&e1);
     cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
     cudaDeviceGetDefaultMemPool(&def, 0);
-    cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &th);
+    set_threshold(def, th);
     cudaMalloc((void **)&big, 1024 * MiB);
     cudaMallocHost((void **)&pinned, 256 * MiB);
     pageable = malloc(64 * MiB);
     memset(pageable, 1, 64 * MiB);
     memset(pinned, 1, 256 * MiB);
-}
-
-int main(void)
-{
-    set_up_process();
-    allocate();
-    allocations();
-    streams_and_events();
-    synchronizations();
-    work_in_streams();
-    work_and_its_end();
-    pools();
-    questions();
-    growth_and_trims();
-    kernels();
-    memsets();
-    copies();
-    host_functions_and_pool_memory();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

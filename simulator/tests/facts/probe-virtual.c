@@ -970,11 +970,10 @@ static void send_memory(void)
     NOTE("value %#x", (unsigned)value);
     ASK(cuMemUnmap, at, 2 * STEP);
     ASK(cuMemRelease, h);
-    pass_turn();
-    await_turn();
+    take_turns();
 }
 
-static void receive_memory(void)
+IMPORTER(shared, send_memory)
 {
     int fd = receive_descriptor(), second = -1, value = 0;
     CUmemAllocationProp got;
@@ -999,8 +998,7 @@ static void receive_memory(void)
     RECORD(cudaDeviceSynchronize());
     about("imported", at);
     ASK(cuMemExportToShareableHandle, &second, h, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-    pass_turn();
-    await_turn();
+    take_turns();
     NOTE("the exporter has released the memory");
     ASK(cuMemcpyDtoH, &value, at, 4);
     NOTE("value %#x", (unsigned)value);
@@ -1011,8 +1009,6 @@ static void receive_memory(void)
     ASK(cuMemAddressFree, at, 8 * STEP);
     pass_turn();
 }
-
-CASE_OF_TWO(shared, send_memory, receive_memory)
 
 /* Is the memory still there when its process has ended? */
 static void send_and_end(void)
@@ -1030,7 +1026,7 @@ static void send_and_end(void)
     await_turn();
 }
 
-static void receive_after_the_end(void)
+IMPORTER(shared_after_the_end, send_and_end)
 {
     int fd = receive_descriptor(), value = 0;
     memory h = 0;
@@ -1044,7 +1040,5 @@ static void receive_after_the_end(void)
     ASK(cuMemcpyDtoH, &value, at, 4);
     NOTE("value %#x", (unsigned)value);
 }
-
-CASE_OF_TWO(shared_after_the_end, send_and_end, receive_after_the_end)
 
 int main(int argc, char **argv) { return run_pairs(argc, argv); }

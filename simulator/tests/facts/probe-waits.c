@@ -9,15 +9,16 @@ static void *m2, *pinned; /* 4 MiB each, of cudaMalloc's and pinned */
 static void *a, *h;
 static cudaMemPool_t pool;
 
-static void nothing(void *unused) { (void)unused; }
-
 #define WAITS(call) RECORD_WAIT(launch_hold(gate, busy), call, #call)
 
 /* ---- work is pending in s, a non-blocking stream ---- */
 
 /* Which allocations and frees without a stream wait? */
-static void allocations(void)
+CASE(allocations)
 {
+    puts("work is pending on a non-blocking stream s (a hold); "
+         "t: another non-blocking stream, b: a blocking one");
+    busy = s;
     WAITS(cudaMalloc(&m, MiB));
     WAITS(cudaFree(m));
     WAITS(cudaMalloc(&m, 64 * MiB));
@@ -29,11 +30,8 @@ static void allocations(void)
     WAITS(cudaFreeHost(h));
     WAITS(cudaHostRegister(dummy, sizeof dummy, 0));
     WAITS(cudaHostUnregister(dummy));
-}
 
-/* Which allocations and frees in a stream wait, and does cudaFree of a pool's memory? */
-static void pool_allocations(void)
-{
+    /* Which allocations and frees in a stream wait, and does cudaFree of a pool's memory? */
     WAITS(cudaMallocAsync(&a, MiB, s));
     WAITS(cudaFreeAsync(a, s));
     WAITS(cudaMallocAsync(&a, MiB, t));
@@ -44,11 +42,8 @@ static void pool_allocations(void)
     WAITS(cudaFree(a));
     WAITS(cudaMallocAsync(&a, MiB, 0));
     WAITS(cudaFreeAsync(a, 0));
-}
 
-/* Which calls about pools wait? */
-static void pools(void)
-{
+    /* Which calls about pools wait? */
     uint64_t z = 0;
     struct cudaMemPoolProps props = device_props();
     WAITS(cudaMemPoolTrimTo(pool, 0));
@@ -61,7 +56,7 @@ static void pools(void)
 }
 
 /* Which memsets and blocking copies wait? */
-static void memsets_and_blocking_copies(void)
+CASE(memsets_and_copies)
 {
     WAITS(cudaMemset(m2, 0, 4));
     WAITS(cudaMemsetAsync(m2, 0, 4, t));
@@ -71,11 +66,8 @@ static void memsets_and_blocking_copies(void)
     WAITS(cudaMemcpy(m2, pageable, sizeof pageable, cudaMemcpyHostToDevice));
     WAITS(cudaMemcpy(pageable, m2, 4, cudaMemcpyDeviceToHost));
     WAITS(cudaMemcpy(m2, (char *)m2 + MiB, MiB, cudaMemcpyDeviceToDevice));
-}
 
-/* Which copies in a stream wait, from and to pageable and pinned memory? */
-static void copies_in_streams(void)
-{
+    /* Which copies in a stream wait, from and to pageable and pinned memory? */
     WAITS(cudaMemcpyAsync(m2, pageable, 4, cudaMemcpyHostToDevice, s));
     WAITS(cudaMemcpyAsync(m2, pageable, 65536, cudaMemcpyHostToDevice, s));
     WAITS(cudaMemcpyAsync(m2, pageable, 65537, cudaMemcpyHostToDevice, s));
@@ -87,7 +79,7 @@ static void copies_in_streams(void)
 }
 
 /* Which calls wait that make and destroy streams and events? */
-static void streams_and_events(void)
+CASE(streams_and_events)
 {
     cudaStream_t u;
     cudaEvent_t e;
@@ -102,22 +94,16 @@ static void streams_and_events(void)
     WAITS(cudaEventRecord(e, s) ? cudaErrorUnknown : cudaEventDestroy(e));
     cudaEventCreate(&e);
     WAITS(cudaStreamWaitEvent(t, e, 0));
-}
 
-/* Which synchronizations and queries wait? */
-static void synchronizations(void)
-{
+    /* Which synchronizations and queries wait? */
     WAITS(cudaStreamQuery(s));
     WAITS(cudaStreamSynchronize(t));
     WAITS(cudaStreamSynchronize(b));
     WAITS(cudaStreamSynchronize(0));
     WAITS(cudaStreamSynchronize(s));
     WAITS(cudaDeviceSynchronize());
-}
 
-/* Which other calls wait? */
-static void other_calls(void)
-{
+    /* Which other calls wait? */
     size_t fr, tot;
     int v;
     struct cudaPointerAttributes pa;
@@ -129,11 +115,8 @@ static void other_calls(void)
     WAITS(cudaLaunchHostFunc(t, nothing, 0));
     WAITS(cudaMallocManaged(&h, MiB, cudaMemAttachGlobal));
     WAITS(cudaFree(h));
-}
 
-/* From which size on does a copy from pageable memory wait? */
-static void pageable_copies(void)
-{
+    /* From which size on does a copy from pageable memory wait? */
     static const size_t pieces[] = {65536, 131072, 262144, 524288, 1 << 20, 2 << 20, 3 << 20};
     for (int i = 0; i < 7; i++) {
         printf("%zu bytes: ", pieces[i]);
@@ -144,8 +127,10 @@ static void pageable_copies(void)
 /* ---- work is pending in b, a blocking stream ---- */
 
 /* Which calls wait because the legacy stream waits for a blocking one? */
-static void behind_blocking_stream(void)
+CASE(behind_blocking_stream)
 {
+    puts("work is pending on b, a blocking stream");
+    busy = b;
     WAITS(cudaStreamSynchronize(0));
     WAITS(cudaStreamQuery(0));
     WAITS(cudaStreamSynchronize(t));
@@ -161,8 +146,10 @@ static void behind_blocking_stream(void)
 /* ---- work is pending in the legacy stream ---- */
 
 /* Which streams wait for the legacy stream? */
-static void behind_legacy_stream(void)
+CASE(behind_legacy_stream)
 {
+    puts("work is pending on the legacy stream");
+    busy = 0;
     WAITS(cudaStreamQuery(b));
     WAITS(cudaStreamSynchronize(b));
     WAITS((cudaMemsetAsync(m2, 0, 4, b), cudaStreamQuery(b)));
@@ -172,42 +159,18 @@ static void behind_legacy_stream(void)
            cudaStreamSynchronize(cudaStreamPerThread)));
 }
 
-static void allocate(void)
-{
-    cudaStreamCreate(&b);
-    cudaEventCreate(&ev);
-    cudaMalloc(&m2, 4 * MiB);
-    pool = new_pool(0);
-    cudaMallocHost(&pinned, 4 * MiB);
-}
-
 int main(int argc, char **argv)
 {
     if (argc > 1)
         wait_looks = atoi(argv[1]);
     set_up_process();
-    allocate();
-    puts("work is pending on a non-blocking stream s (a hold); "
-         "t: another non-blocking stream, b: a blocking one");
+    cudaStreamCreate(&b);
+    cudaEventCreate(&ev);
+    cudaMalloc(&m2, 4 * MiB);
+    pool = new_pool(0);
+    cudaMallocHost(&pinned, 4 * MiB);
     /* Because the first use of a page takes time, a copy of many could be taken for a wait. */
     memset(pageable, 1, sizeof pageable);
     cudaMemset(m2, 0, sizeof pageable);
-    busy = s;
-    allocations();
-    pool_allocations();
-    pools();
-    memsets_and_blocking_copies();
-    copies_in_streams();
-    streams_and_events();
-    synchronizations();
-    other_calls();
-    pageable_copies();
-    puts("work is pending on b, a blocking stream");
-    busy = b;
-    behind_blocking_stream();
-    puts("work is pending on the legacy stream");
-    busy = 0;
-    behind_legacy_stream();
-    puts("end");
-    return 0;
+    return run_in_one_process();
 }

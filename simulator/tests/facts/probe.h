@@ -99,11 +99,16 @@ static volatile int *gate; /* pinned; a stream that holds at it goes on when it 
 static int *host;          /* 1 MiB of pinned memory */
 static void *m;            /* 1 MiB of cudaMalloc's */
 
-/* What comes after this in the stream is pending until open_gate. */
-static inline void hold(cudaStream_t stream)
+static inline void close_gate(void)
 {
     *gate = 0;
     __sync_synchronize();
+}
+
+/* What comes after this in the stream is pending until open_gate. */
+static inline void hold(cudaStream_t stream)
+{
+    close_gate();
     launch_hold(gate, stream);
 }
 
@@ -117,6 +122,26 @@ static inline cudaError_t load_kernels(int *memory)
     launch_add(memory, 1, 1, s);
     launch_hold(gate, s);
     return cudaDeviceSynchronize();
+}
+
+/* A thread that opens the gate after half a second. */
+static inline void *open_gate_late(void *unused)
+{
+    usleep(500000);
+    open_gate();
+    return unused;
+}
+
+/* Host functions. */
+static inline void nothing(void *unused) { (void)unused; }
+
+static volatile int function_over;
+
+static inline void sleep_300ms(void *unused)
+{
+    (void)unused;
+    usleep(300000);
+    function_over = 1;
 }
 
 /* Returns whether the stream's work ends within 100 ms. If it does not, it waits for something that
@@ -152,6 +177,16 @@ static inline struct cudaMemPoolProps pool_props(int type, int location, int id)
 
 static inline struct cudaMemPoolProps device_props(void) { return pool_props(PINNED, DEVICE, 0); }
 
+static inline void set_flag(cudaMemPool_t pool, enum cudaMemPoolAttr flag, int value)
+{
+    cudaMemPoolSetAttribute(pool, flag, &value);
+}
+
+static inline void set_threshold(cudaMemPool_t pool, uint64_t bytes)
+{
+    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes);
+}
+
 /* Returns a pool of GPU 0, or NULL. A max_size of 0 is no limit; `handles` says how the pool can be
  * shared. */
 static inline cudaMemPool_t pool_with(uint64_t threshold, size_t max_size, int handles)
@@ -161,7 +196,7 @@ static inline cudaMemPool_t pool_with(uint64_t threshold, size_t max_size, int h
     p.maxSize = max_size;
     p.handleTypes = (enum cudaMemAllocationHandleType)handles;
     if (!cudaMemPoolCreate(&pool, &p) && threshold)
-        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+        set_threshold(pool, threshold);
     return pool;
 }
 
@@ -190,9 +225,27 @@ static inline unsigned long long pool_figure(cudaMemPool_t pool, enum cudaMemPoo
     return value;
 }
 
+static inline unsigned long long bytes_reserved(cudaMemPool_t pool)
+{
+    return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent);
+}
+
+static inline unsigned long long bytes_used(cudaMemPool_t pool)
+{
+    return pool_figure(pool, cudaMemPoolAttrUsedMemCurrent);
+}
+
 static inline unsigned long long mib_reserved(cudaMemPool_t pool)
 {
-    return pool_figure(pool, cudaMemPoolAttrReservedMemCurrent) / MiB;
+    return bytes_reserved(pool) / MiB;
+}
+
+/* Returns how many bytes of the current GPU's memory are free. */
+static inline size_t free_now(void)
+{
+    size_t bytes = 0, total;
+    cudaMemGetInfo(&bytes, &total);
+    return bytes;
 }
 
 /* Returns the access that the GPU has to the pool's memory, or 9 if the driver does not say. */
@@ -236,6 +289,45 @@ static inline void set_up_process(void)
         fprintf(stderr, "no working device: %s\n", cudaGetErrorName(error));
         exit(1);
     }
+}
+
+/* Runs all cases, one after the other, with set_up_process's streams. */
+static inline int run_in_one_process(void)
+{
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        one->run();
+    puts("end");
+    return 0;
+}
+
+/* ---- a process for a question ----
+ *
+ *   if (in_new_process(SECONDS)) { ...; _exit(0); }
+ *   status = status_of_process(); */
+
+static inline int in_new_process(unsigned seconds)
+{
+    fflush(stdout);
+    if (fork())
+        return 0;
+    alarm(seconds);
+    return 1;
+}
+
+static inline int status_of_process(void)
+{
+    int status = 0;
+    wait(&status);
+    return status;
+}
+
+/* Prints `what` and how the process ended, or nothing if it ended with 0. */
+static inline void print_end(int status, const char *what)
+{
+    if (WIFSIGNALED(status))
+        printf("%ssignal %d\n", what, WTERMSIG(status));
+    else if (WEXITSTATUS(status))
+        printf("%sexit status %d\n", what, WEXITSTATUS(status));
 }
 
 /* ---- a process for each case ----
@@ -330,11 +422,11 @@ static inline int run_cases(int argc, char **argv)
  *
  *   observe(); result = call; waited = call_waited(); ...; end_observation();
  *
- * The observer opens it in end_observation, or when the call is known to be blocked: in so many
- * looks (wait_looks), 5 ms apart, each thread of the process slept, or the calling one computed
- * for 1 ms or more. A look at which a thread was ready to run, and had no processor, does not
- * count: so a busy machine changes no result. On the simulated device nothing goes on while all
- * threads sleep, and 10 looks are enough. */
+ * OBSERVE does this for one call. The observer opens the gate in end_observation, or when the call
+ * is known to be blocked: in so many looks (wait_looks), 5 ms apart, each thread of the process
+ * slept, or the calling one computed for 1 ms or more. A look at which a thread was ready to run,
+ * and had no processor, does not count: so a busy machine changes no result. On the simulated
+ * device nothing goes on while all threads sleep, and 10 looks are enough. */
 
 static int wait_looks = 40;
 static _Atomic int call_has_returned;
@@ -401,23 +493,38 @@ static inline void end_observation(void)
     pthread_join(observer, NULL);
 }
 
+static cudaError_t observed; /* what the observed call returned */
+
+static inline const char *wait_in_words(int waited) { return waited ? "waits" : "does not wait"; }
+
+static inline const char *end_of_call(cudaError_t result)
+{
+    int waited = call_waited();
+    observed = result;
+    end_observation();
+    return wait_in_words(waited);
+}
+
+/* "waits" or "does not wait" */
+#define OBSERVE(call) (observe(), end_of_call(call))
+
+static inline void print_wait(const char *call, const char *waits)
+{
+    printf("%-72s %-14s %s\n", call, waits, cudaGetErrorName(observed));
+    fflush(stdout);
+}
+
 /* The line "TEXT  waits|does not wait  RESULT" for a call behind what `pending`, a statement, puts
  * behind the gate. */
-#define RECORD_WAIT(pending, call, text)                                     \
-    do {                                                                     \
-        cudaDeviceSynchronize();                                             \
-        *gate = 0;                                                           \
-        __sync_synchronize();                                                \
-        pending;                                                             \
-        observe();                                                           \
-        cudaError_t result_ = (call);                                        \
-        int waited_ = call_waited();                                         \
-        end_observation();                                                   \
-        cudaDeviceSynchronize();                                             \
-        cudaGetLastError();                                                  \
-        const char *waits_ = waited_ ? "waits" : "does not wait";            \
-        printf("%-72s %-14s %s\n", text, waits_, cudaGetErrorName(result_)); \
-        fflush(stdout);                                                      \
+#define RECORD_WAIT(pending, call, text)    \
+    do {                                    \
+        cudaDeviceSynchronize();            \
+        close_gate();                       \
+        pending;                            \
+        const char *waits_ = OBSERVE(call); \
+        cudaDeviceSynchronize();            \
+        cudaGetLastError();                 \
+        print_wait(text, waits_);           \
     } while (0)
 
 #endif

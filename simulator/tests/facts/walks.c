@@ -19,7 +19,7 @@ static int recorded[STREAMS]; /* its event was recorded */
 static int held[STREAMS];
 static volatile int *flags; /* a held stream goes on when its flag is 1 */
 
-static struct {
+static struct allocation {
     char *address;
     size_t bytes;
     int live;
@@ -83,23 +83,22 @@ static void query_idle_streams(void)
     cudaGetLastError();
 }
 
-static unsigned long long figure(enum cudaMemPoolAttr attribute)
-{
-    uint64_t value = 0;
-    cudaMemPoolGetAttribute(pool, attribute, &value);
-    return value;
-}
-
 static void print_step(cudaError_t result)
 {
     cudaGetLastError();
     query_idle_streams();
     printf("%-34s %-28s R %llu %llu U %llu %llu\n", step, cudaGetErrorName(result),
-           figure(cudaMemPoolAttrReservedMemCurrent), figure(cudaMemPoolAttrReservedMemHigh),
-           figure(cudaMemPoolAttrUsedMemCurrent), figure(cudaMemPoolAttrUsedMemHigh));
+           pool_figure(pool, cudaMemPoolAttrReservedMemCurrent),
+           pool_figure(pool, cudaMemPoolAttrReservedMemHigh),
+           pool_figure(pool, cudaMemPoolAttrUsedMemCurrent),
+           pool_figure(pool, cudaMemPoolAttrUsedMemHigh));
 }
 
-#define NAME_STEP(...) snprintf(step, sizeof step, __VA_ARGS__)
+#define PRINT_STEP(result, ...)                   \
+    do {                                          \
+        snprintf(step, sizeof step, __VA_ARGS__); \
+        print_step(result);                       \
+    } while (0)
 
 /* ---- steps ---- */
 
@@ -123,24 +122,19 @@ static void allocate(int stream)
     char *address = NULL;
     cudaError_t error = cudaMallocFromPoolAsync((void **)&address, bytes, pool, streams[stream]);
     if (error) {
-        NAME_STEP("s%d malloc %zu", stream, bytes);
-        print_step(error);
+        PRINT_STEP(error, "s%d malloc %zu", stream, bytes);
         return;
     }
     if (!first_address)
         first_address = address;
     int below = newest_below(address, bytes);
-    allocations[allocation_count].address = address;
-    allocations[allocation_count].bytes = bytes;
-    allocations[allocation_count].live = 1;
+    int new = allocation_count++;
+    allocations[new] = (struct allocation){address, bytes, 1};
     long long offset = distance(address, first_address);
     if (below >= 0)
-        NAME_STEP("s%d b%d = malloc %zu @%lld over b%d", stream, allocation_count, bytes, offset,
-                  below);
+        PRINT_STEP(error, "s%d b%d = malloc %zu @%lld over b%d", stream, new, bytes, offset, below);
     else
-        NAME_STEP("s%d b%d = malloc %zu @%lld fresh", stream, allocation_count, bytes, offset);
-    allocation_count++;
-    print_step(error);
+        PRINT_STEP(error, "s%d b%d = malloc %zu @%lld fresh", stream, new, bytes, offset);
 }
 
 static void free_one(int stream)
@@ -152,10 +146,8 @@ static void free_one(int stream)
     if (!count)
         return;
     int i = live[pick(count)];
-    cudaError_t error = cudaFreeAsync(allocations[i].address, streams[stream]);
     allocations[i].live = 0;
-    NAME_STEP("s%d free b%d", stream, i);
-    print_step(error);
+    PRINT_STEP(cudaFreeAsync(allocations[i].address, streams[stream]), "s%d free b%d", stream, i);
 }
 
 static void open_stream(int stream)
@@ -163,10 +155,9 @@ static void open_stream(int stream)
     flags[stream] = 1;
     held[stream] = 0;
     __sync_synchronize();
-    NAME_STEP("s%d open", stream);
     for (int i = 0; i < 3; i++)
         query_idle_streams(); /* what can run, runs to its end */
-    print_step(cudaSuccess);
+    PRINT_STEP(cudaSuccess, "s%d open", stream);
 }
 
 static int is_busy(int stream)
@@ -185,16 +176,13 @@ static void hold_stream(int stream)
     flags[stream] = 0;
     held[stream] = 1;
     launch_hold(flags + stream, streams[stream]);
-    NAME_STEP("s%d hold", stream);
-    print_step(cudaGetLastError());
+    PRINT_STEP(cudaGetLastError(), "s%d hold", stream);
 }
 
 static void record_event(int stream)
 {
-    cudaError_t error = cudaEventRecord(events[stream], streams[stream]);
     recorded[stream] = 1;
-    NAME_STEP("s%d record e%d", stream, stream);
-    print_step(error);
+    PRINT_STEP(cudaEventRecord(events[stream], streams[stream]), "s%d record e%d", stream, stream);
 }
 
 static void wait_for_event(int stream)
@@ -202,9 +190,8 @@ static void wait_for_event(int stream)
     int event = pick(STREAMS);
     if (!recorded[event])
         return;
-    cudaError_t error = cudaStreamWaitEvent(streams[stream], events[event], 0);
-    NAME_STEP("s%d wait e%d", stream, event);
-    print_step(error);
+    PRINT_STEP(cudaStreamWaitEvent(streams[stream], events[event], 0), "s%d wait e%d", stream,
+               event);
 }
 
 static int any_held(void)
@@ -220,35 +207,27 @@ static void synchronize_stream(int stream)
 {
     if (any_held() && (held[stream] || is_busy(stream)))
         return;
-    cudaError_t error = cudaStreamSynchronize(streams[stream]);
-    NAME_STEP("s%d sync", stream);
-    print_step(error);
+    PRINT_STEP(cudaStreamSynchronize(streams[stream]), "s%d sync", stream);
 }
 
 /* The device is not synchronized while a stream is held, because that would never end. */
 static void synchronize_device(void)
 {
-    if (any_held())
-        return;
-    cudaError_t error = cudaDeviceSynchronize();
-    NAME_STEP("device sync");
-    print_step(error);
+    if (!any_held())
+        PRINT_STEP(cudaDeviceSynchronize(), "device sync");
 }
 
 static void trim(void)
 {
     uint64_t keep = (uint64_t)pick(5) * 32 * MiB;
-    cudaError_t error = cudaMemPoolTrimTo(pool, keep);
-    NAME_STEP("trim %llu", (unsigned long long)keep);
-    print_step(error);
+    PRINT_STEP(cudaMemPoolTrimTo(pool, keep), "trim %llu", (unsigned long long)keep);
 }
 
-static void set_threshold(void)
+static void change_threshold(void)
 {
     uint64_t threshold = pick_threshold();
-    cudaError_t error = cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
-    NAME_STEP("threshold %llu", (unsigned long long)threshold);
-    print_step(error);
+    PRINT_STEP(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+               "threshold %llu", (unsigned long long)threshold);
 }
 
 static void take_step(void)
@@ -271,7 +250,7 @@ static void take_step(void)
     else if (percent < 97)
         trim();
     else if (percent < 99)
-        set_threshold();
+        change_threshold();
     else
         synchronize_device();
 }
@@ -297,10 +276,10 @@ static void set_policies(int seed, size_t max_size)
     int on[3];
     for (int i = 0; i < 3; i++) {
         on[i] = pick(2);
-        cudaMemPoolSetAttribute(pool, policies[i], &on[i]);
+        set_flag(pool, policies[i], on[i]);
     }
     uint64_t threshold = pick_threshold();
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    set_threshold(pool, threshold);
     printf(
         "# seed %d profile %d maxSize %zu events %d opportunistic %d internal %d threshold %llu\n",
         seed, (int)profile, max_size, on[0], on[1], on[2], (unsigned long long)threshold);
