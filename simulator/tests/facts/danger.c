@@ -41,29 +41,24 @@ int main(int argc, char **argv)
         break;
     case 4: /* the memory has gone back when the kernel runs */
         RECORD(cudaMallocAsync(&a, MiB, s));
-        RECORD(cudaFreeAsync(a, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaFreeAsync(a, s), s);
         launch_fill(a, 1, 16, s);
-        RECORD(cudaGetLastError());
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaGetLastError(), s);
         RECORD(cudaMallocAsync(&b, MiB, s));
         break;
     case 5: { /* the memory is still the pool's */
         uint64_t all = UINT64_MAX;
         cudaMemPoolSetAttribute(def, cudaMemPoolAttrReleaseThreshold, &all);
         RECORD(cudaMallocAsync(&a, MiB, s));
-        RECORD(cudaFreeAsync(a, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaFreeAsync(a, s), s);
         launch_fill(a, 1, 16, s);
-        RECORD(cudaGetLastError());
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaGetLastError(), s);
         break;
     }
     case 6: /* used on another stream, with nothing in between */
         RECORD(cudaMallocAsync(&a, MiB, s));
         launch_fill(a, 1, 16, t);
-        RECORD(cudaGetLastError());
-        RECORD(cudaStreamSynchronize(t));
+        RECORD_SYNC(cudaGetLastError(), t);
         break;
     case 7: RECORD(cudaMemPoolSetAccess(def, NULL, 1)); break;
     case 8:
@@ -91,19 +86,16 @@ int main(int argc, char **argv)
     case 16: RECORD(cudaDeviceGetMemPool(0, 0)); break;
     case 17:
         RECORD(cudaMallocAsync(&a, 64, s));
-        RECORD(cudaMemsetAsync(a, 0, 1024, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaMemsetAsync(a, 0, 1024, s), s);
         break;
     case 18:
         RECORD(cudaMallocAsync(&a, 64, s));
-        RECORD(cudaMemsetAsync((char *)a, 0, 33 * MiB, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaMemsetAsync((char *)a, 0, 33 * MiB, s), s);
         break;
     case 19:
         RECORD(cudaMallocAsync(&a, 64, s));
         RECORD(cudaMemcpyAsync(a, &c, 4, cudaMemcpyHostToDevice, s));
-        RECORD(cudaMemcpyAsync((char *)a + 40 * MiB, &c, 4, cudaMemcpyHostToDevice, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaMemcpyAsync((char *)a + 40 * MiB, &c, 4, cudaMemcpyHostToDevice, s), s);
         break;
     default: fprintf(stderr, "danger: expected a case from 0 to 19\n"); return 2;
     }

@@ -35,11 +35,8 @@ static inline cudaGraph_t new_graph(void)
 static inline cudaGraphNode_t alloc_node(cudaGraph_t g, cudaGraphNode_t before, size_t bytes,
                                          void **address)
 {
-    struct cudaMemAllocNodeParams p;
+    struct cudaMemAllocNodeParams p = {.poolProps = device_props(), .bytesize = bytes};
     cudaGraphNode_t n = NULL;
-    memset(&p, 0, sizeof p);
-    p.poolProps = device_props();
-    p.bytesize = bytes;
     cudaError_t error = cudaGraphAddMemAllocNode(&n, g, &before, before != NULL, &p);
     if (error)
         printf("  allocation node of %zu: %s\n", bytes, cudaGetErrorName(error));

@@ -430,8 +430,7 @@ static void errors(void)
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
     RECORD(cudaMemsetAsync(a, 0, 1 * MiB, t));
-    RECORD(cudaFreeAsync(a, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaFreeAsync(a, t), t);
     RECORD(cudaMemPoolTrimTo(0, 0));
     RECORD(cudaMemPoolTrimTo(def, SIZE_MAX));
     RECORD(cudaMemPoolDestroy(def));
@@ -475,10 +474,8 @@ static void destroying(void)
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaDeviceGetMemPool(&cur, 0));
     printf("  current is default after destroy %d\n", cur == def);
-    RECORD(cudaMemsetAsync(a, 1, 1 * MiB, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemsetAsync(a, 1, 1 * MiB, s), s);
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 
     struct cudaMemLocation loc = {.type = cudaMemLocationTypeDevice, .id = 0};
     struct cudaMemAccessDesc d = {.location = loc, .flags = cudaMemAccessFlagsProtNone};

@@ -31,11 +31,9 @@ static void granted_and_revoked(void)
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
     printf("  access of 1 now %d\n", pool_access(d0, 1));
     kernel_on_1(a);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaGetLastError(), s1);
     RECORD(cudaSetDevice(0));
-    RECORD(cudaMemcpyAsync(&h, a, 4, cudaMemcpyDeviceToHost, s0));
-    RECORD(cudaStreamSynchronize(s0));
+    RECORD_SYNC(cudaMemcpyAsync(&h, a, 4, cudaMemcpyDeviceToHost, s0), s0);
     printf("  value written by device 1: %d\n", h);
     RECORD(cudaDeviceEnablePeerAccess(1, 0));
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
@@ -47,37 +45,27 @@ static void granted_and_revoked(void)
     RECORD(acc(d0, 2, cudaMemAccessFlagsProtReadWrite));
     RECORD(acc(d0, -1, cudaMemAccessFlagsProtReadWrite));
     kernel_on_1(a);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaGetLastError(), s1);
 }
 
 static void no_access(void)
 {
     void *b;
     kernel_on_1(a);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
-    RECORD(cudaSetDevice(0));
-    RECORD(cudaStreamSynchronize(s0));
+    RECORD_SYNC(cudaGetLastError(), s1);
+    RECORD_SYNC(cudaSetDevice(0), s0);
     RECORD(cudaMallocAsync((void **)&b, MiB, s0));
 }
 
-static void memset_refused(void)
-{
-    RECORD(cudaMemsetAsync(a, 3, 1024, s1));
-    RECORD(cudaStreamSynchronize(s1));
-}
+static void memset_refused(void) { RECORD_SYNC(cudaMemsetAsync(a, 3, 1024, s1), s1); }
 
 static void copies(void)
 {
     void *b;
     RECORD(cudaMallocAsync((void **)&b, MiB, s1));
-    RECORD(cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, s1));
-    RECORD(cudaStreamSynchronize(s1));
-    RECORD(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s1));
-    RECORD(cudaStreamSynchronize(s1));
-    RECORD(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s0));
-    RECORD(cudaStreamSynchronize(s0));
+    RECORD_SYNC(cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, s1), s1);
+    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s1), s1);
+    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s0), s0);
 }
 
 static void enabled_is_not_granted(void)
@@ -85,16 +73,14 @@ static void enabled_is_not_granted(void)
     cudaSetDevice(1);
     RECORD(cudaDeviceEnablePeerAccess(0, 0));
     kernel_on_1(a);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaGetLastError(), s1);
 }
 
 static void plain_memory(void)
 {
     RECORD(cudaMalloc((void **)&m, MiB));
     kernel_on_1(m);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaGetLastError(), s1);
 }
 
 static void later_block(void)
@@ -106,8 +92,7 @@ static void later_block(void)
     kernel_on_1(b);
     RECORD(cudaStreamSynchronize(s1));
     puts("  allocation made after SetAccess is accessible too");
-    RECORD(cudaFreeAsync(b, s1));
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaFreeAsync(b, s1), s1);
     RECORD(cudaDeviceSetMemPool(1, d0));
     RECORD(cudaDeviceSetMemPool(0, d1));
 }
@@ -117,8 +102,7 @@ static void read_only(void)
     RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
     printf("  access of 1 read only: %d\n", pool_access(d0, 1));
     kernel_on_1(a);
-    RECORD(cudaGetLastError());
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaGetLastError(), s1);
 }
 
 int main(int argc, char **argv)
@@ -159,8 +143,7 @@ int main(int argc, char **argv)
     cudaStreamCreate(&s1);
     cudaSetDevice(0);
     RECORD(cudaMallocAsync((void **)&a, MiB, s0));
-    RECORD(cudaMemsetAsync(a, 0, MiB, s0));
-    RECORD(cudaStreamSynchronize(s0));
+    RECORD_SYNC(cudaMemsetAsync(a, 0, MiB, s0), s0);
     printf("  access of 0: %d, of 1: %d\n", pool_access(d0, 0), pool_access(d0, 1));
     RECORD(cudaMallocAsync((void **)&b, MiB, s1));
     RECORD(cudaPointerGetAttributes(&pa, b));
@@ -169,8 +152,7 @@ int main(int argc, char **argv)
     RECORD(cudaMallocFromPoolAsync((void **)&b, MiB, d0, s1));
     RECORD(cudaPointerGetAttributes(&pa, b));
     printf("  from pool 0 on a stream of device 1: on device %d\n", pa.device);
-    RECORD(cudaFreeAsync(b, s1));
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaFreeAsync(b, s1), s1);
 
     runs[run]();
     puts("end");

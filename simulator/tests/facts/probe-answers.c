@@ -286,8 +286,7 @@ CASE(streams_and_events)
     RECORD(cudaStreamDestroy(u));
     RECORD(cudaStreamDestroy(0));
     RECORD(cudaStreamDestroy(cudaStreamLegacy));
-    RECORD(cudaStreamDestroy(cudaStreamPerThread));
-    RECORD(cudaStreamSynchronize(cudaStreamLegacy));
+    RECORD_SYNC(cudaStreamDestroy(cudaStreamPerThread), cudaStreamLegacy);
     RECORD(cudaStreamSynchronize(cudaStreamPerThread));
     RECORD(cudaStreamQuery(0));
     RECORD(cudaStreamCreateWithPriority(&u, cudaStreamNonBlocking, -99));
@@ -336,8 +335,7 @@ CASE(streams_and_events)
 
     /* Which functions of the host does a stream take? */
     RECORD(cudaLaunchHostFunc(s, 0, 0));
-    RECORD(cudaLaunchHostFunc(s, nothing, 0));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaLaunchHostFunc(s, nothing, 0), s);
     RECORD(cudaStreamGetId(s, &id));
     RECORD(cudaStreamAddCallback(s, 0, 0, 0));
 }
@@ -403,8 +401,7 @@ CASE(pools)
     RECORD(cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s));
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaMallocFromPoolAsync(&a, 32 * MiB, pool, s));
-    RECORD(cudaFree(a));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFree(a), s);
     printf("  reserved %llu\n", bytes_reserved(pool));
     RECORD(cudaMemPoolDestroy(pool));
     props.maxSize = 0;

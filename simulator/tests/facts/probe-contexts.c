@@ -19,12 +19,14 @@ static void set_up(void)
     cudaStreamSynchronize(s);
     DRIVER(cuCtxGetCurrent)(&first);
     ASK(cuEventCreate, &event, 0);
-#if CUDA_VERSION >= 13000
     ASK(cuCtxCreate, &second, NULL, 0, 0);
-#else
-    ASK(cuCtxCreate, &second, 0, 0);
-#endif
     ASK(cuStreamCreate, &own, CU_STREAM_NON_BLOCKING);
+}
+
+static void set_up_with_first_current(void)
+{
+    set_up();
+    DRIVER(cuCtxSetCurrent)(first);
 }
 
 /* Every copy, with the memory in each of the two ways, in the stream `in`. */
@@ -46,37 +48,22 @@ static void copies(CUstream in)
     ASK(cuStreamSynchronize, in);
 }
 
-CASE(copies_in_the_stream_of_the_current_context)
-{
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
-    copies(s);
-}
+CASE_AFTER(set_up_with_first_current, copies_in_the_stream_of_the_current_context) { copies(s); }
 
-CASE(copies_in_a_stream_of_another_context)
-{
-    set_up();
-    copies(s);
-}
+CASE_AFTER(set_up, copies_in_a_stream_of_another_context) { copies(s); }
 
-CASE(copies_in_a_stream_of_the_second_context)
+CASE_AFTER(set_up, copies_in_a_stream_of_the_second_context) { copies(own); }
+
+CASE_AFTER(set_up_with_first_current,
+           copies_in_a_stream_of_the_second_context_while_the_first_is_current)
 {
-    set_up();
     copies(own);
 }
 
-CASE(copies_in_a_stream_of_the_second_context_while_the_first_is_current)
-{
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
-    copies(own);
-}
-
-CASE(allocations_and_events_in_a_stream_of_another_context)
+CASE_AFTER(set_up, allocations_and_events_in_a_stream_of_another_context)
 {
     CUdeviceptr p = 0;
     CUcontext of_stream = NULL;
-    set_up();
     ASK(cuStreamGetCtx, s, &of_stream);
     NOTE("the stream's context is %s", of_stream == first ? "the first" : "another");
     ASK(cuMemAllocAsync, &p, MiB, s);
@@ -116,10 +103,9 @@ static void print_attributes_of(const char *what, CUdeviceptr address)
                                          : "another");
 }
 
-CASE(attributes_of_pointers)
+CASE_AFTER(set_up, attributes_of_pointers)
 {
     CUdeviceptr p = 0;
-    set_up();
     print_attributes_of("cudaMallocAsync", of_pool);
     print_attributes_of("cudaMalloc", of_alloc);
     ASK(cuMemAlloc, &p, MiB);
@@ -150,47 +136,33 @@ static void memset_node(CUdeviceptr p, CUcontext context)
     NOTE("the first byte is %d", byte);
 }
 
-CASE(memset_node_of_pool_memory)
-{
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
-    memset_node(of_pool, first);
-}
+CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory) { memset_node(of_pool, first); }
 
-CASE(memset_node_of_pool_memory_with_another_context)
+CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory_with_another_context)
 {
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
     memset_node(of_pool, second);
 }
 
-CASE(memset_node_of_pool_memory_without_a_context)
+CASE_AFTER(set_up_with_first_current, memset_node_of_pool_memory_without_a_context)
 {
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
     memset_node(of_pool, NULL);
 }
 
-CASE(memset_node_of_cuda_malloc_with_another_context)
+CASE_AFTER(set_up_with_first_current, memset_node_of_cuda_malloc_with_another_context)
 {
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
     memset_node(of_alloc, second);
 }
 
-CASE(memset_node_launched_while_another_context_is_current)
+CASE_AFTER(set_up, memset_node_launched_while_another_context_is_current)
 {
-    set_up();
     memset_node(of_pool, first);
 }
 
-CASE(memset_captured)
+CASE_AFTER(set_up_with_first_current, memset_captured)
 {
     CUgraph graph;
     CUgraphExec exec;
     unsigned char byte = 0;
-    set_up();
-    DRIVER(cuCtxSetCurrent)(first);
     ASK(cuStreamBeginCapture, s, CU_STREAM_CAPTURE_MODE_GLOBAL);
     ASK(cuMemsetD8Async, of_pool, 7, MiB, s);
     ASK(cuStreamEndCapture, s, &graph);

@@ -45,16 +45,14 @@ CASE(memory)
     RECORD(cudaFreeAsync((char *)a + 512, s));
     RECORD(cudaFreeAsync(host, s));
     RECORD(cudaMemsetAsync(a, 0, 2 * MiB, s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 }
 
 CASE(captures)
 {
     cudaGraph_t graph = NULL;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
-    RECORD(cudaMemPoolTrimTo(pool, 0));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemPoolTrimTo(pool, 0), s);
     RECORD(cudaStreamEndCapture(s, &graph));
 }
 

@@ -82,9 +82,8 @@ static void from_cuda_malloc(void)
 
 /* ---- live ---- */
 
-CASE(live)
+CASE_AFTER(fill, live)
 {
-    fill();
     from_other_pool();
     from_cuda_malloc();
     RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, a, s));
@@ -92,29 +91,22 @@ CASE(live)
 
 /* ---- kept: freed, synchronized, and below the threshold ---- */
 
-CASE(kept_other_pool)
+CASE_AFTER(fill_and_free, kept_other_pool)
 {
-    fill_and_free();
     print_reserved("freed and synchronized");
     from_other_pool();
 }
 
-CASE(kept_cuda_malloc)
-{
-    fill_and_free();
-    from_cuda_malloc();
-}
+CASE_AFTER(fill_and_free, kept_cuda_malloc) { from_cuda_malloc(); }
 
-CASE(kept_default_pool)
+CASE_AFTER(fill_and_free, kept_default_pool)
 {
-    fill_and_free();
     RECORD(cudaMallocAsync(&p, 8 * GiB, t));
     print_reserved("after it");
 }
 
-CASE(kept_managed)
+CASE_AFTER(fill_and_free, kept_managed)
 {
-    fill_and_free();
     RECORD(cudaMallocManaged(&p, 8 * GiB, cudaMemAttachGlobal));
     print_reserved("after it");
 }
@@ -133,28 +125,24 @@ static cudaGraphExec_t graph_of(size_t bytes)
     return executable;
 }
 
-CASE(kept_graph)
+CASE_AFTER(fill_and_free, kept_graph)
 {
-    fill_and_free();
     cudaGraphExec_t x = graph_of(8 * GiB);
-    RECORD(cudaGraphLaunch(x, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaGraphLaunch(x, t), t);
     print_reserved("after it");
 }
 
 /* ---- freed, and nothing has waited for it ---- */
 
-CASE(finished_other_pool)
+CASE_AFTER(fill, finished_other_pool)
 {
-    fill();
     free_all();
     soon_over(s);
     from_other_pool();
 }
 
-CASE(finished_cuda_malloc)
+CASE_AFTER(fill, finished_cuda_malloc)
 {
-    fill();
     free_all();
     soon_over(s);
     from_cuda_malloc();
@@ -201,8 +189,7 @@ CASE(graph_kept_cuda_malloc)
     other = new_pool(all);
     size_t most = free_now() - GiB;
     cudaGraphExec_t x = graph_of(most);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     RECORD(cudaMallocFromPoolAsync(&p, 8 * GiB, other, t));
     RECORD(cudaMalloc(&p, 8 * GiB));
 }

@@ -9,11 +9,16 @@ static cudaGraphExec_t x;
 static cudaGraph_t g;
 static void *a;
 
-static void first_launch(unsigned flags)
+static void first_launch_with(unsigned flags)
 {
     x = small_graph(64 * MiB, 0, flags, &a, &g);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
+}
+
+static void first_launch(void) { first_launch_with(0); }
+static void first_launch_auto_free(void)
+{
+    first_launch_with(cudaGraphInstantiateFlagAutoFreeOnLaunch);
 }
 
 static void second_launch(cudaStream_t stream)
@@ -25,64 +30,48 @@ static void second_launch(cudaStream_t stream)
     RECORD(cudaStreamSynchronize(t));
     print_graph_figures("after it");
     RECORD(cudaMemsetAsync(a, 1, 4, s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 }
 
-CASE(not_freed)
-{
-    first_launch(0);
-    second_launch(s);
-}
+CASE_AFTER(first_launch, not_freed) { second_launch(s); }
 
-CASE(not_freed_auto_free)
-{
-    first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
-    second_launch(s);
-}
+CASE_AFTER(first_launch_auto_free, not_freed_auto_free) { second_launch(s); }
 
-CASE(not_freed_auto_free_other_stream)
+CASE_AFTER(first_launch_auto_free, not_freed_auto_free_other_stream)
 {
-    first_launch(cudaGraphInstantiateFlagAutoFreeOnLaunch);
     hold(s);
     second_launch(t);
 }
 
-CASE(freed_in_t_synchronized)
+CASE_AFTER(first_launch, freed_in_t_synchronized)
 {
-    first_launch(0);
-    RECORD(cudaFreeAsync(a, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaFreeAsync(a, t), t);
     second_launch(s);
 }
 
-CASE(freed_in_t_finished)
+CASE_AFTER(first_launch, freed_in_t_finished)
 {
-    first_launch(0);
     RECORD(cudaFreeAsync(a, t));
     NOTE("over %d", soon_over(t));
     second_launch(s);
 }
 
-CASE(freed_in_t_pending)
+CASE_AFTER(first_launch, freed_in_t_pending)
 {
-    first_launch(0);
     hold(t);
     RECORD(cudaFreeAsync(a, t));
     second_launch(s);
 }
 
-CASE(freed_in_t_pending_launched_in_t)
+CASE_AFTER(first_launch, freed_in_t_pending_launched_in_t)
 {
-    first_launch(0);
     hold(t);
     RECORD(cudaFreeAsync(a, t));
     second_launch(t);
 }
 
-CASE(freed_in_t_pending_event)
+CASE_AFTER(first_launch, freed_in_t_pending_event)
 {
-    first_launch(0);
     hold(t);
     RECORD(cudaFreeAsync(a, t));
     RECORD(cudaEventRecord(ev, t));
@@ -90,25 +79,22 @@ CASE(freed_in_t_pending_event)
     second_launch(s);
 }
 
-CASE(freed_in_s_pending)
+CASE_AFTER(first_launch, freed_in_s_pending)
 {
-    first_launch(0);
     hold(s);
     RECORD(cudaFreeAsync(a, s));
     second_launch(s);
 }
 
-CASE(freed_in_s_pending_launched_in_t)
+CASE_AFTER(first_launch, freed_in_s_pending_launched_in_t)
 {
-    first_launch(0);
     hold(s);
     RECORD(cudaFreeAsync(a, s));
     second_launch(t);
 }
 
-CASE(freed_by_cuda_free)
+CASE_AFTER(first_launch, freed_by_cuda_free)
 {
-    first_launch(0);
     RECORD(cudaFree(a));
     second_launch(s);
 }
@@ -143,8 +129,7 @@ static void nodes_on(void *memory)
     RECORD(cudaGraphInstantiate(&x, g, 0));
     for (int round = 0; round < 2; round++) {
         *host = 0;
-        RECORD(cudaGraphLaunch(x, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaGraphLaunch(x, s), s);
         NOTE("value %x", (unsigned)*host);
     }
 }
@@ -154,8 +139,7 @@ CASE(nodes_on_default_pool)
 {
     cudaMallocAsync(&a, MiB, s);
     nodes_on(a);
-    RECORD(cudaGraphLaunch(x, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaGraphLaunch(x, t), t);
 }
 
 CASE(nodes_on_own_pool)
@@ -206,8 +190,7 @@ CASE(nodes_freed_before_launch)
     RECORD(cudaGraphInstantiate(&x, g, 0));
     cudaFreeAsync(a, s);
     cudaStreamSynchronize(s);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 /* ---- cudaIpcGetMemHandle ---- */
@@ -234,16 +217,11 @@ static cudaGraph_t body_of_if(void)
 {
     cudaGraphConditionalHandle handle = 0;
     cudaGraphNode_t node;
-    struct cudaGraphNodeParams params;
-    memset(&params, 0, sizeof params);
     g = new_graph();
     RECORD(cudaGraphConditionalHandleCreate(&handle, g, 1, cudaGraphCondAssignDefault));
-    params.type = cudaGraphNodeTypeConditional;
-    params.conditional.handle = handle;
-    params.conditional.type = cudaGraphCondTypeIf;
-    params.conditional.size = 1;
+    struct cudaGraphNodeParams params = condition_params(handle);
     RECORD(cudaGraphAddNode(&node, g, NULL, NULL, 0, &params));
-    return params.conditional.phGraph_out ? params.conditional.phGraph_out[0] : NULL;
+    return params.conditional.phGraph_out[0];
 }
 
 static void launch_conditional(void)
@@ -251,48 +229,35 @@ static void launch_conditional(void)
     RECORD(cudaGraphInstantiate(&x, g, 0));
     if (!x)
         return;
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
-/* With a memset of cudaMalloc's memory in the body? */
-CASE(conditional_memset)
+static void conditional_memset_of(void *memory)
 {
     cudaGraphNode_t node;
     cudaGraph_t body = body_of_if();
-    struct cudaMemsetParams params = memset_params(m, 5, MiB);
-    if (!body)
-        return;
-    cudaMemset(m, 0, MiB);
+    struct cudaMemsetParams params = memset_params(memory, 5, MiB);
+    cudaMemset(memory, 0, MiB);
     RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &params));
     launch_conditional();
-    cudaMemcpy(host, m, 4, cudaMemcpyDeviceToHost);
+    cudaMemcpy(host, memory, 4, cudaMemcpyDeviceToHost);
     NOTE("value %x", (unsigned)*host);
 }
+
+/* With a memset of cudaMalloc's memory in the body? */
+CASE(conditional_memset) { conditional_memset_of(m); }
 
 /* And of a pool's? */
 CASE(conditional_memset_of_pool)
 {
-    cudaGraphNode_t node;
-    cudaGraph_t body = body_of_if();
-    if (!body)
-        return;
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
-    struct cudaMemsetParams params = memset_params(a, 5, MiB);
-    RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &params));
-    launch_conditional();
-    cudaMemcpy(host, a, 4, cudaMemcpyDeviceToHost);
-    NOTE("value %x", (unsigned)*host);
+    conditional_memset_of(a);
 }
 
 static struct cudaMemAllocNodeParams allocation_of(size_t bytes)
 {
-    struct cudaMemAllocNodeParams params;
-    memset(&params, 0, sizeof params);
-    params.poolProps = device_props();
-    params.bytesize = bytes;
-    return params;
+    return (struct cudaMemAllocNodeParams){.poolProps = device_props(), .bytesize = bytes};
 }
 
 /* With an allocation and a free? */
@@ -301,8 +266,6 @@ static void conditional_allocation(int with_free)
     cudaGraphNode_t allocation, end;
     cudaGraph_t body = body_of_if();
     struct cudaMemAllocNodeParams params = allocation_of(MiB);
-    if (!body)
-        return;
     RECORD(cudaGraphAddMemAllocNode(&allocation, body, NULL, 0, &params));
     if (with_free)
         RECORD(cudaGraphAddMemFreeNode(&end, body, &allocation, 1, params.dptr));
@@ -318,8 +281,6 @@ CASE(conditional_free)
     cudaGraphNode_t allocation, end;
     cudaGraph_t body = body_of_if();
     struct cudaMemAllocNodeParams params = allocation_of(MiB);
-    if (!body)
-        return;
     RECORD(cudaGraphAddMemAllocNode(&allocation, g, NULL, 0, &params));
     RECORD(cudaGraphAddMemFreeNode(&end, body, NULL, 0, params.dptr));
     launch_conditional();
@@ -332,8 +293,6 @@ CASE(conditional_beside_allocation)
     cudaGraph_t body = body_of_if();
     struct cudaMemAllocNodeParams params = allocation_of(MiB);
     struct cudaMemsetParams set = memset_params(m, 5, MiB);
-    if (!body)
-        return;
     RECORD(cudaGraphAddMemsetNode(&node, body, NULL, 0, &set));
     RECORD(cudaGraphAddMemAllocNode(&allocation, g, NULL, 0, &params));
     RECORD(cudaGraphAddMemFreeNode(&end, g, &allocation, 1, params.dptr));
@@ -344,8 +303,6 @@ CASE(conditional_beside_allocation)
 CASE(conditional_capture)
 {
     cudaGraph_t body = body_of_if(), captured = NULL;
-    if (!body)
-        return;
     RECORD(cudaStreamBeginCaptureToGraph(s, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
     RECORD(cudaMallocAsync(&a, MiB, s));
     RECORD(cudaMemsetAsync(a, 1, MiB, s));

@@ -23,12 +23,8 @@ static void allocating(int with_free)
 static void add_all(void)
 {
     struct cudaMemsetParams params = memset_params(m, 1, 4);
-    struct cudaMemAllocNodeParams memory;
+    struct cudaMemAllocNodeParams memory = {.poolProps = device_props(), .bytesize = MiB};
     cudaGraphNode_t first = NULL, second = NULL, copy;
-    void *unused;
-    memset(&memory, 0, sizeof memory);
-    memory.poolProps = device_props();
-    memory.bytesize = MiB;
     RECORD(cudaGraphAddEmptyNode(&first, g, NULL, 0));
     RECORD(cudaGraphAddEmptyNode(&second, g, NULL, 0));
     if (first && second)
@@ -36,8 +32,7 @@ static void add_all(void)
     RECORD(cudaGraphAddMemsetNode(&node, g, NULL, 0, &params));
     RECORD(cudaGraphAddMemcpyNode1D(&copy, g, NULL, 0, m, m, 4, cudaMemcpyDeviceToDevice));
     RECORD(cudaGraphAddMemAllocNode(&node, g, NULL, 0, &memory));
-    unused = memory.dptr;
-    NOTE("an address %d", unused != NULL);
+    NOTE("an address %d", memory.dptr != NULL);
 }
 
 CASE(to_allocation)
@@ -46,8 +41,7 @@ CASE(to_allocation)
     RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
     add_all();
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 CASE(to_allocation_an_edge)
@@ -69,8 +63,7 @@ CASE(to_allocation_and_free)
 CASE(to_allocation_launched)
 {
     allocating(0);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
     add_all();
 }
@@ -82,8 +75,7 @@ CASE(to_allocation_exec_destroyed)
     RECORD(cudaGraphAddMemFreeNode(&node, g, &set, 1, a));
     add_all();
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 CASE(to_plain)
@@ -93,8 +85,7 @@ CASE(to_plain)
     RECORD(cudaGraphAddMemsetNode(&set, g, NULL, 0, &params));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     add_all();
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 CASE(captured_to_allocation)

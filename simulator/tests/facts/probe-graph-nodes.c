@@ -100,8 +100,7 @@ CASE(fits)
 static void launch_three_times(const char *what)
 {
     for (int i = 0; i < 3; i++) {
-        RECORD(cudaGraphLaunch(x, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaGraphLaunch(x, s), s);
         print_graph_figures(what);
     }
 }
@@ -242,8 +241,7 @@ static void run_memset(void *to, size_t bytes)
     cudaFreeAsync(a, s);
     cudaStreamEndCapture(s, &g);
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     RECORD(cudaStreamSynchronize(s));
 }
 
@@ -515,15 +513,12 @@ CASE(managed)
     fill = memset_params(p.dptr, 1, 64 * MiB);
     RECORD(cudaGraphAddMemsetNode(&n, g, &n, 1, &fill));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     print_graph_figures("64 MiB of managed memory");
     print_pointer(p.dptr, "managed");
-    RECORD(cudaFreeAsync(p.dptr, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(p.dptr, s), s);
     trim_and_print("freed, trimmed");
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     printf("  the host reads %d\n", *(volatile char *)p.dptr);
 }
 
@@ -628,8 +623,7 @@ CASE(updates)
     q.free.dptr = a;
     RECORD(cudaGraphNodeSetParams(n[2], &q));
     RECORD(cudaGraphExecNodeSetParams(x, n[2], &q));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 
     /* Which updates does a graph without memory nodes take, and does either kind take the other? */
     g = new_graph();
@@ -647,8 +641,7 @@ CASE(updates)
     RECORD(cudaGraphExecMemsetNodeSetParams(y, k[0], &p));
     p = memset_params(m, 3, 2 * MiB);
     RECORD(cudaGraphExecMemsetNodeSetParams(y, e, &p));
-    RECORD(cudaGraphLaunch(y, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(y, s), s);
     UPDATE(y, same);
     UPDATE(x, other);
 }
@@ -699,8 +692,7 @@ CASE(children)
      * destroyed? */
     RECORD(cudaGraphInstantiate(&x, parent, 0));
     RECORD(cudaGraphInstantiate(&y, parent, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     print_graph_figures("a child graph with 64 MiB");
     RECORD(cudaGraphDestroyNode(c));
     RECORD(cudaGraphExecDestroy(x));

@@ -182,8 +182,7 @@ CASE(graph_sharing)
     RECORD(cudaGraphLaunch(y, s));
     RECORD(cudaFree(a));
     RECORD(cudaGraphLaunch(y, s));
-    RECORD(cudaFreeAsync(a, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaFreeAsync(a, t), t);
     RECORD(cudaStreamSynchronize(s));
 }
 
@@ -220,8 +219,7 @@ CASE(graph_codes)
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaFree(a));
     print_pointer(a, "before any launch");
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
     print_pointer(a, "after a launch that freed it");
     RECORD(cudaMemsetAsync(a, 0, 4, s));
     RECORD(cudaFreeAsync(a, s));
@@ -271,8 +269,7 @@ CASE(graph_codes)
     g = new_graph();
     RECORD(cudaGraphAddMemAllocNode(&n, g, NULL, 0, &np));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 
     /* Which dependencies are refused: the same twice, of a node on itself, a cycle? */
     g = new_graph();
@@ -303,25 +300,20 @@ CASE(graph_freed_elsewhere)
     RECORD(cudaGraphInstantiate(&k, h2, 0));
 
     /* May the graph that frees be launched before the one that allocates, and twice after it? */
-    RECORD(cudaGraphLaunch(y, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(y, s), s);
     RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaGraphLaunch(y, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaGraphLaunch(y, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(y, s), s);
+    RECORD_SYNC(cudaGraphLaunch(y, s), s);
     RECORD(cudaFreeAsync(a, s));
     RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 
     /* Does the memory live on when the graph that allocated it is destroyed? */
     RECORD(cudaGraphLaunch(x, s));
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphDestroy(g));
     RECORD(cudaMemsetAsync(a, 1, 4, s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     print_graph_figures("all of the owner destroyed and freed");
 }
 
@@ -335,10 +327,8 @@ CASE(graph_auto_free)
     }
     RECORD(cudaGraphExecDestroy(x));
     RECORD(cudaGraphDestroy(g));
-    RECORD(launch_add(a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_add(a, 1, 1, s), s);
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     print_graph_figures("freed");
     RECORD(cudaDeviceGraphMemTrim(0));
     print_graph_figures("trimmed");
@@ -348,21 +338,17 @@ CASE(graph_auto_free)
 CASE(graph_kernel_after_trim)
 {
     x = small_graph(64 * MiB, 1, 0, &a, NULL);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(launch_fill(a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
+    RECORD_SYNC(launch_fill(a, 1, 1, s), s);
     RECORD(cudaDeviceGraphMemTrim(0));
-    RECORD(launch_fill(a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_fill(a, 1, 1, s), s);
 }
 
 /* Can a kernel use a graph's memory before the first launch? */
 CASE(graph_kernel_before_launch)
 {
     small_graph(64 * MiB, 1, 0, &a, NULL);
-    RECORD(launch_fill(a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_fill(a, 1, 1, s), s);
 }
 
 /* ---- captures: their ends ---- */
@@ -663,8 +649,7 @@ CASE(capture_borders)
     cudaStreamSynchronize(s);
     cudaGetLastError();
     RECORD(cudaMemsetAsync(m, 0, 4, s));
-    RECORD(cudaEventRecord(ev2, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaEventRecord(ev2, s), s);
     RECORD(cudaStreamWaitEvent(t, ev2, 0));
     end_capture(s);
 

@@ -4,8 +4,7 @@
 static int *of_pool(void)
 {
     int *a = NULL;
-    RECORD(cudaMallocAsync((void **)&a, MiB, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocAsync((void **)&a, MiB, s), s);
     return a;
 }
 

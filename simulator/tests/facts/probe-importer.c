@@ -100,8 +100,7 @@ IMPORTER(attributes, export_until_end)
         NOTE("attribute %d: %s %llu", i, cudaGetErrorName(error), (unsigned long long)value);
     }
     cudaGetLastError();
-    RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(q, s), s);
     pass_turn();
 }
 
@@ -155,10 +154,8 @@ static void import_elsewhere(void)
     struct cudaMemAccessDesc desc = {{DEVICE, 0}, cudaMemAccessFlagsProtReadWrite};
     RECORD(cudaMemPoolSetAccess(im, &desc, 1));
     RECORD(cudaMemsetAsync(q, 1, 4, s));
-    RECORD(launch_add(q, 1, 16, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_add(q, 1, 16, s), s);
+    RECORD_SYNC(cudaFreeAsync(q, s), s);
 }
 
 static int in_part(void)

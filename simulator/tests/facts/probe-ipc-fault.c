@@ -37,8 +37,7 @@ IMPORTER(stream_waits, export_and_fault)
 {
     open_event();
     RECORD(cudaStreamWaitEvent(s, e, 0));
-    RECORD(cudaStreamQuery(s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaStreamQuery(s), s);
     RECORD(cudaGetLastError());
 }
 

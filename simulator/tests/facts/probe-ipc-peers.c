@@ -27,8 +27,7 @@ static void export_and_wait(void)
     send_shared();
     await_turn();
     note_access(p);
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 }
 
 /* Returns memory of GPU 1's own; GPU 1 is current then. */
@@ -50,18 +49,15 @@ IMPORTER(granted_by_the_importer, export_and_wait)
     void *b = import_and_go_to_gpu_1();
     note_access(im);
     RECORD(cudaMemsetAsync(q, 0, 4, s1));
-    RECORD(cudaMemcpyPeerAsync(b, 1, q, 0, 4, s1));
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, q, 0, 4, s1), s1);
     RECORD(set_access(im, 1, cudaMemAccessFlagsProtReadWrite));
     note_access(im);
-    RECORD(launch_add(q, 1, MiB, s1));
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(launch_add(q, 1, MiB, s1), s1);
     cudaSetDevice(0);
     NOTE("value %d", first_value(q));
     RECORD(set_access(im, 1, cudaMemAccessFlagsProtNone));
     note_access(im);
-    RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(q, s), s);
     pass_turn();
 }
 
@@ -69,8 +65,7 @@ IMPORTER(granted_by_the_importer, export_and_wait)
 IMPORTER(granted_by_the_exporter_only, export_and_wait)
 {
     import_and_go_to_gpu_1();
-    RECORD(launch_add(q, 1, MiB, s1));
-    RECORD(cudaStreamSynchronize(s1));
+    RECORD_SYNC(launch_add(q, 1, MiB, s1), s1);
     pass_turn();
 }
 

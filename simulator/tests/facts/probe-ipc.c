@@ -141,8 +141,7 @@ CASE(pool_import)
     /* Is the memory the same through the imported address? */
     NOTE("through the imported pointer");
     RECORD(cudaMemsetAsync(q, 5, MiB, s));
-    RECORD(cudaMemcpyAsync(&v, a, sizeof v, cudaMemcpyDeviceToHost, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(&v, a, sizeof v, cudaMemcpyDeviceToHost, s), s);
     NOTE("value through the exporter's %x", v);
 }
 
@@ -156,8 +155,7 @@ CASE(pool_import_destroyed)
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
     RECORD(cudaMemPoolDestroy(im));
     RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaMemPoolDestroy(im));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemPoolDestroy(im), s);
     RECORD(cudaMemPoolDestroy(im));
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
     NOTE("access %d", pool_access(im, 0));
@@ -173,8 +171,7 @@ CASE(pool_exporter_destroyed)
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemPoolExportPointer(&y, a));
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     RECORD(cudaMemPoolImportFromShareableHandle(&im2, FD(fd), 0));
 }
 
@@ -184,8 +181,7 @@ CASE(pool_freed_block)
     export_sevens();
     cudaMemPoolImportFromShareableHandle(&im, FD(fd), 0);
     RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaMemPoolImportPointer(&q, im, &x));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemPoolImportPointer(&q, im, &x), s);
     RECORD(cudaMemPoolImportPointer(&q, im, &x));
     RECORD(cudaMemPoolTrimTo(p, 0));
     RECORD(cudaMemPoolImportPointer(&r, im, &x));
@@ -344,8 +340,7 @@ IMPORTER(pool, export_pool)
     RECORD(cudaIpcGetMemHandle(&mh, q));
     RECORD(cudaFreeAsync((char *)q + 512, s));
     RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(q, s), s);
     RECORD(cudaMemsetAsync(q, 1, 4096, s));
 
     /* Can an allocation be imported again after its free, and used when the imported pool was
@@ -356,8 +351,7 @@ IMPORTER(pool, export_pool)
     RECORD(cudaMemPoolImportPointer(&again, im, &x));
     RECORD(cudaMemPoolDestroy(im));
     RECORD(cudaMemsetAsync(again, 1, 4096, s));
-    RECORD(cudaFreeAsync(again, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(again, s), s);
 
     /* Can an allocation be imported and used when the exporter has destroyed its pool? */
     take_turns();
@@ -365,8 +359,7 @@ IMPORTER(pool, export_pool)
     RECORD(cudaMemPoolImportPointer(&again, im, &x));
     RECORD(cudaMemsetAsync(r, 1, 4096, s));
     RECORD(cudaFreeAsync(again, s));
-    RECORD(cudaFreeAsync(r, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(r, s), s);
     RECORD(cudaMemPoolDestroy(im));
     pass_turn();
 }
@@ -391,8 +384,7 @@ static void export_event(void)
     RECORD(cudaStreamWaitEvent(s, e, 0));
     RECORD(cudaStreamQuery(s));
     pass_turn();
-    RECORD(cudaEventSynchronize(e));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaEventSynchronize(e), s);
     await_turn();
     RECORD(cudaEventDestroy(e));
     take_turns();
@@ -410,8 +402,7 @@ IMPORTER(event, export_event)
     RECORD(cudaIpcOpenEventHandle(&f, eh));
     NOTE("twice: the same event %d", e == f);
     RECORD(cudaEventQuery(e));
-    RECORD(cudaStreamWaitEvent(s, e, 0));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaStreamWaitEvent(s, e, 0), s);
     RECORD(cudaEventSynchronize(e));
     RECORD(cudaIpcGetEventHandle(&again, e));
     RECORD(cudaEventElapsedTime(&ms, e, f));
@@ -439,8 +430,7 @@ IMPORTER(event, export_event)
     /* Does the importer keep the event when the exporter has destroyed it? */
     NOTE("the exporter has destroyed it");
     RECORD(cudaEventQuery(e));
-    RECORD(cudaEventRecord(e, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaEventRecord(e, s), s);
     RECORD(cudaEventDestroy(e));
     RECORD(cudaEventDestroy(f));
     RECORD(cudaIpcOpenEventHandle(&f, eh));
@@ -484,15 +474,12 @@ IMPORTER(exporter_killed, export_and_die)
     cudaIpcOpenEventHandle(&e, eh);
     pass_turn();
     await_end();
-    RECORD(cudaMemcpyAsync(&v, q, sizeof v, cudaMemcpyDeviceToHost, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(&v, q, sizeof v, cudaMemcpyDeviceToHost, s), s);
     NOTE("value %x", v);
     RECORD(cudaMemPoolImportPointer(&r, im, &x));
-    RECORD(cudaFreeAsync(q, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(q, s), s);
     RECORD(cudaEventQuery(e));
-    RECORD(cudaStreamWaitEvent(s, e, 0));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaStreamWaitEvent(s, e, 0), s);
 }
 
 /* What has an exporter left when the importer was killed? */
@@ -503,10 +490,8 @@ static void export_to_dead(void)
     cudaIpcOpenEventHandle(&f, eh);
     pass_turn();
     await_end();
-    RECORD(cudaMemsetAsync(a, 1, 4 * MiB, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemsetAsync(a, 1, 4 * MiB, s), s);
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     RECORD(cudaMemPoolTrimTo(p, 0));
     RECORD(cudaEventQuery(f));
 }

@@ -79,15 +79,13 @@ CASE(copy_to_nothing) { RECORD(cudaMemcpy((void *)4096, m, 64, cudaMemcpyDeviceT
 /* Does a copy in a stream notice that the host has no memory at its source? */
 CASE(copy_async_from_nothing)
 {
-    RECORD(cudaMemcpyAsync(m, (void *)4096, 64, cudaMemcpyHostToDevice, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(m, (void *)4096, 64, cudaMemcpyHostToDevice, s), s);
 }
 
 /* Does a copy in a stream notice that the host has no memory at its destination? */
 CASE(copy_async_to_nothing)
 {
-    RECORD(cudaMemcpyAsync((void *)4096, m, 64, cudaMemcpyDeviceToHost, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync((void *)4096, m, 64, cudaMemcpyDeviceToHost, s), s);
 }
 
 /* Does a graph's launch notice that the host's memory is gone which was there at the capture? */
@@ -102,8 +100,7 @@ CASE(graph_with_gone_memory)
     RECORD(cudaStreamEndCapture(s, &g));
     RECORD(cudaGraphInstantiate(&x, g, 0));
     munmap(h, MiB);
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 /* Are sizes refused that no memory has, or that reach round the end of the addresses? */
@@ -139,8 +136,7 @@ static void pool_gone(enum work work)
         RECORD(launch_fill(d, 1, 64 * MiB / sizeof *d, s));
     if (work == A_COPY)
         RECORD(cudaMemcpyAsync(host, d, MiB, cudaMemcpyDeviceToHost, s));
-    RECORD(cudaFreeAsync(d, t));
-    RECORD(cudaStreamSynchronize(t));
+    RECORD_SYNC(cudaFreeAsync(d, t), t);
     size_t before = free_now();
     RECORD(cudaMemPoolDestroy(pool));
     printf("  the destroy gives back %zu MiB\n", (free_now() - before) / MiB);
@@ -269,8 +265,7 @@ CASE(other_gpu)
     RECORD(launch_add(d, 1, 16, far));
     RECORD(cudaLaunchHostFunc(far, function, NULL));
     RECORD(cudaMallocAsync((void **)&d1, MiB, far));
-    RECORD(cudaFreeAsync(d1, far));
-    RECORD(cudaStreamSynchronize(far));
+    RECORD_SYNC(cudaFreeAsync(d1, far), far);
 
     /* Which events can be recorded in which GPU's streams, and waited for? */
     RECORD(cudaEventRecord(far_event, far));
@@ -278,8 +273,7 @@ CASE(other_gpu)
     RECORD(cudaEventRecord(near_event, s));
     RECORD(cudaEventRecord(near_event, far));
     RECORD(cudaStreamWaitEvent(far, near_event, 0));
-    RECORD(cudaStreamWaitEvent(s, far_event, 0));
-    RECORD(cudaStreamSynchronize(far));
+    RECORD_SYNC(cudaStreamWaitEvent(s, far_event, 0), far);
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaEventElapsedTime(&ms, near_event, far_event));
     RECORD(cudaEventElapsedTime(&ms, far_event, far_event));
@@ -289,8 +283,7 @@ CASE(other_gpu)
     RECORD(cudaMemsetAsync(m, 0, 64, s));
     RECORD(cudaStreamEndCapture(s, &g));
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    RECORD(cudaGraphLaunch(x, far));
-    RECORD(cudaStreamSynchronize(far));
+    RECORD_SYNC(cudaGraphLaunch(x, far), far);
     RECORD(cudaStreamDestroy(far));
     RECORD(cudaEventDestroy(far_event));
     RECORD(cudaFree(d));
@@ -303,8 +296,7 @@ CASE(kernel_of_other_gpu)
     cudaMemset(d, 0, MiB);
     cudaDeviceSynchronize();
     cudaSetDevice(0);
-    RECORD(launch_fill(d, 7, 16, far));
-    RECORD(cudaStreamSynchronize(far));
+    RECORD_SYNC(launch_fill(d, 7, 16, far), far);
     RECORD(cudaMemcpy(&back_value, d, sizeof back_value, cudaMemcpyDeviceToHost));
     printf("  value %d\n", back_value);
 }

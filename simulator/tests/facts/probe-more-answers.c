@@ -457,10 +457,9 @@ static void launch(const char *what, CUfunction f, unsigned gx, unsigned gy, uns
     DRIVER(cuGraphDestroy)(graph);
 }
 
-CASE(launches)
+CASE_AFTER(load, launches)
 {
     void *arguments[] = {&memory}, *extra[] = {CU_LAUNCH_PARAM_END};
-    load();
     launch("plain", plain, 1, 1, 1, 32, 1, 1, 0);
     launch("an empty grid", plain, 0, 1, 1, 32, 1, 1, 0);
     launch("an empty block", plain, 1, 1, 1, 32, 0, 1, 0);
@@ -560,23 +559,11 @@ static void end_with_fault(CUfunction f, CUdeviceptr at)
     RECORD(cudaMemset(m, 0, 4));
 }
 
-CASE(fault_trap)
-{
-    load();
-    end_with_fault(traps, 0);
-}
+CASE_AFTER(load, fault_trap) { end_with_fault(traps, 0); }
 
-CASE(fault_misaligned)
-{
-    load();
-    end_with_fault(plain, memory + 2);
-}
+CASE_AFTER(load, fault_misaligned) { end_with_fault(plain, memory + 2); }
 
-CASE(fault_illegal)
-{
-    load();
-    end_with_fault(plain, 4096);
-}
+CASE_AFTER(load, fault_illegal) { end_with_fault(plain, 4096); }
 
 /* ---- limits ---- */
 
@@ -744,14 +731,9 @@ CASE(graph_edges)
 static cudaGraph_t body_of(void)
 {
     cudaGraphConditionalHandle h;
-    struct cudaGraphNodeParams p;
-    memset(&p, 0, sizeof p);
     cudaGraphCreate(&graph, 0);
     cudaGraphConditionalHandleCreate(&h, graph, 1, cudaGraphCondAssignDefault);
-    p.type = cudaGraphNodeTypeConditional;
-    p.conditional.handle = h;
-    p.conditional.type = cudaGraphCondTypeIf;
-    p.conditional.size = 1;
+    struct cudaGraphNodeParams p = condition_params(h);
     RECORD(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &p));
     return p.conditional.phGraph_out[0];
 }
@@ -921,9 +903,8 @@ NULL_IN(unload_no_module, cuModuleUnload, NULL)
 
 CASE(launch_no_function) { launch("no function", NULL, 1, 1, 1, 32, 1, 1, 0); }
 
-CASE(attribute_to_nowhere)
+CASE_AFTER(load, attribute_to_nowhere)
 {
-    load();
     ASK(cuFuncGetAttribute, NULL, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, plain);
 }
 

@@ -45,7 +45,6 @@ CASE(attributes_of_the_link)
     ASK(cuDeviceGetP2PAttribute, NULL, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 1);
 }
 
-#if CUDART_VERSION >= 13000
 static void ask_atomics(int from, int to)
 {
     unsigned can[14], of_driver[14];
@@ -86,7 +85,6 @@ CASE(atomics_of_the_link)
     RECORD(cudaDeviceGetP2PAtomicCapabilities(NULL, operations, 13, 0, 1));
     RECORD(cudaDeviceGetP2PAtomicCapabilities(can, NULL, 13, 0, 1));
 }
-#endif
 
 /* ---- virtual memory ---- */
 
@@ -133,8 +131,7 @@ static void use_virtual(int device)
     ASK(cuMemcpyHtoDAsync, at, &value, 4, own);
     RECORD(cudaMemcpyPeer((void *)at, device, (void *)(at + STEP), device, 4));
     RECORD(cudaMemcpyPeer((void *)at, !device, (void *)(at + STEP), !device, 4));
-    RECORD(cudaMemset((void *)at, 5, 4));
-    RECORD(cudaStreamSynchronize(own));
+    RECORD_SYNC(cudaMemset((void *)at, 5, 4), own);
 }
 
 static void launch_virtual(int device)
@@ -144,8 +141,7 @@ static void launch_virtual(int device)
     cudaSetDevice(device);
     cudaStreamCreate(&own);
     NOTE("a kernel of GPU %d", device);
-    RECORD(launch_fill((int *)at, 7, 4, own));
-    RECORD(cudaStreamSynchronize(own));
+    RECORD_SYNC(launch_fill((int *)at, 7, 4, own), own);
     RECORD(cudaMemcpy(&value, (void *)at, sizeof value, cudaMemcpyDefault));
     NOTE("value %d", value);
 }
@@ -297,8 +293,7 @@ static void use(int device)
     RECORD(cudaMemcpy(&value, q, sizeof value, cudaMemcpyDeviceToHost));
     NOTE("value %#x", (unsigned)value);
     RECORD(cudaMemsetAsync(q, device + 1, 4, own));
-    RECORD(launch_add(q, 1, 1, own));
-    RECORD(cudaStreamSynchronize(own));
+    RECORD_SYNC(launch_add(q, 1, 1, own), own);
 }
 
 /* Is the memory of GPU 0 opened where GPU 1 is current? May both use it, and is there peer access
@@ -381,14 +376,12 @@ static void set_up(void)
 static void copy(const char *what, struct cudaMemcpy3DPeerParms p)
 {
     NOTE("%s", what);
-    RECORD(cudaMemcpy3DPeerAsync(&p, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpy3DPeerAsync(&p, s), s);
 }
 
-CASE(slices_of_peers)
+CASE_AFTER(set_up, slices_of_peers)
 {
     struct cudaMemcpy3DPeerParms good, p;
-    set_up();
     memset(&good, 0, sizeof good);
     good.srcPtr = make_cudaPitchedPtr(a, 64, 64, 4);
     good.dstPtr = make_cudaPitchedPtr(far_memory, 64, 64, 4);
@@ -417,7 +410,7 @@ CASE(slices_of_peers)
 
 /* ---- what belongs to the GPU that is not current ---- */
 
-CASE(arrays_of_the_other)
+CASE_AFTER(set_up, arrays_of_the_other)
 {
     struct cudaChannelFormatDesc d = {32, 0, 0, 0, cudaChannelFormatKindFloat};
     struct cudaResourceDesc r;
@@ -425,7 +418,6 @@ CASE(arrays_of_the_other)
     cudaTextureObject_t x = 0;
     cudaArray_t array;
     float texels[32] = {1, 2, 3};
-    set_up();
     cudaMallocArray(&array, &d, 8, 4, 0);
     cudaSetDevice(1);
     RECORD(cudaMemcpy2DToArray(array, 0, 0, texels, 32, 32, 4, cudaMemcpyHostToDevice));
@@ -455,12 +447,7 @@ static cudaGraphNode_t node;
 
 static cudaError_t add_condition(cudaGraph_t graph, cudaGraphConditionalHandle h, cudaGraph_t *body)
 {
-    struct cudaGraphNodeParams p;
-    memset(&p, 0, sizeof p);
-    p.type = cudaGraphNodeTypeConditional;
-    p.conditional.handle = h;
-    p.conditional.type = cudaGraphCondTypeIf;
-    p.conditional.size = 1;
+    struct cudaGraphNodeParams p = condition_params(h);
     cudaError_t e = RECORD(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &p));
     if (!e)
         *body = p.conditional.phGraph_out[0];

@@ -83,8 +83,7 @@ int main(void)
     RECORD(cudaMemcpyAsync(a, h, 1 << 20, cudaMemcpyHostToDevice, s));
     RECORD(cudaMemcpyAsync(a, pin, 1 << 20, cudaMemcpyHostToDevice, s));
     RECORD(cudaMemsetAsync(a, 1, 1 << 20, s));
-    RECORD(cudaMemcpyAsync(pin, a, 1 << 20, cudaMemcpyDeviceToHost, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(pin, a, 1 << 20, cudaMemcpyDeviceToHost, s), s);
     RECORD(cudaFreeAsync(a, s));
     record("cudaMalloc((void **)&b, 1 << 20)", cudaMalloc(&m, MiB));
     record("cudaMemcpyAsync(b, h, 1 << 20, cudaMemcpyHostToDevice, s)",

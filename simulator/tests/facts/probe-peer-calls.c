@@ -56,10 +56,9 @@ static void access_behind(cudaStream_t stream, const char *what)
 
 /* Do the two calls wait for work of either GPU? The memory of the other one is 1 MiB, and then 1
  * GiB more. */
-CASE(access_waits)
+CASE_AFTER(prepare, access_waits)
 {
     void *more = NULL;
-    prepare();
     for (int round = 0; round < 2; round++) {
         access_behind(s, "a non-blocking stream of GPU 0, which is current");
         access_behind(b, "a blocking stream of GPU 0");
@@ -94,10 +93,9 @@ CASE(access_closed_kernel) { access_closed(0); }
 CASE(access_closed_memset) { access_closed(1); }
 
 /* Which codes do the calls about access return? */
-CASE(access_codes)
+CASE_AFTER(prepare, access_codes)
 {
     int can = 7;
-    prepare();
     RECORD(cudaDeviceCanAccessPeer(&can, 0, 1));
     NOTE("%d", can);
     RECORD(cudaDeviceCanAccessPeer(&can, 0, 0));
@@ -175,25 +173,16 @@ static void stalls(cudaStream_t stream, const char *what)
     WAITS(cudaMemset(far_memory, 0, 4096));
 }
 
-CASE(stalls_non_blocking)
-{
-    prepare();
-    stalls(far, "a non-blocking");
-}
+CASE_AFTER(prepare, stalls_non_blocking) { stalls(far, "a non-blocking"); }
 
-CASE(stalls_blocking)
-{
-    prepare();
-    stalls(far_blocking, "a blocking");
-}
+CASE_AFTER(prepare, stalls_blocking) { stalls(far_blocking, "a blocking"); }
 
 /* ---- a reset of one GPU ---- */
 
 /* Does a reset of GPU 0 wait for work of GPU 1, and does it leave that GPU alone? The gate would go
  * with GPU 0: so the work is host functions. */
-CASE(reset_of_one)
+CASE_AFTER(prepare, reset_of_one)
 {
-    prepare();
     cudaSetDevice(1);
     RECORD(cudaLaunchHostFunc(far, sleep_300ms, NULL));
     cudaSetDevice(0);
@@ -203,8 +192,7 @@ CASE(reset_of_one)
     RECORD(cudaStreamSynchronize(far));
     NOTE("and now: %d", function_over);
     RECORD(launch_fill(far_memory, 1, 16, far));
-    RECORD(cudaMemset(far_memory, 0, MiB));
-    RECORD(cudaStreamSynchronize(far));
+    RECORD_SYNC(cudaMemset(far_memory, 0, MiB), far);
     RECORD(cudaFree(far_memory));
     RECORD(cudaMemset(near_memory, 0, MiB));
 }
@@ -212,14 +200,13 @@ CASE(reset_of_one)
 /* ---- the access of a destroyed pool ---- */
 
 /* Does a new pool have the access that a destroyed one was given, when its handle is the same? */
-CASE(access_of_new_pool)
+CASE_AFTER(prepare, access_of_new_pool)
 {
     cudaMemPool_t pool = NULL, before = NULL;
     struct cudaMemPoolProps props = device_props();
     struct cudaMemAccessDesc desc = {{cudaMemLocationTypeDevice, 1},
                                      cudaMemAccessFlagsProtReadWrite};
     void *p = NULL;
-    prepare();
     for (int round = 0; round < 4; round++) {
         cudaMemPoolCreate(&pool, &props);
         printf("pool %d: the handle of the one before %d, access of GPU 1 %d", round,

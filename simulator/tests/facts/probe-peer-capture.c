@@ -24,8 +24,7 @@ static void end(void)
     if (!graph)
         return;
     RECORD(cudaGraphInstantiate(&x, graph, 0));
-    RECORD(cudaGraphLaunch(x, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
 
 CASE(by_address)

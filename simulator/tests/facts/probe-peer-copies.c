@@ -173,9 +173,8 @@ CASE(memcpy_peer_with_access) { with_access(COPY_PEER); }
 CASE(memcpy_peer_async_with_access) { with_access(COPY_PEER_ASYNC); }
 
 /* Does a copy in a stream of its own, of this GPU or of the other one, wait for any other? */
-CASE(copies_in_streams)
+CASE_AFTER(prepare, copies_in_streams)
 {
-    prepare();
     for (int of = 0; of < 2; of++)
         for (int device = 0; device < 2; device++)
             for (int kind = 0; kind < KINDS; kind++) {
@@ -202,9 +201,8 @@ static void end_codes(void)
 }
 
 /* Which numbers of GPUs does the blocking call take? */
-CASE(peer_devices)
+CASE_AFTER(prepare, peer_devices)
 {
-    prepare();
     RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES));
     RECORD(cudaMemcpyPeer(to, 0, from, 1, BYTES));
     RECORD(cudaMemcpyPeer(to, 0, from, 0, BYTES));
@@ -220,9 +218,8 @@ CASE(peer_devices)
 }
 
 /* And which sizes? */
-CASE(peer_sizes)
+CASE_AFTER(prepare, peer_sizes)
 {
-    prepare();
     RECORD(cudaMemcpyPeer(to, 1, from, 0, 0));
     RECORD(cudaMemcpyPeer(NULL, 1, NULL, 0, 0));
     RECORD(cudaMemcpyPeer(NULL, 99, NULL, 99, 0));
@@ -233,9 +230,8 @@ CASE(peer_sizes)
 }
 
 /* Which numbers of GPUs does the call that takes a stream take? */
-CASE(peer_async_devices)
+CASE_AFTER(prepare, peer_async_devices)
 {
-    prepare();
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, BYTES, s));
     RECORD(cudaMemcpyPeerAsync(to, 0, from, 1, BYTES, s));
     RECORD(cudaMemcpyPeerAsync(to, 2, from, 0, BYTES, s));
@@ -246,9 +242,8 @@ CASE(peer_async_devices)
     end_codes();
 }
 
-CASE(peer_async_sizes)
+CASE_AFTER(prepare, peer_async_sizes)
 {
-    prepare();
     RECORD(cudaMemcpyPeerAsync(to, 1, from, 0, 0, s));
     RECORD(cudaMemcpyPeerAsync(NULL, 1, NULL, 0, 0, s));
     RECORD(cudaMemcpyPeerAsync(NULL, 99, NULL, 99, 0, s));
@@ -257,10 +252,9 @@ CASE(peer_async_sizes)
 }
 
 /* Which pointers? Each kind that may end the process has a case of its own. */
-CASE(peer_pointers)
+CASE_AFTER(prepare, peer_pointers)
 {
     void *pool_of_0 = NULL, *pool_of_1 = NULL;
-    prepare();
     RECORD(cudaMemcpyPeer(host, 1, from, 0, BYTES));
     RECORD(cudaMemcpyPeer(to, 1, host, 0, BYTES));
     cudaMallocAsync(&pool_of_0, BYTES, s);
@@ -300,17 +294,15 @@ ONE_CALL(peer_from_stack, cudaMemcpyPeer(to, 1, memory, 0, BYTES))
 ONE_CALL(peer_to_stack, cudaMemcpyPeer(memory, 1, from, 0, BYTES))
 ONE_CALL(peer_async_from_stack, cudaMemcpyPeerAsync(to, 1, memory, 0, BYTES, s))
 
-CASE(peer_from_freed)
+CASE_AFTER(prepare, peer_from_freed)
 {
-    prepare();
     cudaFree(from);
     RECORD(cudaMemcpyPeer(to, 1, from, 0, BYTES));
     end_codes();
 }
 
-CASE(peer_async_to_freed)
+CASE_AFTER(prepare, peer_async_to_freed)
 {
-    prepare();
     cudaSetDevice(1);
     cudaFree(to);
     cudaSetDevice(0);

@@ -11,10 +11,9 @@
 static void allocate_rows(size_t width, size_t height)
 {
     void *p = (void *)0x1234;
-    size_t pitch = 7, free_before, free_after, total;
-    cudaMemGetInfo(&free_before, &total);
+    size_t pitch = 7, free_before = free_now();
     cudaError_t error = cudaMallocPitch(&p, &pitch, width, height);
-    cudaMemGetInfo(&free_after, &total);
+    size_t free_after = free_now();
     printf("cudaMallocPitch %zu x %zu: %s", width, height, cudaGetErrorName(error));
     if (pitch == 7)
         printf(" pitch as before");
@@ -116,27 +115,23 @@ CASE(three_dimensions)
 #define H2H  cudaMemcpyHostToHost
 #define AUTO cudaMemcpyDefault
 
-static char *row_memory, *other_rows; /* 1 MiB of a device each */
-static char *pinned_rows;             /* 1 MiB of pinned memory */
-static char *pageable_rows;           /* 1 MiB of mmap's, and none to touch behind it */
+/* 1 MiB each: of a device (d and e), pinned, pageable with nothing to touch behind it. */
+static char *d, *e, *h, *p;
 
 static void set_up_rows(void)
 {
-    cudaMalloc((void **)&row_memory, MiB);
-    cudaMalloc((void **)&other_rows, MiB);
-    cudaMallocHost((void **)&pinned_rows, MiB);
-    pageable_rows = mmap(NULL, 2 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    mprotect(pageable_rows + MiB, MiB, PROT_NONE); /* and nobody else's later */
-    memset(pageable_rows, 1, MiB);
-    memset(pinned_rows, 1, MiB);
+    cudaMalloc((void **)&d, MiB);
+    cudaMalloc((void **)&e, MiB);
+    cudaMallocHost((void **)&h, MiB);
+    p = mmap(NULL, 2 * MiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(p + MiB, MiB, PROT_NONE); /* and nobody else's later */
+    memset(p, 1, MiB);
+    memset(h, 1, MiB);
 }
 
 /* Which pitches, widths and heights are refused? */
-CASE(copy_sizes)
+CASE_AFTER(set_up_rows, copy_sizes)
 {
-    char *d, *e, *h;
-    set_up_rows();
-    d = row_memory, e = other_rows, h = pinned_rows;
     RECORD(cudaMemcpy2D(d, 512, h, 512, 100, 4, H2D));
     RECORD(cudaMemcpy2D(d, 100, h, 100, 100, 4, H2D));
     RECORD(cudaMemcpy2D(d, 101, h, 103, 100, 4, H2D));
@@ -163,16 +158,12 @@ CASE(copy_sizes)
     RECORD(cudaMemcpy2DAsync(d, 512, h, 99, 100, 4, H2D, s));
     RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 0, 4, H2D, s));
     RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 100, 4, H2D, s));
-    RECORD(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s), s);
 }
 
 /* Which ends and directions are refused? The last row has no padding behind it. */
-CASE(copy_ends)
+CASE_AFTER(set_up_rows, copy_ends)
 {
-    char *d, *e, *h, *p;
-    set_up_rows();
-    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
     RECORD(cudaMemcpy2D(d, MiB / 4, h, MiB / 4, MiB / 4, 4, H2D));
     RECORD(cudaMemcpy2D(d + 100, MiB / 4, h, MiB / 4, MiB / 4 - 100, 4, H2D));
     RECORD(cudaMemcpy2D(d + 101, MiB / 4, h, MiB / 4, MiB / 4 - 100, 4, H2D));
@@ -203,19 +194,15 @@ CASE(copy_ends)
     RECORD(cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D));
 }
 
-CASE(copy_beyond_pageable)
+CASE_AFTER(set_up_rows, copy_beyond_pageable)
 {
-    set_up_rows();
-    RECORD(cudaMemcpy2D(row_memory, MiB / 4, pageable_rows + 101, MiB / 4, MiB / 4 - 100, 4, H2D));
+    RECORD(cudaMemcpy2D(d, MiB / 4, p + 101, MiB / 4, MiB / 4 - 100, 4, H2D));
 }
 
 /* Does a copy or a memset touch what lies between its rows? */
-CASE(padding)
+CASE_AFTER(set_up_rows, padding)
 {
     int inside = 0, between = 0;
-    char *d, *h;
-    set_up_rows();
-    d = row_memory, h = pinned_rows;
     RECORD(cudaMemset(d, 7, MiB));
     RECORD(cudaMemset2D(d, 512, 3, 100, 4));
     RECORD(cudaMemcpy2D(d + 200, 512, h, 100, 100, 4, H2D));
@@ -229,11 +216,8 @@ CASE(padding)
 }
 
 /* Which memsets are refused? */
-CASE(set_sizes)
+CASE_AFTER(set_up_rows, set_sizes)
 {
-    char *d, *h, *p;
-    set_up_rows();
-    d = row_memory, h = pinned_rows, p = pageable_rows;
     RECORD(cudaMemset2D(d, 512, 1, 100, 4));
     RECORD(cudaMemset2D(d, 100, 1, 100, 4));
     RECORD(cudaMemset2D(d, 101, 1, 100, 4));
@@ -256,11 +240,8 @@ CASE(set_sizes)
 }
 
 /* Which calls wait for what is pending? */
-CASE(waits)
+CASE_AFTER(set_up_rows, waits)
 {
-    char *d, *e, *h, *p;
-    set_up_rows();
-    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
 #define IN_S(call) RECORD_WAIT(hold(s), call, #call)
 #define IN_B(call) RECORD_WAIT(hold(b), call, #call)
     cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D); /* the first one may load something */
@@ -308,12 +289,9 @@ static void print_nodes(cudaGraph_t g)
 }
 
 /* What becomes of each call in a capture? */
-CASE(captured_async)
+CASE_AFTER(set_up_rows, captured_async)
 {
     cudaGraph_t g = NULL;
-    char *d, *e, *h, *p;
-    set_up_rows();
-    d = row_memory, e = other_rows, h = pinned_rows, p = pageable_rows;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     RECORD(cudaMemcpy2DAsync(d, 512, e, 512, 100, 4, D2D, s));
     RECORD(cudaMemcpy2DAsync(d, 512, h, 512, 100, 1, H2D, s));
@@ -327,59 +305,31 @@ CASE(captured_async)
     print_nodes(g);
 }
 
-static void captured(cudaError_t (*call)(void), const char *text)
+CASE_AFTER(set_up_rows, captured_others)
 {
-    cudaGraph_t g = NULL;
-    RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
-    record(text, call());
-    RECORD(cudaStreamEndCapture(s, &g));
-    print_nodes(g);
-    if (g)
-        cudaGraphDestroy(g);
-}
-
-static cudaError_t copy(void)
-{
-    return cudaMemcpy2D(row_memory, 512, other_rows, 512, 100, 4, D2D);
-}
-static cudaError_t copy_nothing(void)
-{
-    return cudaMemcpy2D(row_memory, 512, other_rows, 512, 0, 4, D2D);
-}
-static cudaError_t set(void) { return cudaMemset2D(row_memory, 512, 1, 100, 4); }
-static cudaError_t allocate(void)
-{
-    void *p;
+    void *x, *managed = NULL;
     size_t pitch;
-    return cudaMallocPitch(&p, &pitch, 100, 4);
-}
-static cudaError_t allocate_three(void)
-{
-    struct cudaPitchedPtr p;
-    return cudaMalloc3D(&p, (struct cudaExtent){100, 4, 2});
-}
-static cudaError_t ask_range(void)
-{
-    int x;
-    static void *managed;
-    return cudaMemRangeGetAttribute(&x, 4, cudaMemRangeAttributeReadMostly, managed, 4);
-}
-static cudaError_t ask_number(void)
-{
-    char x[32];
-    return cudaDeviceGetPCIBusId(x, sizeof x, 0);
-}
-
-CASE(captured_others)
-{
-    set_up_rows();
-    captured(copy, "cudaMemcpy2D");
-    captured(copy_nothing, "cudaMemcpy2D of nothing");
-    captured(set, "cudaMemset2D");
-    captured(allocate, "cudaMallocPitch");
-    captured(allocate_three, "cudaMalloc3D");
-    captured(ask_range, "cudaMemRangeGetAttribute of NULL");
-    captured(ask_number, "cudaDeviceGetPCIBusId");
+    struct cudaPitchedPtr pitched;
+    int mostly;
+    char number[32];
+#define CAPTURED(text, call)                                            \
+    do {                                                                \
+        cudaGraph_t g = NULL;                                           \
+        RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal)); \
+        record(text, (call));                                           \
+        RECORD(cudaStreamEndCapture(s, &g));                            \
+        print_nodes(g);                                                 \
+        if (g)                                                          \
+            cudaGraphDestroy(g);                                        \
+    } while (0)
+    CAPTURED("cudaMemcpy2D", cudaMemcpy2D(d, 512, e, 512, 100, 4, D2D));
+    CAPTURED("cudaMemcpy2D of nothing", cudaMemcpy2D(d, 512, e, 512, 0, 4, D2D));
+    CAPTURED("cudaMemset2D", cudaMemset2D(d, 512, 1, 100, 4));
+    CAPTURED("cudaMallocPitch", cudaMallocPitch(&x, &pitch, 100, 4));
+    CAPTURED("cudaMalloc3D", cudaMalloc3D(&pitched, (struct cudaExtent){100, 4, 2}));
+    CAPTURED("cudaMemRangeGetAttribute of NULL",
+             cudaMemRangeGetAttribute(&mostly, 4, cudaMemRangeAttributeReadMostly, managed, 4));
+    CAPTURED("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(number, sizeof number, 0));
 }
 
 /* ---- ranges of managed memory ---- */
@@ -603,11 +553,8 @@ CASE(found_by_number)
 }
 
 /* A memset that reaches to the end of its memory, and beyond it. */
-CASE(set_ends)
+CASE_AFTER(set_up_rows, set_ends)
 {
-    char *d, *p;
-    set_up_rows();
-    d = row_memory, p = pageable_rows;
     RECORD(cudaMemset2D(d, MiB / 4, 1, MiB / 4, 4));
     RECORD(cudaMemset2D(d + 100, MiB / 4, 1, MiB / 4 - 100, 4));
     RECORD(cudaMemset2D(d + 101, MiB / 4, 1, MiB / 4 - 100, 4));

@@ -174,16 +174,14 @@ static void memory_of(int type, int location)
     RECORD(cudaMemsetAsync(a, 1, 1, s));
     RECORD(cudaMemcpyAsync(host, a, 1, cudaMemcpyDefault, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
-    RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s), s);
 
     /* Which calls take its memory after the device was granted access? */
     set_device_access(p, 3);
     RECORD(cudaMemsetAsync(a, 1, 1, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyHostToDevice, s));
     RECORD(cudaMemcpyAsync(m, a, 1, cudaMemcpyDeviceToDevice, s));
-    RECORD(launch_fill((int *)c, HOLD, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_fill((int *)c, HOLD, 1, s), s);
 
     /* Which access can be granted and taken back? */
     print_access(p);
@@ -239,12 +237,10 @@ static void touch(int type, int location, int grant)
         return;
     if (grant)
         set_device_access(p, 3);
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocFromPoolAsync((void **)&a, 4096, p, s), s);
     *(volatile int *)a = 40;
     printf("  the host wrote\n");
-    RECORD(launch_add(a, 2, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_add(a, 2, 1, s), s);
     printf("  the host reads %d\n", *(volatile int *)a);
 }
 
@@ -259,11 +255,9 @@ CASE(touch_freed)
 {
     cudaMemPool_t p = make_host_pool();
     int *a = NULL;
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocFromPoolAsync((void **)&a, 4096, p, s), s);
     *(volatile int *)a = 1;
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     print_figures(p, "freed, synchronised");
     *(volatile int *)a = 2;
     printf("  the host wrote to freed memory\n");
@@ -290,8 +284,7 @@ CASE(managed)
     size_t before = free_now();
     RECORD(cudaMallocManaged(&p, 64 * MiB, cudaMemAttachGlobal));
     printf("  device memory fell by %lld\n", (long long)before - (long long)free_now());
-    RECORD(cudaMemPrefetchAsync(p, 64 * MiB, d, 0, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemPrefetchAsync(p, 64 * MiB, d, 0, s), s);
     printf("  after the prefetch by %lld\n", (long long)before - (long long)free_now());
 
     /* Which ranges and locations does a prefetch take? */
@@ -314,8 +307,7 @@ CASE(managed)
     RECORD(cudaMemAdvise(m, MiB, cudaMemAdviseSetReadMostly, d));
     RECORD(cudaMemAdvise(p, 0, cudaMemAdviseSetReadMostly, d));
 
-    RECORD(cudaFreeAsync(p, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(p, s), s);
     print_pointer(p, "freed by cudaFreeAsync");
 }
 
@@ -363,10 +355,8 @@ CASE(destroyed_host_used)
     RECORD(cudaMemSetMemPool(&l, cudaMemAllocationTypePinned, p));
     RECORD(cudaMemPoolDestroy(p));
     RECORD(cudaMemGetMemPool(&cur, &l, cudaMemAllocationTypePinned));
-    RECORD(cudaMallocFromPoolAsync(&a, 64, cur, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocFromPoolAsync(&a, 64, cur, s), s);
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
     print_figures(cur, "current pool");
 }
 
@@ -420,8 +410,7 @@ static void allocate_and_print(cudaMemPool_t host_pool, cudaMemPool_t managed_po
     print_pointer(a, "of cudaMallocAsync");
     print_figures(host_pool, "host pool");
     print_figures(managed_pool, "managed pool");
-    RECORD(cudaFreeAsync(a, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync(a, s), s);
 }
 
 /* Which pool does cudaMallocAsync allocate from? */
@@ -485,15 +474,12 @@ CASE(default_pools)
         RECORD(cudaMemGetDefaultMemPool(&p, &l, (enum cudaMemAllocationType)type[i]));
         print_access(p);
         set_device_access(p, 3);
-        RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, p, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaMallocFromPoolAsync((void **)&a, 4096, p, s), s);
         *(volatile int *)a = 40;
-        RECORD(launch_add(a, 2, 1, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(launch_add(a, 2, 1, s), s);
         printf("  the host reads %d\n", *(volatile int *)a);
         print_figures(p, "4096 bytes");
-        RECORD(cudaFreeAsync(a, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaFreeAsync(a, s), s);
         print_figures(p, "freed");
         set_device_access(p, 0);
     }
@@ -520,8 +506,7 @@ static void copies(int type, int location)
     cudaMemPool_t p = make_pool(type, location, 0);
     char *a = NULL, pageable[64] = {0};
     void *q = NULL;
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocFromPoolAsync((void **)&a, 2 * MiB, p, s), s);
     for (int granted = 0; granted < 2; granted++) {
         if (granted)
             set_device_access(p, 3);
@@ -530,16 +515,13 @@ static void copies(int type, int location)
         copies_of_each_kind(a, pageable);
         RECORD(cudaMemcpyPeerAsync(m, 0, a, 0, 64, s));
         RECORD(cudaMemcpyAsync(m, a + 2 * MiB - 1, 2, cudaMemcpyDefault, s));
-        RECORD(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s));
-        RECORD(cudaStreamSynchronize(s));
+        RECORD_SYNC(cudaMemsetAsync(a + 2 * MiB - 1, 0, 2, s), s);
     }
     set_device_access(p, 0);
     print_pointer(a, "taken back");
     RECORD(cudaMemsetAsync(a, 1, 1, s));
-    RECORD(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s));
-    RECORD(cudaStreamSynchronize(s));
-    RECORD(launch_add((int *)a, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemcpyAsync(m, a, 64, cudaMemcpyDefault, s), s);
+    RECORD_SYNC(launch_add((int *)a, 1, 1, s), s);
     printf("  the host reads %d\n", *(volatile int *)a);
 }
 
@@ -588,8 +570,7 @@ CASE(gate_in_host_pool)
     cudaMemPool_t h = make_host_pool();
     int *a = NULL;
     set_device_access(h, 3);
-    RECORD(cudaMallocFromPoolAsync((void **)&a, 4096, h, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMallocFromPoolAsync((void **)&a, 4096, h, s), s);
     *(volatile int *)a = 0;
     RECORD(launch_hold(a, s));
     RECORD(cudaStreamQuery(s));

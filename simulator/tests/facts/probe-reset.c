@@ -47,10 +47,9 @@ static void observed_reset(void)
 }
 
 /* Does a reset of an idle device give all of its memory back, and can there be two? */
-CASE(idle)
+CASE_AFTER(prepare, idle)
 {
     int device = 7;
-    prepare();
     size_t before = free_now() / MiB;
     RECORD(cudaDeviceReset());
     RECORD(cudaGetDevice(&device));
@@ -62,17 +61,15 @@ CASE(idle)
 }
 
 /* Does a reset wait for a kernel that is running, and for work behind it? */
-CASE(pending_kernel)
+CASE_AFTER(prepare, pending_kernel)
 {
-    prepare();
     hold(s);
     observed_reset();
     next_calls();
 }
 
-CASE(pending_work)
+CASE_AFTER(prepare, pending_work)
 {
-    prepare();
     hold(s);
     launch_fill(m, 1, 16, s);
     cudaFreeAsync(a, s);
@@ -80,18 +77,16 @@ CASE(pending_work)
     next_calls();
 }
 
-CASE(pending_in_legacy)
+CASE_AFTER(prepare, pending_in_legacy)
 {
-    prepare();
     hold(0);
     observed_reset();
     next_calls();
 }
 
 /* Does a reset wait for a host function? */
-CASE(pending_host_function)
+CASE_AFTER(prepare, pending_host_function)
 {
-    prepare();
     cudaLaunchHostFunc(s, sleep_300ms, NULL);
     usleep(50000);
     RECORD(cudaDeviceReset());
@@ -110,10 +105,9 @@ static void fault(void)
 }
 
 /* What do calls return between a fault and the reset, and after it? */
-CASE(after_fault)
+CASE_AFTER(prepare, after_fault)
 {
     void *p;
-    prepare();
     fault();
     RECORD(cudaStreamSynchronize(s));
     RECORD(cudaMalloc(&p, MiB));
@@ -124,29 +118,26 @@ CASE(after_fault)
 }
 
 /* What does a reset return when no call has returned the fault before? */
-CASE(after_unseen_fault)
+CASE_AFTER(prepare, after_unseen_fault)
 {
-    prepare();
     fault();
     usleep(100000);
     RECORD(cudaDeviceReset());
     next_calls();
 }
 
-CASE(while_capturing)
+CASE_AFTER(prepare, while_capturing)
 {
     cudaGraph_t graph = NULL;
-    prepare();
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     RECORD(cudaDeviceReset());
     RECORD(cudaStreamEndCapture(s, &graph));
 }
 
 /* Are the default pool and its attributes new, and is it current? */
-CASE(default_pools)
+CASE_AFTER(prepare, default_pools)
 {
     cudaMemPool_t after = NULL, current = NULL;
-    prepare();
     set_threshold(default_pool, 64 * MiB);
     cudaDeviceSetMemPool(0, pool);
     RECORD(cudaDeviceReset());
@@ -164,83 +155,66 @@ static void reset_first(void)
     RECORD(cudaDeviceReset());
 }
 
-CASE(old_memory)
+CASE_AFTER(reset_first, old_memory)
 {
-    reset_first();
     RECORD(cudaMemset(m, 0, 4));
     RECORD(cudaFree(m));
     print_pointer(m, "of cudaMalloc");
 }
 
-CASE(old_memory_in_kernel)
+CASE_AFTER(reset_first, old_memory_in_kernel)
 {
-    reset_first();
     RECORD(launch_fill(m, 1, 16, 0));
     RECORD(cudaDeviceSynchronize());
 }
 
-CASE(old_pool_memory)
+CASE_AFTER(reset_first, old_pool_memory)
 {
-    reset_first();
     RECORD(cudaMemset(a, 0, 4));
     RECORD(cudaFreeAsync(a, 0));
     RECORD(cudaFree(a));
 }
 
-CASE(old_pinned_memory)
+CASE_AFTER(reset_first, old_pinned_memory)
 {
-    reset_first();
     print_pointer(host, "of cudaMallocHost");
     RECORD(cudaFreeHost(host));
 }
 
-CASE(old_pinned_memory_read)
+CASE_AFTER(reset_first, old_pinned_memory_read)
 {
-    reset_first();
     NOTE("the host can read it: %d", *(volatile int *)host || 1);
 }
 
-CASE(old_registered_memory)
-{
-    reset_first();
-    RECORD(cudaHostUnregister((void *)gate));
-}
+CASE_AFTER(reset_first, old_registered_memory) { RECORD(cudaHostUnregister((void *)gate)); }
 
-CASE(old_stream)
+CASE_AFTER(reset_first, old_stream)
 {
-    reset_first();
     RECORD(cudaStreamQuery(s));
     RECORD(cudaStreamDestroy(s));
 }
 
-CASE(old_stream_used)
-{
-    reset_first();
-    RECORD(cudaMallocAsync(&a, MiB, s));
-}
+CASE_AFTER(reset_first, old_stream_used) { RECORD(cudaMallocAsync(&a, MiB, s)); }
 
-CASE(old_event)
+CASE_AFTER(reset_first, old_event)
 {
-    reset_first();
     RECORD(cudaEventQuery(ev));
     RECORD(cudaEventRecord(ev, 0));
     RECORD(cudaEventDestroy(ev));
 }
 
-CASE(old_pool)
+CASE_AFTER(reset_first, old_pool)
 {
     uint64_t value;
-    reset_first();
     RECORD(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &value));
     RECORD(cudaMemPoolTrimTo(pool, 0));
     RECORD(cudaMallocFromPoolAsync(&a, MiB, pool, 0));
     RECORD(cudaMemPoolDestroy(pool));
 }
 
-CASE(old_default_pool)
+CASE_AFTER(reset_first, old_default_pool)
 {
     uint64_t value;
-    reset_first();
     RECORD(cudaMemPoolGetAttribute(default_pool, cudaMemPoolAttrUsedMemCurrent, &value));
     RECORD(cudaMallocFromPoolAsync(&a, MiB, default_pool, 0));
 }

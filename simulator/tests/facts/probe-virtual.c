@@ -15,12 +15,25 @@ static void set_up(void)
     two = make(2 * STEP, on_device());
 }
 
-/* The first two steps are mapped, and open for the device. */
-static void set_up_mapped(void)
+/* The first two steps are mapped, and not open. */
+static void set_up_closed(void)
 {
     set_up();
     map(at, one, 2 * STEP);
+}
+
+/* They are mapped, and open for the device. */
+static void set_up_mapped(void)
+{
+    set_up_closed();
     open_for_device(at, 2 * STEP);
+}
+
+/* They were mapped and open, and are no longer mapped. */
+static void set_up_unmapped(void)
+{
+    set_up_mapped();
+    DRIVER(cuMemUnmap)(at, 2 * STEP);
 }
 
 /* ---- granularities ---- */
@@ -146,9 +159,8 @@ CASE(reserved_alignments)
     }
 }
 
-CASE(reserved_places)
+CASE_AFTER(set_up, reserved_places)
 {
-    set_up();
     CUdeviceptr next = at + 8 * STEP, free_place = reserve(64 * STEP);
     DRIVER(cuMemAddressFree)(free_place, 64 * STEP);
     NOTE("a place that is free");
@@ -171,9 +183,8 @@ CASE(reserved_places)
          ((long long)q - (long long)p) / (long long)STEP);
 }
 
-CASE(freed_addresses)
+CASE_AFTER(set_up, freed_addresses)
 {
-    set_up();
     CUdeviceptr p = at;
     NOTE("a reservation of eight steps");
     ASK(cuMemAddressFree, p, 4 * STEP);
@@ -217,11 +228,7 @@ static void ask_create(const char *what, CUmemAllocationProp p)
     ASK(cuMemRelease, h);
 }
 
-CASE(created_properties)
-{
-    set_up();
-    with_each_property(ask_create);
-}
+CASE_AFTER(set_up, created_properties) { with_each_property(ask_create); }
 
 CASE(created_sizes)
 {
@@ -281,11 +288,10 @@ CASE(counted_memory)
     count_from("freed");
 }
 
-CASE(released)
+CASE_AFTER(set_up_mapped, released)
 {
     memory again = 0;
     int value = 0;
-    set_up_mapped();
     ASK(cuMemRelease, 0);
     NOTE("mapped memory is released");
     ASK(cuMemsetD8, at, 5, 4);
@@ -301,19 +307,17 @@ CASE(released)
     ASK(cuMemcpyDtoH, &value, at, 4);
 }
 
-CASE(released_twice)
+CASE_AFTER(set_up, released_twice)
 {
-    set_up();
     ASK(cuMemRelease, one);
     ASK(cuMemRelease, one);
     ASK(cuMemMap, at, 2 * STEP, 0, one, 0);
 }
 
-CASE(retained)
+CASE_AFTER(set_up_mapped, retained)
 {
     memory h = 0, k = 0;
     void *m = NULL, *a = NULL;
-    set_up_mapped();
     ASK(cuMemRetainAllocationHandle, &h, (void *)at);
     NOTE("%s", h == one ? "the same handle" : "another handle");
     ASK(cuMemRetainAllocationHandle, &k, (void *)(at + STEP + 4));
@@ -332,12 +336,10 @@ CASE(retained)
 
 /* ---- mappings ---- */
 
-CASE(mapped)
+CASE_AFTER(set_up, mapped)
 {
     void *m = NULL;
-    CUdeviceptr p;
-    set_up();
-    p = at;
+    CUdeviceptr p = at;
     cudaMalloc(&m, 4 * STEP);
     ASK(cuMemMap, p, 2 * STEP, 0, 0, 0);
     ASK(cuMemMap, p, 2 * STEP, 0, one, 1);
@@ -363,9 +365,8 @@ CASE(mapped)
     ASK(cuMemMap, p + 2 * STEP, 2 * STEP, 0, two, 0);
 }
 
-CASE(mapped_in_part)
+CASE_AFTER(set_up, mapped_in_part)
 {
-    set_up();
     NOTE("one step of the two of the memory");
     if (!ASK(cuMemMap, at, STEP, 0, one, 0)) {
         open_for_device(at, STEP);
@@ -378,11 +379,9 @@ CASE(mapped_in_part)
         ASK(cuMemMap, p, 2 * STEP, 0, one, 0);
 }
 
-CASE(unmapped)
+CASE_AFTER(set_up_mapped, unmapped)
 {
-    CUdeviceptr p;
-    set_up_mapped();
-    p = at;
+    CUdeviceptr p = at;
     map(p + 2 * STEP, two, 2 * STEP);
     ASK(cuMemUnmap, p, 0);
     ASK(cuMemUnmap, p, STEP);
@@ -401,9 +400,8 @@ CASE(unmapped)
 }
 
 /* Two mappings with a step between them that is not mapped. */
-CASE(unmapped_with_a_gap)
+CASE_AFTER(set_up_mapped, unmapped_with_a_gap)
 {
-    set_up_mapped();
     map(at + 3 * STEP, two, 2 * STEP);
     ASK(cuMemUnmap, at, 5 * STEP);
     ASK(cuMemUnmap, at, 2 * STEP);
@@ -427,12 +425,10 @@ static void note_access(CUdeviceptr p, int location, int id)
     NOTE("location %d, number %d: flags %llu", location, id, flags);
 }
 
-CASE(opened)
+CASE_AFTER(set_up, opened)
 {
     CUmemAccessDesc both[2] = {access_of(DEVICE, 0, 3), access_of(DEVICE, 0, 1)};
-    CUdeviceptr p;
-    set_up();
-    p = at;
+    CUdeviceptr p = at;
     NOTE("before anything is mapped");
     ask_access(p, 2 * STEP, DEVICE, 0, 3);
     note_access(p, DEVICE, 0);
@@ -493,10 +489,9 @@ CASE(opened)
 }
 
 /* Memory of other calls. */
-CASE(opened_of_others)
+CASE_AFTER(set_up, opened_of_others)
 {
     void *m = NULL, *a = NULL;
-    set_up();
     cudaMalloc(&m, 2 * STEP);
     cudaMallocAsync(&a, 2 * STEP, s);
     cudaStreamSynchronize(s);
@@ -519,28 +514,24 @@ static void use(CUdeviceptr p, size_t bytes)
     ASK(cuMemcpyDtoHAsync, &value, p, 4, s);
     ASK(cuMemcpy, p, p + MiB, 4);
     RECORD(cudaMemcpy(&value, (void *)p, 4, cudaMemcpyDeviceToHost));
-    RECORD(cudaMemset((void *)p, 7, bytes));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaMemset((void *)p, 7, bytes), s);
 }
 
 static void launch(CUdeviceptr p)
 {
-    RECORD(launch_add((int *)p, 1, 1, s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(launch_add((int *)p, 1, 1, s), s);
     RECORD(cudaDeviceSynchronize());
 }
 
-CASE(used)
+CASE_AFTER(set_up_mapped, used)
 {
-    set_up_mapped();
     use(at, 2 * STEP);
     launch(at);
 }
 
-CASE(used_beyond)
+CASE_AFTER(set_up_mapped, used_beyond)
 {
     int value = 0;
-    set_up_mapped();
     NOTE("from mapped memory to what is not mapped");
     ASK(cuMemsetD8, at, 5, 3 * STEP);
     ASK(cuMemcpyDtoH, &value, at + 2 * STEP - 2, 4);
@@ -555,29 +546,14 @@ CASE(used_beyond)
     NOTE("value %#x", (unsigned)value);
 }
 
-CASE(used_before_access)
-{
-    set_up();
-    map(at, one, 2 * STEP);
-    use(at, 2 * STEP);
-}
+CASE_AFTER(set_up_closed, used_before_access) { use(at, 2 * STEP); }
 
-CASE(launched_before_access)
-{
-    set_up();
-    map(at, one, 2 * STEP);
-    launch(at);
-}
+CASE_AFTER(set_up_closed, launched_before_access) { launch(at); }
 
-CASE(used_before_mapping)
-{
-    set_up();
-    use(at, 2 * STEP);
-}
+CASE_AFTER(set_up, used_before_mapping) { use(at, 2 * STEP); }
 
-CASE(launched_before_mapping)
+CASE_AFTER(set_up, launched_before_mapping)
 {
-    set_up();
     CUmemAllocationProp p = on_device();
     launch(at);
     NOTE("after the fault");
@@ -588,19 +564,9 @@ CASE(launched_before_mapping)
     ASK(cuMemAddressFree, at, 8 * STEP);
 }
 
-CASE(used_after_unmapping)
-{
-    set_up_mapped();
-    DRIVER(cuMemUnmap)(at, 2 * STEP);
-    use(at, 2 * STEP);
-}
+CASE_AFTER(set_up_unmapped, used_after_unmapping) { use(at, 2 * STEP); }
 
-CASE(launched_after_unmapping)
-{
-    set_up_mapped();
-    DRIVER(cuMemUnmap)(at, 2 * STEP);
-    launch(at);
-}
+CASE_AFTER(set_up_unmapped, launched_after_unmapping) { launch(at); }
 
 static void set_up_read_only(void)
 {
@@ -609,31 +575,21 @@ static void set_up_read_only(void)
     ASK(cuMemSetAccess, at, 2 * STEP, &d, 1);
 }
 
-CASE(used_read_only)
-{
-    set_up_read_only();
-    use(at, 2 * STEP);
-}
+CASE_AFTER(set_up_read_only, used_read_only) { use(at, 2 * STEP); }
 
-CASE(launched_read_only)
-{
-    set_up_read_only();
-    launch(at);
-}
+CASE_AFTER(set_up_read_only, launched_read_only) { launch(at); }
 
-CASE(launched_after_closing)
+CASE_AFTER(set_up_mapped, launched_after_closing)
 {
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    set_up_mapped();
     ASK(cuMemSetAccess, at, 2 * STEP, &d, 1);
     launch(at);
 }
 
 /* One memory at two places: what is written at the one is read at the other. */
-CASE(used_at_two_places)
+CASE_AFTER(set_up_mapped, used_at_two_places)
 {
     int value = 0;
-    set_up_mapped();
     map(at + 4 * STEP, one, 2 * STEP);
     open_for_device(at + 4 * STEP, 2 * STEP);
     cudaMemset((void *)at, 0, 4);
@@ -646,10 +602,9 @@ CASE(used_at_two_places)
     NOTE("value %d", value);
 }
 
-CASE(mapped_anew)
+CASE_AFTER(set_up_mapped, mapped_anew)
 {
     int value = 0;
-    set_up_mapped();
     ASK(cuMemsetD8, at, 9, 4);
     DRIVER(cuMemUnmap)(at, 2 * STEP);
     map(at + STEP, one, 2 * STEP);
@@ -712,9 +667,8 @@ static void about(const char *what, CUdeviceptr p)
         close(fd);
 }
 
-CASE(known_of_addresses)
+CASE_AFTER(set_up_mapped, known_of_addresses)
 {
-    set_up_mapped();
     map(at + 2 * STEP, two, 2 * STEP);
     about("open", at);
     about("within an open one", at + STEP + 4);
@@ -730,9 +684,8 @@ CASE(known_of_addresses)
     about("freed", p);
 }
 
-CASE(known_of_shared)
+CASE_AFTER(set_up, known_of_shared)
 {
-    set_up();
     memory h = make(STEP, shared());
     map(at, h, STEP);
     open_for_device(at, STEP);
@@ -741,22 +694,20 @@ CASE(known_of_shared)
 
 /* ---- other calls on such addresses ---- */
 
-CASE(freed_by_others)
+CASE_AFTER(set_up_mapped, freed_by_others)
 {
-    set_up_mapped();
     ASK(cuMemFree, at);
     RECORD(cudaFree((void *)at));
     RECORD(cudaFreeAsync((void *)at, s));
     ASK(cuMemFree, at + 4 * STEP);
     RECORD(cudaFree((void *)(at + 4 * STEP)));
-    RECORD(cudaFreeAsync((void *)(at + 4 * STEP), s));
-    RECORD(cudaStreamSynchronize(s));
+    RECORD_SYNC(cudaFreeAsync((void *)(at + 4 * STEP), s), s);
     ASK(cuMemsetD8, at, 1, STEP);
     RECORD(cudaHostRegister((void *)(at + 4 * STEP), STEP, 0));
     RECORD(cudaDeviceSynchronize());
 }
 
-CASE(captured)
+CASE_AFTER(set_up, captured)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -766,7 +717,6 @@ CASE(captured)
     unsigned long long flags = 0;
     size_t n = 0;
     memory h = 0;
-    set_up();
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
     ASK(cuMemGetAllocationGranularity, &n, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     ASK(cuMemAddressReserve, &q, STEP, 0, 0, 0);
@@ -801,9 +751,8 @@ CASE(without_context)
 }
 
 /* What a reset leaves. */
-CASE(reset)
+CASE_AFTER(set_up_mapped, reset)
 {
-    set_up_mapped();
     RECORD(cudaDeviceReset());
     cudaFree(0);
     int value = 0;
@@ -834,13 +783,12 @@ static void set_up_waiting(void)
     load_kernels((int *)at);
 }
 
-CASE(waiting)
+CASE_AFTER(set_up_waiting, waiting)
 {
     CUmemAllocationProp p = on_device();
     CUmemAccessDesc d = access_of(DEVICE, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     CUdeviceptr q = 0;
     memory h = 0;
-    set_up_waiting();
     WAITS(cuMemAddressReserve, &q, 4 * STEP, 0, 0, 0);
     WAITS(cuMemCreate, &h, 2 * STEP, &p, 0);
     WAITS(cuMemMap, q, 2 * STEP, 0, h, 0);
@@ -855,9 +803,8 @@ CASE(waiting)
 }
 
 /* The pending work uses the memory. */
-CASE(unmapping_waits_for_its_use)
+CASE_AFTER(set_up_waiting, unmapping_waits_for_its_use)
 {
-    set_up_waiting();
     RECORD_WAIT((launch_hold(gate, s), launch_add((int *)at, 1, 1, s)),
                 (cudaError_t)DRIVER(cuMemUnmap)(at, 2 * STEP), "cuMemUnmap");
     RECORD(cudaStreamSynchronize(s));

@@ -50,6 +50,13 @@ static inline cudaError_t record(const char *call, cudaError_t result)
     return result;
 }
 
+/* Records a call, and on a second line the synchronization of a stream. */
+#define RECORD_SYNC(call, stream)                                                    \
+    do {                                                                             \
+        record(#call, (call));                                                       \
+        record("cudaStreamSynchronize(" #stream ")", cudaStreamSynchronize(stream)); \
+    } while (0)
+
 #define NOTE(...)            \
     do {                     \
         printf("  ");        \
@@ -240,6 +247,18 @@ static inline unsigned long long mib_reserved(cudaMemPool_t pool)
     return bytes_reserved(pool) / MiB;
 }
 
+/* A conditional node's parameters: its body runs once if the condition is not 0. */
+static inline struct cudaGraphNodeParams condition_params(cudaGraphConditionalHandle handle)
+{
+    struct cudaGraphNodeParams params;
+    memset(&params, 0, sizeof params);
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = 1;
+    return params;
+}
+
 /* Returns how many bytes of the current GPU's memory are free. */
 static inline size_t free_now(void)
 {
@@ -336,6 +355,16 @@ static inline void print_end(int status, const char *what)
  *   probe CASE    one case, in this process
  *
  * A case may take 20 seconds. Status 139: it died of SIGSEGV; 124: it was stopped. */
+
+/* A case that begins with `before`. */
+#define CASE_AFTER(before, title)   \
+    static void title##_asks(void); \
+    CASE(title)                     \
+    {                               \
+        before();                   \
+        title##_asks();             \
+    }                               \
+    static void title##_asks(void)
 
 static inline int set_up_case(void)
 {
