@@ -363,6 +363,7 @@ window.checks = (() => {
     function markLooks(known) {
         const behind = new Map([[null, ""]]);
         const seen = new Set(known);
+        const words = []; // replaced in the end: each change has all styles computed anew
         for (const element of all("*")) {
             const style = getComputedStyle(element);
             const own = BEHIND.map((key) => style[key]).join(";");
@@ -375,11 +376,11 @@ window.checks = (() => {
             const kind = element.localName === "svg" || element.closest("svg") ? "svg" : "";
             if (!hasText && !isField) continue;
             const look = hash([paints, kind, isField, ...LOOK.map((key) => style[key])].join());
-            const isWord = element.matches("pre span:not(:has(*))");
             if (!seen.has(look)) element.dataset.look = "";
-            else if (isWord) element.replaceWith(element.textContent);
-            if (element.isConnected && element.checkVisibility()) seen.add(look);
+            else if (element.matches("pre span:not(:has(*))")) words.push(element);
+            if (element.checkVisibility()) seen.add(look);
         }
+        for (const word of words) word.replaceWith(word.textContent);
         return [...seen].filter((look) => !known.includes(look));
     }
 
