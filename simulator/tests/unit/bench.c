@@ -16,59 +16,21 @@
  * 4 times what glibc takes, and with 100,000 at most 1.5 times. With a journal each takes at most
  * twice as long. A kernel takes at most 4 times what C takes. */
 #define _GNU_SOURCE
-#include <cuda_runtime_api.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 #include "kernels.h"
+#include "measure.h"
 #include "nvcc_by_hand.h"
 
-#define KiB         ((size_t)1 << 10)
-#define MiB         ((size_t)1 << 20)
 #define MANY        100000
 #define MOST_ROUNDS 1000
 /* This many pairs write the journal's first 20 MB. */
 #define ONCE 50000
-#define SEED 88172645463325252u
 
 static cudaStream_t s, t;
 static cudaMemPool_t pool;
 static void *block[MANY];
-static uint64_t state;
 
-static double now_us(void)
-{
-    struct timespec t0;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
-    return 1e6 * (double)t0.tv_sec + 1e-3 * (double)t0.tv_nsec;
-}
-
-static uint32_t pick(uint32_t n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)(state >> 32) % n;
-}
-
-static void need(cudaError_t e)
-{
-    if (!e)
-        return;
-    fprintf(stderr, "bench: %s\n", cudaGetErrorName(e));
-    exit(1);
-}
-
-/* Sizes of several classes: most small, some of a few MiB. */
-static size_t size(size_t fixed)
-{
-    static const size_t classes[] = {1, 512, 4096, 10000, 65536, 100000, 1 * MiB, 2 * MiB + 1};
-    return fixed ? fixed : classes[pick(8)];
-}
+/* Returns a size: the fixed one, or one of several. */
+static size_t size(size_t fixed) { return fixed ? fixed : some_size(); }
 
 /* Returns the microseconds for one free and one allocation with `live` allocations. Each pair
  * replaces one taken at random. */
@@ -176,14 +138,13 @@ static const struct {
     {"one random step", 0, 0, 250000, "", 1.5, 0},
 };
 #define LINES (sizeof lines / sizeof *lines)
-/* The most figures that one process measures. */
-#define MOST_FIGURES 16
 
 /* Measures all lines in this process, which must be new, because the first call decides whether
  * there is a journal. One-time work counts in no line: starting addr2line for the journal, or what
  * a file system does for the first megabytes of a file. */
-static void measure(double *figures)
+static void measure(int unused)
 {
+    (void)unused;
     uint64_t all = UINT64_MAX;
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location.type = cudaMemLocationTypeDevice};
@@ -195,53 +156,41 @@ static void measure(double *figures)
         need(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
         if (i == 0)
             pairs(1, KiB, ONCE);
-        figures[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
-                   : lines[i].fixed ? parts(lines[i].count, lines[i].fixed)
-                                    : walk(lines[i].count);
+        result.figures[i] = lines[i].live  ? pairs(lines[i].live, lines[i].fixed, lines[i].count)
+                          : lines[i].fixed ? parts(lines[i].count, lines[i].fixed)
+                                           : walk(lines[i].count);
         need(cudaDeviceSynchronize());
         need(cudaMemPoolDestroy(pool));
     }
 }
 
-static void measure_glibc(double *figures)
+static void measure_glibc(int unused)
 {
+    (void)unused;
     for (size_t i = 0; i < LINES; i++) {
         state = SEED;
-        figures[i] =
+        result.figures[i] =
             lines[i].live ? pairs_of_glibc(lines[i].live, lines[i].fixed, lines[i].count) : 0;
     }
 }
 
 /* The results of each round. */
 struct column {
-    double round[MOST_ROUNDS][MOST_FIGURES];
+    struct result round[MOST_ROUNDS];
     int rounds;
 };
 
 /* Runs another round in a new process. */
-static void run(void (*what)(double *), const char *variable, const char *value,
-                struct column *column)
+static void run(void (*what)(int), const char *variable, const char *value, struct column *column)
 {
-    double *figures = column->round[column->rounds++];
-    size_t size = sizeof *column->round;
-    int ends[2], status = 0;
-    if (pipe(ends))
-        exit(1);
-    pid_t child = fork();
-    if (!child) {
-        setenv(variable, value, 1);
-        what(figures);
-        ssize_t written = write(ends[1], figures, size);
-        exit(written == (ssize_t)size ? 0 : 1);
-    }
-    close(ends[1]);
-    ssize_t got = read(ends[0], figures, size);
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    if (got != (ssize_t)size || status) {
-        fprintf(stderr, "bench: a round ended with status %d\n", status);
-        exit(1);
-    }
+    setenv(variable, value, 1);
+    struct result *r = &column->round[column->rounds++];
+    *r = measure_once(what, 0, 3600);
+    unsetenv(variable);
+    if (!*r->failure)
+        return;
+    fprintf(stderr, "bench: a round failed: %s\n", r->failure);
+    exit(1);
 }
 
 static int by_size(const void *first, const void *second)
@@ -257,7 +206,7 @@ static double lower_quartile(const struct column *column, size_t line)
 {
     double figures[MOST_ROUNDS];
     for (int i = 0; i < column->rounds; i++)
-        figures[i] = column->round[i][line];
+        figures[i] = column->round[i].figures[line];
     qsort(figures, (size_t)column->rounds, sizeof *figures, by_size);
     return figures[column->rounds / 4];
 }
@@ -277,7 +226,7 @@ static const char *verdict(size_t i, double plain, double journal, double glibc)
  * has floats there. */
 enum { THREADS = 1 << 14, MANY_THREADS = 1 << 20, SIDE = 256, TURNS = 1000 };
 
-static float *first, *second, *result;
+static float *first, *second, *third;
 
 static void arithmetic(void)
 {
@@ -287,14 +236,14 @@ static void arithmetic(void)
             x = x * 0.999f + sum;
             sum = sum * 1.0001f + x * 1e-6f;
         }
-        result[i] = x + sum;
+        third[i] = x + sum;
     }
 }
 
 static void memory(void)
 {
     for (unsigned i = 0; i < MANY_THREADS; i++)
-        result[i] = 2 * first[i] + second[i];
+        third[i] = 2 * first[i] + second[i];
 }
 
 static void divergent(void)
@@ -304,7 +253,7 @@ static void divergent(void)
         unsigned steps = 0;
         for (; x != 1 && steps < TURNS; steps++)
             x = x & 1 ? 3 * x + 1 : x / 2;
-        result[i] = (float)steps;
+        third[i] = (float)steps;
     }
 }
 
@@ -315,7 +264,7 @@ static void shared(void)
             float sum = 0;
             for (size_t k = 0; k < SIDE; k++)
                 sum += first[row * SIDE + k] * second[k * SIDE + column];
-            result[row * SIDE + column] = sum;
+            third[row * SIDE + column] = sum;
         }
 }
 
@@ -326,7 +275,7 @@ static void shared(void)
         type sum = x;                            \
         for (int n = 0; n < TURNS; n++)          \
             sum = sum * x + x;                   \
-        ((type *)result)[i] = sum;               \
+        ((type *)third)[i] = sum;                \
     }
 static void doubles(void) { SUMS(double) }
 static void halves(void) { SUMS(float) }
@@ -379,10 +328,12 @@ static void register_costs(void)
 }
 
 /* Measures the kernels and the loops in milliseconds, the least of five turns each. */
-static void measure_costs(double *figures)
+static void measure_costs(int unused)
 {
+    double *figures = result.figures;
+    (void)unused;
     const size_t bytes = MANY_THREADS * sizeof(float);
-    float *on_device[3], **in_c[] = {&first, &second, &result};
+    float *on_device[3], **in_c[] = {&first, &second, &third};
     register_costs();
     for (size_t n = 0; n < 3; n++) {
         *in_c[n] = calloc(1, bytes);
@@ -416,7 +367,8 @@ static void print_costs(void)
            "%-28s %9s %8s %8s %8s\n",
            "", "simulated", "C", "times", "budget");
     for (size_t n = 0; n < COSTS; n++) {
-        const double each = column.round[0][2 * n], of_c = column.round[0][2 * n + 1];
+        const double each = column.round[0].figures[2 * n],
+                     of_c = column.round[0].figures[2 * n + 1];
         printf("%-28s %9.2f %8.2f %8.2f %8.2f  %s\n", costs[n].name, each, of_c, each / of_c, 4.0,
                each <= 4 * of_c ? "met" : "missed");
     }

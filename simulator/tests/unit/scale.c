@@ -11,22 +11,10 @@
  * fails. SIM_SCHEDULE and SIM_CHECK apply as in any program. Exit status 0, whatever was
  * measured. */
 #define _GNU_SOURCE
-#include <cuda_runtime_api.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 #include "kernels.h"
+#include "measure.h"
 
-#define MiB    ((size_t)1 << 20)
 #define BUDGET 2.5 /* A row may grow by this factor for ten times the size. */
 enum {
     MOST = 100000,
@@ -38,55 +26,16 @@ enum {
     CHAINED = 16
 };
 
-/* The result of the process of one size. */
-struct result {
-    double us, mib;
-    char failure[64];
-};
-static struct result result;
-static int result_pipe;
-
-static void finish(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    result.mib = (double)usage.ru_maxrss / 1024;
-    _exit(write(result_pipe, &result, sizeof result) == (ssize_t)sizeof result ? 0 : 1);
-}
-
-static void need_at(cudaError_t e, int line)
-{
-    if (!e)
-        return;
-    snprintf(result.failure, sizeof result.failure, "%s in line %d", cudaGetErrorName(e), line);
-    finish();
-}
-#define need(call) need_at(call, __LINE__)
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
 static double started;
 static void begin(void) { started = now_us(); }
 /* Notes that this many calls were made since `begin`. */
 static void end(int calls)
 {
-    result.us = (now_us() - started) / calls;
+    result.figures[0] = (now_us() - started) / calls;
     finish();
 }
 
-static uint64_t state = 88172645463325252u;
-static int pick(int n)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (int)((state >> 32) % (uint64_t)n);
-}
+static int pick_int(int n) { return (int)pick((uint32_t)n); }
 
 static cudaStream_t s, many[MOST];
 static cudaEvent_t events[MOST];
@@ -115,19 +64,13 @@ static cudaEvent_t make_event(void)
 
 /* ---- allocations ---- */
 
-static size_t some_size(void)
-{
-    static const size_t classes[] = {1, 512, 4096, 10000, 65536, 100000, 1 * MiB, 2 * MiB + 1};
-    return classes[pick(8)];
-}
-
 /* Picks one of the n pointers in `data`, and prefetches the next one: a program has what it frees
  * at hand, so a cache miss of the row's own table must not count as a cost of the call. */
 static int pick_pointer(int n)
 {
     static int next;
     int now = next;
-    next = pick(n);
+    next = pick_int(n);
     __builtin_prefetch(&data[next]);
     return now;
 }
@@ -202,7 +145,7 @@ static void pinned_copy(int n)
         need(cudaMemcpy(to, data[i], 4096, cudaMemcpyDefault));
     }
     for (int i = n - 1; i > 0; i--) {
-        int other = pick(i + 1), *kept = data[i];
+        int other = pick_int(i + 1), *kept = data[i];
         data[i] = data[other];
         data[other] = kept;
     }
@@ -288,7 +231,7 @@ static void streams_legacy(int n)
     fill_in_each(n);
     for (int i = 0; i < 100; i++) {
         need(launch_fill(p, 1, 16, cudaStreamLegacy));
-        need(launch_fill(p, 1, 16, many[pick(n)]));
+        need(launch_fill(p, 1, 16, many[pick_int(n)]));
     }
     end(n + 200);
 }
@@ -468,7 +411,7 @@ static void reads(int n, size_t bytes, int addresses)
         to[i] = (char *)device_memory(bytes);
     begin();
     for (int i = 0; i < n; i++)
-        need(cudaMemcpyAsync(to[i % READERS], p + 4 * (addresses ? pick(addresses) : i), bytes,
+        need(cudaMemcpyAsync(to[i % READERS], p + 4 * (addresses ? pick_int(addresses) : i), bytes,
                              cudaMemcpyDefault, many[i % READERS]));
     end(n);
 }
@@ -651,61 +594,17 @@ static const struct row {
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-/* The process of one size, which ends in `finish`. */
-static _Noreturn void run(void (*measure)(int n), int n)
+static void (*of_row)(int n);
+
+/* The process of one size. */
+static void measure(int n)
 {
     /* The first calls of a process cost more than others. */
     int *p = device_memory(64);
     need(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     need(launch_fill(p, 1, 16, s));
     need(cudaDeviceSynchronize());
-    measure(n);
-    abort();
-}
-
-/* Waits for the child to write or to end. Returns false if it exceeds the processor time, or hangs.
- * It does not use RLIMIT_CPU, which makes the child's clock coarse. */
-static bool await(pid_t child, int from, int seconds)
-{
-    struct pollfd result = {.fd = from, .events = POLLIN};
-    struct timespec used = {0};
-    clockid_t clock;
-    if (clock_getcpuclockid(child, &clock))
-        return false;
-    for (int tenths = 0; tenths < 60 * seconds && used.tv_sec < seconds; tenths++) {
-        if (poll(&result, 1, 100))
-            return true;
-        clock_gettime(clock, &used);
-    }
-    return false;
-}
-
-static struct result measure_once(void (*measure)(int n), int n, int seconds)
-{
-    struct result r = {.failure = ""};
-    int ends[2], status = 0;
-    if (pipe(ends))
-        exit(1);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child < 0)
-        exit(1);
-    if (!child) {
-        result_pipe = ends[1];
-        run(measure, n);
-    }
-    close(ends[1]);
-    bool in_time = await(child, ends[0], seconds);
-    if (!in_time)
-        kill(child, SIGKILL);
-    ssize_t got = in_time ? read(ends[0], &r, sizeof r) : 0;
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    if (!in_time)
-        snprintf(r.failure, sizeof r.failure, "over %d s", seconds);
-    else if (got != (ssize_t)sizeof r)
-        snprintf(r.failure, sizeof r.failure, "ended with status %d", status);
-    return r;
+    of_row(n);
 }
 
 /* Measures a row's sizes in turn, so that a busy moment of the machine affects them all, and
@@ -713,12 +612,13 @@ static struct result measure_once(void (*measure)(int n), int n, int seconds)
 static int measure_sizes(const struct row *row, int seconds, struct result r[SIZES])
 {
     int done = SIZES;
+    of_row = row->measure;
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0, n = row->size; i < done; i++, n *= 10) {
-            if (round && r[i].us * n > 1e5)
+            if (round && *r[i].figures * n > 1e5)
                 continue;
-            struct result now = measure_once(row->measure, n, seconds);
-            if (!round || now.us < r[i].us || *now.failure)
+            struct result now = measure_once(measure, n, seconds);
+            if (!round || *now.figures < *r[i].figures || *now.failure)
                 r[i] = now;
             if (*now.failure)
                 done = i;
@@ -736,7 +636,7 @@ static void print_row(const struct row *row, int seconds, double empty)
     double time = 0, memory = 0;
     int done = measure_sizes(row, seconds, r);
     for (int i = 1; i < done; i++) {
-        time = larger(time, r[i].us / r[i - 1].us);
+        time = larger(time, *r[i].figures / *r[i - 1].figures);
         /* A few MiB more or less mean nothing. */
         if (r[i].mib > empty + 16)
             memory = larger(memory, (r[i].mib - empty) / (10 * larger(r[i - 1].mib - empty, 1)));
@@ -745,7 +645,7 @@ static void print_row(const struct row *row, int seconds, double empty)
            row->size);
     for (int i = 0; i < SIZES; i++)
         if (i < done)
-            printf(" %8.2f", r[i].us);
+            printf(" %8.2f", *r[i].figures);
         else
             printf(" %8s", "-");
     printf(" %5.1f ", time);
@@ -768,7 +668,7 @@ static double memory_alone(int n)
     if (!records || !order)
         exit(1);
     for (int i = 0; i < n; i++) {
-        int other = pick(i + 1);
+        int other = pick_int(i + 1);
         order[i] = order[other];
         order[other] = i;
     }
@@ -794,7 +694,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "scale: expected seconds from 1 to 3600, not \"%s\"\n", argv[1]);
         return 2;
     }
-    double empty = measure_once(nothing, 1, seconds).mib;
+    of_row = nothing;
+    double empty = measure_once(measure, 1, seconds).mib;
     printf("%-35s %5s %26s %6s %17s\n", "", "", "processor us per call, of", "", "MiB, of");
     printf("  %-38s %5s %8s %8s %8s %6s %5s %5s %5s %5s\n", "", "n", "n", "10 n", "100 n", "grow ",
            "n", "10 n", "100 n", "grow");
