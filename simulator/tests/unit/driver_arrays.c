@@ -4,10 +4,6 @@
 
 #include "expect.h"
 
-/* The driver's codes have the runtime's numbers. */
-#define GIVES(expected, call) IS((cudaError_t)(expected), (cudaError_t)(call))
-#define DO(call)              OK((cudaError_t)(call))
-
 enum { WIDTH = 4, HEIGHT = 4, TEXELS = WIDTH * HEIGHT };
 
 /* A module of simulator/tests/unit/kernels/texels.ptx, argv[2]. */

@@ -1,21 +1,10 @@
 /* Virtual memory of the driver API: driver_virtual CASE. */
 #include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "../cases.h"
+#include "expect.h"
 #include "kernels.h"
 
 #define STEP ((size_t)2 << 20)
-#define OK(call)                                                                   \
-    do {                                                                           \
-        int result = (int)(call);                                                  \
-        if (result) {                                                              \
-            fprintf(stderr, "line %d: %s returned %d\n", __LINE__, #call, result); \
-            exit(1);                                                               \
-        }                                                                          \
-    } while (0)
 
 static CUdeviceptr at;                      /* four steps of addresses */
 static CUmemGenericAllocationHandle memory; /* two steps */
@@ -35,8 +24,8 @@ static void make(void)
 {
     CUmemAllocationProp p = on_device(0);
     OK(cudaStreamCreate(&s));
-    OK(cuMemAddressReserve(&at, 4 * STEP, 0, 0, 0));
-    OK(cuMemCreate(&memory, 2 * STEP, &p, 0));
+    DO(cuMemAddressReserve(&at, 4 * STEP, 0, 0, 0));
+    DO(cuMemCreate(&memory, 2 * STEP, &p, 0));
 }
 
 static void map(CUdeviceptr place, int with_access)
@@ -45,9 +34,9 @@ static void map(CUdeviceptr place, int with_access)
     memset(&d, 0, sizeof d);
     d.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     d.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    OK(cuMemMap(place, 2 * STEP, 0, memory, 0));
+    DO(cuMemMap(place, 2 * STEP, 0, memory, 0));
     if (with_access)
-        OK(cuMemSetAccess(place, 2 * STEP, &d, 1));
+        DO(cuMemSetAccess(place, 2 * STEP, &d, 1));
 }
 
 static void fill(CUdeviceptr place, int value)
@@ -64,16 +53,16 @@ CASE(used)
     map(at + 2 * STEP, 1);
     fill(at, 5);
     OK(cudaStreamSynchronize(s));
-    OK(cuMemcpyDtoH(&value, at + 2 * STEP, 4));
-    OK(cuMemUnmap(at, 4 * STEP));
+    DO(cuMemcpyDtoH(&value, at + 2 * STEP, 4));
+    DO(cuMemUnmap(at, 4 * STEP));
     map(at, 1);
     fill(at, value + 2);
     OK(cudaStreamSynchronize(s));
-    OK(cuMemcpyDtoH(&value, at, 4));
+    DO(cuMemcpyDtoH(&value, at, 4));
     printf("%d\n", value);
-    OK(cuMemUnmap(at, 2 * STEP));
-    OK(cuMemRelease(memory));
-    OK(cuMemAddressFree(at, 4 * STEP));
+    DO(cuMemUnmap(at, 2 * STEP));
+    DO(cuMemRelease(memory));
+    DO(cuMemAddressFree(at, 4 * STEP));
 }
 
 CASE(not_unmapped)
@@ -86,7 +75,7 @@ CASE(after_unmapping)
 {
     make();
     map(at, 1);
-    OK(cuMemUnmap(at, 2 * STEP));
+    DO(cuMemUnmap(at, 2 * STEP));
     fill(at, 5);
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
@@ -96,7 +85,7 @@ CASE(unmapped_in_use)
     make();
     map(at, 1);
     fill(at, 5);
-    OK(cuMemUnmap(at, 2 * STEP));
+    DO(cuMemUnmap(at, 2 * STEP));
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
@@ -105,9 +94,9 @@ CASE(given_back_in_use)
 {
     make();
     map(at, 1);
-    OK(cuMemsetD8Async(at, 5, 2 * STEP, s));
-    OK(cuMemUnmap(at, 2 * STEP));
-    OK(cuMemAddressFree(at, 4 * STEP));
+    DO(cuMemsetD8Async(at, 5, 2 * STEP, s));
+    DO(cuMemUnmap(at, 2 * STEP));
+    DO(cuMemAddressFree(at, 4 * STEP));
     printf("%d\n", (int)cudaStreamSynchronize(s));
 }
 
@@ -140,27 +129,27 @@ CASE(two_devices)
                             {p.location, CU_MEM_ACCESS_FLAGS_PROT_READ}};
     int two[2], device[2] = {-1, -1};
     make();
-    OK(cuMemCreate(&other, 2 * STEP, &p, 0));
+    DO(cuMemCreate(&other, 2 * STEP, &p, 0));
     map(at, 1);
-    OK(cuMemMap(at + 2 * STEP, 2 * STEP, 0, other, 0));
+    DO(cuMemMap(at + 2 * STEP, 2 * STEP, 0, other, 0));
     d[0].location.id = 0;
-    OK(cuMemSetAccess(at, 4 * STEP, d, 2));
-    OK(cuMemsetD8(at, 1, 4 * STEP));
+    DO(cuMemSetAccess(at, 4 * STEP, d, 2));
+    DO(cuMemsetD8(at, 1, 4 * STEP));
     OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
     OK(cudaStreamSynchronize(s));
-    OK(cuMemcpyDtoH(two, at + 2 * STEP - 4, sizeof two));
-    OK(cuPointerGetAttribute(&device[0], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at));
-    OK(cuPointerGetAttribute(&device[1], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at + 2 * STEP));
+    DO(cuMemcpyDtoH(two, at + 2 * STEP - 4, sizeof two));
+    DO(cuPointerGetAttribute(&device[0], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at));
+    DO(cuPointerGetAttribute(&device[1], CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at + 2 * STEP));
     printf("%x %x, devices %d %d\n", (unsigned)two[0], (unsigned)two[1], device[0], device[1]);
     /* Device 1 may only read. */
     OK(cudaSetDevice(1));
-    OK(cuMemcpyDtoH(two, at, sizeof two));
+    DO(cuMemcpyDtoH(two, at, sizeof two));
     printf("%d\n", (int)cuMemcpyHtoD(at + 2 * STEP - 4, two, sizeof two));
     OK(cudaSetDevice(0));
-    OK(cuMemUnmap(at, 4 * STEP));
-    OK(cuMemRelease(memory));
-    OK(cuMemRelease(other));
-    OK(cuMemAddressFree(at, 4 * STEP));
+    DO(cuMemUnmap(at, 4 * STEP));
+    DO(cuMemRelease(memory));
+    DO(cuMemRelease(other));
+    DO(cuMemAddressFree(at, 4 * STEP));
 }
 
 /* A race at the second of two mappings, which a memset of both touches. */
@@ -191,10 +180,10 @@ static void use_both(int ordered)
         OK(cudaStreamWaitEvent(t, filled, 0));
     OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, t));
     OK(cudaDeviceSynchronize());
-    OK(cuMemUnmap(at, 2 * STEP));
+    DO(cuMemUnmap(at, 2 * STEP));
     OK(launch_add((int *)(at + 2 * STEP), 1, STEP / 4, s));
     OK(cudaDeviceSynchronize());
-    OK(cuMemUnmap(at + 2 * STEP, 2 * STEP));
+    DO(cuMemUnmap(at + 2 * STEP, 2 * STEP));
 }
 
 CASE(two_addresses) { use_both(1); }

@@ -21,6 +21,9 @@ static int wrong;
         if (is(__FILE__, __LINE__, #call, (call), cudaSuccess)) \
             exit(1);                                            \
     } while (0)
+/* The same for a call of the driver API, whose codes have the runtime's numbers. */
+#define GIVES(expected, call) IS((cudaError_t)(expected), (cudaError_t)(call))
+#define DO(call)              OK((cudaError_t)(call))
 /* Expects two equal numbers. */
 #define SAME(expected, value) \
     same(__FILE__, __LINE__, #value, (unsigned long long)(value), (unsigned long long)(expected))
