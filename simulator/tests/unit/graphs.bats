@@ -1,14 +1,12 @@
 #!/usr/bin/env bats
 # Stream capture, graphs and graph memory nodes on the simulated device: measured lines, documented
-# rules and codes, changes to graphs, and the invariants of their memory. Hazards in graphs are in
-# simulator/tests/litmus.
+# rules and codes, and changes to graphs. Hazards in graphs are in simulator/tests/litmus.
 
 load ../../../tests/suite
 load programs
 
 setup_file() {
-    local programs=(graph_rules graph_changes inside_graphs)
-    make -s BACKEND=simulator "${programs[@]/#/build/simulator/simulator/tests/unit/}" \
+    make -s BACKEND=simulator build/simulator/simulator/tests/unit/graph_{rules,changes} \
         build/simulator/simulator/tests/facts/one-gpu
 }
 
@@ -151,22 +149,11 @@ destroyed"
     as_expected graph_changes moved
 }
 
-# ---- invariants and sanitizers ----
-
-@test "every law of graphs' memory holds after each step of random walks" {
-    local schedule seed=0
-    for schedule in "${SCHEDULES[@]}"; do
-        seed=$((seed + 1))
-        SIM_SCHEDULE=$schedule run bounded "$PROGRAMS/inside_graphs" 1000 "$seed"
-        [ "$status" = 0 ] || miss "inside_graphs, seed $seed, under SIM_SCHEDULE=$schedule:" \
-            "$output" || return
-        assert_output --regexp '^1000 steps, [1-9][0-9]{2} launches, [1-9][0-9]* refused$'
-    done
-}
+# ---- sanitizers ----
 
 # bats test_tags=long
 @test "the sanitizers find nothing in captures, graphs and other locations" {
-    local build run programs=(facts/probe-graphs unit/graph_rules unit/inside_graphs)
+    local build run programs=(facts/probe-graphs unit/graph_rules)
     export SIM_CHECK=off SIM_MEMORY=4G   # the thread sanitizer leaves few addresses
     make_sanitized address,undefined "${programs[@]/#/simulator/tests/}" \
         simulator/tests/facts/probe-pools
@@ -174,7 +161,7 @@ destroyed"
     for build in simulator-address-undefined simulator-thread; do
         export LD_LIBRARY_PATH=$ROOT/build/$build
         for run in unit/graph_rules\ {sizes_that_wrap,freed_by_another_graph,captured} \
-            "unit/inside_graphs 300 5" facts/probe-graphs \
+            facts/probe-graphs \
             facts/probe-pools\ {kinds,by_location,memory_{host,numa,managed},limits}; do
             # shellcheck disable=SC2086  # a program and its arguments
             run bounded "$LD_LIBRARY_PATH/simulator/tests/"$run
