@@ -281,65 +281,7 @@ PROGRAM(host_function)
     return 0;
 }
 
-/* ---- memory ---- */
-
-static int rounds = 200;
-
-/* Each thread fills and reads back a block, whose contents must be its own. */
-static void *one_thread(void *argument)
-{
-    int number = (int)(intptr_t)argument, wrong = 0;
-    cudaStream_t mine;
-    cudaEvent_t e;
-    cudaMemPool_t pool;
-    cudaStreamCreateWithFlags(&mine, number % 2 ? cudaStreamNonBlocking : cudaStreamDefault);
-    cudaEventCreateWithFlags(&e, cudaEventDisableTiming);
-    cudaDeviceGetDefaultMemPool(&pool, 0);
-    for (int i = 0; i < rounds; i++) {
-        int *p = NULL, back[64] = {0}, sum = 0;
-        cudaMallocAsync((void **)&p, 4096 * (size_t)(1 + i % 7), mine);
-        launch_fill(p, number, 64, mine);
-        launch_add(p, i, 64, mine);
-        if (i % 50 == 0)
-            cudaLaunchHostFunc(mine, note, (void *)(intptr_t)number);
-        cudaMemcpyAsync(back, p, sizeof back, cudaMemcpyDeviceToHost, mine);
-        cudaFreeAsync(p, mine);
-        cudaEventRecord(e, mine);
-        if (i % 3)
-            cudaEventSynchronize(e);
-        else
-            cudaStreamSynchronize(mine);
-        for (int k = 0; k < 64; k++)
-            sum += back[k] != number + i;
-        wrong += sum;
-        if (i % 20 == 0)
-            cudaMemPoolTrimTo(pool, 0);
-        if (i % 40 == 0)
-            cudaGetLastError();
-    }
-    cudaEventDestroy(e);
-    cudaStreamDestroy(mine);
-    return (void *)(intptr_t)wrong;
-}
-
-PROGRAM(threads)
-{
-    if (argc)
-        rounds = atoi(argv[0]);
-    pthread_t thread[4];
-    int wrong = 0;
-    main_thread = pthread_self();
-    for (intptr_t i = 0; i < 4; i++)
-        pthread_create(&thread[i], NULL, one_thread, (void *)(i + 1));
-    for (int i = 0; i < 4; i++) {
-        void *result;
-        pthread_join(thread[i], &result);
-        wrong += (int)(intptr_t)result;
-    }
-    SAY(cudaDeviceSynchronize());
-    printf("wrong values %d\n", wrong);
-    return 0;
-}
+/* ---- two threads ---- */
 
 /* Makes calls while another thread's call waits, and then ends what that waits for. */
 static void *other_calls(void *gate)
