@@ -1,7 +1,7 @@
 """Drawings of what no journal shows: decisions, places, two processes, bytes, costs.
 
 Each is a function of the width, so that it has one form for wide pages and one for phones. Numbers
-come from the files that `sources` names: what a GPU recorded, or the program itself.
+come from what a GPU recorded, or from the program itself.
 """
 
 import math
@@ -10,13 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import svg
-from .rungs import RUNGS, TABLE
+from .rungs import RUNGS
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def recording(lesson):
-    return f"tests/lessons/{lesson}/expected/output.txt"
 
 
 NARROW = 500
@@ -27,7 +23,6 @@ class Drawing:
     title: str  # the insight, in one sentence
     paint: object  # draws on a canvas
     rows: object  # the rows of the table
-    sources: tuple = ()
 
     def draw(self, width):
         canvas = svg.Canvas(width)
@@ -41,20 +36,19 @@ class Drawing:
 DRAWINGS = {}
 
 
-def drawing(name, title, heads, rows, sources=()):
+def drawing(name, title, heads, rows):
     """A decorator: the function below it paints `name`; `rows` are a list, or a function."""
 
     def keep(paint):
-        DRAWINGS[name] = Drawing(
-            title, paint, lambda: (heads, rows() if callable(rows) else rows), sources
-        )
+        DRAWINGS[name] = Drawing(title, paint, lambda: (heads, rows() if callable(rows) else rows))
         return paint
 
     return keep
 
 
 def recorded(lesson):
-    return (ROOT / recording(lesson)).read_text(encoding="utf-8").splitlines()
+    file = ROOT / f"tests/lessons/{lesson}/expected/output.txt"
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 def node(canvas, x, y, width, words, kind="work", code=False, high=0):
@@ -69,7 +63,24 @@ def node(canvas, x, y, width, words, kind="work", code=False, high=0):
     return y + high
 
 
-# ---- 15: which questions decide ----
+# ---- 15, and on Monday: which questions decide ----
+
+
+def decide(canvas, questions, end, left, right, gap, high):
+    """One question below the other: an answer leads to the right, the other one down, to the end.
+    A question is (words, the answer to the right, what it leads to, the answer down)."""
+    y = 4
+    for question, aside, outcome, on in questions:
+        bottom = node(canvas, 0, y, left, question, high=high)
+        node(canvas, left + gap, y, right, outcome, "outcome", high=bottom - y)
+        middle = (y + bottom) / 2
+        canvas.arrow("own", (left, middle), (left + gap, middle))
+        canvas.text(left + gap / 2 - 4, middle - 5, aside, "bold", "middle")
+        canvas.arrow("event", (left / 2, bottom), (left / 2, bottom + 26))
+        canvas.text(left / 2 + 8, bottom + 18, on, "bold")
+        y = bottom + 26
+    node(canvas, 0, y, left, end, "success", high=44)
+
 
 QUESTIONS = [
     ("1 Is the driver's version 11.2 or later?", "cudaMalloc", "The device has no pools."),
@@ -90,23 +101,41 @@ def support(canvas):
     narrow = canvas.width < NARROW
     left, right = (150, 154) if narrow else (260, 240)
     gap = canvas.width - left - right if narrow else 110
-    y = 4
-    for question, call, note in QUESTIONS:
-        bottom = node(canvas, 0, y, left, question, high=52)
-        node(canvas, left + gap, y, right, f"{call}\n{note}", "outcome", high=bottom - y)
-        middle = (y + bottom) / 2
-        canvas.arrow("own", (left, middle), (left + gap, middle))
-        canvas.text(left + gap / 2 - 4, middle - 5, "no", "bold", "middle")
-        canvas.arrow("event", (left / 2, bottom), (left / 2, bottom + 26))
-        canvas.text(left / 2 + 8, bottom + 18, "yes", "bold")
-        y = bottom + 26
-    node(canvas, 0, y, left, "cudaMallocAsync\nPools, and a handle to share.", "success", high=44)
+    questions = [(one, "no", f"{call}\n{note}", "yes") for one, call, note in QUESTIONS]
+    end = "cudaMallocAsync\nPools, and a handle to share."
+    decide(canvas, questions, end, left, right, gap, 52)
     canvas.key(
         [
             ("work", "a question"),
             ("outcome", "works, with less"),
             ("success", "works, and has a handle to share"),
         ]
+    )
+
+
+TREE = [
+    ("How long does the buffer live?", "forever", "leave it with cudaMalloc", "a round"),
+    ("Does it go to MPI, UCX, cudaIpc?", "yes", "leave it with cudaMalloc", "no"),
+    ("Are you the application?", "no", "set nothing, or make a pool of your own", "yes"),
+    ("Does anybody else need this GPU?", "no", "threshold UINT64_MAX", "yes"),
+    ("Does your loop synchronize after its frees?", "no", "threshold 0, and set it", "yes"),
+]
+END = "what a phase reserves: measure it, and trim after a peak"
+
+
+@drawing(
+    "threshold_tree",
+    "Five questions decide what a pool should keep, and only the last answer needs a measurement",
+    ["question", "answer", "then"],
+    [[question, answer, outcome] for question, answer, outcome, _ in TREE]
+    + [["all of them", "the other one", END]],
+)
+def threshold_tree(canvas):
+    narrow = canvas.width < NARROW
+    left, right = (140, 130) if narrow else (260, 270)
+    decide(canvas, TREE, END, left, right, canvas.width - left - right, 44)
+    canvas.key(
+        [("work", "a question"), ("outcome", "decided"), ("success", "decided by measuring")]
     )
 
 
@@ -124,7 +153,6 @@ def note(rung):
     "wait, then the pool grows, and only the last makes a stream wait",
     ["step", "when", "policy and cost"],
     [[str(number), rung.when, note(rung)] for number, rung in enumerate(RUNGS, 1)],
-    (TABLE,),
 )
 def ladder(canvas):
     narrow = canvas.width < NARROW
@@ -182,6 +210,69 @@ def draw_rung(canvas, x, y, name):
     else:
         call(176, lower, "wait", "waits")
         canvas.arrow("inserted", (x + 66, upper + 4), (x + 174, lower - 6))
+
+
+# ---- 11: three moments of a free, and two policies ----
+
+STATES = ("pending", "finished", "synchronized")
+BETWEEN = {
+    "pending": "the free stands in its stream",
+    "finished": "the device is past it",
+    "synchronized": "the host has waited",
+}
+
+
+def addresses():
+    """{(policy, state): "same" or "other"}, as recorded."""
+    found = {}
+    for line in recorded("11_reuse_opportunistic"):
+        match = re.match(r"policy (on|off) +(\w+) +(same|other) +address", line)
+        if match:
+            found[match[1], match[2]] = match[3]
+    return found
+
+
+@drawing(
+    "moments",
+    "On and off differ in one moment only: the device is past the free, and the host has "
+    "not waited",
+    ["when another stream allocates", "policy on", "policy off"],
+    lambda: [
+        [state, *(addresses()[policy, state] for policy in ("on", "off"))] for state in STATES
+    ],
+)
+def moments(canvas):
+    narrow = canvas.width < NARROW
+    left = 0 if narrow else 90
+    room = (canvas.width - left) / 3
+    top = 74 if narrow else 44
+    for number, state in enumerate(STATES):
+        x = left + number * room
+        canvas.text(x + 6, 16, state, "heading" if not narrow else "bold")
+        canvas.paragraph(x + 6, 34, BETWEEN[state], "", room - 12)
+        canvas.line("tick", (x, 2), (x, top + 14), behind=True)
+    canvas.arrow("own", (left, top), (canvas.width, top))
+    y = top + 14
+    for policy in ("on", "off"):
+        if narrow:
+            canvas.text(0, y + 16, f"policy {policy}", "bold")
+            y += 24
+        else:
+            canvas.text(0, y + 24, f"policy {policy}", "bold")
+        for number, state in enumerate(STATES):
+            x = left + number * room + 5
+            same = addresses()[policy, state] == "same"
+            words = "the same memory" if same else "new memory"
+            node(canvas, x, y + 4, room - 10, words, "success" if same else "ghost", high=40)
+        y += 52
+    canvas.reach(y)
+    canvas.key(
+        [
+            ("own arrow", "time, from the call of cudaFreeAsync on"),
+            ("success", "what another stream gets: the freed memory"),
+            ("ghost", "what the pool takes from the device instead"),
+        ]
+    )
 
 
 # ---- the four edges ----
@@ -263,10 +354,10 @@ def allowed(cells):
     return cells[3] == cells[4] == "cudaSuccess"
 
 
-def two_gpus(canvas, wide, high):
+def two_gpus(canvas, wide, high, kind="GPU"):
     """GPU 0 at the left, GPU 1 at the right. Returns where GPU 1 begins."""
     right = canvas.width - wide
-    for x, name in ((0, "GPU 0"), (right, "GPU 1")):
+    for x, name in ((0, f"{kind} 0"), (right, f"{kind} 1")):
         canvas.box("place", x, 2, wide, high, 6)
         canvas.text(x + 10, 20, name, "heading")
     return right
@@ -277,7 +368,6 @@ def two_gpus(canvas, wide, high):
     "cudaDeviceEnablePeerAccess opens the memory of cudaMalloc, and no pool",
     ["memory of GPU 0", "a kernel of GPU 1, peers enabled"],
     [["from cudaMalloc", "works"], ["from a pool", "faults"]],
-    (recording("14_peer_access"),),
 )
 def peer_rights(canvas):
     half = 140 if canvas.width < NARROW else 260
@@ -302,7 +392,6 @@ def peer_rights(canvas):
     "peers enabled, too",
     ["access of GPU 1", "current", "use", "the call returns", "its stream"],
     accesses,
-    (recording("14_peer_access"),),
 )
 def devices(canvas):
     narrow = canvas.width < NARROW
@@ -413,8 +502,32 @@ def ipc_pool(canvas):
     )
 
 
+COLUMNS = ("exporter's host", "exporter's stream", "importer's stream", "importer's host")
+
+
+def two_processes(canvas, steps, height):
+    """An exporter and an importer side by side, each with its host and its stream, and in them what
+    happens, from top to bottom. A step is (column, words). Returns {step: (left, right, y)}."""
+    room = canvas.width / 4
+    wide = room - 8 if canvas.width < NARROW else 140
+    bottom = 64 + len(steps) * height
+    for x, middle, words in ((0, 1, "exporter"), (canvas.width / 2 + 4, 3, "importer")):
+        canvas.box("place", x, 0, canvas.width / 2 - 4, bottom, 6, behind=True)
+        canvas.text(canvas.width * middle / 4, 18, words, "heading", "middle")
+    for column, words in enumerate(COLUMNS):
+        x = room * (column + 0.5)
+        canvas.text(x, 38, words.split()[1], "bold", "middle")
+        canvas.line("stream", (x, 46), (x, bottom - 8), behind=True)
+    places = {}
+    for row, (column, words) in enumerate(steps):
+        x, y = room * (column + 0.5), 50 + row * height
+        kind = ("call", "work s-1", "work s-2", "call")[column]
+        node(canvas, x - wide / 2, y, wide, words, kind, high=height - 8)
+        places[column, words] = (x - wide / 2, x + wide / 2, y + (height - 8) / 2)
+    return places
+
+
 STEPS = [
-    # (column, words); columns: 0 exporter's host, 1 its stream, 2 importer's stream, 3 its host
     (1, "allocate"),
     (1, "fill"),
     (1, "record ready"),
@@ -430,7 +543,6 @@ STEPS = [
     (1, "copy"),
     (1, "free"),
 ]
-COLUMNS = ("exporter's host", "exporter's stream", "importer's stream", "importer's host")
 
 
 @drawing(
@@ -441,38 +553,12 @@ COLUMNS = ("exporter's host", "exporter's stream", "importer's stream", "importe
     [[COLUMNS[column], words] for column, words in STEPS],
 )
 def ipc_allocation(canvas):
-    narrow = canvas.width < NARROW
-    room = canvas.width / 4
-    wide = room - 8 if narrow else 140
-    height = 48 if narrow else 30
-    canvas.box("place", 0, 0, canvas.width / 2 - 4, 64 + len(STEPS) * height, 6, behind=True)
-    canvas.box(
-        "place",
-        canvas.width / 2 + 4,
-        0,
-        canvas.width / 2 - 4,
-        64 + len(STEPS) * height,
-        6,
-        behind=True,
-    )
-    canvas.text(canvas.width / 4, 18, "exporter", "heading", "middle")
-    canvas.text(canvas.width * 3 / 4, 18, "importer", "heading", "middle")
-    at = {}
-    for column, words in enumerate(("host", "stream", "stream", "host")):
-        x = room * (column + 0.5)
-        canvas.text(x, 38, words, "bold", "middle")
-        canvas.line("stream", (x, 46), (x, 56 + len(STEPS) * height), behind=True)
-    for row, (column, words) in enumerate(STEPS):
-        x, y = room * (column + 0.5), 50 + row * height
-        kind = {0: "call", 1: "work s-1", 2: "work s-2", 3: "call"}[column]
-        node(canvas, x - wide / 2, y, wide, words, kind, high=height - 8)
-        at[column, words] = (x - wide / 2, x + wide / 2, y + (height - 8) / 2)
+    at = two_processes(canvas, STEPS, 48 if canvas.width < NARROW else 30)
 
     def join(kind, source, target):
         (a, b, y), (c, d, to_y) = at[source], at[target]
-        canvas.arrow(
-            kind, (b, y) if c > a else (a, y), (c, to_y) if c > a else (d, to_y), behind=True
-        )
+        ends = ((b, y), (c, to_y)) if c > a else ((a, y), (d, to_y))
+        canvas.arrow(kind, *ends, behind=True)
 
     join("own", (0, "send ready"), (3, "receive ready"))
     join("own", (3, "send finished"), (0, "receive finished"))
@@ -483,6 +569,37 @@ def ipc_allocation(canvas):
             ("place", "a process; the messages go through a socket between the two"),
             ("own arrow", "message: the event's handle, and where the data is"),
             ("event arrow", "event: from the record to the wait"),
+        ]
+    )
+
+
+SENT = [
+    (0, "calls fill"),
+    (0, "sends ready"),
+    (3, "receives ready"),
+    (3, "calls add"),
+    (2, "adds 1"),
+    (1, "fills with 7"),
+]
+
+
+@drawing(
+    "ipc_message",
+    "A message goes from host to host: nothing here makes the importer's device wait for the "
+    "exporter's",
+    ["where", "what, in this order"],
+    [[COLUMNS[column], words] for column, words in SENT],
+)
+def ipc_message(canvas):
+    at = two_processes(canvas, SENT, 48 if canvas.width < NARROW else 32)
+    (_, begin, y), (end, _, to_y) = at[0, "sends ready"], at[3, "receives ready"]
+    canvas.arrow("own", (begin, y), (end, to_y), behind=True)
+    (begin, _, y), (_, end, to_y) = at[2, "adds 1"], at[1, "fills with 7"]
+    canvas.line("missing", (begin, y), (end, to_y), behind=True)
+    canvas.key(
+        [
+            ("own arrow", "the message"),
+            ("missing line", "no order: here the add comes first, and the result is 7"),
         ]
     )
 
@@ -512,7 +629,6 @@ def arena_rows():
     "still be working there",
     ["frame", "bytes of stream[0]", "bytes of stream[1]"],
     arena_rows,
-    (recording("21_own_arena"),),
 )
 def arena(canvas):
     frames = arena_frames()
@@ -638,7 +754,6 @@ def locations():
         "memset by the device",
     ],
     locations,
-    (recording("19_other_locations"),),
 )
 def three_places(canvas):
     narrow = canvas.width < NARROW
@@ -763,7 +878,6 @@ def cost_rows():
     "can cost more than cudaMalloc",
     ["way or call", "size", "µs of the host"],
     cost_rows,
-    (recording("05_cost"),),
 )
 def bars(canvas):
     sizes, ways, stalls = costs()
@@ -825,6 +939,70 @@ def bars(canvas):
             ("used s-2", "keeps, synchronized"),
             ("used s-1", "keeps"),
             ("used s-3", "one call"),
+        ]
+    )
+
+
+# ---- 05: a loop, in two questions ----
+
+ROUNDS = "docs/programs/expected/rounds.txt"
+
+
+def rounds():
+    """{(covered, kept): microseconds} of a round of 1 MiB without a copy, as recorded."""
+    found = {}
+    for line in (ROOT / ROUNDS).read_text(encoding="utf-8").splitlines():
+        match = re.match(r"~ +([\d.]+) +([\d.]+)   allocate, ([a-z, ]+)$", line)
+        if match and "copy" not in match[3]:
+            covered = match[3] == "free, synchronize"
+            for kept in (False, True):
+                found.setdefault((covered, kept), []).append(match[1 + kept])
+    if [len(found.get((covered, True), [])) for covered in (False, True)] != [2, 1]:
+        raise ValueError("the recording of the rounds has another form")
+    return {cell: " to ".join(sorted(figures, key=float)) for cell, figures in found.items()}
+
+
+WAITS = {False: "nothing covers the free before the next round", True: "something covers the free"}
+KEEPS = {True: "threshold at its maximum", False: "threshold 0"}
+
+
+@drawing(
+    "which_loop",
+    "One cell of four is slow, and you get it if you synchronize after your frees and change "
+    "nothing",
+    ["loop", *KEEPS.values()],
+    lambda: [
+        [words, *(f"{rounds()[covered, kept]} µs a round" for kept in KEEPS)]
+        for covered, words in WAITS.items()
+    ],
+)
+def which_loop(canvas):
+    narrow = canvas.width < NARROW
+    left = 104 if narrow else 230
+    room = (canvas.width - left) / 2
+    for number, words in enumerate(KEEPS.values()):
+        canvas.paragraph(left + number * room + 8, 16, words, "bold", room - 12)
+    y = 44 if narrow else 28
+    for covered, words in WAITS.items():
+        canvas.paragraph(0, y + 22, words, "bold", left - 8)
+        for number, kept in enumerate(KEEPS):
+            slow = covered and not kept
+            figure = f"{rounds()[covered, kept]} µs"
+            node(
+                canvas,
+                left + number * room + 4,
+                y + 4,
+                room - 8,
+                f"{figure}\nthe default" if slow else figure,
+                "outcome" if slow else "success",
+                high=72 if narrow else 52,
+            )
+        y += 82 if narrow else 62
+    canvas.reach(y)
+    canvas.key(
+        [
+            ("success", "nothing to do"),
+            ("outcome", "raise the threshold, in bytes, before the loop"),
         ]
     )
 
@@ -899,8 +1077,6 @@ def piece(canvas):
 
 
 # ---- the clinic ----
-
-FORK = ("allocate scratch", "fill scratch", "free scratch", "allocate table")
 
 
 @drawing(
@@ -996,10 +1172,8 @@ def short_lived(canvas):
 )
 def no_access(canvas):
     half = 150 if canvas.width < NARROW else 260
-    right = canvas.width - half
+    right = two_gpus(canvas, half, 150, "device")
     for x, name in ((0, "device 0"), (right, "device 1")):
-        canvas.box("place", x, 2, half, 150, 6)
-        canvas.text(x + 10, 20, name, "heading")
         node(canvas, x + 10, 96, half - 20, f"pool of {name}", "segment", high=44)
     node(canvas, right + 10, 32, half - 20, "kernel", "work s-2", high=30)
     canvas.arrow("event", (right + half / 2, 62), (right + half / 2, 96))

@@ -21,7 +21,7 @@
        :case: 3                        from the creation of pool 3 to its destruction
        :environment: SIM_SCHEDULE=late of another run
     .. picture:: drawing ladder
-        one of drawings.py or decisions.py
+        one of drawings.py
     .. picture:: pair
         two of these, its content, that a reader compares: side by side where there is room, the
         first above on a narrow page
@@ -41,31 +41,16 @@ from sphinx.util.docutils import SphinxDirective
 
 from . import (
     chosen,
-    decisions,
     drawings,
     memory_picture,
     order_picture,
-    run_steps,
-    rungs,
     scaled_picture,
-    svg,
 )
 from .page import BookDirective, written
 from .runs import BookError, run_program
 
 # The width of a page's text, and of a phone's screen without its margins.
 WIDE, NARROW = 720, 356
-MODULES = (
-    svg,
-    chosen,
-    memory_picture,
-    order_picture,
-    run_steps,
-    rungs,
-    scaled_picture,
-    drawings,
-    decisions,
-)
 
 
 def barred(words):
@@ -128,8 +113,6 @@ class Picture(BookDirective):
     def run(self):
         program = self.arguments[0]
         arguments = tuple(shlex.split(self.options.get("arguments", "")))
-        self.depend_on_program(program)
-        self.depend(*(module.__file__ for module in MODULES), __file__, run_steps.SCRIPT)
         environment = tuple(shlex.split(self.options.get("environment", "")))
         run = run_program(program, arguments, environment)
         name = " ".join([program.split("/")[1], *arguments])
@@ -221,7 +204,6 @@ class DrawnPicture(Picture):
         if name not in drawings.DRAWINGS:
             raise BookError(f"{self.env.docname}: drawings.py has no drawing {name}.")
         drawing = drawings.DRAWINGS[name]
-        self.depend(*(module.__file__ for module in MODULES), __file__, *drawing.sources)
         try:
             return self.framed(drawing.title, "A drawing.", drawing.draw, drawing.table())
         except (KeyError, IndexError, ValueError) as error:
