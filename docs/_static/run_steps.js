@@ -824,6 +824,7 @@ const runSteps = (() => {
                     runs: at, done: at, source: null, replaced: null,
                 });
             delete step.n;
+            delete step.first;
             delete step.end;
         });
         drawn.sort((a, b) => a.at - b.at);

@@ -16,38 +16,15 @@ window.workbookSteps = {};
     const NEAR = "800px"; // so far above or below the screen a run is loaded
     const MIB = 2 ** 20;
     const mib = (bytes) => String(Math.round((bytes / MIB) * 100) / 100);
-    const STATE = [
-        "pool", "used", "reserved", "threshold", "limit", "segments", "live", "pending",
-    ];
 
-    const ROW = ["at", "line", "lane", "words", "kind", "runs", "done", "source", "replaced"];
-
-    // The run with each step as it is, from what changed in it.
+    // The run with each step as it is, from what is not as in the step before.
     function unpacked(run) {
-        let now = { segments: [], live: [], pending: [] };
-        let streams = run.streams.map((name) => [name, []]);
+        let now = {};
         const steps = run.steps.map((step) => {
-            now = { ...now, marks: undefined, report: undefined };
-            streams = [...streams];
-            for (const [key, value] of Object.entries(step)) {
-                if (["call", "say", "row"].includes(key)) now[key] = run.words[value];
-                else if (key.startsWith("stream ")) {
-                    const queue = value.map(([what, state]) => [run.words[what], state]);
-                    streams[key.slice(7)] = [run.streams[key.slice(7)], queue];
-                } else if (Array.isArray(now[key]) && key !== "marks") {
-                    const [gone, added] = value;
-                    now[key] = now[key].filter((_, at) => !gone.includes(at)).concat(added);
-                } else now[key] = value;
-            }
-            const { line, number, call, say, row, asks, marks, report } = now;
-            const state = now.pool === undefined ? null
-                : Object.fromEntries(STATE.map((key) => [key, now[key]]));
-            return { line, number, call, say, row, asks, marks, report, state, streams };
+            now = { ...now, marks: undefined, report: undefined, ...step };
+            return now;
         });
-        const rows = run.rows.map((row) =>
-            ({ ...Object.fromEntries(row.map((value, at) => [ROW[at], value])),
-                words: run.words[row[3]] }));
-        return { ...run, steps, rows };
+        return { ...run, steps };
     }
 
     function load(name, version) {

@@ -31,65 +31,28 @@ from pathlib import Path
 
 from docutils.parsers.rst import directives
 
-from . import asked, chosen, run_steps, rungs
+from . import chosen
 from .page import BookDirective, in_html
 from .predict import parse_run
 from .printed import piece_of
-from .run_steps import SCRIPT, read
-from .rungs import TABLE
+from .run_steps import read
 from .runs import BookError, run_program, withheld
 
-MODULES = (asked, run_steps, chosen, rungs)
+# What a step has where run_steps.js says nothing of it.
+PLAIN = {"asks": 0, "row": ""}
 
 
-def changed(before, after):
-    """A list as the places that are no longer there and what is new, or None if it is the same."""
-    gone = [place for place, one in enumerate(before) if one not in after]
-    new = [one for one in after if one not in before]
-    return [gone, new] if gone or new else None
-
-
-# What stepper.js makes of a row again, in this order.
-ROW = ("at", "line", "lane", "words", "kind", "runs", "done", "source", "replaced")
-# What a run begins with, where it is no empty list.
-EMPTY = {"asks": 0, "row": 0}
-
-
-def packed(run):
-    """The run with only what changed in each step, and each sentence once."""
-    words, steps, before = {"": 0}, [], {}
-
-    def numbered(text):
-        return words.setdefault(text, len(words))
-
-    for step in run["steps"]:
-        now = {"call": numbered(step["call"]), "say": numbered(step["say"])}
-        now |= {key: step[key] for key in ("line", "number") if key in step}
-        now["row"] = numbered(step.get("row", ""))
-        now["asks"] = step.get("asks", 0)
-        now |= step["state"] or {}
-        for place, (_, queue) in enumerate(step["streams"]):
-            now[f"stream {place}"] = [[numbered(what), state] for what, state in queue]
-        found = {}
-        for key, value in now.items():
-            if key in ("segments", "live", "pending"):
-                found[key] = changed(before.get(key, []), value)
-            elif value != before.get(key, EMPTY.get(key, [])):
-                found[key] = value
-        alone = {key: step[key] for key in ("marks", "report") if key in step}
-        steps.append({key: value for key, value in found.items() if value is not None} | alone)
-        # What the browser has, in its order.
-        for key in ("segments", "live", "pending"):
-            old = before.get(key, [])
-            gone, new = found.get(key) or ([], [])
-            now[key] = [one for place, one in enumerate(old) if place not in gone] + new
+def packed(steps):
+    """Of each step what is not as in the one before, and all of what was reported there."""
+    before = PLAIN
+    for step in steps:
+        now = PLAIN | step
+        yield {
+            key: value
+            for key, value in now.items()
+            if value != before.get(key) or key in ("marks", "report")
+        }
         before = now
-    streams = [name for name, _ in run["steps"][0]["streams"]]
-    rows = [
-        [numbered(row["words"]) if key == "words" else row.get(key) for key in ROW]
-        for row in run["rows"]
-    ]
-    return {**run, "steps": steps, "streams": streams, "rows": rows, "words": list(words)}
 
 
 def name_rows(steps, printed, pattern, *run):
@@ -187,7 +150,6 @@ class Stepper(BookDirective):
     def run_of(self, words, process):
         """The run that words name, as a script has it, and what asked.py has to know of it."""
         program, arguments, environment = parse_run(words)
-        self.depend_on_program(program)
         run = run_program(program, arguments, environment)
         journal = run.second if process == 2 else run.journal
         numbers = None
@@ -220,14 +182,14 @@ class Stepper(BookDirective):
         made |= {"program": program, "arguments": list(arguments)}
         if process == 1:
             made |= self.repair(made, program, arguments, environment)
-        return {"run": folder, "process": process} | packed(made), asked
+        made["steps"] = list(packed(made["steps"]))
+        return {"run": folder, "process": process} | made, asked
 
     def repair(self, made, program, arguments, environment):
         """What a program has that does the same and of which the checker reports nothing."""
         right = repaired(program)
         if not right or not any("report" in step for step in made["steps"]):
             return {}
-        self.depend_on_program(right)
         run = run_program(right, arguments, environment)
         files = {line["file"] for line in run.journal if "file" in line}
         file = next((each for each in files if Path(each).stem == Path(right).stem), None)
@@ -242,7 +204,6 @@ class Stepper(BookDirective):
         return next(at for at, step in enumerate(steps) if step["number"] >= number)
 
     def run(self):
-        self.depend(*(module.__file__ for module in MODULES), __file__, SCRIPT, TABLE)
         first = f"{self.arguments[0]} {self.options.get('arguments', '')}"
         rows = [f"{self.options.get('name', 'this run')} | {first}"]
         rows += self.options.get("also", "").splitlines()
@@ -275,7 +236,7 @@ class Stepper(BookDirective):
         """The name of the run's script, and a version: a browser that has an older one loads it."""
         name = f"{self.env.docname}-{self.env.new_serialno('stepper')}".replace("/", "-")
         data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
-        steps_of(self.env).setdefault(self.env.docname, {})[name] = data
+        steps_of(self.env)[name] = data
         return name, sha256(data.encode()).hexdigest()[:8]
 
 
@@ -291,20 +252,10 @@ def bar(about, part, runs, say):
 
 
 def steps_of(env):
-    """{page: {name of a script: its data}}, which stays in the environment between builds."""
+    """{name of a script: its data}"""
     if not hasattr(env, "stepper_steps"):
         env.stepper_steps = {}
     return env.stepper_steps
-
-
-def forget(app, env, page):
-    steps_of(env).pop(page, None)
-
-
-def merge(app, env, pages, other):
-    """What another process has read of these pages."""
-    theirs = steps_of(other)
-    steps_of(env).update({page: theirs[page] for page in pages if page in theirs})
 
 
 def write_steps(app, error):
@@ -312,16 +263,12 @@ def write_steps(app, error):
         return
     folder = app.outdir / "_static" / "steps"
     folder.mkdir(parents=True, exist_ok=True)
-    found = {f"{name}.js": data for one in steps_of(app.env).values() for name, data in one.items()}
     for old in folder.iterdir():
-        if old.name not in found:
-            old.unlink()
-    for name, data in found.items():
-        text = f'window.workbookSteps["{name.removesuffix(".js")}"] = {data};\n'
-        (folder / name).write_text(text, encoding="utf-8")
+        old.unlink()
+    for name, data in steps_of(app.env).items():
+        text = f'window.workbookSteps["{name}"] = {data};\n'
+        (folder / f"{name}.js").write_text(text, encoding="utf-8")
 
 
 def setup(app):
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("build-finished", write_steps)

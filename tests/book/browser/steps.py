@@ -203,15 +203,15 @@ def looks_of(run):
     for at, step in enumerate(run["steps"], 1):
         now |= step
         figures = ""
-        if "pool" in now:
-            name = f"Pool {now['pool']}" if isinstance(now["pool"], int) else "Memory for graphs"
-            used, reserved = now.get("used", 0) / MIB, now.get("reserved", 0) / MIB
-            figures = f"{name}: used {used:.2f} MiB, reserved {reserved:.2f} MiB"
+        if state := now.get("state"):
+            pool, used, reserved = (state[key] for key in ("pool", "used", "reserved"))
+            name = f"Pool {pool}" if isinstance(pool, int) else "Memory for graphs"
+            figures = f"{name}: used {used / MIB:.2f} MiB, reserved {reserved / MIB:.2f} MiB"
         yield {
             "number": now["number"],
             "count": f"{at} of {len(run['steps'])}",
             "figures": figures,
-            "say": f"{run['words'][now['call']]}: {run['words'][now['say']]}",
+            "say": f"{now['call']}: {now['say']}",
             "code": [code[now["line"]]],
             "marks": step.get("marks", []),
             "at": "",
