@@ -5,6 +5,9 @@
         lines of simulator/tests/facts/one-gpu.txt as a small table, with sizes in MiB, and a link
         to the place in the file. More than SMALL lines are shown as they are, in a fold. The
         options are those of literalinclude.
+    .. recorded:: probe-misuse.txt free_twice
+       :lines: 2, 4-6
+        these lines from "== free_twice" on; without the option, all up to the next case
     .. documented: names only a trim
         a comment: what the documentation states about the note's subject, two to ten words or
         nothing
@@ -23,7 +26,7 @@ from sphinx.directives.code import LiteralInclude, LiteralIncludeReader
 from sphinx.util import parselinenos
 from sphinx.util.docutils import SphinxDirective
 
-from .page import BookDirective, row, table
+from .page import BookDirective, list_table, row, table
 from .sources import file_reference
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -143,16 +146,18 @@ def table_of(lines):
 
 class Recording(SphinxDirective):
     required_arguments = 1
+    final_argument_whitespace = True
     option_spec = {
         name: LiteralInclude.option_spec[name]
         for name in ("start-at", "start-after", "end-at", "end-before", "lines")
     }
 
     def run(self):
-        name = self.arguments[0]
+        name, *case = self.arguments[0].split()
         file = ROOT / FACTS / name
-        self.env.note_dependency(str(file))
         try:
+            if case:
+                self.choose(file.read_text(encoding="utf-8").splitlines(), f"== {case[0]}")
             reader = LiteralIncludeReader(str(file), dict(self.options), self.config)
             text, _ = reader.read()
         except (OSError, ValueError) as why:
@@ -172,6 +177,13 @@ class Recording(SphinxDirective):
         )
         return [nodes.raw("", fold, format="html")]
 
+    def choose(self, lines, heading):
+        """Gives the options that choose the case with this heading."""
+        self.options["start-at"] = heading
+        later = [line for line in lines[lines.index(heading) + 1 :] if line.startswith("== ")]
+        if later and "lines" not in self.options:
+            self.options["end-before"] = later[0]
+
     def first_line(self, file):
         """The number of the first line that is shown."""
         options = dict(self.options)
@@ -188,13 +200,11 @@ class NotesSummary(BookDirective):
         folder = ROOT / "docs"
         mentions = {}
         for page in sorted(folder.glob("[0-9][0-9]_*.rst")):
-            self.env.note_dependency(str(page))
             for label in set(re.findall(r"\bnote-[a-z-]+", page.read_text(encoding="utf-8"))):
                 mentions.setdefault(label, []).append(page.stem)
         found = []
         for name in re.findall(r"^   .*<(notes/\w+)>$", self.content_of_toctree(), re.M):
             page = folder / f"{name}.rst"
-            self.env.note_dependency(str(page))
             text = page.read_text(encoding="utf-8")
             found += [
                 f".. rubric:: {text.splitlines()[0].removeprefix('Driver notes: ').capitalize()}",
@@ -207,15 +217,10 @@ class NotesSummary(BookDirective):
         return Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
 
     def table(self, text, mentions):
-        lines = [".. list-table::", "   :header-rows: 1", "   :widths: 50 32 18", ""]
-        lines += ["   * - the driver", "     - the documentation", "     - lessons"]
+        rows = []
         for note in NOTE.finditer(text):
             if note["stated"] is None:
                 raise self.error(f'{note["label"]}: its title is not followed by ".. documented:"')
             lessons = (f":doc:`{page[:2]} <{page}>`" for page in mentions.get(note["label"], []))
-            lines += [
-                f"   * - :ref:`{note['label']}`",
-                f"     - {note['stated'].strip()}",
-                f"     - {', '.join(lessons)}",
-            ]
-        return [*lines, ""]
+            rows.append((f":ref:`{note['label']}`", note["stated"].strip(), ", ".join(lessons)))
+        return list_table(("the driver", "the documentation", "lessons"), "50 32 18", rows)
