@@ -210,45 +210,6 @@ END
     assert_output --partial 'BOOK_ADDRESS is "book.example"; it must begin with https://'
 }
 
-@test "steps and answers of runs are there after a build of several processes, and after another" {
-    local copy=$BATS_TEST_TMPDIR/copy page program build
-    workbook_copy "$copy"
-    cp -a conf.py "$copy"
-    mkdir "$copy/docs"
-    cp -a docs/{404.rst,{calls,synonyms}.txt,_static,extensions,fonts,live,pictures} "$copy/docs"
-    : >"$copy/docs/symptoms.txt"
-    cd "$copy" || return 1
-    printf '%s\n' Book ==== '' '.. toctree::' '   :glob:' '' '   p*' '   glossary' \
-        >docs/index.rst
-    printf '%s\n' Words ===== '' '.. glossary::' '' '   pool' '      Memory.' >docs/glossary.rst
-    for page in 1 2 3 4 6 7; do
-        program=$(echo lessons/0"$page"_*.c)
-        printf '%s\n' "Page $page" ====== '' ".. stepper:: ${program%.c}" >"docs/p$page.rst"
-        printf '%s\n' '' ".. predict:: Its status? ($page)" "   :run: ${program%.c}" '   :kind: n' \
-            '   :fields:' '      status | exit status (\d)' '   :why: It ends.' >>"docs/p$page.rst"
-    done
-    printf '%s\n' '' '.. collected:: calls pools' >>docs/p1.rst
-    printf '%s\n' '' ':cuda:call:`cudaMemPoolCreate`' >>docs/p3.rst
-    build=("$ROOT/build/venv/bin/python3" -B -m sphinx -q -c . -j 2 docs html)
-    run as_typed "${build[@]}"
-    assert_success
-    run ls html/_static/steps
-    assert_output "$(printf 'p%s-0.js\n' 1 2 3 4 6 7)"
-    grep -q 'href="p1.html#call-cudaMemPoolCreate"' html/p3.html ||
-        complain "A call leads not to its row in a table that another process read."
-    run grep -c 'exit status\|status: [0-9]' build/docs/answers.txt
-    assert_output 6
-    # One page is read again, and has no steps any more.
-    printf '%s\n' 'Page 2' ====== >docs/p2.rst
-    rm html/_static/steps/p3-0.js
-    run as_typed "${build[@]}"
-    assert_success
-    run ls html/_static/steps
-    assert_output "$(printf 'p%s-0.js\n' 1 3 4 6 7)"
-    grep -q '"cudaMallocAsync, ' html/_static/steps/p3-0.js ||
-        miss "The steps have no call."
-}
-
 # in_pot LINE MESSAGE: the .pot has this message from that line of the page.
 in_pot() {
     grep -qzP "\n#: \S*docs/index\.rst:$1\nmsgid \"\Q$2\E\"\n" pot/index.pot ||

@@ -38,4 +38,5 @@ def setup(app):
 
     for name, directive in DIRECTIVES.items():
         app.add_directive(name, directive, override=True)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    # Each build reads all pages (make docs: sphinx -E), in one process.
+    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}

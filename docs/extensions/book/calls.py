@@ -9,6 +9,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
+from .page import list_table
 from .runs import LIBRARY
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -105,17 +106,8 @@ def lessons_of(call):
     return (shown or "none") + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
-def table(head, widths, rows, kind=""):
-    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}"]
-    lines += [f"   :class: {kind}", ""] if kind else [""]
-    for row in [head, *rows]:
-        for number, cell in enumerate(row):
-            lines.append(f"   {'* -' if number == 0 else '  -'} {cell}")
-    return [*lines, ""]
-
-
 def call_table(group):
-    return table(
+    return list_table(
         ["call", "since", "what it does", "waits", "in a capture", "errors seen", "lessons"],
         "22 6 26 8 10 18 10",
         [
@@ -135,7 +127,7 @@ def call_table(group):
 
 
 def attribute_table(group):
-    return table(
+    return list_table(
         ["attribute", "since", "type, default: meaning", "lessons"],
         "40 8 40 12",
         [

@@ -15,7 +15,7 @@ import re
 from docutils.parsers.rst import directives
 
 from . import manifest
-from .page import BookDirective, block
+from .page import BookDirective, block, list_table
 from .runs import ROOT, BookError
 
 MANIFEST = "tests/lessons/clinic/manifest.ini"
@@ -42,7 +42,6 @@ class ClinicCase(BookDirective):
 
     def run(self):
         case = self.arguments[0]
-        self.depend(MANIFEST)
         return self.lines(
             [f"*Seen in* {self.options['project']}. *Comes after the part* {part_of(case)}."]
         )
@@ -51,7 +50,6 @@ class ClinicCase(BookDirective):
 class ClinicDesk(BookDirective):
     def run(self):
         case = self.arguments[0]
-        self.depend_on_program(f"docs/clinic/{case}_wrong")
         number = case[:2]
         return self.lines(
             [
@@ -71,28 +69,14 @@ class ClinicTable(BookDirective):
     required_arguments = 0
 
     def run(self):
-        lines = [
-            ".. list-table::",
-            "   :class: cards",
-            "   :header-rows: 1",
-            "   :widths: 38 26 16 20",
-            "",
-            "   * - symptom",
-            "     - case",
-            "     - seen in",
-            "     - after the part",
-        ]
+        rows = []
         pages = sorted((ROOT / "docs/clinic").glob("*.rst"))
         for page in sorted(pages, key=lambda page: parts().index(part_of(page.stem))):
             text = page.read_text(encoding="utf-8")
-            self.depend(f"docs/clinic/{page.name}", MANIFEST)
             options = dict(re.findall(r"^   :(project|symptom): (.*)$", text, re.M))
             if len(options) != 2:
                 raise BookError(f"docs/clinic/{page.name}: clinic:: case has not both its options.")
-            lines += [
-                f"   * - {options['symptom']}",
-                f"     - :doc:`clinic/{page.stem}`",
-                f"     - {options['project']}",
-                f"     - {part_of(page.stem)}",
-            ]
-        return self.lines(lines)
+            case = (f":doc:`clinic/{page.stem}`", options["project"], part_of(page.stem))
+            rows.append((options["symptom"], *case))
+        heads = ("symptom", "case", "seen in", "after the part")
+        return self.lines(list_table(heads, "38 26 16 20", rows, "cards"))

@@ -188,8 +188,6 @@ class Days(BookDirective):
 
     def run(self):
         program = self.arguments[0]
-        self.depend_on_program(program)
-        self.depend(__file__, "docs/_static/days.js", "docs/live/live.wasm")
         found, pairs = days_of(program), unordered(program, ())
         VARIANTS.replace("build/docs/days.svg", readme_picture(found))
         quiet = found[f"{LOADS[0]} "]

@@ -35,13 +35,6 @@ class CudaDomain(Domain):
         page = min(pages, key=lambda page: (not page.startswith("notes/"), page), default=None)
         return page and (page, self.data["places"][page][kind, name])
 
-    def clear_doc(self, docname):
-        self.data["places"].pop(docname, None)
-
-    def merge_domaindata(self, docnames, otherdata):
-        theirs = otherdata["places"]
-        self.data["places"].update({page: theirs[page] for page in docnames if page in theirs})
-
     def resolve_xref(self, env, fromdocname, builder, typ, target, node, contnode):
         place = self.place(typ, target)
         return place and make_refnode(builder, fromdocname, *place, contnode, target)

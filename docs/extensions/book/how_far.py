@@ -52,8 +52,7 @@ class OfBook(HowFar):
             app.connect(event, method, priority=1)
 
     def begin(self, app):
-        if app.parallel <= 1:  # others read and write the pages: this process counts nothing
-            self.printer.start()
+        self.printer.start()
 
     def what(self):
         if self.now != COMPILING or not runs.TO_COMPILE:

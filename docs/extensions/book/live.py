@@ -28,20 +28,13 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from . import simulated_device
 from .manifest import lessons, manifest
 from .page import in_html
-from .rungs import RUNGS, TABLE
-from .runs import HANDOUT, sources_of_text, text_of, variant
+from .rungs import RUNGS
+from .runs import HANDOUT, text_of, variant
 from .sources import LISTED_TOO
 
 ROOT = Path(__file__).resolve().parents[3]
 # The ready scripts. Each begins with "// NUMBER TITLE", where the number is its lesson's.
 SCRIPTS = ROOT / "docs/live/scripts.txt"
-# Whose checksums are on the pages of lessons.
-LIVE_FILES = (
-    TABLE,
-    "docs/_static/run_steps.js",
-    "docs/live/live.wasm",
-    "simulator/os/web/device.js",
-)
 SCHEDULES = {
     "measured": "measured: with costs recorded on an H200",
     "instant": "instant: work takes no time",
@@ -62,8 +55,6 @@ class PoolBench(SphinxDirective):
     has_content = True
 
     def run(self):
-        self.env.note_dependency(str(SCRIPTS))
-        self.env.note_dependency(str(ROOT / TABLE))
         if HANDOUT:  # its module holds the solutions
             return self.parse_content_to_nodes()
         rungs = escape(json.dumps([vars(rung) for rung in RUNGS]))
@@ -106,7 +97,6 @@ class BenchLink(SphinxRole):
                 line=self.lineno,
             )
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
-        self.env.note_dependency(str(SCRIPTS))
         address = "../" * self.env.docname.count("/") + address_of(scripts[number])
         link = nodes.raw(
             "",
@@ -204,12 +194,6 @@ class RunHere(SphinxDirective):
         for program in mutants_of(lesson):
             if not simulated_device.has(program):
                 raise self.error(f"docs/live/live.wasm has no program {program}: make live")
-        for file in (
-            *sources_of_text(f"lessons/{lesson}.c"),
-            f"tests/lessons/{lesson}/manifest.ini",
-            *LIVE_FILES,
-        ):
-            self.env.note_dependency(str(ROOT / file))
         return [in_html(form(lesson))]
 
 

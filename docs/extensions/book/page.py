@@ -1,4 +1,4 @@
-"""What every directive of the book builds on: its dependencies on files, and text to parse.
+"""What every directive of the book builds on: text to parse, and text for HTML.
 
 Sphinx translates a text that is a node and has a source: `sphinx-build -b gettext` writes it into a
 .pot with its file and line. Therefore text from an option or a generated line gets its directive's
@@ -11,8 +11,6 @@ from docutils.statemachine import StringList, string2lines
 from sphinx import addnodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-
-from .runs import LIBRARY, ROOT, BookError, sources_of
 
 
 def block(text, language="text", kind=""):
@@ -71,30 +69,20 @@ def table(heads, rows, *title, **attributes):
     return nodes.table("", *title, group, **attributes)
 
 
+def list_table(heads, widths, rows, kind=""):
+    """The lines of a table whose cells have markup."""
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}"]
+    lines += [f"   :class: {kind}", ""] if kind else [""]
+    for first, *others in [heads, *rows]:
+        lines += [f"   * - {first}", *(f"     - {other}" for other in others)]
+    return [*lines, ""]
+
+
 class BookDirective(SphinxDirective):
-    """A directive that depends on files: the page is read again when one of them changes."""
+    """A directive whose text is parsed, with the place of the directive."""
 
     required_arguments = 1
     final_argument_whitespace = True
-
-    def depend(self, *files):
-        for file in files:
-            self.env.note_dependency(str(ROOT / file))
-
-    def depend_on_program(self, program):
-        sources = sources_of(program)
-        for source in sources:
-            if not (ROOT / source).exists():
-                raise BookError(f"{self.env.docname}: {source} is not there.")
-        self.depend(
-            *sources,
-            "lessons/workbook.h",
-            "lessons/processes.h",
-            "lessons/kernels.h",
-            LIBRARY,
-            "docs/extensions/book/runs.py",
-            "docs/extensions/book/programs.py",
-        )
 
     def lines(self, lines):
         source, line = self.get_source_info()

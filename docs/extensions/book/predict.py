@@ -310,7 +310,6 @@ class Predict(BookDirective):
         try:
             label, kind, where = parts_of(line, self.options.get("kind"))
             words = self.options["run"].split()
-            self.depend_on_run(words)
             field, command, lines, place = read_field(label, kind, where, words)
         except (ValueError, re.error) as error:
             raise BookError(f'{self.env.docname}: the field "{line.strip()}": {error}') from error
@@ -331,14 +330,6 @@ class Predict(BookDirective):
             if text not in [each for _, each in shown[2]]:
                 shown[2].append([begin, text])
         return field
-
-    def depend_on_run(self, words):
-        program = parse_run(words)[0]
-        self.depend("docs/extensions/book/predict.py")
-        if program.endswith(".txt"):
-            self.depend(program)
-        else:
-            self.depend_on_program(program)
 
 
 def verb_of(command):
@@ -381,17 +372,6 @@ def start(app):
         app.env.answer_keys = {}
 
 
-def forget(app, env, page):
-    env.answer_keys.pop(page, None)
-
-
-def merge(app, env, pages, other):
-    """What another process of the build has read."""
-    env.answer_keys.update(
-        {page: other.answer_keys[page] for page in pages if page in other.answer_keys}
-    )
-
-
 def write_answers(app, error):
     whole = Path(app.srcdir) == ROOT / "docs"  # and not a page of a test
     if error is None and app.builder.name == "html" and whole:
@@ -401,7 +381,5 @@ def write_answers(app, error):
 
 def setup(app):
     app.connect("builder-inited", start)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("build-finished", write_answers)
     app.add_js_file("predict.js", loading_method="defer")

@@ -93,7 +93,6 @@ class ProgramRun(BookDirective):
             tuple(shlex.split(self.options.get(option, "")))
             for option in ("arguments", "environment")
         )
-        self.depend_on_program(program)
         command = block(command_of(program, arguments, environment))
         recorded = program.startswith("solutions/") or (
             program.startswith("docs/programs/")
@@ -103,7 +102,6 @@ class ProgramRun(BookDirective):
             run = run_program(program, arguments)
             has_reports = "reports" in self.options
             file = expect_recorded(program, arguments, run, has_reports)
-            self.depend(file)
             recorded = (ROOT / file).read_text()
             reports = block(run.errors, kind="wrapped") if has_reports else []
             if run.output == recorded:
@@ -163,7 +161,7 @@ class Snippet(BookDirective):
 
     def run(self):
         program, name = self.arguments
-        self.depend_on_program(program)
+        run = run_program(program)
         text = (ROOT / f"{program}.c").read_text(encoding="utf-8")
         found = re.search(
             rf"^ */\* \[{re.escape(name)} \*/\n(.*?)^ */\* {re.escape(name)}\] \*/$",
@@ -172,7 +170,6 @@ class Snippet(BookDirective):
         )
         if not found:
             raise BookError(f"{self.env.docname}: {program}.c has no [{name} and {name}].")
-        run = run_program(program)
         if run.status != 0 or run.errors:
             raise BookError(f"{program} ended with status {run.status}: {run.errors}")
         return self.lines(block(dedent(found[1]), language="c"))
@@ -186,8 +183,6 @@ class Excerpt(LiteralInclude):
         if lesson:
             name = lesson[1]
             self.arguments[0] = f"/../{made(f'starters/{name}')}"
-            for file in sources_of(f"starters/{name}"):
-                self.env.note_dependency(str(ROOT / file))
         found = super().run()
         for node in found:
             for code in node.findall(nodes.literal_block):
@@ -201,7 +196,6 @@ class JournalRun(BookDirective):
 
     def run(self):
         program, wanted = self.arguments[0], self.options["lines"].split()
-        self.depend_on_program(program)
         shown = []
         for line in run_program(program).journal:
             kind = line.get("call") or line["did"]
@@ -240,11 +234,8 @@ class SolutionDifference(LiteralInclude):
             return [withheld_difference()]
         before, after = f"lessons/{name}.c", f"solutions/{name}.c"
         if name.startswith("repairs/"):
-            variants, before = sources_of(name)
-            after = made(name)
-            self.env.note_dependency(str(ROOT / variants))
+            after, (_, before) = made(name), sources_of(name)
         self.arguments[0], self.options["diff"] = f"/../{after}", f"/../{before}"
-        self.env.note_dependency(str(ROOT / before))
         found = super().run()
         for node in found:
             for code in node.findall(nodes.literal_block):
@@ -265,7 +256,6 @@ class CommandRun(BookDirective):
     option_spec = {"status": int, "needs": str}
 
     def run(self):
-        self.depend("Makefile")
         expected = self.options.get("status", 0)
         lacks = [tool for tool in self.options.get("needs", "").split() if not shutil.which(tool)]
         head = f"== {expected} {' '.join(self.arguments[0].split())}\n"
@@ -304,7 +294,6 @@ class CommandRun(BookDirective):
         return done.stderr + done.stdout if expected else done.stdout
 
     def recorded(self, head):
-        self.depend("docs/recorded/commands.txt")
         whole = (ROOT / "docs/recorded/commands.txt").read_text(encoding="utf-8")
         if head not in whole:
             raise BookError(f"docs/recorded/commands.txt has no output of: {head[3:]}")
@@ -329,7 +318,6 @@ class RecordedTables(BookDirective):
 
     def run(self):
         path = ROOT / self.arguments[0]
-        self.depend(self.arguments[0])
         found, rows, items = [], [], []
         for line in self.part(path.read_text(encoding="utf-8").splitlines()[1:]) + [""]:
             if rows and not line.startswith("|"):

@@ -100,14 +100,8 @@ def text_of(file):
     return (ROOT / file).read_text(encoding="utf-8")
 
 
-def sources_of_text(file):
-    """The files whose change changes that text."""
-    lesson = LESSON.fullmatch(file)
-    return sources_of(f"starters/{lesson[1]}") if lesson else [file]
-
-
 def sources_of(program):
-    """The files whose change changes the program."""
+    """The files that the program is made of."""
     if program.startswith(MADE):
         return VARIANTS.sources_of(f"build/{program}.c")
     return [f"{program}.c"]
@@ -144,6 +138,9 @@ def compile_program(program):
     """Builds build/simulator/PROGRAM; returns "" or what make printed."""
     if program in COMPILED:
         return ""
+    for file in sources_of(program):
+        if not (ROOT / file).exists():
+            raise BookError(f"{file} is not there.")
     done = subprocess.run(
         ["make", "-s", "BACKEND=simulator", f"build/simulator/{program}"],
         cwd=ROOT,

@@ -32,7 +32,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from .page import BookDirective
-from .runs import ROOT, BookError, sources_of_text, text_of, withheld
+from .runs import ROOT, BookError, text_of, withheld
 
 # Every program that a page may name, but for the mutants, and every recording.
 LISTED = (
@@ -134,7 +134,6 @@ class ProgramSource(BookDirective):
     def run(self):
         program = self.arguments[0]
         file = f"{program}.c"
-        self.depend(*sources_of_text(file), "docs/extensions/book/sources.py")
         text = text_of(file)
         lines = text.splitlines()
         shown = set(range(1, len(lines) + 1))

@@ -25,13 +25,14 @@ How long a page takes: a lesson as its manifest says, another page as its own fi
 """
 
 import re
+from itertools import groupby
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxRole
 
 from . import calls, domain, manifest
-from .page import BookDirective, row, table
-from .runs import ROOT, BookError, sources_of_text, text_of
+from .page import BookDirective, list_table, row, table
+from .runs import ROOT, BookError, text_of
 
 
 class DoneWhen(BookDirective):
@@ -40,7 +41,6 @@ class DoneWhen(BookDirective):
     def run(self):
         name = self.env.docname
         of, number = manifest.manifest(name), name[:2]
-        self.depend(f"tests/lessons/{name}/manifest.ini")
         rules = f"{of['rules']} rules"
         of_them = f"the delivered file meets {of['given']} of its {rules}" if of["given"] else ""
         words = f"**Done** when ``make check-{number}`` reports no MISS ({of_them or rules})."
@@ -69,7 +69,6 @@ class RulesOf(BookDirective):
             if of["part"] != part:
                 continue
             page = f"docs/{name}.rst"
-            self.depend(f"tests/lessons/{name}/manifest.ini", page)
             found = self.RULE.search((ROOT / page).read_text(encoding="utf-8"))
             if not found:
                 raise BookError(f"{page} has no paragraph that begins with **The rule.**")
@@ -87,35 +86,23 @@ class LessonsTable(BookDirective):
 
     def run(self):
         rows = {"course": self.course, "work": self.work, "truths": self.truths}
-        for name in manifest.lessons():
-            self.depend(f"tests/lessons/{name}/manifest.ini", *sources_of_text(f"lessons/{name}.c"))
         return self.lines(list(rows[self.arguments[0]]()))
 
-    def heads(self, widths, *heads, classes=""):
-        yield from (".. list-table::", "   :header-rows: 1", f"   :widths: {widths}")
-        if classes:
-            yield f"   :class: {classes}"
-        yield from ("", *self.cells(*heads))
-
-    @staticmethod
-    def cells(first, *others):
-        yield f"   * - {first}"
-        yield from (f"     - {other}" for other in others)
-
     def course(self):
-        part = None
-        for name in manifest.lessons():
-            of = manifest.manifest(name)
-            if of["part"] != part:
-                part = of["part"]
-                yield from ("", f".. rubric:: {part}", "")
-                heads = ("lesson", "time", "level", "easily believed", "the question")
-                yield from self.heads("24 10 10 24 32", *heads, classes="lessons cards")
-            times = (f":doc:`{name}`", f":minutes:`{name}`")
-            yield from self.cells(*times, of["level"], f'"{of["belief"]}"', of["question"])
+        heads = ("lesson", "time", "level", "easily believed", "the question")
+        for part, names in groupby(
+            manifest.lessons(), lambda name: manifest.manifest(name)["part"]
+        ):
+            rows = []
+            for name in names:
+                of = manifest.manifest(name)
+                times = (f":doc:`{name}`", f":minutes:`{name}`")
+                rows.append([*times, of["level"], f'"{of["belief"]}"', of["question"]])
+            yield from (f".. rubric:: {part}", "")
+            yield from list_table(heads, "24 10 10 24 32", rows, "lessons cards")
 
     def work(self):
-        yield from self.heads("27 10 53 10", "lesson", "kind", "the student's work", "points")
+        rows = []
         for name in manifest.lessons():
             of = manifest.manifest(name)
             text = text_of(f"lessons/{name}.c")
@@ -126,7 +113,8 @@ class LessonsTable(BookDirective):
                     "Task (fill):, Task (fix): or Task (predict):"
                 )
             words = " ".join(work[1].replace("\n *", " ").split()).replace("_", "\\_")
-            yield from self.cells(f":doc:`{name}`", of["kind"], words, of["rules"] - of["given"])
+            rows.append((f":doc:`{name}`", of["kind"], words, of["rules"] - of["given"]))
+        return list_table(("lesson", "kind", "the student's work", "points"), "27 10 53 10", rows)
 
     def truths(self):
         for name in manifest.lessons():
@@ -137,19 +125,11 @@ class CallTable(BookDirective):
     """A group of docs/calls.txt, with what was recorded of its calls."""
 
     def run(self):
-        self.depend("docs/calls.txt", *(f"{path}" for path in self.sources()))
         found = self.lines(self.table())
         if type(self) is CallTable:
             kind = "attribute" if self.arguments[0] == "attributes" else "call"
             domain.name_calls(self.env, kind, found)
         return found
-
-    def sources(self):
-        return sorted(
-            file.relative_to(ROOT)
-            for pattern in ("simulator/tests/facts/*.txt", "solutions/*.c")
-            for file in ROOT.glob(pattern)
-        )
 
     def table(self):
         group = self.arguments[0]
@@ -162,7 +142,6 @@ class CallIndex(CallTable):
     required_arguments = 0
 
     def table(self):
-        self.depend(*(file.relative_to(ROOT) for file in sorted((ROOT / "docs").rglob("*.rst"))))
         return calls.call_index()
 
 
@@ -183,7 +162,6 @@ class HazardKinds(BookDirective):
     required_arguments = 0
 
     def run(self):
-        self.depend(HAZARDS)
         return [table(("a report begins with", "what to do"), map(row, hazard_kinds()))]
 
 
@@ -214,9 +192,6 @@ class Minutes(SphinxRole):
         except (OSError, ValueError) as why:
             problem = self.inliner.reporter.error(str(why), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, problem)], [problem]
-        for page in pages:
-            self.env.note_dependency(str(ROOT / f"docs/{page}.rst"))
-            self.env.note_dependency(str(manifest.room(page) / "manifest.ini"))
         hours, rest = divmod(total, 60) if total >= 120 else (0, total)
         parts = ([f"{hours} hours"] if hours else []) + ([f"{rest} min"] if rest else [])
         return [nodes.Text(" ".join(parts))], []
