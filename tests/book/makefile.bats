@@ -441,21 +441,6 @@ This was the last hint."
     assert_output ""
 }
 
-@test "a book that could not be built is one miss, and its tests are skipped" {
-    local copy=$BATS_TEST_TMPDIR/copy
-    workbook_copy "$copy"
-    cd "$copy" || return 1
-    printf '#!/bin/sh\n' >tools/setup.sh   # it makes no build/venv
-    # Not the book that the other tests have built.
-    run as_typed SUITE_TMPDIR='' bats --tap tests/book/book.bats
-    assert_failure
-    assert_equal "$(grep -c '^not ok' <<<"$output")" 1
-    assert_line "not ok 1 make docs builds the book without a warning"
-    assert_line "# make docs ended with status 2."
-    assert_equal "$(grep -c '^ok .* # skip the book was not built: see' <<<"$output")" \
-        $(($(grep -c '^@test' tests/book/book.bats) - 1))
-}
-
 # A compiler in the place of gcc, which is done at once: what make does is judged, and not what it
 # compiles. Every file that it writes is two lines, "half" and "whole"; it links only whole files.
 # With STUCK=FILE its first call writes half of its files, its process group into FILE, and waits
@@ -633,12 +618,6 @@ END
     refute_output --partial "-flto"
 }
 
-@test "a CUDA_HOME without headers is an error of make" {
-    run as_typed CUDA_HOME=/not/there make run
-    assert_failure
-    assert_output --partial "CUDA_HOME is /not/there"
-}
-
 @test "after an edit only the lesson is built, in 2 seconds of processor time" {
     local lesson copy=$BATS_TEST_TMPDIR/copy
     lesson=$(first)
@@ -778,17 +757,6 @@ a\t# words\na\tok 2 z\na\t\nb\t'
         END { for (name in outside) if (!(name in more)) print name }' \
         {tests,simulator/tests}/*/*.bats
     assert_output ""
-}
-
-@test "a loop that a test starts ends with the test, also when that is killed" {
-    local pid=$BATS_TEST_TMPDIR/pid test
-    runs() { grep -q while "/proc/$(<"$pid")/cmdline" 2>/dev/null; }
-    "$BASH" -c "$(declare -f leashed busy)"'; busy & echo $! >"$1"; sleep 600' test "$pid" 3>&- &
-    test=$!
-    within_reason test -s "$pid"
-    within_reason runs
-    kill -KILL "$test"
-    within_reason eval '! runs'
 }
 
 @test "the report: a plan of zero tests, tests that did not run, no plan at all are failures" {

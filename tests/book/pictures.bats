@@ -33,38 +33,6 @@ python() { PYTHONPATH=docs/extensions build/venv/bin/python3 -B "$@"; }
     assert_output ""
 }
 
-# bats test_tags=long
-@test "every picture has a key, a title and a description, in both widths" {
-    run python - "$JOURNALS" <<'PYTHON'
-import json, sys
-from pathlib import Path
-from book import drawings, memory_picture, order_picture, scaled_picture
-def check(name, draw):
-    for width in (720, 356):
-        svg = draw(width).svg("x", "the point", "the form")
-        sign = 'width="22" height="14"'  # of the key
-        for part in ("<title", "<desc", sign, 'role="img"', "aria-labelledby"):
-            if part not in svg:
-                print(f"{name}, {width} wide, has no {part}")
-for name, drawing in drawings.DRAWINGS.items():
-    check(name, drawing.draw)
-    heads, rows = drawing.table()
-    if not rows or any(len(row) != len(heads) for row in rows):
-        print(f"{name} has no table")
-for file in sorted(Path(sys.argv[1]).iterdir()):
-    journal = [json.loads(line) for line in file.read_text().splitlines()]
-    if any(line.get("reserved") and "pool" in line for line in journal):
-        pools = memory_picture.chosen(journal, most=60)[:6]
-        check(f"memory of {file.name}", lambda width: memory_picture.draw(pools, width))
-    order = order_picture.read(journal, most=60)
-    check(f"order of {file.name}", lambda width: order_picture.draw(order, width))
-    runs = order_picture.read(journal, (*order_picture.RUNS, *order_picture.WAITS), most=60)
-    check(f"to scale {file.name}", lambda width: scaled_picture.draw(runs, width))
-PYTHON
-    assert_success
-    assert_output ""
-}
-
 @test "to scale: a box has its time, what takes none is a mark, short calls are one box" {
     run python - "$JOURNALS"/{busy,18_pinned_transfers,10_reuse_events} <<'PYTHON'
 import json, re, sys
@@ -304,7 +272,7 @@ print(drawings.DRAWINGS["devices"].table())'
 }
 
 # bats test_tags=long
-@test "in a browser no text of a picture leaves it, lies on another one, or is small" {
+@test "every picture has a key, and in a browser no text leaves it, lies on another or is small" {
     local width page=$BATS_TEST_TMPDIR/pictures.html
     find_chromium
     need_chromium
@@ -319,10 +287,14 @@ print(fonts.style() + "</style>")
 def show(name, draw):
     print('<div class="picture">')
     for form, width in (("wide", 720), ("narrow", 356)):
-        print(f'<div class="{form}">{draw(width).svg(name + form, name, name)}</div>')
+        svg = draw(width).svg(name + form, name, name)
+        assert 'width="22" height="14"' in svg, f"{name}, {width} wide, has no key"
+        print(f'<div class="{form}">{svg}</div>')
     print("</div>")
 for name, drawing in drawings.DRAWINGS.items():
     show(name, drawing.draw)
+    heads, rows = drawing.table()
+    assert rows and {len(row) for row in rows} == {len(heads)}, f"{name} has no table"
 for file in sorted(Path(sys.argv[1]).iterdir()):
     journal = [json.loads(line) for line in file.read_text().splitlines()]
     # Figures in KiB, as those of 21 in the narrow form, touch each other where columns are many.

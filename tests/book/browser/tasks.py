@@ -381,32 +381,27 @@ def days(page):
     touch.close()
 
 
-def days_alone(page):
-    """Without script, and on paper, a table has the days."""
-    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
+def without_script(page):
+    """On paper, and without script, tables have the days and the dial's thresholds; and the bench
+    says that it needs scripts."""
+    index, bench = ((page.folder / f"{name}.html").as_uri() for name in ("index", "bench"))
+    page.page.goto(index, wait_until="load")
     page.page.emulate_media(media="print")
     cells = page.page.locator(".days-table tbody tr").all_inner_texts()
     if len(cells) != 4 or "300 of 300" not in cells[0] or cells[3].count("300 of 300") != 2:
         yield f"on paper the table of days has {cells}"
-    page.page.emulate_media(media="screen")
-    plain = page.page.context.browser.new_context(java_script_enabled=False).new_page()
-    plain.goto((page.folder / "index.html").as_uri(), wait_until="load")
-    if not plain.locator(".days-table").is_visible() or plain.locator(".days-set").is_visible():
-        yield "without script the table is not there, or what needs a script is"
-
-
-def dial_without_script(page):
-    """Without script, and on paper, all ten rows stand there."""
-    page.page.goto((page.folder / "index.html").as_uri(), wait_until="load")
-    page.page.emulate_media(media="print")
     rows = page.page.locator(".dial-table tbody tr")
     if rows.count() != 10 or not rows.first.is_visible():
         yield "on paper there is no table of ten thresholds"
     page.page.emulate_media(media="screen")
     plain = page.page.context.browser.new_context(java_script_enabled=False).new_page()
-    plain.goto((page.folder / "index.html").as_uri(), wait_until="load")
-    if not plain.locator(".dial-table").is_visible() or plain.locator(".dial-live").is_visible():
-        yield "without script the table is not there, or an empty box is"
+    plain.goto(index, wait_until="load")
+    for table, live in ((".days-table", ".days-set"), (".dial-table", ".dial-live")):
+        if not plain.locator(table).is_visible() or plain.locator(live).is_visible():
+            yield f"without script {table} is not there, or what needs a script is"
+    plain.goto(bench, wait_until="load")
+    if not plain.get_by_text("The bench needs JavaScript.").is_visible():
+        yield "without script the bench is empty"
 
 
 RACE = """cudaMallocAsync(a, 64 MiB, s1)
@@ -445,14 +440,6 @@ def bench(page):
     ]
     if script["y"] > run["y"] + 1:
         yield f"above the script {script['y'] - run['y']} pixels are empty"
-
-
-def bench_without_script(page):
-    """Without script the bench says that it needs it."""
-    plain = page.page.context.browser.new_context(java_script_enabled=False).new_page()
-    plain.goto((page.folder / "bench.html").as_uri(), wait_until="load")
-    if not plain.get_by_text("The bench needs JavaScript.").is_visible():
-        yield "without script the bench is empty"
 
 
 def weight(page):
@@ -812,6 +799,6 @@ def looks_of(task):
 TASKS = {
     task.__name__: looks_of(task)
     for task in (*map(seeker, SOUGHT), off_scale, to_report, begins, still, mapped, large, dial)
-    + (days, days_alone, dial_without_script, weight, bench, bench_without_script, columns, low)
+    + (days, without_script, weight, bench, columns, low)
     + (mistakes, repair, many_days, stage, held, told)
 }
