@@ -176,13 +176,9 @@ What is to be done.
 
    A hint.
 
-.. dropdown:: What the solution changes
+.. source:: solution $name
 
-   .. source:: difference $name
-
-.. dropdown:: The whole program
-
-   .. source:: lessons/$name
+.. source:: whole lessons/$name
 END
 } | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' >"docs/$name.rst"
 

@@ -87,8 +87,8 @@ differs="prints something else than the recorded H200 (<: here, >: recorded)"
             complain "$page has another number."
         for file in "run:: docs/clinic/${name}_wrong" "run:: repairs/$name" \
             "source:: difference repairs/$name" "clinic:: case $name" \
-            "clinic:: desk $name" "source:: docs/clinic/${name}_wrong" \
-            'dropdown:: The whole program' 'dropdown:: Our repair'; do
+            "clinic:: desk $name" "source:: whole docs/clinic/${name}_wrong" \
+            'dropdown:: Our repair'; do
             grep -qxE " *\.\. $file" "$page" || complain "$page lacks: $file"
         done
         # Of the run and of the repair nothing stands before the question.

@@ -23,10 +23,11 @@ from .programs import (
     ProgramRun,
     RecordedTables,
     Snippet,
+    Solution,
     SolutionDifference,
 )
 from .recording import NotesSummary, Recording
-from .sources import ProgramSource
+from .sources import ProgramSource, WholeProgram
 from .stepper import StageAt, Stepper
 from .tables import CallIndex, CallTable, DoneWhen, HazardKinds, LessonsTable, RulesOf
 
@@ -88,7 +89,13 @@ def with_kinds(**kinds):
 
 DIRECTIVES = {
     "run": with_kinds(plain=ProgramRun, journal=JournalRun, **{"$": CommandRun}),
-    "source": with_kinds(plain=ProgramSource, lines=Snippet, difference=SolutionDifference),
+    "source": with_kinds(
+        plain=ProgramSource,
+        whole=WholeProgram,
+        lines=Snippet,
+        difference=SolutionDifference,
+        solution=Solution,
+    ),
     "literalinclude": Excerpt,
     "picture": with_kinds(
         memory=MemoryPicture,

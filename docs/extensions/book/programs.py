@@ -24,9 +24,12 @@
     the lines between "[trim" and "trim]" of a program that must run without a report: code to copy
 .. literalinclude:: ../lessons/04_release_threshold.c
     Sphinx's own, but for a lesson's file, which is shown as it is delivered, and for an empty line
-    at the end, which is left out
+    at the end, which is left out; what all lines are indented by is left out, too,
+    but for :dedent: 0
+.. source:: solution 04_release_threshold
+    a fold with what the solution changes in the student's file
 .. source:: difference 04_release_threshold
-    what the solution changes in the student's file
+    the same without a fold, where there is more in it
 .. source:: difference repairs/03_barrier
     what the repair changes in docs/clinic/03_barrier_wrong.c
 .. recorded:: tables docs/recorded/lessons.md
@@ -179,6 +182,7 @@ class Excerpt(LiteralInclude):
     def run(self):
         if withheld(self.arguments[0]):
             return []
+        self.options.setdefault("dedent")
         lesson = re.fullmatch(r"(?:\.\./)+lessons/(\d\d_\w+)\.c", self.arguments[0])
         if lesson:
             name = lesson[1]
@@ -245,6 +249,14 @@ class SolutionDifference(LiteralInclude):
                 code.children = [nodes.Text(code.rawsource)]
                 code["classes"].append("no-search")
         return found
+
+
+class Solution(BookDirective):
+    def run(self):
+        if HANDOUT:
+            return []
+        fold = ".. dropdown:: What the solution changes"
+        return self.lines([fold, "", f"   .. source:: difference {self.arguments[0]}"])
 
 
 class CommandRun(BookDirective):

@@ -2,11 +2,11 @@
 has such a page, too.
 
     .. source:: lessons/04_release_threshold
-        the heading of a lesson's program as it is delivered, whatever a student has made of it,
-        the functions that its solution changes, and main
+        a fold, "The program": the heading of a lesson's program as it is delivered, whatever a
+        student has made of it, the functions that its solution changes, and main
        :scene: try_threshold    another function that the page asks about
-    .. source:: docs/clinic/01_handed_over_wrong
-        any other program: the whole file
+    .. source:: whole docs/clinic/01_handed_over_wrong
+        a fold, "The whole program": of any other program the whole file
     :path:`simulator/tests/facts`
         a path of the repository, which must be there; what has a page of its own links to it
 
@@ -129,6 +129,7 @@ def defines(lines, function):
 
 
 class ProgramSource(BookDirective):
+    title = "The program"
     option_spec = {"scene": directives.unchanged_required}
 
     def run(self):
@@ -160,7 +161,9 @@ class ProgramSource(BookDirective):
             f"{''.join(pieces)}</pre></div></div>"
         )
         # The index of all words is the text's: a program is found by its listing.
-        return [head, nodes.raw("", code, format="html", classes=["no-search"])]
+        fold = self.lines([f".. dropdown:: {self.title}", "", "   The program."])
+        fold[0][1:] = [head, nodes.raw("", code, format="html", classes=["no-search"])]
+        return fold
 
     def asked_about(self, file, text):
         """The lines of a lesson's program that its page shows."""
@@ -179,6 +182,10 @@ class ProgramSource(BookDirective):
             ):
                 shown.update(numbers)
         return shown
+
+
+class WholeProgram(ProgramSource):
+    title = "The whole program"
 
 
 # ---- links to listings ----
