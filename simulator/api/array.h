@@ -30,6 +30,31 @@ size_t array_element_bytes(const struct cudaChannelFormatDesc *desc);
  * array's memory, and its place by one in bytes. Returns whether the extent is within the array. */
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,
                       struct cudaPitchedPtr *ptr);
+/* Copy rows between an array and pitched memory. `stream` is NULL for a call that has none. */
+cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y, const void *from,
+                          size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+                          const cudaStream_t *stream);
+cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray_const_t from,
+                            size_t x, size_t y, size_t width, size_t height,
+                            enum cudaMemcpyKind kind, const cudaStream_t *stream);
+/* One end of a copy that continues in the next row when a row ends: a place in an array's first
+ * slice, or memory that is divided into rows like the other end. */
+struct run_of_bytes {
+    const struct array *array;
+    char *memory;
+    size_t x, y;
+};
+static inline struct run_of_bytes run_in(struct call *call, cudaArray_const_t array, size_t x,
+                                         size_t y)
+{
+    return (struct run_of_bytes){array_of(call, array), NULL, x, y};
+}
+static inline struct run_of_bytes run_at(const void *memory)
+{
+    return (struct run_of_bytes){NULL, (char *)memory, 0, 0};
+}
+cudaError_t array_copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
+                           size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream);
 /* Describes a copy that may involve arrays as a copy between pitched memory. `to` may be `p`. */
 cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms *p,
                                struct cudaMemcpy3DParms *to);
@@ -39,5 +64,8 @@ cudaError_t array_resolve_copy(struct call *call, const struct cudaMemcpy3DParms
 cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaResourceDesc *resource,
                            const struct cudaTextureDesc *desc, bool has_view);
+/* Destroy a texture or surface object, and store what it was made of. */
+cudaError_t texture_destroy(const struct call *call, uint64_t handle, bool is_surface);
+cudaError_t texture_resource(struct cudaResourceDesc *resource, uint64_t handle, bool is_surface);
 
 #endif

@@ -70,9 +70,9 @@ static bool is_extent(struct cudaExtent e, unsigned flags)
         && is_at_most(e.height, cudaDevAttrMaxTexture2DHeight);
 }
 
-static cudaError_t allocate(struct call *call, cudaArray_t *handle,
-                            const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
-                            unsigned flags)
+cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *handle,
+                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
+                                 unsigned flags)
 {
     const unsigned known =
         cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap | cudaArrayTextureGather;
@@ -111,20 +111,6 @@ static cudaError_t allocate(struct call *call, cudaArray_t *handle,
     *kept = a;
     *handle = a.handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaMallocArray(struct call *call, cudaArray_t *array,
-                               const struct cudaChannelFormatDesc *desc, size_t width,
-                               size_t height, unsigned int flags)
-{
-    return allocate(call, array, desc, (struct cudaExtent){width, height, 0}, flags);
-}
-
-cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *array,
-                                 const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
-                                 unsigned int flags)
-{
-    return allocate(call, array, desc, extent, flags);
 }
 
 /* Measured (probe-more-answers.txt, "arrays" and "captures"): it waits as cudaFree does, and a null
@@ -198,72 +184,34 @@ static cudaError_t copy(struct call *call, void *to, size_t to_pitch, const void
                         size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                         const cudaStream_t *stream)
 {
-    struct rows r;
-    if (!to || !from)
-        return cudaErrorInvalidValue;
-    cudaError_t e = copy_rows(to_pitch, from_pitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return stream ? copy_async(call, to, from, r, kind, *stream)
-                  : copy_now(call, to, from, r, kind);
+    return to && from ? copy_2d(call, to, to_pitch, from, from_pitch, width, height, kind, stream)
+                      : cudaErrorInvalidValue;
 }
 
-static cudaError_t copy_to_array(struct call *call, cudaArray_t dst, size_t wOffset, size_t hOffset,
-                                 const void *src, size_t spitch, size_t width, size_t height,
-                                 enum cudaMemcpyKind kind, const cudaStream_t *stream)
+cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y, const void *from,
+                          size_t pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+                          const cudaStream_t *stream)
 {
-    const struct array *a = array_of(call, dst);
+    const struct array *a = array_of(call, to);
     if (!a)
         return cudaErrorInvalidResourceHandle;
     if (!leads(kind, true, false))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, part_of(a, wOffset, hOffset, width, height), a->pitch, src, spitch, width,
-                height, kind, stream);
+    return copy(call, part_of(a, x, y, width, height), a->pitch, from, pitch, width, height, kind,
+                stream);
 }
 
-static cudaError_t copy_from_array(struct call *call, void *dst, size_t dpitch,
-                                   cudaArray_const_t src, size_t wOffset, size_t hOffset,
-                                   size_t width, size_t height, enum cudaMemcpyKind kind,
-                                   const cudaStream_t *stream)
+cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray_const_t from,
+                            size_t x, size_t y, size_t width, size_t height,
+                            enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
-    const struct array *a = array_of(call, src);
+    const struct array *a = array_of(call, from);
     if (!a)
         return cudaErrorInvalidResourceHandle;
     if (!leads(kind, false, true))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, dst, dpitch, part_of(a, wOffset, hOffset, width, height), a->pitch, width,
-                height, kind, stream);
-}
-
-cudaError_t do_cudaMemcpy2DToArray(struct call *call, cudaArray_t dst, size_t wOffset,
-                                   size_t hOffset, const void *src, size_t spitch, size_t width,
-                                   size_t height, enum cudaMemcpyKind kind)
-{
-    return copy_to_array(call, dst, wOffset, hOffset, src, spitch, width, height, kind, NULL);
-}
-
-cudaError_t do_cudaMemcpy2DToArrayAsync(struct call *call, cudaArray_t dst, size_t wOffset,
-                                        size_t hOffset, const void *src, size_t spitch,
-                                        size_t width, size_t height, enum cudaMemcpyKind kind,
-                                        cudaStream_t stream)
-{
-    return copy_to_array(call, dst, wOffset, hOffset, src, spitch, width, height, kind, &stream);
-}
-
-cudaError_t do_cudaMemcpy2DFromArray(struct call *call, void *dst, size_t dpitch,
-                                     cudaArray_const_t src, size_t wOffset, size_t hOffset,
-                                     size_t width, size_t height, enum cudaMemcpyKind kind)
-{
-    return copy_from_array(call, dst, dpitch, src, wOffset, hOffset, width, height, kind, NULL);
-}
-
-cudaError_t do_cudaMemcpy2DFromArrayAsync(struct call *call, void *dst, size_t dpitch,
-                                          cudaArray_const_t src, size_t wOffset, size_t hOffset,
-                                          size_t width, size_t height, enum cudaMemcpyKind kind,
-                                          cudaStream_t stream)
-{
-    return copy_from_array(call, dst, dpitch, src, wOffset, hOffset, width, height, kind, &stream);
+    return copy(call, to, pitch, part_of(a, x, y, width, height), a->pitch, width, height, kind,
+                stream);
 }
 
 cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
@@ -280,14 +228,6 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
                 part_of(from, wOffsetSrc, hOffsetSrc, width, height), from->pitch, width, height,
                 kind, NULL);
 }
-
-/* One end of a copy that continues in the next row when a row ends: a place in an array's first
- * slice, or memory that is divided into rows like the other end. */
-struct run_of_bytes {
-    const struct array *array;
-    char *memory;
-    size_t x, y;
-};
 
 static bool has_bytes(const struct run_of_bytes *r, size_t count)
 {
@@ -333,8 +273,8 @@ static struct rows next_rows(const struct run_of_bytes *to, const struct run_of_
 /* Documented (cudaMemcpyToArray): starting at the place, `count` bytes. Measured: a direction that
  * there is not counts as cudaMemcpyDefault (kernels-texture_words.txt), and the driver's functions
  * copy within one row (probe-more-answers.txt, "driver_lines"). */
-static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
-                            size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
+cudaError_t array_copy_run(struct call *call, struct run_of_bytes to, struct run_of_bytes from,
+                           size_t count, enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     cudaError_t e = cudaSuccess;
     line_number(&call->line, "bytes", count);
@@ -357,48 +297,6 @@ static cudaError_t copy_run(struct call *call, struct run_of_bytes to, struct ru
         count -= r.width * r.height;
     }
     return e;
-}
-
-cudaError_t do_cudaMemcpyToArray(struct call *call, cudaArray_t dst, size_t wOffset, size_t hOffset,
-                                 const void *src, size_t count, enum cudaMemcpyKind kind)
-{
-    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffset, hOffset},
-                    (struct run_of_bytes){NULL, (char *)src, 0, 0}, count, kind, NULL);
-}
-
-cudaError_t do_cudaMemcpyToArrayAsync(struct call *call, cudaArray_t dst, size_t wOffset,
-                                      size_t hOffset, const void *src, size_t count,
-                                      enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffset, hOffset},
-                    (struct run_of_bytes){NULL, (char *)src, 0, 0}, count, kind, &stream);
-}
-
-cudaError_t do_cudaMemcpyFromArray(struct call *call, void *dst, cudaArray_const_t src,
-                                   size_t wOffset, size_t hOffset, size_t count,
-                                   enum cudaMemcpyKind kind)
-{
-    return copy_run(call, (struct run_of_bytes){NULL, dst, 0, 0},
-                    (struct run_of_bytes){array_of(call, src), NULL, wOffset, hOffset}, count, kind,
-                    NULL);
-}
-
-cudaError_t do_cudaMemcpyFromArrayAsync(struct call *call, void *dst, cudaArray_const_t src,
-                                        size_t wOffset, size_t hOffset, size_t count,
-                                        enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    return copy_run(call, (struct run_of_bytes){NULL, dst, 0, 0},
-                    (struct run_of_bytes){array_of(call, src), NULL, wOffset, hOffset}, count, kind,
-                    &stream);
-}
-
-cudaError_t do_cudaMemcpyArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
-                                      size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc,
-                                      size_t hOffsetSrc, size_t count, enum cudaMemcpyKind kind)
-{
-    return copy_run(call, (struct run_of_bytes){array_of(call, dst), NULL, wOffsetDst, hOffsetDst},
-                    (struct run_of_bytes){array_of(call, src), NULL, wOffsetSrc, hOffsetSrc}, count,
-                    kind, NULL);
 }
 
 bool array_take_place(const struct array *a, size_t unit, struct cudaExtent e, struct cudaPos *pos,

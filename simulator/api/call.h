@@ -29,6 +29,9 @@ uint32_t sim_calls(void);
 #include "sched/event.h"
 #include "sched/stream.h"
 
+/* A function has the parameters of NVIDIA's header, whether it needs all of them or not. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* What applies to a call before its own checks. */
 enum call_flags {
     NO_FLAGS = 0,
@@ -140,6 +143,12 @@ void call_destroyed_pool(const struct call *call) __attribute__((noreturn));
  * not survive the call. */
 void call_stop(const struct call *call, enum hazard kind, const char *sentence)
     __attribute__((noreturn));
+
+/* Return the default or current pool of a device or a location to the program. */
+cudaError_t device_pool(struct call *call, cudaMemPool_t *pool, int device, bool current);
+cudaError_t location_pool(struct call *call, cudaMemPool_t *pool,
+                          const struct cudaMemLocation *location, enum cudaMemAllocationType type,
+                          bool current);
 
 /* Starts the journal's lines about the rooms below (base/observer.h). */
 void journal_observe(void);

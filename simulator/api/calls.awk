@@ -1,8 +1,9 @@
 # Writes calls.inc: the calls of a list, calls.def or driver_calls.def, with the parameters that a
 # header declares. Its input is the preprocessed header, then -v list=1, then the list.
 #
-#   CALL(name, ...)                  ->  CALL(streams, name, ..., parameters, work, arguments)
-#   OWN(name, ...)                   ->  OWN(streams, name, ..., parameters, work, arguments)
+#   CALL(name, cost, flags)          ->  CALL(streams, name, ..., parameters, work, arguments)
+#   OWN(name, ..., flags)            ->  OWN(streams, name, ..., parameters, work, arguments)
+#   CALL(..., flags, expression)     ->  the same, and BODY(name, work, expression)
 #   TWIN(name, ..., twin)            ->  TWIN(streams, name, ..., twin, parameters, arguments,
 #   TWIN(name, ..., twin, (values))           cost_arguments)
 #
@@ -91,8 +92,15 @@ function written(kind, given, symbol, more, text, arguments,    streams, call)
         exit 1
     }
     text = declared[symbol]
-    written(kind, given, symbol, "(struct call *call" (text == "void" ? "" : ", " text) "), ", text, \
-        arguments_of(text, ""))
+    work = "(struct call *call" (text == "void" ? "" : ", " text) ")"
+    # An expression follows the flags.
+    if (match(given, "^[^,]*,[^,]*,[^,]*" (kind == "OWN" ? ",[^,]*,[^,]*" : "")) \
+        && RLENGTH < length(given)) {
+        print "BODY(" symbol ", " work ", (" \
+            trimmed(substr(given, RLENGTH + 2)) "))"
+        given = substr(given, 1, RLENGTH)
+    }
+    written(kind, given, symbol, work ", ", text, arguments_of(text, ""))
     next
 }
 # OTHER of calls.def is for the list of unmodeled functions alone.

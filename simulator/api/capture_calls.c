@@ -148,7 +148,6 @@ cudaError_t do_cudaStreamUpdateCaptureDependencies(struct call *call, cudaStream
 cudaError_t do_cudaThreadExchangeStreamCaptureMode(struct call *call,
                                                    enum cudaStreamCaptureMode *mode)
 {
-    (void)call;
     if (!mode)
         return cudaErrorInvalidValue;
     /* Measured (probe-graphs.txt, "capture_threads"): every number is accepted. */

@@ -14,50 +14,16 @@
 
 /* ---- errors and versions ---- */
 
-cudaError_t do_cudaGetLastError(struct call *call)
-{
-    (void)call;
-    return call_last_error(true);
-}
-
-cudaError_t do_cudaPeekAtLastError(struct call *call)
-{
-    (void)call;
-    return call_last_error(false);
-}
-
 cudaError_t do_cudaDriverGetVersion(struct call *call, int *version)
 {
-    (void)call;
     if (!version)
         return cudaErrorInvalidValue;
     *version = settings.driver_version;
     return cudaSuccess;
 }
 
-/* These mark a part of the run for a profiler, and there is none. */
-cudaError_t do_cudaProfilerStart(struct call *call)
-{
-    (void)call;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaProfilerStop(struct call *call)
-{
-    (void)call;
-    return cudaSuccess;
-}
-
-/* There is no cache whose lines could persist. */
-cudaError_t do_cudaCtxResetPersistingL2Cache(struct call *call)
-{
-    (void)call;
-    return cudaSuccess;
-}
-
 cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
 {
-    (void)call;
     if (!version)
         return cudaErrorInvalidValue;
     *version = CUDART_VERSION;
@@ -86,7 +52,6 @@ static struct bus_id bus_id_of(int device)
 /* Assumed: it makes no context, but asks the driver, as cuInit does. */
 cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
 {
-    (void)call;
     if (!count)
         return cudaErrorInvalidValue;
     context_initialize();
@@ -96,7 +61,6 @@ cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
 
 cudaError_t do_cudaGetDevice(struct call *call, int *device)
 {
-    (void)call;
     if (!device)
         return cudaErrorInvalidValue;
     *device = device_current();
@@ -113,17 +77,9 @@ cudaError_t do_cudaSetDevice(struct call *call, int device)
     return cudaSuccess;
 }
 
-cudaError_t do_cudaInitDevice(struct call *call, int device, unsigned int deviceFlags,
-                              unsigned int flags)
-{
-    (void)call, (void)deviceFlags, (void)flags;
-    return device_exists(device) ? cudaSuccess : cudaErrorInvalidDevice;
-}
-
 cudaError_t do_cudaGetDeviceProperties(struct call *call, struct cudaDeviceProp *properties,
                                        int device)
 {
-    (void)call;
     if (!properties)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
@@ -141,7 +97,6 @@ cudaError_t do_cudaGetDeviceProperties(struct call *call, struct cudaDeviceProp 
 /* All devices have the same properties, so the first is as good as any (assumed). */
 cudaError_t do_cudaChooseDevice(struct call *call, int *device, const struct cudaDeviceProp *wanted)
 {
-    (void)call;
     if (!device || !wanted)
         return cudaErrorInvalidValue;
     *device = 0;
@@ -236,7 +191,6 @@ cudaError_t do_cudaDeviceGetByPCIBusId(struct call *call, int *device, const cha
 cudaError_t do_cudaDeviceGetStreamPriorityRange(struct call *call, int *leastPriority,
                                                 int *greatestPriority)
 {
-    (void)call;
     if (leastPriority)
         *leastPriority = 0;
     if (greatestPriority)
@@ -246,7 +200,7 @@ cudaError_t do_cudaDeviceGetStreamPriorityRange(struct call *call, int *leastPri
 
 /* Makes the host wait for all work of the current device. Returns the fault of that work, if
  * any. */
-static cudaError_t synchronize(struct call *call)
+cudaError_t do_cudaDeviceSynchronize(struct call *call)
 {
     int device = device_current();
     line_signed(&call->line, "device", device);
@@ -254,8 +208,6 @@ static cudaError_t synchronize(struct call *call)
     pools_synchronized();
     return device_sticky_error;
 }
-
-cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(call); }
 
 /* Documented: everything that the device has in this process ends with the call, so it is no leak,
  * and later uses are undefined; but allocations of pools stay. Measured (probe-reset.txt): the call
@@ -266,7 +218,7 @@ cudaError_t do_cudaDeviceSynchronize(struct call *call) { return synchronize(cal
 cudaError_t do_cudaDeviceReset(struct call *call)
 {
     int device = device_current();
-    if (device_sticky_error || synchronize(call)) {
+    if (device_sticky_error || do_cudaDeviceSynchronize(call)) {
         device_lost();
         call_last_error(true);
         return cudaSuccess;
@@ -284,7 +236,6 @@ static unsigned device_flags = cudaDeviceMapHost;
 
 cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
 {
-    (void)call;
     if (wanted & ~(unsigned)cudaDeviceMask)
         return cudaErrorInvalidValue;
     device_flags = wanted | cudaDeviceMapHost;
@@ -293,7 +244,6 @@ cudaError_t do_cudaSetDeviceFlags(struct call *call, unsigned int wanted)
 
 cudaError_t do_cudaGetDeviceFlags(struct call *call, unsigned int *answer)
 {
-    (void)call;
     if (!answer)
         return cudaErrorInvalidValue;
     *answer = device_flags;

@@ -85,11 +85,6 @@ cudaError_t do_cuArrayCreate_v2(struct call *call, CUarray *array, const CUDA_AR
     return do_cuArray3DCreate_v2(call, array, &flat);
 }
 
-cudaError_t do_cuArrayDestroy(struct call *call, CUarray array)
-{
-    return array ? do_cudaFreeArray(call, (cudaArray_t)array) : cudaErrorInvalidResourceHandle;
-}
-
 cudaError_t do_cuArray3DGetDescriptor_v2(struct call *call, CUDA_ARRAY3D_DESCRIPTOR *d,
                                          CUarray array)
 {
@@ -199,7 +194,6 @@ cudaError_t do_cuTexObjectCreate(struct call *call, CUtexObject *object,
 cudaError_t do_cuTexObjectGetResourceDesc(struct call *call, CUDA_RESOURCE_DESC *resource,
                                           CUtexObject object)
 {
-    (void)call;
     return resource_of(resource, object, false);
 }
 
@@ -207,7 +201,6 @@ cudaError_t do_cuTexObjectGetTextureDesc(struct call *call, CUDA_TEXTURE_DESC *d
                                          CUtexObject object)
 {
     const struct texture_object *o = texture_object_find(object, false);
-    (void)call;
     if (!o || !d)
         return cudaErrorInvalidValue;
     const struct cudaTextureDesc *t = &o->desc;
@@ -240,6 +233,5 @@ cudaError_t do_cuSurfObjectCreate(struct call *call, CUsurfObject *object,
 cudaError_t do_cuSurfObjectGetResourceDesc(struct call *call, CUDA_RESOURCE_DESC *resource,
                                            CUsurfObject object)
 {
-    (void)call;
     return resource_of(resource, object, true);
 }

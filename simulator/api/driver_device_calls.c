@@ -11,7 +11,6 @@
 /* Documented: no flags are defined. */
 cudaError_t do_cuInit(struct call *call, unsigned int flags)
 {
-    (void)call;
     if (flags)
         return cudaErrorInvalidValue;
     context_initialize();
@@ -53,14 +52,8 @@ cudaError_t do_cuDeviceGetUuid_v2(struct call *call, CUuuid *uuid, CUdevice devi
     return e;
 }
 
-cudaError_t do_cuDeviceGetUuid(struct call *call, CUuuid *uuid, CUdevice device)
-{
-    return do_cuDeviceGetUuid_v2(call, uuid, device);
-}
-
 cudaError_t do_cuDeviceTotalMem_v2(struct call *call, size_t *bytes, CUdevice device)
 {
-    (void)call;
     if (!bytes)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
@@ -69,16 +62,8 @@ cudaError_t do_cuDeviceTotalMem_v2(struct call *call, size_t *bytes, CUdevice de
     return cudaSuccess;
 }
 
-/* The attributes have the runtime's numbers (documented). */
-cudaError_t do_cuDeviceGetAttribute(struct call *call, int *value, CUdevice_attribute attribute,
-                                    CUdevice device)
-{
-    return do_cudaDeviceGetAttribute(call, value, (enum cudaDeviceAttr)attribute, device);
-}
-
 cudaError_t do_cuDeviceComputeCapability(struct call *call, int *major, int *minor, CUdevice device)
 {
-    (void)call;
     if (!major || !minor)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
@@ -139,7 +124,6 @@ cudaError_t do_cuDevicePrimaryCtxReset_v2(struct call *call, CUdevice device)
 
 cudaError_t do_cuDevicePrimaryCtxSetFlags_v2(struct call *call, CUdevice device, unsigned int flags)
 {
-    (void)call;
     if (flags & ~(unsigned)CU_CTX_FLAGS_MASK)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
@@ -151,7 +135,6 @@ cudaError_t do_cuDevicePrimaryCtxSetFlags_v2(struct call *call, CUdevice device,
 cudaError_t do_cuDevicePrimaryCtxGetState(struct call *call, CUdevice device, unsigned int *flags,
                                           int *active)
 {
-    (void)call;
     if (!flags || !active)
         return cudaErrorInvalidValue;
     if (!device_exists(device))
@@ -218,7 +201,6 @@ cudaError_t do_cuCtxPushCurrent_v2(struct call *call, CUcontext context)
 
 cudaError_t do_cuCtxPopCurrent_v2(struct call *call, CUcontext *context)
 {
-    (void)call;
     struct context *c = context_pop();
     if (!c)
         return cudaErrorDeviceUninitialized;
@@ -241,7 +223,6 @@ cudaError_t do_cuCtxSetCurrent(struct call *call, CUcontext context)
 /* Documented: without a current context, the answer is NULL. */
 cudaError_t do_cuCtxGetCurrent(struct call *call, CUcontext *context)
 {
-    (void)call;
     if (!context)
         return cudaErrorInvalidValue;
     const struct context *c = context_current();
@@ -251,7 +232,6 @@ cudaError_t do_cuCtxGetCurrent(struct call *call, CUcontext *context)
 
 cudaError_t do_cuCtxGetDevice(struct call *call, CUdevice *device)
 {
-    (void)call;
     if (!device)
         return cudaErrorInvalidValue;
     *device = context_current()->device;
@@ -268,7 +248,6 @@ static cudaError_t find_context(CUcontext handle, struct context **c)
 cudaError_t do_cuCtxGetDevice_v2(struct call *call, CUdevice *device, CUcontext context)
 {
     struct context *c;
-    (void)call;
     if (!device)
         return cudaErrorInvalidValue;
     cudaError_t e = find_context(context, &c);
@@ -279,7 +258,6 @@ cudaError_t do_cuCtxGetDevice_v2(struct call *call, CUdevice *device, CUcontext 
 
 cudaError_t do_cuCtxGetFlags(struct call *call, unsigned int *flags)
 {
-    (void)call;
     if (!flags)
         return cudaErrorInvalidValue;
     *flags = context_current()->flags;
@@ -289,7 +267,6 @@ cudaError_t do_cuCtxGetFlags(struct call *call, unsigned int *flags)
 cudaError_t do_cuCtxGetId(struct call *call, CUcontext context, unsigned long long *id)
 {
     struct context *c;
-    (void)call;
     if (!id)
         return cudaErrorInvalidValue;
     cudaError_t e = find_context(context, &c);
@@ -302,7 +279,6 @@ cudaError_t do_cuCtxGetId(struct call *call, CUcontext context, unsigned long lo
 cudaError_t do_cuCtxGetApiVersion(struct call *call, CUcontext context, unsigned int *version)
 {
     struct context *c;
-    (void)call;
     if (!version)
         return cudaErrorInvalidValue;
     cudaError_t e = find_context(context, &c);
@@ -329,7 +305,6 @@ static CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
 
 cudaError_t do_cuCtxGetCacheConfig(struct call *call, CUfunc_cache *config)
 {
-    (void)call;
     if (!config)
         return cudaErrorInvalidValue;
     *config = cache_config;
@@ -338,7 +313,6 @@ cudaError_t do_cuCtxGetCacheConfig(struct call *call, CUfunc_cache *config)
 
 cudaError_t do_cuCtxSetCacheConfig(struct call *call, CUfunc_cache config)
 {
-    (void)call;
     if ((unsigned)config > CU_FUNC_CACHE_PREFER_EQUAL)
         return cudaErrorInvalidValue;
     cache_config = config;

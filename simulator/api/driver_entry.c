@@ -9,6 +9,7 @@
 #include "api/unmodeled.h"
 #include "base/errors.h"
 #include "base/hazards.h"
+#include "mem/device.h"
 #include "os/os.h"
 
 /* The structures of both APIs are the same. */
@@ -95,7 +96,6 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
 /* ---- the calls ---- */
 
 /* The cost of each function of the runtime, for its twins. */
-#pragma GCC diagnostic ignored "-Wunused-parameter"
 #define CALL(streams, name, cost, flags, parameters, work, arguments) \
     static inline time_ns cost_##name parameters { return (time_ns)(cost); }
 #include "calls.inc"
@@ -114,6 +114,8 @@ EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
     ENTRY_##streams(name##version, cost_##twin cost_arguments, do_##twin arguments, parameters)
 #define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
     ENTRY_##streams(name##version, cost, do_##name##version arguments, parameters)
+#define BODY(name, work, expression) \
+    cudaError_t do_##name work { return expression; }
 #include "driver_calls.inc"
 
 /* ---- finding functions by name ---- */

@@ -11,19 +11,6 @@
 
 /* ---- allocations ---- */
 
-/* Documented: 0 bytes are CUDA_ERROR_INVALID_VALUE. */
-cudaError_t do_cuMemAlloc_v2(struct call *call, CUdeviceptr *pointer, size_t bytes)
-{
-    return bytes ? do_cudaMalloc(call, (void **)pointer, bytes) : cudaErrorInvalidValue;
-}
-
-cudaError_t do_cuMemAllocManaged(struct call *call, CUdeviceptr *pointer, size_t bytes,
-                                 unsigned int flags)
-{
-    return bytes ? do_cudaMallocManaged(call, (void **)pointer, bytes, flags)
-                 : cudaErrorInvalidValue;
-}
-
 /* Documented: elements have 4, 8, or 16 bytes. */
 cudaError_t do_cuMemAllocPitch_v2(struct call *call, CUdeviceptr *pointer, size_t *pitch,
                                   size_t width, size_t height, unsigned int element)
@@ -202,11 +189,6 @@ cudaError_t do_cuMemcpy2D_v2(struct call *call, const CUDA_MEMCPY2D *copy)
         return cudaErrorInvalidValue;
     const CUDA_MEMCPY3D slice = slice_of(copy);
     return do_cuMemcpy3D_v2(call, &slice);
-}
-
-cudaError_t do_cuMemcpy2DUnaligned_v2(struct call *call, const CUDA_MEMCPY2D *copy)
-{
-    return do_cuMemcpy2D_v2(call, copy);
 }
 
 cudaError_t do_cuMemcpy2DAsync_v2(struct call *call, const CUDA_MEMCPY2D *copy, CUstream stream)

@@ -63,7 +63,7 @@ static cudaError_t load(const struct call *call, void **handle, const void *imag
     return cudaSuccess;
 }
 
-static cudaError_t unload(const struct call *call, void *handle)
+cudaError_t do_cuModuleUnload(struct call *call, CUmodule handle)
 {
     struct binary *binary = handle_object(HANDLE_MODULE, handle);
     if (!binary)
@@ -107,42 +107,23 @@ cudaError_t do_cuModuleLoad(struct call *call, CUmodule *module, const char *pat
     return e;
 }
 
-cudaError_t do_cuModuleLoadData(struct call *call, CUmodule *module, const void *image)
-{
-    return load(call, (void **)module, image, device_current(), 0, NULL, NULL);
-}
-
 cudaError_t do_cuModuleLoadDataEx(struct call *call, CUmodule *module, const void *image,
                                   unsigned int count, CUjit_option *options, void **values)
 {
     return load(call, (void **)module, image, device_current(), count, options, values);
 }
 
-cudaError_t do_cuModuleLoadFatBinary(struct call *call, CUmodule *module, const void *image)
-{
-    return load(call, (void **)module, image, device_current(), 0, NULL, NULL);
-}
-
-cudaError_t do_cuModuleUnload(struct call *call, CUmodule module) { return unload(call, module); }
-
 cudaError_t do_cuLibraryLoadData(struct call *call, CUlibrary *library, const void *image,
                                  CUjit_option *options, void **values, unsigned int count,
                                  CUlibraryOption *libraryOptions, void **libraryValues,
                                  unsigned int libraryCount)
 {
-    (void)libraryOptions, (void)libraryValues, (void)libraryCount;
     return load(call, (void **)library, image, NO_DEVICE, count, options, values);
-}
-
-cudaError_t do_cuLibraryUnload(struct call *call, CUlibrary library)
-{
-    return unload(call, library);
 }
 
 /* A library's module is the library, and its kernels are the module's. */
 cudaError_t do_cuLibraryGetModule(struct call *call, CUmodule *module, CUlibrary library)
 {
-    (void)call;
     if (!module)
         return cudaErrorInvalidValue;
     if (!handle_object(HANDLE_MODULE, library))
@@ -154,7 +135,6 @@ cudaError_t do_cuLibraryGetModule(struct call *call, CUmodule *module, CUlibrary
 /* Documented: the default is lazy loading. */
 cudaError_t do_cuModuleGetLoadingMode(struct call *call, CUmoduleLoadingMode *mode)
 {
-    (void)call;
     if (!mode)
         return cudaErrorInvalidValue;
     *mode = CU_MODULE_LAZY_LOADING;
@@ -163,8 +143,10 @@ cudaError_t do_cuModuleGetLoadingMode(struct call *call, CUmoduleLoadingMode *mo
 
 /* ---- what a module has ---- */
 
-static cudaError_t find_function(void **function, const void *module, const char *name)
+cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmodule module,
+                                   const char *name)
 {
+    line_text(&call->line, "kernel", name ? name : "");
     if (!function || !name)
         return cudaErrorInvalidValue;
     struct binary *binary = handle_object(HANDLE_MODULE, module);
@@ -173,27 +155,12 @@ static cudaError_t find_function(void **function, const void *module, const char
     struct registered_kernel *k = registry_kernel_of(binary, name);
     if (!k)
         return cudaErrorSymbolNotFound;
-    *function = k;
+    *function = (CUfunction)k;
     return cudaSuccess;
-}
-
-cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmodule module,
-                                   const char *name)
-{
-    line_text(&call->line, "kernel", name ? name : "");
-    return find_function((void **)function, module, name);
-}
-
-cudaError_t do_cuLibraryGetKernel(struct call *call, CUkernel *kernel, CUlibrary library,
-                                  const char *name)
-{
-    line_text(&call->line, "kernel", name ? name : "");
-    return find_function((void **)kernel, library, name);
 }
 
 cudaError_t do_cuKernelGetFunction(struct call *call, CUfunction *function, CUkernel kernel)
 {
-    (void)call;
     if (!function)
         return cudaErrorInvalidValue;
     if (!registry_kernel(kernel))
@@ -203,8 +170,8 @@ cudaError_t do_cuKernelGetFunction(struct call *call, CUfunction *function, CUke
 }
 
 /* Documented: either answer may be left out. */
-static cudaError_t find_variable(CUdeviceptr *address, size_t *bytes, const void *module,
-                                 const char *name)
+cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, size_t *bytes,
+                                    CUmodule module, const char *name)
 {
     if (!name || (!address && !bytes))
         return cudaErrorInvalidValue;
@@ -221,20 +188,6 @@ static cudaError_t find_variable(CUdeviceptr *address, size_t *bytes, const void
     if (bytes)
         *bytes = v->bytes;
     return cudaSuccess;
-}
-
-cudaError_t do_cuModuleGetGlobal_v2(struct call *call, CUdeviceptr *address, size_t *bytes,
-                                    CUmodule module, const char *name)
-{
-    (void)call;
-    return find_variable(address, bytes, module, name);
-}
-
-cudaError_t do_cuLibraryGetGlobal(struct call *call, CUdeviceptr *address, size_t *bytes,
-                                  CUlibrary library, const char *name)
-{
-    (void)call;
-    return find_variable(address, bytes, library, name);
 }
 
 /* ---- links ---- */
@@ -256,7 +209,6 @@ static void add_text(void *context, char *text)
 cudaError_t do_cuLinkCreate_v2(struct call *call, unsigned int count, CUjit_option *options,
                                void **values, CUlinkState *state)
 {
-    (void)call;
     if (!state || (count && (!options || !values)))
         return cudaErrorInvalidValue;
     fill_log(count, options, values, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, "");
@@ -290,7 +242,6 @@ cudaError_t do_cuLinkAddData_v2(struct call *call, CUlinkState state, CUjitInput
                                 void *data, size_t bytes, const char *name, unsigned int count,
                                 CUjit_option *options, void **values)
 {
-    (void)name, (void)count, (void)options, (void)values;
     return add_data(call, state, type, data, bytes);
 }
 
@@ -299,7 +250,6 @@ cudaError_t do_cuLinkAddFile_v2(struct call *call, CUlinkState state, CUjitInput
                                 void **values)
 {
     size_t bytes;
-    (void)count, (void)options, (void)values;
     char *data = read_file(path, &bytes);
     if (!data)
         return cudaErrorFileNotFound;
@@ -313,7 +263,6 @@ cudaError_t do_cuLinkComplete(struct call *call, CUlinkState state, void **image
 {
     struct link *l = handle_object(HANDLE_LINK, state);
     size_t size;
-    (void)call;
     if (!l)
         return cudaErrorInvalidResourceHandle;
     if (!image || !l->count)
@@ -328,7 +277,6 @@ cudaError_t do_cuLinkComplete(struct call *call, CUlinkState state, void **image
 cudaError_t do_cuLinkDestroy(struct call *call, CUlinkState state)
 {
     struct link *l = handle_object(HANDLE_LINK, state);
-    (void)call;
     if (!l)
         return cudaErrorInvalidResourceHandle;
     handle_retire(HANDLE_LINK, state);
@@ -377,23 +325,6 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
     return cudaSuccess;
 }
 
-/* A kernel has the attributes of its function. They are the same on each device, because all
- * devices are the same. */
-cudaError_t do_cuKernelGetAttribute(struct call *call, int *value, CUfunction_attribute attribute,
-                                    CUkernel kernel, CUdevice device)
-{
-    return device_exists(device) ? do_cuFuncGetAttribute(call, value, attribute, (CUfunction)kernel)
-                                 : cudaErrorInvalidDevice;
-}
-
-cudaError_t do_cuKernelSetAttribute(struct call *call, CUfunction_attribute attribute, int value,
-                                    CUkernel kernel, CUdevice device)
-{
-    return device_exists(device)
-             ? do_cudaFuncSetAttribute(call, kernel, (enum cudaFuncAttribute)attribute, value)
-             : cudaErrorInvalidDevice;
-}
-
 /* Returns a kernel's function without its code, or an error. */
 static cudaError_t find_loaded(const void *function, struct registered_kernel **k,
                                struct function **f)
@@ -408,7 +339,6 @@ static cudaError_t find_loaded(const void *function, struct registered_kernel **
 
 cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction function)
 {
-    (void)call;
     if (!module)
         return cudaErrorInvalidValue;
     const struct registered_kernel *k = registry_kernel(function);
@@ -420,7 +350,6 @@ cudaError_t do_cuFuncGetModule(struct call *call, CUmodule *module, CUfunction f
 
 cudaError_t do_cuFuncGetName(struct call *call, const char **name, CUfunction function)
 {
-    (void)call;
     if (!name)
         return cudaErrorInvalidValue;
     const struct registered_kernel *k = registry_kernel(function);
@@ -437,7 +366,6 @@ cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t
 {
     struct registered_kernel *k;
     struct function *f;
-    (void)call;
     if (!offset)
         return cudaErrorInvalidValue;
     cudaError_t e = find_loaded(function, &k, &f);
@@ -449,17 +377,6 @@ cudaError_t do_cuFuncGetParamInfo(struct call *call, CUfunction function, size_t
     if (bytes)
         *bytes = f->parameters.all[index].bytes;
     return cudaSuccess;
-}
-
-cudaError_t do_cuKernelGetName(struct call *call, const char **name, CUkernel kernel)
-{
-    return do_cuFuncGetName(call, name, (CUfunction)kernel);
-}
-
-cudaError_t do_cuKernelGetParamInfo(struct call *call, CUkernel kernel, size_t index,
-                                    size_t *offset, size_t *bytes)
-{
-    return do_cuFuncGetParamInfo(call, (CUfunction)kernel, index, offset, bytes);
 }
 
 /* Finds the block size with the most threads on a multiprocessor or, of two with equally many, the
@@ -494,14 +411,6 @@ cudaError_t do_cuOccupancyMaxPotentialBlockSizeWithFlags(struct call *call, int 
         *grid = blocks * multiprocessors;
     }
     return cudaSuccess;
-}
-
-cudaError_t do_cuOccupancyMaxPotentialBlockSize(struct call *call, int *grid, int *block,
-                                                CUfunction function, CUoccupancyB2DSize sharedOf,
-                                                size_t sharedBytes, int limit)
-{
-    return do_cuOccupancyMaxPotentialBlockSizeWithFlags(call, grid, block, function, sharedOf,
-                                                        sharedBytes, limit, 0);
 }
 
 /* ---- launches ---- */

@@ -16,12 +16,3 @@ cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *con
     *context = context_primary(s->device)->handle;
     return cudaSuccess;
 }
-
-cudaError_t do_cuStreamGetCaptureInfo_v2(struct call *call, CUstream stream,
-                                         CUstreamCaptureStatus *status, cuuint64_t *id,
-                                         CUgraph *graph, const CUgraphNode **dependencies,
-                                         size_t *count)
-{
-    return do_cudaStreamGetCaptureInfo(call, stream, (enum cudaStreamCaptureStatus *)status,
-                                       (unsigned long long *)id, graph, dependencies, NULL, count);
-}

@@ -21,7 +21,6 @@ cudaError_t do_cuMemGetAllocationGranularity(struct call *call, size_t *bytes,
                                              const CUmemAllocationProp *properties,
                                              CUmemAllocationGranularity_flags option)
 {
-    (void)call;
     if (!bytes || !properties || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)
         return cudaErrorInvalidValue;
     *bytes = STEP;
@@ -126,7 +125,6 @@ cudaError_t do_cuMemRetainAllocationHandle(struct call *call, CUmemGenericAlloca
                                            void *address)
 {
     const struct virtual_mapping *v = virtual_at(address);
-    (void)call;
     if (!handle || !v)
         return cudaErrorInvalidValue;
     v->memory->references++;
@@ -244,7 +242,6 @@ cudaError_t do_cuMemSetAccess(struct call *call, CUdeviceptr at, size_t bytes,
 cudaError_t do_cuMemGetAccess(struct call *call, unsigned long long *flags,
                               const CUmemLocation *location, CUdeviceptr at)
 {
-    (void)call;
     if (!flags || !location)
         return cudaErrorInvalidValue;
     const int place = (int)location->type;
@@ -292,7 +289,6 @@ cudaError_t do_cuMemImportFromShareableHandle(struct call *call,
                                               CUmemGenericAllocationHandle *handle,
                                               void *descriptor, CUmemAllocationHandleType type)
 {
-    (void)call;
     const int fd = (int)(intptr_t)descriptor;
     if (type == CU_MEM_HANDLE_TYPE_WIN32)
         return cudaErrorNotSupported;

@@ -1,11 +1,15 @@
 /* The functions that a program calls, one for each line of calls.def. Each makes a struct call,
  * enters, does the work, and leaves. */
-#include "api/call.h"
+#include "api/array.h"
 #include "api/call_costs.h"
+#include "api/copies.h"
+#include "api/graph_arguments.h"
+#include "api/launches.h"
 #include "api/laws.h"
 #include "api/nvcc_entry.h"
 #include "base/errors.h"
 #include "graph/kernel_node.h"
+#include "mem/device.h"
 #include "os/os.h"
 
 #define PLACE        ((struct call_place){OS_CALL_ADDRESS, OS_CALL_FRAME})
@@ -27,6 +31,8 @@
     ENTRY_##streams(name, cost, parameters, arguments, PLACE)
 #define LAUNCH(streams, name, cost, flags, parameters, work, arguments) \
     ENTRY_##streams(name, cost, parameters, arguments, LAUNCH_PLACE)
+#define BODY(name, work, expression) \
+    cudaError_t do_##name work { return expression; }
 #define NVCC(name)           \
     EXPORT void *name(void); \
     EXPORT void *name(void) { return 0; }

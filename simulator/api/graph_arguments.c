@@ -89,15 +89,15 @@ cudaError_t task_of_memset(struct task *t, const void *parameters)
     return dispatch_memset_task(t, p->dst, p->pitch, p->value, p->elementSize, p->width, p->height);
 }
 
-cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,
-                         enum cudaMemcpyKind kind)
+cudaError_t task_of_copy(struct task *t, const void *parameters)
 {
+    const struct copy_1d *p = parameters;
     t->kind = TASK_COPY;
-    t->to = to;
-    t->from = from;
-    t->rows = rows_of(bytes);
-    t->direction = kind;
-    return bytes ? dispatch_check_copy(t) : cudaErrorInvalidValue;
+    t->to = p->to;
+    t->from = p->from;
+    t->rows = rows_of(p->bytes);
+    t->direction = p->kind;
+    return p->bytes ? dispatch_check_copy(t) : cudaErrorInvalidValue;
 }
 
 /* Describes a 3D copy as rows. Several slices become rows of one slice if no row is left out

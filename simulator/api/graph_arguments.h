@@ -26,19 +26,45 @@ cudaError_t graph_nodes_of(struct call *call, const struct graph *g, const cudaG
 
 /* ---- descriptions of nodes; all need the lock ---- */
 
-/* Each makes the task `t` of a node on the device t->device, and returns cudaSuccess or the error
- * with which the parameters are rejected. `parameters` is a struct cudaMemsetParams for a memset, a
- * cudaMemcpy3DParms for a copy, and a cudaHostNodeParams for a host function. */
-cudaError_t task_of_memset(struct task *t, const void *parameters);
-cudaError_t task_of_copy_3d(struct task *t, const void *parameters);
-cudaError_t task_of_host_function(struct task *t, const void *parameters);
-/* A copy of one row. */
-cudaError_t task_of_copy(struct task *t, void *to, const void *from, size_t bytes,
-                         enum cudaMemcpyKind kind);
+/* Makes the task `t` of a node on the device t->device, and returns cudaSuccess or the error with
+ * which the parameters are rejected. */
+typedef cudaError_t task_maker(struct task *t, const void *parameters);
+/* `parameters` is a struct cudaMemsetParams, a cudaMemcpy3DParms, a cudaHostNodeParams, and for a
+ * copy of one row a struct copy_1d. */
+task_maker task_of_memset, task_of_copy_3d, task_of_host_function, task_of_copy;
+struct copy_1d {
+    void *to;
+    const void *from;
+    size_t bytes;
+    enum cudaMemcpyKind kind;
+};
 
 /* Return the parameters of one type from a cudaGraphNodeParams. */
 struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p);
 struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p);
 struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p);
+
+/* ---- calls that add and change nodes ---- */
+
+/* Add a node with the task that `make` makes of `parameters`, and one that records an event or
+ * waits for it. NULL parameters are rejected. */
+cudaError_t graph_add(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                      const cudaGraphNode_t *dependencies, size_t count, task_maker *make,
+                      const void *parameters);
+cudaError_t graph_add_event(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                            const cudaGraphNode_t *dependencies, size_t count, enum task_kind kind,
+                            cudaEvent_t event);
+/* Give a node of this kind another task of the same kind, in a graph or an executable graph. */
+cudaError_t graph_change(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                         task_maker *make, const void *parameters);
+cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                              enum task_kind kind, task_maker *make, const void *parameters);
+/* Get and set the event of a node that records it or waits for it. */
+cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                            cudaEvent_t *event);
+cudaError_t graph_set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                            cudaEvent_t event);
+cudaError_t graph_exec_set_event(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                                 enum task_kind kind, cudaEvent_t event);
 
 #endif

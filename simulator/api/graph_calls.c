@@ -93,10 +93,9 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
 }
 
 /* Adds a node with the task that `make` makes of `parameters`, and rejects NULL parameters. */
-static cudaError_t add_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                            const cudaGraphNode_t *dependencies, size_t count,
-                            cudaError_t (*make)(struct task *t, const void *parameters),
-                            const void *parameters)
+cudaError_t graph_add(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                      const cudaGraphNode_t *dependencies, size_t count, task_maker *make,
+                      const void *parameters)
 {
     struct new_node a;
     cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
@@ -178,42 +177,10 @@ cudaError_t do_cudaGraphAddEmptyNode(struct call *call, cudaGraphNode_t *node, c
     return end_add_node(call, &a, cudaSuccess, node);
 }
 
-cudaError_t do_cudaGraphAddMemsetNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                      const cudaGraphNode_t *dependencies, size_t count,
-                                      const struct cudaMemsetParams *p)
-{
-    return add_node(call, node, graph, dependencies, count, task_of_memset, p);
-}
-
-cudaError_t do_cudaGraphAddMemcpyNode1D(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                        const cudaGraphNode_t *dependencies, size_t count, void *to,
-                                        const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    return end_add_node(call, &a, task_of_copy(&a.task, to, from, bytes, kind), node);
-}
-
-cudaError_t do_cudaGraphAddMemcpyNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                      const cudaGraphNode_t *dependencies, size_t count,
-                                      const struct cudaMemcpy3DParms *p)
-{
-    return add_node(call, node, graph, dependencies, count, task_of_copy_3d, p);
-}
-
-cudaError_t do_cudaGraphAddHostNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                    const cudaGraphNode_t *dependencies, size_t count,
-                                    const struct cudaHostNodeParams *p)
-{
-    return add_node(call, node, graph, dependencies, count, task_of_host_function, p);
-}
-
 /* Measured (probe-more-answers.txt, "graph_nodes"): a null event is rejected. */
-static cudaError_t add_event_node(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                  const cudaGraphNode_t *dependencies, size_t count,
-                                  enum task_kind kind, cudaEvent_t event)
+cudaError_t graph_add_event(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
+                            const cudaGraphNode_t *dependencies, size_t count, enum task_kind kind,
+                            cudaEvent_t event)
 {
     struct new_node a;
     cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
@@ -223,20 +190,6 @@ static cudaError_t add_event_node(struct call *call, cudaGraphNode_t *node, cuda
     a.task.kind = kind;
     a.task.event = event;
     return end_add_node(call, &a, v ? cudaSuccess : cudaErrorInvalidValue, node);
-}
-
-cudaError_t do_cudaGraphAddEventRecordNode(struct call *call, cudaGraphNode_t *node,
-                                           cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                                           size_t count, cudaEvent_t event)
-{
-    return add_event_node(call, node, graph, dependencies, count, TASK_RECORD, event);
-}
-
-cudaError_t do_cudaGraphAddEventWaitNode(struct call *call, cudaGraphNode_t *node,
-                                         cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                                         size_t count, cudaEvent_t event)
-{
-    return add_event_node(call, node, graph, dependencies, count, TASK_WAIT, event);
 }
 
 cudaError_t do_sim_graph_add_kernel_node(struct call *call, cudaGraphNode_t *node,

@@ -12,12 +12,9 @@
 
 /* ---- one node ---- */
 
-/* A function that makes a task from a call's parameters (api/graph_arguments.h). */
-typedef cudaError_t maker(struct task *t, const void *parameters);
-
 /* Replaces a task of this kind by another of the same kind. Reports name this call for it. */
-static cudaError_t change(const struct call *call, struct task *t, enum task_kind kind, maker *make,
-                          const void *parameters, bool in_exec)
+static cudaError_t change(const struct call *call, struct task *t, enum task_kind kind,
+                          task_maker *make, const void *parameters, bool in_exec)
 {
     if (!parameters || t->kind != kind)
         return cudaErrorInvalidValue;
@@ -34,8 +31,8 @@ static cudaError_t change(const struct call *call, struct task *t, enum task_kin
     return cudaSuccess;
 }
 
-static cudaError_t change_in_graph(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                                   maker *make, const void *parameters)
+cudaError_t graph_change(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                         task_maker *make, const void *parameters)
 {
     struct node *n = node_of(call, node);
     return n ? change(call, &n->task, kind, make, parameters, false) : cudaErrorInvalidValue;
@@ -49,8 +46,8 @@ static struct exec_node *exec_node_of(struct call *call, cudaGraphExec_t exec, c
     return x && n ? graph_exec_find(x, n) : NULL;
 }
 
-static cudaError_t change_in_exec(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
-                                  enum task_kind kind, maker *make, const void *parameters)
+cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                              enum task_kind kind, task_maker *make, const void *parameters)
 {
     struct exec_node *p = exec_node_of(call, exec, node);
     return p ? change(call, &p->task, kind, make, parameters, true) : cudaErrorInvalidValue;
@@ -82,34 +79,7 @@ cudaError_t do_cudaGraphMemsetNodeGetParams(struct call *call, cudaGraphNode_t n
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGraphMemsetNodeSetParams(struct call *call, cudaGraphNode_t node,
-                                            const struct cudaMemsetParams *p)
-{
-    return change_in_graph(call, node, TASK_MEMSET, task_of_memset, p);
-}
-
-cudaError_t do_cudaGraphExecMemsetNodeSetParams(struct call *call, cudaGraphExec_t exec,
-                                                cudaGraphNode_t node,
-                                                const struct cudaMemsetParams *p)
-{
-    return change_in_exec(call, exec, node, TASK_MEMSET, task_of_memset, p);
-}
-
 /* ---- copies ---- */
-
-/* The description of a copy of one row. */
-struct copy_1d {
-    void *to;
-    const void *from;
-    size_t bytes;
-    enum cudaMemcpyKind kind;
-};
-
-static cudaError_t make_copy_1d(struct task *t, const void *parameters)
-{
-    const struct copy_1d *p = parameters;
-    return task_of_copy(t, p->to, p->from, p->bytes, p->kind);
-}
 
 /* A copy is described as rows of one slice, however it was given; a GPU's driver returns what it
  * was given (probe-more-answers.txt, "graph_nodes"). */
@@ -129,35 +99,6 @@ cudaError_t do_cudaGraphMemcpyNodeGetParams(struct call *call, cudaGraphNode_t n
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGraphMemcpyNodeSetParams(struct call *call, cudaGraphNode_t node,
-                                            const struct cudaMemcpy3DParms *p)
-{
-    return change_in_graph(call, node, TASK_COPY, task_of_copy_3d, p);
-}
-
-cudaError_t do_cudaGraphMemcpyNodeSetParams1D(struct call *call, cudaGraphNode_t node, void *to,
-                                              const void *from, size_t bytes,
-                                              enum cudaMemcpyKind kind)
-{
-    return change_in_graph(call, node, TASK_COPY, make_copy_1d,
-                           &(struct copy_1d){to, from, bytes, kind});
-}
-
-cudaError_t do_cudaGraphExecMemcpyNodeSetParams(struct call *call, cudaGraphExec_t exec,
-                                                cudaGraphNode_t node,
-                                                const struct cudaMemcpy3DParms *p)
-{
-    return change_in_exec(call, exec, node, TASK_COPY, task_of_copy_3d, p);
-}
-
-cudaError_t do_cudaGraphExecMemcpyNodeSetParams1D(struct call *call, cudaGraphExec_t exec,
-                                                  cudaGraphNode_t node, void *to, const void *from,
-                                                  size_t bytes, enum cudaMemcpyKind kind)
-{
-    return change_in_exec(call, exec, node, TASK_COPY, make_copy_1d,
-                          &(struct copy_1d){to, from, bytes, kind});
-}
-
 /* ---- host functions and events ---- */
 
 cudaError_t do_cudaGraphHostNodeGetParams(struct call *call, cudaGraphNode_t node,
@@ -170,27 +111,14 @@ cudaError_t do_cudaGraphHostNodeGetParams(struct call *call, cudaGraphNode_t nod
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGraphHostNodeSetParams(struct call *call, cudaGraphNode_t node,
-                                          const struct cudaHostNodeParams *p)
-{
-    return change_in_graph(call, node, TASK_HOST, task_of_host_function, p);
-}
-
-cudaError_t do_cudaGraphExecHostNodeSetParams(struct call *call, cudaGraphExec_t exec,
-                                              cudaGraphNode_t node,
-                                              const struct cudaHostNodeParams *p)
-{
-    return change_in_exec(call, exec, node, TASK_HOST, task_of_host_function, p);
-}
-
 static cudaError_t make_event(struct task *t, const void *handle)
 {
     t->event = (void *)handle;
     return cudaSuccess;
 }
 
-static cudaError_t get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                             cudaEvent_t *event)
+cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                            cudaEvent_t *event)
 {
     const struct task *t = task_to_read(call, node, kind);
     if (!t || !event)
@@ -199,54 +127,18 @@ static cudaError_t get_event(struct call *call, cudaGraphNode_t node, enum task_
     return cudaSuccess;
 }
 
-static cudaError_t set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                             cudaEvent_t event)
+cudaError_t graph_set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
+                            cudaEvent_t event)
 {
-    return call_event(call, event) ? change_in_graph(call, node, kind, make_event, event)
+    return call_event(call, event) ? graph_change(call, node, kind, make_event, event)
                                    : cudaErrorInvalidValue;
 }
 
-static cudaError_t set_event_in_exec(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
-                                     enum task_kind kind, cudaEvent_t event)
+cudaError_t graph_exec_set_event(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
+                                 enum task_kind kind, cudaEvent_t event)
 {
-    return call_event(call, event) ? change_in_exec(call, exec, node, kind, make_event, event)
+    return call_event(call, event) ? graph_exec_change(call, exec, node, kind, make_event, event)
                                    : cudaErrorInvalidValue;
-}
-
-cudaError_t do_cudaGraphEventRecordNodeGetEvent(struct call *call, cudaGraphNode_t node,
-                                                cudaEvent_t *event)
-{
-    return get_event(call, node, TASK_RECORD, event);
-}
-
-cudaError_t do_cudaGraphEventRecordNodeSetEvent(struct call *call, cudaGraphNode_t node,
-                                                cudaEvent_t event)
-{
-    return set_event(call, node, TASK_RECORD, event);
-}
-
-cudaError_t do_cudaGraphExecEventRecordNodeSetEvent(struct call *call, cudaGraphExec_t exec,
-                                                    cudaGraphNode_t node, cudaEvent_t event)
-{
-    return set_event_in_exec(call, exec, node, TASK_RECORD, event);
-}
-
-cudaError_t do_cudaGraphEventWaitNodeGetEvent(struct call *call, cudaGraphNode_t node,
-                                              cudaEvent_t *event)
-{
-    return get_event(call, node, TASK_WAIT, event);
-}
-
-cudaError_t do_cudaGraphEventWaitNodeSetEvent(struct call *call, cudaGraphNode_t node,
-                                              cudaEvent_t event)
-{
-    return set_event(call, node, TASK_WAIT, event);
-}
-
-cudaError_t do_cudaGraphExecEventWaitNodeSetEvent(struct call *call, cudaGraphExec_t exec,
-                                                  cudaGraphNode_t node, cudaEvent_t event)
-{
-    return set_event_in_exec(call, exec, node, TASK_WAIT, event);
 }
 
 /* ---- a node of any kind ---- */

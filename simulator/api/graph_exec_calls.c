@@ -12,8 +12,8 @@
 
 /* ---- instantiation ---- */
 
-static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGraph_t graph,
-                               unsigned long long flags)
+cudaError_t do_cudaGraphInstantiate(struct call *call, cudaGraphExec_t *exec, cudaGraph_t graph,
+                                    unsigned long long flags)
 {
     /* Documented: cudaGraphInstantiateFlagUpload is only for cudaGraphInstantiateWithParams. */
     unsigned long long valid_flags =
@@ -40,18 +40,6 @@ static cudaError_t instantiate(struct call *call, cudaGraphExec_t *exec, cudaGra
     x->device = device_current();
     *exec = x->handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaGraphInstantiate(struct call *call, cudaGraphExec_t *exec, cudaGraph_t graph,
-                                    unsigned long long flags)
-{
-    return instantiate(call, exec, graph, flags);
-}
-
-cudaError_t do_cudaGraphInstantiateWithFlags(struct call *call, cudaGraphExec_t *exec,
-                                             cudaGraph_t graph, unsigned long long flags)
-{
-    return instantiate(call, exec, graph, flags);
 }
 
 cudaError_t do_cudaGraphExecDestroy(struct call *call, cudaGraphExec_t exec)

@@ -120,7 +120,6 @@ cudaError_t do_cudaGraphRemoveDependencies(struct call *call, cudaGraph_t graph,
                                            const cudaGraphEdgeData *data, size_t count)
 {
     struct graph *g = graph_of(call, graph);
-    (void)data;
     if (!g || (count && (!from || !to)))
         return cudaErrorInvalidValue;
     if (!count)

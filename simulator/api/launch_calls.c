@@ -37,27 +37,6 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     return e;
 }
 
-cudaError_t do___cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
-                                  void **arguments, size_t shared_bytes, cudaStream_t stream)
-{
-    return launch_kernel(
-        call, &(struct launch){kernel, grid, block, arguments, shared_bytes, .stream = stream});
-}
-
-cudaError_t do_cudaLaunchKernel(struct call *call, const void *kernel, dim3 grid, dim3 block,
-                                void **arguments, size_t shared_bytes, cudaStream_t stream)
-{
-    return do___cudaLaunchKernel(call, kernel, grid, block, arguments, shared_bytes, stream);
-}
-
-cudaError_t do_cudaLaunchCooperativeKernel(struct call *call, const void *kernel, dim3 grid,
-                                           dim3 block, void **arguments, size_t shared_bytes,
-                                           cudaStream_t stream)
-{
-    return launch_kernel(call, &(struct launch){kernel, grid, block, arguments, shared_bytes,
-                                                stream, .cooperative = true});
-}
-
 cudaError_t do_cudaLaunchKernelExC(struct call *call, const cudaLaunchConfig_t *config,
                                    const void *kernel, void **arguments)
 {
@@ -100,7 +79,6 @@ cudaError_t do_cudaFuncGetAttributes(struct call *call, struct cudaFuncAttribute
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    (void)call;
     if (!attributes)
         return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
@@ -128,7 +106,6 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
     struct registered_kernel *k;
     const struct kernel_code *code;
     int most = 0;
-    (void)call;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
     /* Measured (probe-more-answers.txt, "launches"): an attribute that cannot be set. */
     if (!e
@@ -147,34 +124,18 @@ cudaError_t do_cudaFuncSetAttribute(struct call *call, const void *kernel,
     return cudaSuccess;
 }
 
-cudaError_t do_cudaFuncSetCacheConfig(struct call *call, const void *kernel,
-                                      enum cudaFuncCache config)
-{
-    (void)call, (void)config;
-    return registry_kernel(kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
-}
-
 cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     struct call *call, int *blocks, const void *kernel, int threads, size_t shared_bytes,
     unsigned int flags)
 {
     struct registered_kernel *k;
     const struct kernel_code *code;
-    (void)call;
     if (!blocks || threads <= 0 || flags > cudaOccupancyDisableCachingOverride)
         return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);
     if (!e)
         *blocks = (int)nvcc_kernel_blocks_that_fit(code, (unsigned)threads, shared_bytes);
     return e;
-}
-
-cudaError_t do_cudaOccupancyMaxActiveBlocksPerMultiprocessor(struct call *call, int *blocks,
-                                                             const void *kernel, int threads,
-                                                             size_t shared_bytes)
-{
-    return do_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(call, blocks, kernel, threads,
-                                                                     shared_bytes, 0);
 }
 
 /* Assumed: the memory of a multiprocessor, divided equally among the blocks, and at most a block's
@@ -186,7 +147,6 @@ cudaError_t do_cudaOccupancyAvailableDynamicSMemPerBlock(struct call *call, size
     struct registered_kernel *k;
     const struct kernel_code *code;
     int all = 0, reserved = 0, most = 0;
-    (void)call;
     if (!bytes || blocks <= 0 || threads <= 0)
         return cudaErrorInvalidValue;
     cudaError_t e = launch_find_kernel(kernel, &k, &code);

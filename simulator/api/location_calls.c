@@ -25,9 +25,9 @@ static void line_location(struct journal_line *line, const struct cudaMemLocatio
                                                     : "other");
 }
 
-static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool,
-                            const struct cudaMemLocation *location, enum cudaMemAllocationType type,
-                            bool current)
+cudaError_t location_pool(struct call *call, cudaMemPool_t *pool,
+                          const struct cudaMemLocation *location, enum cudaMemAllocationType type,
+                          bool current)
 {
     if (!pool || !location)
         return cudaErrorInvalidValue;
@@ -43,19 +43,6 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool,
     line_number(&call->line, "pool", (uint64_t)p->id);
     *pool = current ? pool_current_handle(index) : p->handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaMemGetDefaultMemPool(struct call *call, cudaMemPool_t *pool,
-                                        struct cudaMemLocation *location,
-                                        enum cudaMemAllocationType type)
-{
-    return get_pool(call, pool, location, type, false);
-}
-
-cudaError_t do_cudaMemGetMemPool(struct call *call, cudaMemPool_t *pool,
-                                 struct cudaMemLocation *location, enum cudaMemAllocationType type)
-{
-    return get_pool(call, pool, location, type, true);
 }
 
 cudaError_t do_cudaMemSetMemPool(struct call *call, struct cudaMemLocation *location,

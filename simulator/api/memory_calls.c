@@ -180,7 +180,7 @@ static struct shadow_ref pinned_shadow(struct pinned *p)
     return (struct shadow_ref){&p->shadow, p->id, p->base, p->bytes};
 }
 
-static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t bytes, unsigned flags)
+cudaError_t do_cudaHostAlloc(struct call *call, void **pointer, size_t bytes, unsigned flags)
 {
     unsigned valid_flags = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     line_number(&call->line, "bytes", bytes);
@@ -197,16 +197,6 @@ static cudaError_t allocate_pinned(struct call *call, void **pointer, size_t byt
     line_number(&call->line, "allocation", p->id);
     *pointer = p->base;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaMallocHost(struct call *call, void **pointer, size_t bytes)
-{
-    return allocate_pinned(call, pointer, bytes, 0);
-}
-
-cudaError_t do_cudaHostAlloc(struct call *call, void **pointer, size_t bytes, unsigned int flags)
-{
-    return allocate_pinned(call, pointer, bytes, flags);
 }
 
 /* Returns the pinned memory that starts exactly here, or NULL. */
@@ -275,7 +265,6 @@ cudaError_t do_cudaHostUnregister(struct call *call, void *pointer)
 cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *host,
                                         unsigned int flags)
 {
-    (void)call;
     if (!device || flags || memory_find(host).kind != ADDRESS_PINNED)
         return cudaErrorInvalidValue;
     *device = host;
@@ -284,7 +273,6 @@ cudaError_t do_cudaHostGetDevicePointer(struct call *call, void **device, void *
 
 cudaError_t do_cudaHostGetFlags(struct call *call, unsigned int *flags, void *host)
 {
-    (void)call;
     struct address_info a = memory_find(host);
     if (!flags || a.kind != ADDRESS_PINNED)
         return cudaErrorInvalidValue;

@@ -59,8 +59,6 @@ void __cudaRegisterFunction(void **binary, const char *host, char *device, const
                             int thread_limit, void *thread, void *block, dim3 *block_size,
                             dim3 *grid_size, int *warp_size)
 {
-    (void)device, (void)thread_limit, (void)thread, (void)block, (void)block_size, (void)grid_size;
-    (void)warp_size;
     lock_acquire();
     registry_add_kernel((struct binary *)binary, host, symbol);
     lock_release();
@@ -72,7 +70,6 @@ EXPORT void __cudaRegisterVar(void **binary, char *host, char *device, const cha
 void __cudaRegisterVar(void **binary, char *host, char *device, const char *symbol, int ext,
                        size_t bytes, int constant, int global)
 {
-    (void)device, (void)ext, (void)constant, (void)global;
     lock_acquire();
     registry_add_variable((struct binary *)binary, host, symbol, bytes);
     lock_release();
@@ -84,7 +81,6 @@ EXPORT void __cudaRegisterManagedVar(void **binary, void **host, char *device, c
 void __cudaRegisterManagedVar(void **binary, void **host, char *device, const char *symbol, int ext,
                               size_t bytes, int constant, int global)
 {
-    (void)device, (void)ext, (void)bytes, (void)constant, (void)global;
     lock_acquire();
     registry_add_managed((struct binary *)binary, host, symbol);
     lock_release();

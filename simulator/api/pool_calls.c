@@ -243,7 +243,7 @@ cudaError_t do_cudaMemPoolTrimTo(struct call *call, cudaMemPool_t pool, size_t m
 
 /* ---- default and current ---- */
 
-static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool, int device, bool current)
+cudaError_t device_pool(struct call *call, cudaMemPool_t *pool, int device, bool current)
 {
     line_signed(&call->line, "device", device);
     if (!pool)
@@ -255,16 +255,6 @@ static cudaError_t get_pool(struct call *call, cudaMemPool_t *pool, int device, 
     line_pool(&call->line, p);
     *pool = p->handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaDeviceGetDefaultMemPool(struct call *call, cudaMemPool_t *pool, int device)
-{
-    return get_pool(call, pool, device, false);
-}
-
-cudaError_t do_cudaDeviceGetMemPool(struct call *call, cudaMemPool_t *pool, int device)
-{
-    return get_pool(call, pool, device, true);
 }
 
 cudaError_t do_cudaDeviceSetMemPool(struct call *call, int device, cudaMemPool_t pool)

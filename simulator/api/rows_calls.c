@@ -38,52 +38,31 @@ cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, siz
     return cudaSuccess;
 }
 
-cudaError_t do_cudaMemcpy2D(struct call *call, void *to, size_t toPitch, const void *from,
-                            size_t fromPitch, size_t width, size_t height, enum cudaMemcpyKind kind)
+cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *from,
+                    size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
+                    const cudaStream_t *stream)
 {
     struct rows r;
-    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
+    cudaError_t e = copy_rows(to_pitch, from_pitch, width, height, &r);
     if (e)
         return e;
     line_rows(&call->line, r);
-    return copy_now(call, to, from, r, kind);
+    return stream ? copy_async(call, to, from, r, kind, *stream)
+                  : copy_now(call, to, from, r, kind);
 }
 
-cudaError_t do_cudaMemcpy2DAsync(struct call *call, void *to, size_t toPitch, const void *from,
-                                 size_t fromPitch, size_t width, size_t height,
-                                 enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, size_t width,
+                      size_t height, const cudaStream_t *stream)
 {
     struct rows r;
-    cudaError_t e = copy_rows(toPitch, fromPitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return copy_async(call, to, from, r, kind, stream);
-}
-
-cudaError_t do_cudaMemset2D(struct call *call, void *to, size_t pitch, int value, size_t width,
-                            size_t height)
-{
-    struct rows r;
-    cudaError_t e = memset_rows(call, pitch, width, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return memset_now(call, to, value, 1, r);
-}
-
-cudaError_t do_cudaMemset2DAsync(struct call *call, void *to, size_t pitch, int value, size_t width,
-                                 size_t height, cudaStream_t stream)
-{
-    struct rows r;
-    struct stream *s = call_stream(call, stream);
-    if (!s)
+    struct stream *s = stream ? call_stream(call, *stream) : NULL;
+    if (stream && !s)
         return cudaErrorInvalidResourceHandle;
     cudaError_t e = memset_rows(call, pitch, width, height, &r);
     if (e)
         return e;
     line_rows(&call->line, r);
-    return memset_async(call, to, value, 1, r, s);
+    return s ? memset_async(call, to, value, 1, r, s) : memset_now(call, to, value, 1, r);
 }
 
 /* ---- slices ---- */
@@ -141,9 +120,9 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, struct slices 
 }
 
 /* Queues the last slice first: if the extent reaches beyond its memory, the copy is refused before
- * anything is queued. `stream` is NULL for the call that has none. */
-static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
-                           const cudaStream_t *stream, bool between_peers)
+ * anything is queued. */
+cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
+                    const cudaStream_t *stream, bool between_peers)
 {
     struct slices x;
     struct cudaMemcpy3DParms resolved;
@@ -160,17 +139,6 @@ static cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
                            *stream)
               : copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
     return e;
-}
-
-cudaError_t do_cudaMemcpy3D(struct call *call, const struct cudaMemcpy3DParms *p)
-{
-    return copy_3d(call, p, NULL, false);
-}
-
-cudaError_t do_cudaMemcpy3DAsync(struct call *call, const struct cudaMemcpy3DParms *p,
-                                 cudaStream_t stream)
-{
-    return copy_3d(call, p, &stream, false);
 }
 
 /* Assumed: the errors are those of cudaMemcpyPeerAsync. */
@@ -205,11 +173,13 @@ static cudaError_t memset_slices(const struct call *call, struct cudaPitchedPtr 
     return error;
 }
 
-/* `s` is NULL for the call that has no stream. */
-static cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int value,
-                             struct cudaExtent extent, struct stream *s)
+cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int value,
+                      struct cudaExtent extent, const cudaStream_t *stream)
 {
     struct slices x;
+    struct stream *s = stream ? call_stream(call, *stream) : NULL;
+    if (stream && !s)
+        return cudaErrorInvalidResourceHandle;
     cudaError_t e = memset_slices(call, to, extent, &x);
     if (e)
         return e;
@@ -218,17 +188,4 @@ static cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int va
         e = s ? memset_async(call, x.to + i * x.to_step, value, 1, x.rows, s)
               : memset_now(call, x.to + i * x.to_step, value, 1, x.rows);
     return e;
-}
-
-cudaError_t do_cudaMemset3D(struct call *call, struct cudaPitchedPtr to, int value,
-                            struct cudaExtent extent)
-{
-    return memset_3d(call, to, value, extent, NULL);
-}
-
-cudaError_t do_cudaMemset3DAsync(struct call *call, struct cudaPitchedPtr to, int value,
-                                 struct cudaExtent extent, cudaStream_t stream)
-{
-    struct stream *s = call_stream(call, stream);
-    return s ? memset_3d(call, to, value, extent, s) : cudaErrorInvalidResourceHandle;
 }

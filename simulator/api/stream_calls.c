@@ -20,8 +20,8 @@ static int clamped_priority(int priority)
     return priority > 0 ? 0 : priority < -5 ? -5 : priority;
 }
 
-static cudaError_t create_stream(struct call *call, cudaStream_t *stream, unsigned flags,
-                                 int priority)
+cudaError_t do_cudaStreamCreateWithPriority(struct call *call, cudaStream_t *stream, unsigned flags,
+                                            int priority)
 {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
@@ -36,23 +36,6 @@ static cudaError_t create_stream(struct call *call, cudaStream_t *stream, unsign
     line_text(&call->line, "kind", flags & cudaStreamNonBlocking ? "non-blocking" : "blocking");
     *stream = s->handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaStreamCreate(struct call *call, cudaStream_t *stream)
-{
-    return create_stream(call, stream, cudaStreamDefault, 0);
-}
-
-cudaError_t do_cudaStreamCreateWithFlags(struct call *call, cudaStream_t *stream,
-                                         unsigned int flags)
-{
-    return create_stream(call, stream, flags, 0);
-}
-
-cudaError_t do_cudaStreamCreateWithPriority(struct call *call, cudaStream_t *stream,
-                                            unsigned int flags, int priority)
-{
-    return create_stream(call, stream, flags, priority);
 }
 
 cudaError_t do_cudaStreamDestroy(struct call *call, cudaStream_t stream)
@@ -288,7 +271,7 @@ cudaError_t do_cudaStreamCopyAttributes(struct call *call, cudaStream_t to, cuda
 
 /* ---- events ---- */
 
-static cudaError_t create_event(struct call *call, cudaEvent_t *event, unsigned flags)
+cudaError_t do_cudaEventCreateWithFlags(struct call *call, cudaEvent_t *event, unsigned flags)
 {
     unsigned valid_flags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     if (!event || flags & ~valid_flags)
@@ -308,16 +291,6 @@ static cudaError_t create_event(struct call *call, cudaEvent_t *event, unsigned 
     line_number(&call->line, "event", (uint64_t)v->id);
     *event = v->handle;
     return cudaSuccess;
-}
-
-cudaError_t do_cudaEventCreate(struct call *call, cudaEvent_t *event)
-{
-    return create_event(call, event, cudaEventDefault);
-}
-
-cudaError_t do_cudaEventCreateWithFlags(struct call *call, cudaEvent_t *event, unsigned int flags)
-{
-    return create_event(call, event, flags);
 }
 
 cudaError_t do_cudaEventDestroy(struct call *call, cudaEvent_t event)
@@ -356,11 +329,6 @@ cudaError_t do_cudaEventRecordWithFlags(struct call *call, cudaEvent_t event, cu
     if (!e && !s->capturing)
         event_waits_add(OP_RECORD, call, s, v);
     return e;
-}
-
-cudaError_t do_cudaEventRecord(struct call *call, cudaEvent_t event, cudaStream_t stream)
-{
-    return do_cudaEventRecordWithFlags(call, event, stream, cudaEventRecordDefault);
 }
 
 cudaError_t do_cudaEventQuery(struct call *call, cudaEvent_t event)

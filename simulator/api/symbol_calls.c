@@ -20,7 +20,6 @@ static cudaError_t find(const void *symbol, size_t offset, size_t bytes, char **
 
 cudaError_t do_cudaGetSymbolAddress(struct call *call, void **address, const void *symbol)
 {
-    (void)call;
     char *at;
     if (!address)
         return cudaErrorInvalidValue;
@@ -32,7 +31,6 @@ cudaError_t do_cudaGetSymbolAddress(struct call *call, void **address, const voi
 
 cudaError_t do_cudaGetSymbolSize(struct call *call, size_t *bytes, const void *symbol)
 {
-    (void)call;
     struct registered_variable *r = registry_variable(symbol);
     if (!bytes)
         return cudaErrorInvalidValue;

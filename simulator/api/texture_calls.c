@@ -181,7 +181,7 @@ cudaError_t do_cudaCreateTextureObject(struct call *call, cudaTextureObject_t *o
 
 /* Destroys an object, or ends the process with a sentence if it is none. Measured
  * (probe-more-answers.txt, "arrays"): 0 is no error. */
-static cudaError_t destroy(const struct call *call, uint64_t handle, bool is_surface)
+cudaError_t texture_destroy(const struct call *call, uint64_t handle, bool is_surface)
 {
     if (!handle)
         return cudaSuccess;
@@ -194,12 +194,7 @@ static cudaError_t destroy(const struct call *call, uint64_t handle, bool is_sur
     return cudaSuccess;
 }
 
-cudaError_t do_cudaDestroyTextureObject(struct call *call, cudaTextureObject_t object)
-{
-    return destroy(call, object, false);
-}
-
-static cudaError_t resource_of(struct cudaResourceDesc *resource, uint64_t handle, bool is_surface)
+cudaError_t texture_resource(struct cudaResourceDesc *resource, uint64_t handle, bool is_surface)
 {
     const struct texture_object *o = texture_object_find(handle, is_surface);
     if (!o || !resource)
@@ -208,19 +203,10 @@ static cudaError_t resource_of(struct cudaResourceDesc *resource, uint64_t handl
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGetTextureObjectResourceDesc(struct call *call,
-                                                struct cudaResourceDesc *resource,
-                                                cudaTextureObject_t object)
-{
-    (void)call;
-    return resource_of(resource, object, false);
-}
-
 cudaError_t do_cudaGetTextureObjectTextureDesc(struct call *call, struct cudaTextureDesc *desc,
                                                cudaTextureObject_t object)
 {
     const struct texture_object *o = texture_object_find(object, false);
-    (void)call;
     if (!o)
         return cudaErrorInvalidValue;
     if (!desc)
@@ -258,17 +244,4 @@ cudaError_t do_cudaCreateSurfaceObject(struct call *call, cudaSurfaceObject_t *o
     if (!e)
         *object = texture_object_new(&o);
     return e;
-}
-
-cudaError_t do_cudaDestroySurfaceObject(struct call *call, cudaSurfaceObject_t object)
-{
-    return destroy(call, object, true);
-}
-
-cudaError_t do_cudaGetSurfaceObjectResourceDesc(struct call *call,
-                                                struct cudaResourceDesc *resource,
-                                                cudaSurfaceObject_t object)
-{
-    (void)call;
-    return resource_of(resource, object, true);
 }

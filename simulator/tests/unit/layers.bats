@@ -23,9 +23,9 @@ includes() {
             height["graph"] = height["ipc"] = 7
             height["api"] = 8
         }
-        # These are outside the rooms: two are for programs, and three are generated.
+        # These are outside the rooms: two are for programs, and the lists are generated.
         $2 ~ /^</ || $2 ~ /^(user_)?kernels\.h$/ { next }
-        $2 ~ /^(driver_)?(unmodeled|errors)\.inc$/ { next }
+        $2 ~ /^(driver_)?(calls|unmodeled|errors)\.inc$/ { next }
         {
             split($1, from, "/")
             split($2, to, "/")
