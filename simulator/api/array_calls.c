@@ -180,9 +180,9 @@ static bool leads(enum cudaMemcpyKind kind, bool to_array, bool from_array)
 }
 
 /* Copies rows. `stream` is NULL for the call that has none. */
-static cudaError_t copy(struct call *call, void *to, size_t to_pitch, const void *from,
-                        size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
-                        const cudaStream_t *stream)
+static cudaError_t copy_part(struct call *call, void *to, size_t to_pitch, const void *from,
+                             size_t from_pitch, size_t width, size_t height,
+                             enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     return to && from ? copy_2d(call, to, to_pitch, from, from_pitch, width, height, kind, stream)
                       : cudaErrorInvalidValue;
@@ -197,8 +197,8 @@ cudaError_t array_copy_to(struct call *call, cudaArray_t to, size_t x, size_t y,
         return cudaErrorInvalidResourceHandle;
     if (!leads(kind, true, false))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, part_of(a, x, y, width, height), a->pitch, from, pitch, width, height, kind,
-                stream);
+    return copy_part(call, part_of(a, x, y, width, height), a->pitch, from, pitch, width, height,
+                     kind, stream);
 }
 
 cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray_const_t from,
@@ -210,8 +210,8 @@ cudaError_t array_copy_from(struct call *call, void *to, size_t pitch, cudaArray
         return cudaErrorInvalidResourceHandle;
     if (!leads(kind, false, true))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, to, pitch, part_of(a, x, y, width, height), a->pitch, width, height, kind,
-                stream);
+    return copy_part(call, to, pitch, part_of(a, x, y, width, height), a->pitch, width, height,
+                     kind, stream);
 }
 
 cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size_t wOffsetDst,
@@ -224,9 +224,9 @@ cudaError_t do_cudaMemcpy2DArrayToArray(struct call *call, cudaArray_t dst, size
         return cudaErrorInvalidResourceHandle;
     if (!leads(kind, true, true))
         return cudaErrorInvalidMemcpyDirection;
-    return copy(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to->pitch,
-                part_of(from, wOffsetSrc, hOffsetSrc, width, height), from->pitch, width, height,
-                kind, NULL);
+    return copy_part(call, part_of(to, wOffsetDst, hOffsetDst, width, height), to->pitch,
+                     part_of(from, wOffsetSrc, hOffsetSrc, width, height), from->pitch, width,
+                     height, kind, NULL);
 }
 
 static bool has_bytes(const struct run_of_bytes *r, size_t count)
@@ -290,8 +290,7 @@ cudaError_t array_copy_run(struct call *call, struct run_of_bytes to, struct run
         return cudaErrorInvalidValue;
     while (count && !e) {
         const struct rows r = next_rows(&to, &from, count);
-        e = stream ? copy_async(call, here(&to), here(&from), r, kind, *stream)
-                   : copy_now(call, here(&to), here(&from), r, kind);
+        e = copy(call, here(&to), here(&from), r, kind, stream);
         go_on(&to, r.width * r.height);
         go_on(&from, r.width * r.height);
         count -= r.width * r.height;

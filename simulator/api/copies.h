@@ -13,27 +13,30 @@ cudaError_t copy_rows(size_t to_pitch, size_t from_pitch, size_t width, size_t h
                       struct rows *r);
 cudaError_t memset_rows(const struct call *call, size_t pitch, size_t width, size_t height,
                         struct rows *r);
-/* Each queues the work and returns its error. The first two wait like the blocking call, and
- * copy_async like an asynchronous copy. */
+/* Each queues the work and returns its error. Without a stream (NULL), the call blocks. */
+cudaError_t copy(struct call *call, void *to, const void *from, struct rows r,
+                 enum cudaMemcpyKind kind, const cudaStream_t *stream);
+cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t bytes,
+                       enum cudaMemcpyKind kind, const cudaStream_t *stream);
 cudaError_t memset_now(struct call *call, void *to, int value, unsigned element, struct rows r);
-cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
-                     enum cudaMemcpyKind kind);
 cudaError_t memset_async(struct call *call, void *to, int value, unsigned element, struct rows r,
                          struct stream *s);
-cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
-                       enum cudaMemcpyKind kind, cudaStream_t stream);
-
-/* The same for rows at these pitches, and for slices of rows. `stream` is NULL for a call that has
- * none. */
+/* The same for rows at these pitches, and for slices of rows. A row has `width` elements of so many
+ * bytes. */
 cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *from,
                     size_t from_pitch, size_t width, size_t height, enum cudaMemcpyKind kind,
                     const cudaStream_t *stream);
 cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
                     const cudaStream_t *stream, bool between_peers);
-cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, size_t width,
-                      size_t height, const cudaStream_t *stream);
+cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, unsigned element,
+                      size_t width, size_t height, const cudaStream_t *stream);
 cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int value,
                       struct cudaExtent extent, const cudaStream_t *stream);
+
+/* The same between memory and bytes of a variable of device code. */
+cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, void *memory,
+                        size_t bytes, enum cudaMemcpyKind kind, bool to_symbol,
+                        const cudaStream_t *stream);
 
 /* Returns the error of an asynchronous copy that names its devices, or cudaSuccess. */
 cudaError_t check_peer_copy(struct call *call, const void *to, int toDevice, const void *from,

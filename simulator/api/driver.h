@@ -16,5 +16,12 @@
 #define OWN(streams, name, version, since, cost, flags, parameters, work, arguments) \
     cudaError_t do_##name##version work;
 #include "driver_calls.inc"
+/* Copies as a driver's structure describes them; `stream` is NULL for a call that blocks. */
+cudaError_t driver_copy_2d(struct call *call, const CUDA_MEMCPY2D *copy,
+                           const cudaStream_t *stream);
+cudaError_t driver_copy_3d(struct call *call, const CUDA_MEMCPY3D *copy,
+                           const cudaStream_t *stream);
+/* Stores what a texture or surface object was made of. */
+cudaError_t driver_resource(CUDA_RESOURCE_DESC *d, uint64_t handle, bool is_surface);
 
 #endif

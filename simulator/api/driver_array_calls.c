@@ -133,7 +133,7 @@ static cudaError_t find_resource(const struct call *call, const CUDA_RESOURCE_DE
     }
 }
 
-static cudaError_t resource_of(CUDA_RESOURCE_DESC *d, uint64_t handle, bool is_surface)
+cudaError_t driver_resource(CUDA_RESOURCE_DESC *d, uint64_t handle, bool is_surface)
 {
     const struct texture_object *o = texture_object_find(handle, is_surface);
     if (!o || !d)
@@ -191,12 +191,6 @@ cudaError_t do_cuTexObjectCreate(struct call *call, CUtexObject *object,
     return texture_create(call, object, &r, &t, view != NULL);
 }
 
-cudaError_t do_cuTexObjectGetResourceDesc(struct call *call, CUDA_RESOURCE_DESC *resource,
-                                          CUtexObject object)
-{
-    return resource_of(resource, object, false);
-}
-
 cudaError_t do_cuTexObjectGetTextureDesc(struct call *call, CUDA_TEXTURE_DESC *d,
                                          CUtexObject object)
 {
@@ -228,10 +222,4 @@ cudaError_t do_cuSurfObjectCreate(struct call *call, CUsurfObject *object,
     struct cudaResourceDesc r;
     cudaError_t e = find_resource(call, resource, &r);
     return e ? e : do_cudaCreateSurfaceObject(call, object, &r);
-}
-
-cudaError_t do_cuSurfObjectGetResourceDesc(struct call *call, CUDA_RESOURCE_DESC *resource,
-                                           CUsurfObject object)
-{
-    return resource_of(resource, object, true);
 }

@@ -230,14 +230,6 @@ cudaError_t do_cuCtxGetCurrent(struct call *call, CUcontext *context)
     return cudaSuccess;
 }
 
-cudaError_t do_cuCtxGetDevice(struct call *call, CUdevice *device)
-{
-    if (!device)
-        return cudaErrorInvalidValue;
-    *device = context_current()->device;
-    return cudaSuccess;
-}
-
 /* Returns the context of a handle, or the current one for NULL, or an error. */
 static cudaError_t find_context(CUcontext handle, struct context **c)
 {

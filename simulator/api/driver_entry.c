@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/call_costs.h"
+#include "api/copies.h"
 #include "api/driver.h"
 #include "api/laws.h"
 #include "api/own_process.h"

@@ -20,58 +20,6 @@ cudaError_t do_cuMemAllocPitch_v2(struct call *call, CUdeviceptr *pointer, size_
     return do_cudaMallocPitch(call, (void **)pointer, pitch, width, height);
 }
 
-/* ---- memsets ---- */
-
-/* Documented: the address and the pitch are multiples of the element's size. */
-static cudaError_t fill(struct call *call, CUdeviceptr to, size_t pitch, int value,
-                        unsigned element, size_t width, size_t height, struct stream *s)
-{
-    struct rows r;
-    if (to % element || (height > 1 && pitch % element) || width > SIZE_MAX / element)
-        return cudaErrorInvalidValue;
-    cudaError_t e = memset_rows(call, pitch, width * element, height, &r);
-    if (e)
-        return e;
-    line_rows(&call->line, r);
-    return s ? memset_async(call, (void *)to, value, element, r, s)
-             : memset_now(call, (void *)to, value, element, r);
-}
-
-static cudaError_t fill_async(struct call *call, CUdeviceptr to, size_t pitch, int value,
-                              unsigned element, size_t width, size_t height, CUstream stream)
-{
-    struct stream *s = call_stream(call, stream);
-    return s ? fill(call, to, pitch, value, element, width, height, s)
-             : cudaErrorInvalidResourceHandle;
-}
-
-#define MEMSETS(bits, type)                                                                  \
-    cudaError_t do_cuMemsetD##bits##_v2(struct call *call, CUdeviceptr to, type value,       \
-                                        size_t count)                                        \
-    {                                                                                        \
-        return fill(call, to, 0, (int)value, bits / 8, count, 1, NULL);                      \
-    }                                                                                        \
-    cudaError_t do_cuMemsetD2D##bits##_v2(struct call *call, CUdeviceptr to, size_t pitch,   \
-                                          type value, size_t width, size_t height)           \
-    {                                                                                        \
-        return fill(call, to, pitch, (int)value, bits / 8, width, height, NULL);             \
-    }                                                                                        \
-    cudaError_t do_cuMemsetD##bits##Async(struct call *call, CUdeviceptr to, type value,     \
-                                          size_t count, CUstream stream)                     \
-    {                                                                                        \
-        return fill_async(call, to, 0, (int)value, bits / 8, count, 1, stream);              \
-    }                                                                                        \
-    cudaError_t do_cuMemsetD2D##bits##Async(struct call *call, CUdeviceptr to, size_t pitch, \
-                                            type value, size_t width, size_t height,         \
-                                            CUstream stream)                                 \
-    {                                                                                        \
-        return fill_async(call, to, pitch, (int)value, bits / 8, width, height, stream);     \
-    }
-
-MEMSETS(8, unsigned char)
-MEMSETS(16, unsigned short)
-MEMSETS(32, unsigned int)
-
 /* ---- copies ---- */
 
 /* Documented: a context names its device. */
@@ -147,18 +95,11 @@ static cudaError_t find_copy(struct call *call, const CUDA_MEMCPY3D *c, struct c
                         &p->srcPos, &p->srcPtr);
 }
 
-cudaError_t do_cuMemcpy3D_v2(struct call *call, const CUDA_MEMCPY3D *copy)
+cudaError_t driver_copy_3d(struct call *call, const CUDA_MEMCPY3D *copy, const cudaStream_t *stream)
 {
     struct cudaMemcpy3DParms p;
     cudaError_t e = find_copy(call, copy, &p);
-    return e ? e : do_cudaMemcpy3D(call, &p);
-}
-
-cudaError_t do_cuMemcpy3DAsync_v2(struct call *call, const CUDA_MEMCPY3D *copy, CUstream stream)
-{
-    struct cudaMemcpy3DParms p;
-    cudaError_t e = find_copy(call, copy, &p);
-    return e ? e : do_cudaMemcpy3DAsync(call, &p, stream);
+    return e ? e : copy_3d(call, &p, stream, false);
 }
 
 /* Rows are one slice. */
@@ -183,20 +124,12 @@ static CUDA_MEMCPY3D slice_of(const CUDA_MEMCPY2D *c)
                            .Depth = 1};
 }
 
-cudaError_t do_cuMemcpy2D_v2(struct call *call, const CUDA_MEMCPY2D *copy)
+cudaError_t driver_copy_2d(struct call *call, const CUDA_MEMCPY2D *copy, const cudaStream_t *stream)
 {
     if (!copy)
         return cudaErrorInvalidValue;
     const CUDA_MEMCPY3D slice = slice_of(copy);
-    return do_cuMemcpy3D_v2(call, &slice);
-}
-
-cudaError_t do_cuMemcpy2DAsync_v2(struct call *call, const CUDA_MEMCPY2D *copy, CUstream stream)
-{
-    if (!copy)
-        return cudaErrorInvalidValue;
-    const CUDA_MEMCPY3D slice = slice_of(copy);
-    return do_cuMemcpy3DAsync_v2(call, &slice, stream);
+    return driver_copy_3d(call, &slice, stream);
 }
 
 /* Makes the device of a node's context current. Measured (probe-contexts.txt): the context may be

@@ -403,41 +403,26 @@ static cudaError_t queue_copy(struct call *call, void *to, const void *from, str
     return dispatch_copy(call, to, from, r, kind, s, wait);
 }
 
-cudaError_t copy_async(struct call *call, void *to, const void *from, struct rows r,
-                       enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t copy(struct call *call, void *to, const void *from, struct rows r,
+                 enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     enum copy_wait wait;
-    struct stream *s = call_stream(call, stream);
+    call->origin.returns_early = !stream;
+    struct stream *s = call_stream(call, stream ? *stream : 0);
     if (!s)
         return r.width ? cudaErrorInvalidResourceHandle : cudaSuccess;
     cudaError_t e = queue_copy(call, to, from, r, kind, s, &wait);
-    return e ? e : wait_for_copy_unlocking(call, s, wait, false);
-}
-
-cudaError_t do_cudaMemcpyAsync(struct call *call, void *to, const void *from, size_t bytes,
-                               enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    line_number(&call->line, "bytes", bytes);
-    return copy_async(call, to, from, rows_of(bytes), kind, stream);
-}
-
-cudaError_t copy_now(struct call *call, void *to, const void *from, struct rows r,
-                     enum cudaMemcpyKind kind)
-{
-    enum copy_wait wait;
-    call->origin.returns_early = true;
-    struct stream *s = call_stream(call, 0);
-    cudaError_t e = queue_copy(call, to, from, r, kind, s, &wait);
-    if (e || !r.width)
+    if (e || (!stream && !r.width))
         return e;
-    return wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
+    return stream ? wait_for_copy_unlocking(call, s, wait, false)
+                  : wait_for_copy_unlocking(call, s, command_blocking_copy_wait(to, from), true);
 }
 
-cudaError_t do_cudaMemcpy(struct call *call, void *to, const void *from, size_t bytes,
-                          enum cudaMemcpyKind kind)
+cudaError_t copy_bytes(struct call *call, void *to, const void *from, size_t bytes,
+                       enum cudaMemcpyKind kind, const cudaStream_t *stream)
 {
     line_number(&call->line, "bytes", bytes);
-    return copy_now(call, to, from, rows_of(bytes), kind);
+    return copy(call, to, from, rows_of(bytes), kind, stream);
 }
 
 /* ---- peers ---- */
@@ -483,7 +468,7 @@ cudaError_t do_cudaMemcpyPeerAsync(struct call *call, void *to, int toDevice, co
     line_number(&call->line, "bytes", bytes);
     cudaError_t e = check_peer_copy(call, to, toDevice, from, fromDevice, bytes, stream);
     struct rows r = {bytes, 1, bytes, bytes, .between_peers = true};
-    return e ? e : copy_async(call, to, from, r, cudaMemcpyDefault, stream);
+    return e ? e : copy(call, to, from, r, cudaMemcpyDefault, &stream);
 }
 
 /* The copy is asynchronous for the host. It is serialized with all pending and future work of the

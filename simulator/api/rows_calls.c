@@ -47,22 +47,25 @@ cudaError_t copy_2d(struct call *call, void *to, size_t to_pitch, const void *fr
     if (e)
         return e;
     line_rows(&call->line, r);
-    return stream ? copy_async(call, to, from, r, kind, *stream)
-                  : copy_now(call, to, from, r, kind);
+    return copy(call, to, from, r, kind, stream);
 }
 
-cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, size_t width,
-                      size_t height, const cudaStream_t *stream)
+/* Documented for the driver API: the address and the pitch are multiples of the element's size. */
+cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, unsigned element,
+                      size_t width, size_t height, const cudaStream_t *stream)
 {
     struct rows r;
     struct stream *s = stream ? call_stream(call, *stream) : NULL;
     if (stream && !s)
         return cudaErrorInvalidResourceHandle;
-    cudaError_t e = memset_rows(call, pitch, width, height, &r);
+    if ((uintptr_t)to % element || (height > 1 && pitch % element) || width > SIZE_MAX / element)
+        return cudaErrorInvalidValue;
+    cudaError_t e = memset_rows(call, pitch, width * element, height, &r);
     if (e)
         return e;
     line_rows(&call->line, r);
-    return s ? memset_async(call, to, value, 1, r, s) : memset_now(call, to, value, 1, r);
+    return s ? memset_async(call, to, value, element, r, s)
+             : memset_now(call, to, value, element, r);
 }
 
 /* ---- slices ---- */
@@ -134,10 +137,7 @@ cudaError_t copy_3d(struct call *call, const struct cudaMemcpy3DParms *p,
     line_rows(&call->line, x.rows);
     x.rows.between_peers = between_peers;
     for (size_t i = x.count; i-- > 0 && !e;)
-        e = stream
-              ? copy_async(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind,
-                           *stream)
-              : copy_now(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind);
+        e = copy(call, x.to + i * x.to_step, x.from + i * x.from_step, x.rows, p->kind, stream);
     return e;
 }
 

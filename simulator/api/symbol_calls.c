@@ -1,5 +1,5 @@
 /* Calls for variables of device code, each identified by its address in the program. */
-#include "api/call.h"
+#include "api/copies.h"
 #include "mem/device.h"
 #include "ptx/registry.h"
 #include "run/device_variable.h"
@@ -42,47 +42,17 @@ cudaError_t do_cudaGetSymbolSize(struct call *call, size_t *bytes, const void *s
 
 /* Documented: a copy to a variable comes from the host or the device, and one from a variable goes
  * there. */
-static cudaError_t check_kind(enum cudaMemcpyKind kind, bool to)
+cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, void *memory,
+                        size_t bytes, enum cudaMemcpyKind kind, bool to_symbol,
+                        const cudaStream_t *stream)
 {
-    bool is_good = kind == cudaMemcpyDefault || kind == cudaMemcpyDeviceToDevice
-                || kind == (to ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost);
-    return is_good ? cudaSuccess : cudaErrorInvalidMemcpyDirection;
-}
-
-cudaError_t do_cudaMemcpyToSymbol(struct call *call, const void *symbol, const void *from,
-                                  size_t bytes, size_t offset, enum cudaMemcpyKind kind)
-{
-    char *to = NULL;
-    cudaError_t e = find(symbol, offset, bytes, &to);
-    e = e ? e : check_kind(kind, true);
-    return e ? e : do_cudaMemcpy(call, to, from, bytes, kind);
-}
-
-cudaError_t do_cudaMemcpyFromSymbol(struct call *call, void *to, const void *symbol, size_t bytes,
-                                    size_t offset, enum cudaMemcpyKind kind)
-{
-    char *from = NULL;
-    cudaError_t e = find(symbol, offset, bytes, &from);
-    e = e ? e : check_kind(kind, false);
-    return e ? e : do_cudaMemcpy(call, to, from, bytes, kind);
-}
-
-cudaError_t do_cudaMemcpyToSymbolAsync(struct call *call, const void *symbol, const void *from,
-                                       size_t bytes, size_t offset, enum cudaMemcpyKind kind,
-                                       cudaStream_t stream)
-{
-    char *to = NULL;
-    cudaError_t e = find(symbol, offset, bytes, &to);
-    e = e ? e : check_kind(kind, true);
-    return e ? e : do_cudaMemcpyAsync(call, to, from, bytes, kind, stream);
-}
-
-cudaError_t do_cudaMemcpyFromSymbolAsync(struct call *call, void *to, const void *symbol,
-                                         size_t bytes, size_t offset, enum cudaMemcpyKind kind,
-                                         cudaStream_t stream)
-{
-    char *from = NULL;
-    cudaError_t e = find(symbol, offset, bytes, &from);
-    e = e ? e : check_kind(kind, false);
-    return e ? e : do_cudaMemcpyAsync(call, to, from, bytes, kind, stream);
+    char *variable = NULL;
+    cudaError_t e = find(symbol, offset, bytes, &variable);
+    if (e)
+        return e;
+    if (kind != cudaMemcpyDefault && kind != cudaMemcpyDeviceToDevice
+        && kind != (to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost))
+        return cudaErrorInvalidMemcpyDirection;
+    return copy_bytes(call, to_symbol ? variable : memory, to_symbol ? memory : variable, bytes,
+                      kind, stream);
 }
