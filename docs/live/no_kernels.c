@@ -14,6 +14,9 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 NONE(const char *, driver_error_name, (cudaError_t e))
+NONE(cudaError_t, do_cudaGetDriverEntryPointByVersion,
+     (struct call * call, const char *symbol, void **funcPtr, unsigned cudaVersion,
+      unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus))
 NONE(struct binary *, registry_add_binary, (const void *wrapper))
 NONE(struct registered_kernel *, registry_kernel, (const void *host))
 NONE(struct registered_variable *, registry_variable, (const void *host))

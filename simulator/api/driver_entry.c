@@ -172,6 +172,25 @@ EXPORT CUresult cuGetProcAddress(const char *name, void **function, int version,
     return cuGetProcAddress_v2(name, function, version, flags, NULL);
 }
 
+/* Documented: a function that is not found is NULL, and the call succeeds. The default flag means
+ * the kind of default stream for which the program was compiled. */
+cudaError_t do_cudaGetDriverEntryPointByVersion(struct call *call, const char *symbol,
+                                                void **funcPtr, unsigned cudaVersion,
+                                                unsigned long long flags,
+                                                enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    CUdriverProcAddressQueryResult status;
+    if (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream
+        || cudaVersion > (unsigned)settings.driver_version)
+        return cudaErrorInvalidValue;
+    if (flags == cudaEnableDefault && call->per_thread)
+        flags = cudaEnablePerThreadDefaultStream;
+    cuGetProcAddress_v2(symbol, funcPtr, (int)cudaVersion, flags, &status);
+    if (driverStatus)
+        *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
+    return cudaSuccess;
+}
+
 /* ---- NVIDIA's own libraries ---- */
 
 /* NVIDIA's runtime and its libraries ask for these tables, which no document describes. Seen with

@@ -21,7 +21,7 @@ ended() {
 
 @test "driver API: devices, contexts, memory, pools, graphs, and functions by name" {
     local name
-    for name in devices contexts pools attributes graphs addresses; do
+    for name in devices contexts pools attributes graphs addresses entry_points; do
         as_expected driver "$name"
     done
 }

@@ -308,6 +308,34 @@ CASE(addresses)
     DO(get("cuMipmappedArrayCreate", &found, 13000, 0, &status));
 }
 
+/* A library that must load where a driver has no pools looks their functions up by the runtime. */
+CASE(entry_points)
+{
+    CUresult (*allocate)(CUdeviceptr *, size_t, CUstream);
+    CUdeviceptr p = 0;
+    enum cudaDriverEntryPointQueryResult status;
+    void *found, *other;
+    OK(cudaGetDriverEntryPointByVersion("cuMemAllocAsync", (void **)&allocate, 12000,
+                                        cudaEnableDefault, &status));
+    SAME(cudaDriverEntryPointSuccess, status);
+    DO(allocate(&p, 64, 0));
+    OK(cudaFreeAsync((void *)p, 0));
+    OK(cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &other, 12000,
+                                        cudaEnablePerThreadDefaultStream, NULL));
+    SAME(1, other != (void *)(uintptr_t)allocate);
+    OK(cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 11000, cudaEnableDefault,
+                                        &status));
+    SAME(cudaDriverEntryPointVersionNotSufficent, status);
+    SAME(0, (uintptr_t)found);
+    OK(cudaGetDriverEntryPointByVersion("cuNothing", &found, 12000, cudaEnableDefault, &status));
+    SAME(cudaDriverEntryPointSymbolNotFound, status);
+    SAME(0, (uintptr_t)found);
+    IS(cudaErrorInvalidValue, cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 99000,
+                                                               cudaEnableDefault, NULL));
+    IS(cudaErrorInvalidValue,
+       cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 12000, 3, NULL));
+}
+
 /* ---- kernels: simulator/tests/unit/kernels/sums.ptx, argv[2] ---- */
 
 static const char *path;
