@@ -330,8 +330,8 @@ CASE(entry_points)
     OK(cudaGetDriverEntryPointByVersion("cuNothing", &found, 12000, cudaEnableDefault, &status));
     SAME(cudaDriverEntryPointSymbolNotFound, status);
     SAME(0, (uintptr_t)found);
-    IS(cudaErrorInvalidValue, cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 99000,
-                                                               cudaEnableDefault, NULL));
+    IS(cudaErrorInvalidValue,
+       cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 99000, cudaEnableDefault, NULL));
     IS(cudaErrorInvalidValue,
        cudaGetDriverEntryPointByVersion("cuMemAllocAsync", &found, 12000, 3, NULL));
 }
