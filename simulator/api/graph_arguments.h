@@ -44,7 +44,11 @@ struct cudaMemsetParams params_of_memset(const struct cudaGraphNodeParams *p);
 struct cudaHostNodeParams params_of_host_function(const struct cudaGraphNodeParams *p);
 struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p);
 
-/* ---- calls that add and change nodes ---- */
+/* ---- calls that launch, add and change ---- */
+
+/* Launches a kernel of kernels.h that writes numbers. */
+cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
+                          size_t count, cudaStream_t stream);
 
 /* Add a node with the task that `make` makes of `parameters`, and one that records an event or
  * waits for it. NULL parameters are rejected. */

@@ -1,6 +1,7 @@
 /* Calls that launch kernels: the device code of the lessons, for the CPU, with the same functions
  * as lessons/kernels.cu; and a program's own kernels. */
 #include "api/call.h"
+#include "api/graph_arguments.h"
 #include "graph/dispatch.h"
 #include "os/os.h"
 
@@ -12,33 +13,22 @@ static void line_operand(struct call *call, const volatile void *address, const 
         line_allocation(&call->line, (const void *)address);
 }
 
-/* Returns the stream of a kernel that writes numbers, or NULL if there is none. The line gets the
- * size, the value that is written or added, and the allocation. */
-static struct stream *stream_of_writer(struct call *call, const int *data, int value, size_t count,
-                                       cudaStream_t stream)
+/* Launches a kernel that writes numbers. The line gets the size, the value that is written or added,
+ * and the allocation. */
+cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
+                          size_t count, cudaStream_t stream)
 {
     if (line_is_open(&call->line)) {
         line_number(&call->line, "bytes", count * sizeof *data);
         line_signed(&call->line, "value", value);
     }
     struct stream *s = call_stream(call, stream);
-    if (s && line_is_open(&call->line) && count)
+    if (!s)
+        return cudaErrorInvalidResourceHandle;
+    if (line_is_open(&call->line) && count)
         line_operand(call, data, s);
-    return s;
-}
-
-cudaError_t do_launch_fill(struct call *call, int *data, int value, size_t count,
-                           cudaStream_t stream)
-{
-    struct stream *s = stream_of_writer(call, data, value, count, stream);
-    return s ? dispatch_fill(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
-}
-
-cudaError_t do_launch_add(struct call *call, int *data, int value, size_t count,
-                          cudaStream_t stream)
-{
-    struct stream *s = stream_of_writer(call, data, value, count, stream);
-    return s ? dispatch_add(call, data, value, count, s) : cudaErrorInvalidResourceHandle;
+    struct task t = {.kind = kind, .to = (char *)data, .value = value, .count = count};
+    return dispatch(call, &t, s);
 }
 
 cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStream_t stream)
@@ -48,7 +38,7 @@ cudaError_t do_launch_hold(struct call *call, const volatile int *open, cudaStre
         return cudaErrorInvalidResourceHandle;
     if (line_is_open(&call->line))
         line_operand(call, open, s);
-    return dispatch_hold(call, open, s);
+    return dispatch(call, &(struct task){.kind = TASK_HOLD, .gate = open}, s);
 }
 
 cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const char *name,
@@ -69,7 +59,7 @@ cudaError_t do_sim_launch_kernel(struct call *call, cudaStream_t stream, const c
         line_operand(call, ranges[0].address, s);
     /* Reports and nodes name the kernel. */
     call->origin.call = k->name;
-    cudaError_t e = dispatch_user_kernel(call, k, s);
+    cudaError_t e = dispatch(call, &(struct task){.kind = TASK_USER_KERNEL, .user_kernel = k}, s);
     os_free(k);
     return e;
 }

@@ -32,7 +32,7 @@ cudaError_t launch_kernel(struct call *call, const struct launch *l)
     kernel->overlaps = l->overlaps;
     /* Reports and nodes name the kernel. */
     call->origin.call = k->name;
-    e = dispatch_nvcc_kernel(call, kernel, s);
+    e = dispatch(call, &(struct task){.kind = TASK_NVCC_KERNEL, .nvcc_kernel = kernel}, s);
     os_free(kernel);
     return e;
 }

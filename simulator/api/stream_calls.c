@@ -397,7 +397,8 @@ cudaError_t do_cudaLaunchHostFunc(struct call *call, cudaStream_t stream, cudaHo
     struct stream *s = call_stream(call, stream);
     if (!s)
         return cudaErrorInvalidResourceHandle;
-    return dispatch_host_function(call, function, data, s);
+    return dispatch(call, &(struct task){.kind = TASK_HOST, .function = function, .argument = data},
+                    s);
 }
 
 /* The older form, a callback, which also gets the stream and its error. */
@@ -429,7 +430,8 @@ cudaError_t do_cudaStreamAddCallback(struct call *call, cudaStream_t stream,
         return e;
     struct callback *c = os_allocate(sizeof *c);
     *c = (struct callback){callback, stream, data};
-    e = dispatch_host_function(call, run_callback, c, s);
+    e = dispatch(call, &(struct task){.kind = TASK_HOST, .function = run_callback, .argument = c},
+                 s);
     s->tail->named = (const void *)(uintptr_t)callback;
     return e;
 }

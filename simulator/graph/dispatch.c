@@ -2,10 +2,12 @@
  * nothing happens before a launch. */
 #include "graph/dispatch.h"
 
+#include "base/handle.h"
 #include "check/failed_call.h"
 #include "graph/graph_memory.h"
 #include "os/needs_lock.h"
 #include "os/os.h"
+#include "sched/event.h"
 
 /* Returns whether a copy node may use these bytes: in a graph's memory, only what a node allocates.
  * Measured (probe-graph-nodes.txt, "range_codes"): a copy treats device addresses at which nothing
@@ -98,85 +100,49 @@ cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct 
     return e;
 }
 
-static cudaError_t capture_kernel(struct call *call, struct stream *s, enum task_kind kind,
-                                  int *data, int value, size_t count)
+cudaError_t dispatch_now(struct call *call, const struct task *t, struct stream *s)
 {
-    if (count)
-        capture_add(
-            call, s,
-            &(struct task){.kind = kind, .to = (char *)data, .value = value, .count = count});
+    NEEDS_LOCK();
+    struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
+    switch (t->kind) {
+    case TASK_MEMSET:
+        command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
+        break;
+    case TASK_COPY: return command_copy(call, t->to, t->from, t->rows, t->direction, s, NULL);
+    case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
+    case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
+    case TASK_HOLD: return command_hold(call, t->gate, s);
+    case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
+    case TASK_NVCC_KERNEL: return command_nvcc_kernel(call, t->nvcc_kernel, s);
+    case TASK_HOST: return command_host_function(call, t->function, t->argument, s);
+    case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
+    case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;
+    case TASK_RECORD:
+        if (event)
+            event_record(event, s);
+        break;
+    case TASK_WAIT:
+        if (event)
+            event_wait(event, s);
+        break;
+    case TASK_EMPTY:
+    case TASK_CONDITIONAL:
+    case TASK_CHILD: stream_enqueue_marker(s); break;
+    }
     return cudaSuccess;
 }
 
-cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s)
-{
-    NEEDS_LOCK();
-    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e)
-        return e;
-    if (s->capturing)
-        return capture_kernel(call, s, TASK_FILL, data, value, count);
-    return command_fill(call, data, value, count, s);
-}
-
-cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s)
-{
-    NEEDS_LOCK();
-    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e)
-        return e;
-    if (s->capturing)
-        return capture_kernel(call, s, TASK_ADD, data, value, count);
-    return command_add(call, data, value, count, s);
-}
-
-cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s)
+cudaError_t dispatch(struct call *call, struct task *t, struct stream *s)
 {
     NEEDS_LOCK();
     cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
     if (e)
         return e;
     if (!s->capturing)
-        return command_hold(call, gate, s);
-    capture_add(call, s, &(struct task){.kind = TASK_HOLD, .gate = gate});
-    return cudaSuccess;
-}
-
-cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s)
-{
-    NEEDS_LOCK();
-    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e)
-        return e;
-    if (!s->capturing)
-        return command_user_kernel(call, kernel, s);
-    capture_add(call, s, &(struct task){.kind = TASK_USER_KERNEL, .user_kernel = kernel});
-    return cudaSuccess;
-}
-
-cudaError_t dispatch_nvcc_kernel(struct call *call, struct nvcc_kernel *kernel, struct stream *s)
-{
-    NEEDS_LOCK();
-    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e)
-        return e;
-    if (!s->capturing)
-        return command_nvcc_kernel(call, kernel, s);
-    capture_add(call, s, &(struct task){.kind = TASK_NVCC_KERNEL, .nvcc_kernel = kernel});
-    return cudaSuccess;
-}
-
-cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
-                                   struct stream *s)
-{
-    NEEDS_LOCK();
-    cudaError_t e = capture_count ? capture_check(s) : cudaSuccess;
-    if (e)
-        return e;
-    if (!s->capturing)
-        return command_host_function(call, function, argument, s);
-    capture_add(call, s,
-                &(struct task){.kind = TASK_HOST, .function = function, .argument = argument});
+        return dispatch_now(call, t, s);
+    const bool is_nothing = (t->kind == TASK_FILL || t->kind == TASK_ADD) && !t->count;
+    if (!is_nothing)
+        capture_add(call, s, t);
     return cudaSuccess;
 }
 

@@ -11,13 +11,10 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned ele
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
                           enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait);
-cudaError_t dispatch_fill(struct call *call, int *data, int value, size_t count, struct stream *s);
-cudaError_t dispatch_add(struct call *call, int *data, int value, size_t count, struct stream *s);
-cudaError_t dispatch_hold(struct call *call, const volatile int *gate, struct stream *s);
-cudaError_t dispatch_user_kernel(struct call *call, struct user_kernel *kernel, struct stream *s);
-cudaError_t dispatch_nvcc_kernel(struct call *call, struct nvcc_kernel *kernel, struct stream *s);
-cudaError_t dispatch_host_function(struct call *call, void (*function)(void *), void *argument,
-                                   struct stream *s);
+/* The same for a kernel or a host function. */
+cudaError_t dispatch(struct call *call, struct task *t, struct stream *s);
+/* Queues the work of a node of any kind. */
+cudaError_t dispatch_now(struct call *call, const struct task *t, struct stream *s);
 
 /* Capture cudaMallocAsync and cudaFreeAsync in a stream that is being captured, after capture_check
  * has returned no error. The allocation node gets the properties of the pool `like`. */

@@ -32,6 +32,7 @@
 #include "mem/device.h"
 #include "sched/cost.h"
 #include "sched/event.h"
+#include "graph/dispatch.h"
 #include "graph/graph_memory.h"
 #include "base/handle.h"
 #include "os/os.h"
@@ -259,37 +260,6 @@ struct exec_node *graph_exec_find(struct graph_exec *x, const struct node *n)
 
 /* ---- one node ---- */
 
-static cudaError_t run_task(struct call *call, const struct task *t, struct stream *s)
-{
-    struct event *event = t->event ? handle_object(HANDLE_EVENT, t->event) : NULL;
-    switch (t->kind) {
-    case TASK_MEMSET:
-        command_memset_node(call, t->to, t->value, t->element_bytes, t->rows, s);
-        break;
-    case TASK_COPY: return command_copy(call, t->to, t->from, t->rows, t->direction, s, NULL);
-    case TASK_FILL: return command_fill(call, (int *)t->to, t->value, t->count, s);
-    case TASK_ADD: return command_add(call, (int *)t->to, t->value, t->count, s);
-    case TASK_HOLD: return command_hold(call, t->gate, s);
-    case TASK_USER_KERNEL: return command_user_kernel(call, t->user_kernel, s);
-    case TASK_NVCC_KERNEL: return command_nvcc_kernel(call, t->nvcc_kernel, s);
-    case TASK_HOST: return command_host_function(call, t->function, t->argument, s);
-    case TASK_ALLOCATE: graph_allocation_alloc(call, t->allocation, s); break;
-    case TASK_FREE: graph_allocation_free(call, t->allocation, s); break;
-    case TASK_RECORD:
-        if (event)
-            event_record(event, s);
-        break;
-    case TASK_WAIT:
-        if (event)
-            event_wait(event, s);
-        break;
-    case TASK_EMPTY:
-    case TASK_CONDITIONAL:
-    case TASK_CHILD: stream_enqueue_marker(s); break;
-    }
-    return cudaSuccess;
-}
-
 static struct call call_of(const struct call *launch, const struct exec_node *p)
 {
     struct call call;
@@ -311,7 +281,7 @@ static void run_node(const struct call *launch, struct exec_node *p, struct stre
         stream_enqueue_marker(s);
         return;
     }
-    if (!run_task(&call, &p->task, s))
+    if (!dispatch_now(&call, &p->task, s))
         return;
     /* Assumed: the memory is missing, too, when the node runs, where a GPU would find that out. */
     struct op at_launch = {.stream = s, .seq = s->last_seq + 1};
