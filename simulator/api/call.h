@@ -90,6 +90,10 @@ enum call_id {
     ENTRY(name, name, false, __VA_ARGS__) \
     ENTRY(name##_ptds, name, true, __VA_ARGS__)
 
+/* Is all that a call does that only stores a value for the program. */
+#define STORE(pointer, value) \
+    ((pointer) ? (*(pointer) = (value), cudaSuccess) : cudaErrorInvalidValue)
+
 /* Takes the lock, begins the call's line, and brings the device up to date. The call must return
  * the error at once: a fault, a call from inside a host function, a forked child, a failure that
  * SIM_FAIL requests, or a capture that forbids the call. `address` and `frame` are the entry

@@ -1,4 +1,4 @@
-/* Errors, versions, devices, and peers. */
+/* Devices and peers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +11,6 @@
 #include "mem/pool.h"
 #include "run/device_variable.h"
 #include "sched/engine.h"
-
-/* ---- errors and versions ---- */
-
-cudaError_t do_cudaDriverGetVersion(struct call *call, int *version)
-{
-    if (!version)
-        return cudaErrorInvalidValue;
-    *version = settings.driver_version;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaRuntimeGetVersion(struct call *call, int *version)
-{
-    if (!version)
-        return cudaErrorInvalidValue;
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
 
 /* ---- devices ---- */
 
@@ -56,14 +38,6 @@ cudaError_t do_cudaGetDeviceCount(struct call *call, int *count)
         return cudaErrorInvalidValue;
     context_initialize();
     *count = settings.devices;
-    return cudaSuccess;
-}
-
-cudaError_t do_cudaGetDevice(struct call *call, int *device)
-{
-    if (!device)
-        return cudaErrorInvalidValue;
-    *device = device_current();
     return cudaSuccess;
 }
 

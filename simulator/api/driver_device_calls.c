@@ -248,14 +248,6 @@ cudaError_t do_cuCtxGetDevice_v2(struct call *call, CUdevice *device, CUcontext 
     return e;
 }
 
-cudaError_t do_cuCtxGetFlags(struct call *call, unsigned int *flags)
-{
-    if (!flags)
-        return cudaErrorInvalidValue;
-    *flags = context_current()->flags;
-    return cudaSuccess;
-}
-
 cudaError_t do_cuCtxGetId(struct call *call, CUcontext context, unsigned long long *id)
 {
     struct context *c;

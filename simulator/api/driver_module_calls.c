@@ -132,15 +132,6 @@ cudaError_t do_cuLibraryGetModule(struct call *call, CUmodule *module, CUlibrary
     return cudaSuccess;
 }
 
-/* Documented: the default is lazy loading. */
-cudaError_t do_cuModuleGetLoadingMode(struct call *call, CUmoduleLoadingMode *mode)
-{
-    if (!mode)
-        return cudaErrorInvalidValue;
-    *mode = CU_MODULE_LAZY_LOADING;
-    return cudaSuccess;
-}
-
 /* ---- what a module has ---- */
 
 cudaError_t do_cuModuleGetFunction(struct call *call, CUfunction *function, CUmodule module,

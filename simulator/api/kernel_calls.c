@@ -13,8 +13,7 @@ static void line_operand(struct call *call, const volatile void *address, const 
         line_allocation(&call->line, (const void *)address);
 }
 
-/* Launches a kernel that writes numbers. The line gets the size, the value that is written or added,
- * and the allocation. */
+/* The line gets the size, the value that is written or added, and the allocation. */
 cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
                           size_t count, cudaStream_t stream)
 {

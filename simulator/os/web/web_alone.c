@@ -5,6 +5,9 @@
 #include "os/process.h"
 #include "os/seal.h"
 
+/* What a page lacks is asked for in vain. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* After this many polls, more than for a gate (sched/engine.c), a wait is assumed to be endless. */
 #define WAITS_MAX 100000
 
@@ -40,7 +43,6 @@ void lock_wake(void) {}
 
 void lock_wait(unsigned microseconds)
 {
-    (void)microseconds;
     if (++lock.waits == WAITS_MAX)
         os_fatal("this program waits for a host function, another thread or another process. A "
                  "page has none of them. Run it outside of the browser.");
@@ -52,10 +54,6 @@ bool seal_is_closed(void) { return false; }
 
 void seal_close(const char *setting, void *memory, size_t bytes, const char *settings)
 {
-    (void)setting;
-    (void)memory;
-    (void)bytes;
-    (void)settings;
     os_fatal("SIM_SEAL is set: it is for a graded run, and a page has none.");
 }
 
@@ -65,11 +63,7 @@ int os_thread_index(void) { return 0; }
 
 /* Starts no thread. The watchdog is not needed: it acts while the program sleeps, and in a page no
  * program can sleep. lock_wait ends a wait for a host function. */
-void os_thread_start(void (*body)(void *), void *argument)
-{
-    (void)body;
-    (void)argument;
-}
+void os_thread_start(void (*body)(void *), void *argument) {}
 
 unsigned os_cores(void) { return 1; }
 void os_turn_begin(void) {}
@@ -78,7 +72,6 @@ void os_yield(void) {}
 
 void os_run_together(unsigned count, void (*body)(void *argument, unsigned n), void *argument)
 {
-    (void)count;
     body(argument, 0);
 }
 
@@ -87,29 +80,13 @@ int os_count_other_threads(void) { return 0; }
 bool os_program_threads_ended(void) { return false; }
 int os_thread_id(void) { return 1; }
 
-bool os_thread_is_asleep(int id)
-{
-    (void)id;
-    return false;
-}
+bool os_thread_is_asleep(int id) { return false; }
 
-bool os_thread_in_nanosleep(int id)
-{
-    (void)id;
-    return false;
-}
+bool os_thread_in_nanosleep(int id) { return false; }
 
-bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us)
-{
-    (void)is_known, (void)cpu_us;
-    return false;
-}
+bool os_new_thread_works(bool (*is_known)(int id), uint64_t cpu_us) { return false; }
 
-uint64_t os_thread_cpu_us(int id)
-{
-    (void)id;
-    return 0;
-}
+uint64_t os_thread_cpu_us(int id) { return 0; }
 
 /* Real time stands still, because no run depends on it. */
 uint64_t os_clock_us(void) { return 0; }
@@ -120,10 +97,7 @@ void os_rest_exclude_end(void) {}
 
 /* ---- faults: no address is closed ---- */
 
-void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program))
-{
-    (void)handler;
-}
+void os_on_bad_address(bool (*handler)(const void *address, void *site, bool in_program)) {}
 void os_on_time_over(void (*stopped)(void *site, const char *call)) { (void)stopped; }
 
 void os_expect_faults(void) {}
@@ -138,9 +112,4 @@ uint64_t os_random(void) { return 1; }
 void os_shm_lock(uint64_t *shared_lock) { *shared_lock = os_process(); }
 void os_shm_unlock(uint64_t *shared_lock) { *shared_lock = 0; }
 
-int os_fd_of_process(uint64_t process, int fd)
-{
-    (void)process;
-    (void)fd;
-    return -1;
-}
+int os_fd_of_process(uint64_t process, int fd) { return -1; }

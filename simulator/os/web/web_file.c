@@ -6,6 +6,9 @@
 
 #include "os/os.h"
 
+/* What a page lacks is asked for in vain. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 #define FILES_MAX 64
 
 /* Indexed by descriptor minus OS_FIRST_FD. A second descriptor of a file has the same values. */
@@ -69,11 +72,7 @@ void *os_fd_map(int fd, size_t bytes)
 }
 
 /* Keeps the mapping, because the file still needs it. */
-void os_fd_unmap(void *at, size_t bytes)
-{
-    (void)at;
-    (void)bytes;
-}
+void os_fd_unmap(void *at, size_t bytes) {}
 
 char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 {
@@ -85,24 +84,15 @@ char *os_reserve_in_file(int fd, size_t skip, size_t bytes)
 
 bool os_move_to_file(char *storage, size_t bytes, int fd, size_t skip)
 {
-    (void)bytes;
     file_of(fd)->skip = skip;
     file_of(fd)->storage = storage;
     return true;
 }
 
 /* Always fails, because no page maps memory twice. */
-bool os_map_file(char *storage, size_t bytes, int fd)
-{
-    (void)storage;
-    (void)bytes;
-    (void)fd;
-    return false;
-}
+bool os_map_file(char *storage, size_t bytes, int fd) { return false; }
 
 char *os_reserve_host_visible_in_file(int fd, size_t skip, size_t bytes)
 {
-    (void)fd;
-    (void)skip;
     return os_reserve_host_visible(bytes);
 }

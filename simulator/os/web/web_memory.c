@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a page lacks is asked for in vain. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* The storage of a range, and the number of ranges at a time. A program that needs more ends with a
  * message. Together they leave 256 MiB of the linear memory for everything else. */
 #define WINDOW_BYTES (960 * MiB)
@@ -74,7 +77,6 @@ char *os_reserve(size_t bytes)
 
 void os_unreserve(char *base, size_t bytes)
 {
-    (void)bytes;
     struct window *w = window_of_base(base);
     memset(w->storage, 0, w->used);
     w->base = NULL;
@@ -84,16 +86,11 @@ void os_unreserve(char *base, size_t bytes)
 /* Ends the program, because memory cannot have two views in a page. */
 char *os_reserve_host_visible(size_t bytes)
 {
-    (void)bytes;
     os_fatal("a page has no memory that host and device share: managed memory, and pools of the "
              "host. Run this program outside of the browser.");
 }
 
-char *os_storage(char *base, size_t bytes)
-{
-    (void)bytes;
-    return window_of_base(base)->storage;
-}
+char *os_storage(char *base, size_t bytes) { return window_of_base(base)->storage; }
 
 void os_commit(char *storage, size_t bytes)
 {
@@ -109,7 +106,6 @@ void os_commit(char *storage, size_t bytes)
 
 bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first, size_t *end)
 {
-    (void)storage;
     *first = from;
     *end = to;
     return from < to;
@@ -117,21 +113,11 @@ bool os_find_touched(const char *storage, size_t from, size_t to, size_t *first,
 
 uint64_t os_page_faults(void) { return 0; }
 
-bool os_protect(char *address, size_t bytes, enum os_protection protection)
-{
-    (void)address;
-    (void)bytes;
-    (void)protection;
-    return true;
-}
+bool os_protect(char *address, size_t bytes, enum os_protection protection) { return true; }
 
 bool os_has_mappings_left(void) { return true; }
 
-void os_hint_hugepages(char *address, size_t bytes)
-{
-    (void)address;
-    (void)bytes;
-}
+void os_hint_hugepages(char *address, size_t bytes) {}
 
 void os_discard(char *address, size_t bytes)
 {

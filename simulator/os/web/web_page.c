@@ -8,6 +8,9 @@
 #include "os/web/site.h"
 #include "os/write.h"
 
+/* What a page lacks is asked for in vain. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* A page accepts all of a text at once. */
 bool write_all(int descriptor, const char *text, size_t length)
 {
@@ -37,9 +40,7 @@ struct os_file {
 
 os_file *os_open(const char *path, const char *what)
 {
-    (void)what;
     static os_file journal;
-    (void)path;
     return &journal;
 }
 
@@ -47,7 +48,6 @@ const char *os_open_error(void) { return ""; }
 
 void os_write(os_file *file, const char *text, size_t bytes)
 {
-    (void)file;
     (void)write_all(JOURNAL_FD, text, bytes);
 }
 
@@ -65,17 +65,9 @@ void os_close(os_file *file) { (void)file; }
 
 void *os_web_site;
 
-void *os_call_site(void *address, void *const *frame)
-{
-    (void)frame;
-    return address;
-}
+void *os_call_site(void *address, void *const *frame) { return address; }
 
-bool os_site_ignores_result(void *site)
-{
-    (void)site;
-    return false;
-}
+bool os_site_ignores_result(void *site) { return false; }
 bool os_call_sites_same_address(void *a, void *b) { return a == b; }
 
 void os_source_lines(struct os_source_loc **locs, size_t n)
@@ -103,8 +95,4 @@ bool os_source_read(const struct os_source_loc *loc, char *source, size_t size)
     return site && site->call;
 }
 
-bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes)
-{
-    (void)from, (void)compressed, (void)to, (void)bytes;
-    return false;
-}
+bool os_read_zstd(const void *from, size_t compressed, void *to, size_t bytes) { return false; }
