@@ -1,35 +1,30 @@
 # Commands for readers, students, teachers and maintainers. `make help` prints the lines that begin
 # with ##.
 #
-## LESSONS      make 01            build and run lesson 01; ARGS="64" passes an argument
-##              make check-01      say what is wrong first, and where to read; ALL=1 says all
-##              make hint-01       one more hint each time; HINTS=0 starts over
-##              make solution-01   run the solution; MUTANT=NAME puts a known mistake into it
-##              make picture-01    draw the run; make trace-01: for https://ui.perfetto.dev
-##              make watch         check the lesson at work each time that it is saved
-##              make run           the tour: run every solution; make list: the lessons
-## CLINIC       make clinic-03     run a broken program; make repaired-03: the repaired one
-##              make check-clinic-03 FILE=my.c     judge your repair
-## YOUR CODE    make mine FILE=my.cu     compile it, run it on the simulated device, and report
-##                                 what is luck; FLAGS="-Iinclude -lm" ARGS="64"
-## BOOK         make book          build pages, EPUB and PDF, and open them; OPEN= opens none
-##              make docs          the pages alone; make epub, make pdf: one edition
-## TEACHING     make grade         points and reasons; STUDENT=FOLDER ONLY="1 6"
-##              make grade-class   the same for each folder or ZIP in CLASS=FOLDER, in one table
-##              make new-lesson    the files of a new lesson: NAME=my_topic
-##              make mutant        add a mistake to a lesson: LESSON=06 NAME=it FILE=my.c
-##              make handout       the students' copy: OUT=FOLDER or OUT=FILE.zip
-##              make gradescope    the archive for Gradescope: OUT=FILE.zip
-## UPKEEP       make release       the book, the students' copy and checksums: OUT=FOLDER
-##              make test          the quick tests; make test-all: all of them
-##              make test-simulator   those of the simulated device alone
-##              make simulator     build it alone; make clean: remove build/
-##              make bench         what a call costs; make scale: as a program grows
-##              make gpu           record and compare on a GPU; make gpu lessons: one part
-##              make coverage      which lines the tests run; make headers: other CUDA headers
-##              make live          compile the device for pages; make format: C and Python
-## WORDS        BACKEND=simulator or gpu (default: a GPU if there is one), DEBUG=1,
-##              FILE=my.c in place of a lesson's file
+## LESSONS    make 01            build and run lesson 01; ARGS="64": an argument
+##            make check-01      say what is wrong first; ALL=1: all of it
+##            make hint-01       one more hint each time; HINTS=0 starts over
+##            make solution-01   run the solution; MUTANT=NAME: with a mistake
+##            make picture-01    draw the run; make trace-01: for ui.perfetto.dev
+##            make watch         check the lesson each time that it is saved
+##            make list          the lessons
+##            make run           run every solution, in order: the tour
+## CLINIC     make clinic-03     run a broken program
+##            make repaired-03   run the repaired one
+##            make check-clinic-03 FILE=my.c   judge your repair
+## YOUR CODE  make mine FILE=my.cu             run it, and report what is luck
+## BOOK       make book          pages, EPUB, PDF (make docs, make epub, make pdf)
+## TEACHING   make grade         points and reasons; STUDENT=FOLDER ONLY="1 6"
+##            make grade-class   a table of the folders or ZIPs in CLASS=FOLDER
+##            make new-lesson NAME=topic; make mutant LESSON=06 NAME=it FILE=my.c
+##            make handout OUT=FILE.zip: for students; make gradescope OUT=FILE.zip
+## UPKEEP     make test          quick tests; make test-simulator, make test-all
+##            make simulator     build it; make bench, make scale: what it costs
+##            make gpu           compare with a GPU; make coverage: what tests ran
+##            make format        C and Python; make headers: other CUDA headers
+##            make live          the device for pages; make release: all to publish
+##            make clean         remove build/
+## WORDS      BACKEND=simulator or gpu (default: gpu if there is one), DEBUG=1
 SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -131,8 +131,7 @@ def without_lacking(makefile):
     kept, group = [], ""
     for line in makefile.splitlines():
         if line.startswith("##"):
-            group = line[3:16].strip() or group
-            line = re.sub(r"; make repaired-\d\d: .*", "", line)
+            group = line[3:14].strip() or group
             if group not in HELP_GROUPS or re.search(LACKING, line):
                 continue
         kept.append(line)

@@ -27,7 +27,8 @@ no_gpu() { as_typed PATH="$BATS_TEST_TMPDIR/bin:$PATH" "$@"; }
     local command
     run as_typed make help
     assert_success
-    [ "${#lines[@]}" -le 30 ]
+    [ "${#lines[@]}" -le 24 ]
+    assert_equal "$(awk 'length > 80' <<<"$output")" ""
     # shellcheck disable=SC2013  # words
     for command in $(sed -n 's/^\.PHONY: *//p' Makefile); do
         case $command in
