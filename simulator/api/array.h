@@ -17,7 +17,7 @@ struct array {
     /* The bytes of an element, of all elements of a row, between the beginnings of rows, and
      * between those of slices or layers. */
     size_t element, row, pitch, slice;
-    /* The same size with at least 1 in each dimension. */
+    /* The height and depth of `extent`, but at least 1. */
     size_t rows, slices;
 };
 

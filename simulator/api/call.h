@@ -113,9 +113,8 @@ void call_read_fail(void);
 /* Returns the last error of the calling thread, and resets it if `clear`. */
 cudaError_t call_last_error(bool clear);
 
-/* Returns the error's name in the API of the call. */
+/* Return the error's name in the API of the call, and in the driver API. */
 const char *call_error_name(const struct call *call, cudaError_t e);
-/* Does that for the driver API (api/driver_entry.c). */
 const char *driver_error_name(cudaError_t e);
 /* Returns whether the program calls a function of the driver API. */
 bool call_is_drivers(const struct call *call);

@@ -33,7 +33,7 @@ cudaError_t memset_2d(struct call *call, void *to, size_t pitch, int value, unsi
 cudaError_t memset_3d(struct call *call, struct cudaPitchedPtr to, int value,
                       struct cudaExtent extent, const cudaStream_t *stream);
 
-/* The same between memory and bytes of a variable of device code. */
+/* Copies between memory and a variable of device code. */
 cudaError_t copy_symbol(struct call *call, const void *symbol, size_t offset, void *memory,
                         size_t bytes, enum cudaMemcpyKind kind, bool to_symbol,
                         const cudaStream_t *stream);

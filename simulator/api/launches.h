@@ -16,7 +16,7 @@ struct launch {
     bool cooperative;
     /* Several blocks form a cluster. */
     bool in_clusters;
-    /* It may begin before the kernel before it in its stream has ended. */
+    /* The launch may begin before the kernel before it in its stream has ended. */
     bool overlaps;
 };
 

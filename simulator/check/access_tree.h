@@ -25,7 +25,7 @@ void access_tree_clear(struct shadow *shadow);
  * the others valid. */
 void access_tree_find(const struct shadow *shadow, size_t from, size_t to, bool reads,
                       struct access_list *list);
-/* Does the same for the reads within [from, to], in any order. */
+/* Replaces the list with the reads within [from, to], in any order. */
 void access_tree_find_covered_reads(const struct shadow *shadow, size_t from, size_t to,
                                     struct access_list *list);
 /* Frees the list's memory. */

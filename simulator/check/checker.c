@@ -6,9 +6,9 @@
  * after it or has been reported together with it. So memory grows with the live allocations and
  * with what is not yet synchronized, and with nothing else.
  *
- * One missing edge is reported once: of one stream's accesses the newest is named (who waits for it
- * waits for all), and what is not ordered after the allocation only because it is not ordered after
- * an access is reported as the latter. */
+ * One hazard is reported for each missing edge. Of one stream's accesses only the newest is named,
+ * because a wait for it covers the older ones. If the missing edge to an access is also the missing
+ * edge to the allocation, only the access is reported. */
 #include "check/checker.h"
 
 #include <stdio.h>
@@ -116,8 +116,8 @@ static bool happens_before(const struct origin *earlier, const struct stream *s,
         || (host_acquired_elsewhere && host_acquired_elsewhere(earlier->slot, earlier->seq));
 }
 
-/* Does the same, and notes if only a host function orders the two, while nothing shows that the
- * host looked at what that function did. */
+/* Returns whether `earlier` comes before `later`. Notes if only a host function orders the two, and
+ * nothing shows that the host looked at what that function did. */
 static bool is_ordered(const struct origin *earlier, const struct origin *later,
                        const struct stream *s)
 {
@@ -130,7 +130,7 @@ static bool is_ordered(const struct origin *earlier, const struct origin *later,
     return true;
 }
 
-/* Does the same for a launch that runs now. */
+/* Returns whether `earlier` comes before a launch that runs now, and makes the same note. */
 static bool is_before_launch(const struct origin *earlier, const struct late_launch *l)
 {
     if (!late_comes_after(l, earlier))

@@ -36,10 +36,9 @@
 
 /* Returns the id of the newest allocation. */
 uint32_t checker_newest_allocation(void);
-/* Returns the call as the origin of operation `seq` of stream `s` or, if `s` is NULL, of an action
- * of the host. */
+/* Return the call, or its origin, as the origin of operation `seq` of stream `s` or, if `s` is
+ * NULL, of an action of the host. */
 struct origin checker_origin(const struct call *call, const struct stream *s, uint64_t seq);
-/* Does the same for a call of which only `origin` is set. */
 struct origin checker_origin_of(struct origin origin, const struct stream *s, uint64_t seq);
 
 /* ---- allocation and free ---- */
@@ -104,12 +103,12 @@ struct found_access {
     const char *inside;
 };
 void checker_found(struct late_launch *l, struct shadow_ref ref, const struct found_access *f);
-/* Does the same at an address where nothing was allocated when the launch was made, as
- * checker_used_unallocated does. */
+/* Called when the launch touches an address where nothing was allocated when it was made. The
+ * arguments are those of checker_used_unallocated. */
 void checker_found_unallocated(const struct late_launch *l, const void *address, size_t bytes,
                                bool write, struct shadow_ref before, bool of_graph,
                                const char *inside);
-/* Does the same for bytes after the end of an allocation. */
+/* Called when the launch touches bytes after the end of an allocation. */
 void checker_found_outside(const struct late_launch *l, struct shadow_ref ref, size_t from,
                            size_t bytes, bool write, const char *inside);
 /* Called when the launch touches bytes from `from` on of an allocation to which none of its
@@ -149,13 +148,13 @@ struct racing {
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
-/* Does the same for two blocks of the launch, or two threads of a block, and a byte of an
- * allocation. */
+/* Called when two blocks of the launch, or two threads of a block, access a byte of an allocation
+ * and nothing orders them. */
 void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref ref, size_t byte,
                                   bool is_in_block, const struct racing *first,
                                   const struct racing *second);
-/* Does the same for two grids of the launch. `child`: the kernel that the first grid has launched,
- * or NULL if a third grid has launched both. */
+/* Called when two grids of the launch access the same bytes and nothing orders them. `child`: the
+ * kernel that the first grid has launched, or NULL if a third grid has launched both. */
 void checker_found_race_of_grids(const struct late_launch *l, struct shadow_ref ref,
                                  const char *child, const struct racing *first,
                                  const struct racing *second);
@@ -172,9 +171,9 @@ void checker_staged(const struct call *call, struct shadow_ref ref, struct strea
  * writes bytes [from, to) of pinned memory. */
 void checker_copied(const struct call *call, struct shadow_ref ref, const struct stream *s,
                     uint64_t seq, size_t from, size_t to, bool write);
-/* Does the same as checker_used at an address without a live allocation. `before` is the last live
- * one before it; its .shadow is NULL if there is none. `of_graph`: the address belongs to a graph's
- * allocation nodes. */
+/* Called in place of checker_used for an address without a live allocation. `before` is the last
+ * live one before it; its .shadow is NULL if there is none. `of_graph`: the address belongs to a
+ * graph's allocation nodes. */
 void checker_used_unallocated(const struct call *call, const void *address, size_t bytes,
                               struct stream *s, uint64_t seq, bool write, struct shadow_ref before,
                               bool of_graph);

@@ -11,7 +11,7 @@ struct noted {
     bool is_wait;
     /* The call, in the stream that waits or is recorded. Its `seq` is the stream's newest work. */
     struct origin origin;
-    /* That stream, whose slot may be reused by now. */
+    /* The stream of the call, because its slot may be reused by now. */
     unsigned long long stream;
     /* The event, whose handle may be reused by now, and for a wait its record, if it had one. */
     void *event;

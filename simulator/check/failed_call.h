@@ -12,8 +12,8 @@
 
 /* Says why the running call is refused; the text is the end of a sentence. */
 void failed_call_because(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The same for a call from a host function, which no program may make: it is reported even if the
- * program looks at the result. */
+/* Says that the running call comes from a host function, which no program may do. The call is
+ * reported even if the program looks at its result. */
 void failed_call_in_host_function(void);
 /* Notes that the call has returned the error of this name. `meaning` is what the error means in
  * general, for want of a better reason. */

@@ -34,7 +34,8 @@ struct late_launch {
      * (host_is_unsure). */
     struct vector_clock sure;
     bool is_unsure;
-    /* It may begin before its stream's kernel before it has ended, and does not wait for it. */
+    /* The launch may begin before the kernel before it in its stream has ended, and does not wait
+     * for that kernel. */
     bool overlaps;
     /* The gate or host function that delays the launch. Until that ends, what the host acquires
      * precedes the launch, too. */

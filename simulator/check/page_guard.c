@@ -343,8 +343,8 @@ static void protect_pages(struct shadow_ref ref, struct origin origin, const cha
         set_full();
 }
 
-/* Does the same for the whole pages in bytes [from, to) of an allocation. Its first and last page
- * may be shared with neighbors in a pool, but not in pinned memory and with cudaMallocManaged. */
+/* Closes the whole pages in bytes [from, to) of an allocation. Its first and last page may be
+ * shared with neighbors in a pool, but not in pinned memory and with cudaMallocManaged. */
 static void protect_whole_pages(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                                 enum reason reason)
 {

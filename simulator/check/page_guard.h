@@ -61,7 +61,8 @@ void page_guard_allocated(struct shadow_ref ref);
 void page_guard_used(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                      bool write);
 void page_guard_freed(struct shadow_ref ref, struct origin origin, const struct stream *s);
-/* Does the same for memory that the host sees: pinned memory, or what page_guard_used covers. */
+/* Called for a copy that uses memory that the host sees: pinned memory, or what page_guard_used
+ * covers. */
 void page_guard_copied(struct shadow_ref ref, struct origin origin, size_t from, size_t to,
                        bool write);
 

@@ -253,7 +253,7 @@ static const char *variable_in_source(const struct origin *origin)
     return variable_at(origin->launch ? launch_place_of(origin) : place_of(origin));
 }
 
-/* The same at the call that created the stream. */
+/* Returns how the call that created the stream names it, or "" if that is not sure. */
 static const char *variable_when_created(const struct origin *origin)
 {
     const struct stream *s = origin->stream > 0 ? stream_of_slot(origin->slot) : NULL;
@@ -353,7 +353,7 @@ static bool is_in_one_stream(const struct origin *a, const struct origin *b)
         || (a->stream >= 0 && a->stream == b->stream && a->device == b->device);
 }
 
-/* The same hazard, found again for other work of the same calls. */
+/* Counts a hazard that was found again, for other work of the same calls. */
 static void count_again(struct reported *r, const struct origin *earlier,
                         const struct origin *later)
 {
@@ -707,8 +707,8 @@ static void say_moved(const struct origin *from, const struct origin *to, const 
                here.text, fault, there.text);
 }
 
-/* The same for the call before which a wait is missing. In a loop its line may be above that of the
- * first call, and the wait belongs before its next time. */
+/* Returns the call before which a wait is missing, and its place. In a loop its line may be above
+ * that of the first call, and then the wait belongs before the next iteration's call. */
 static struct phrase next_in_words(const struct origin *first, const struct origin *second)
 {
     const struct call_place places[] = {place_of(first), place_of(second)};

@@ -31,17 +31,17 @@ struct access {
     /* Bytes of the allocation: [from, to). */
     size_t from, to;
     bool write;
-    /* It happened during its call, so only the host can wait before it. */
+    /* The access happened during its call, so only the host can wait before it. */
     bool at_call;
-    /* It was atomic. Two atomic accesses do not conflict. */
+    /* Two atomic accesses do not conflict. */
     bool is_atomic;
-    /* It was found when its work ran (check/late_launch.h). */
+    /* The access was found when its work ran (check/late_launch.h). */
     bool is_late;
     /* As in struct found_access. */
     bool lets_others_begin;
-    /* It is compared with uses of another mapping of the same memory. */
+    /* The access is compared with uses of another mapping of the same memory. */
     bool is_mapped_elsewhere;
-    /* Its number in the order of the program, among accesses and launches. */
+    /* The access's number in the order of the program, among accesses and launches. */
     uint64_t number;
     /* The bytes of [from, to) that it touches, owned by the tree; NULL: all. */
     struct byte_set *bytes;

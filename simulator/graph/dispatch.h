@@ -11,7 +11,7 @@ cudaError_t dispatch_memset(struct call *call, void *to, int value, unsigned ele
                             struct stream *s);
 cudaError_t dispatch_copy(struct call *call, void *to, const void *from, struct rows r,
                           enum cudaMemcpyKind kind, struct stream *s, enum copy_wait *wait);
-/* The same for a kernel or a host function. */
+/* Queues a kernel or a host function, or adds its node. */
 cudaError_t dispatch(struct call *call, struct task *t, struct stream *s);
 /* Queues the work of a node of any kind. */
 cudaError_t dispatch_now(struct call *call, const struct task *t, struct stream *s);

@@ -429,13 +429,13 @@ static uint32_t value_unlocking(const struct call *launch, const struct exec_nod
     stream_enqueue_marker(s);
     checker_used(&call, condition_shadow(c), s, s->last_seq, 0, sizeof c->value, false);
     engine_wait_unlocking(s, s->last_seq, launch->origin.call);
-    if (!c->has_value)
-        diag("cudaGraphLaunch: no kernel of this launch has set the condition of a conditional "
-             "node, and its handle has no default (cudaGraphCondAssignDefault). On a GPU its value "
-             "is undefined; here it is 0.");
-    if (!c->has_value)
-        c->value = 0;
+    if (c->has_value)
+        return c->value;
+    diag("cudaGraphLaunch: no kernel of this launch has set the condition of a conditional node, "
+         "and its handle has no default (cudaGraphCondAssignDefault). On a GPU its value is "
+         "undefined; here it is 0.");
     c->has_value = true;
+    c->value = 0;
     return c->value;
 }
 

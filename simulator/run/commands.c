@@ -125,7 +125,7 @@ static const char *why_not_mapped(struct address_info a, size_t bytes, int devic
     }
 }
 
-/* The same of an address outside all that the device has. */
+/* Returns why a device may not touch an address that is none of its memory. */
 static const char *why_elsewhere(const void *address)
 {
     static char text[64];
