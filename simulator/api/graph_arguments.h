@@ -50,25 +50,21 @@ struct cudaKernelNodeParams params_of_kernel(const struct cudaGraphNodeParams *p
 cudaError_t launch_writer(struct call *call, enum task_kind kind, int *data, int value,
                           size_t count, cudaStream_t stream);
 
-/* Add a node with the task that `make` makes of `parameters`, and one that records an event or
- * waits for it. NULL parameters are rejected. */
+/* The description of a node, by its type and the parameters of that type. */
+#define NODE_PARAMS(...) \
+    &(struct cudaGraphNodeParams) { __VA_ARGS__ }
+
+/* Adds a node with the task that `make` makes of `parameters`. NULL parameters are rejected. */
 cudaError_t graph_add(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
                       const cudaGraphNode_t *dependencies, size_t count, task_maker *make,
                       const void *parameters);
-cudaError_t graph_add_event(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                            const cudaGraphNode_t *dependencies, size_t count, enum task_kind kind,
-                            cudaEvent_t event);
 /* Give a node of this kind another task of the same kind, in a graph or an executable graph. */
 cudaError_t graph_change(struct call *call, cudaGraphNode_t node, enum task_kind kind,
                          task_maker *make, const void *parameters);
 cudaError_t graph_exec_change(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
                               enum task_kind kind, task_maker *make, const void *parameters);
-/* Get and set the event of a node that records it or waits for it. */
+/* Gets the event of a node that records it or waits for it. */
 cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
                             cudaEvent_t *event);
-cudaError_t graph_set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                            cudaEvent_t event);
-cudaError_t graph_exec_set_event(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
-                                 enum task_kind kind, cudaEvent_t event);
 
 #endif

@@ -76,8 +76,13 @@ static cudaError_t begin_add_node(struct call *call, struct new_node *a,
 static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError_t e,
                                 cudaGraphNode_t *node)
 {
+    struct task *t = &a->task;
     if (!e) {
-        struct task *t = &a->task;
+        /* Reports name the kernel. */
+        if (t->nvcc_kernel)
+            call->origin.call = t->nvcc_kernel->kernel->name;
+        if (t->user_kernel)
+            call->origin.call = t->user_kernel->name;
         t->call = call->origin.call;
         t->site = call->origin.site;
         t->newest_allocation = checker_newest_allocation();
@@ -88,6 +93,8 @@ static cudaError_t end_add_node(struct call *call, struct new_node *a, cudaError
         line_number(&call->line, "node", n->id);
         *node = n->handle;
     }
+    /* The node has a copy. */
+    task_release(t);
     os_free(a->dependencies);
     return e;
 }
@@ -167,31 +174,6 @@ static cudaError_t free_task(struct new_node *a, const void *address)
     return a->task.allocation ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t do_cudaGraphAddEmptyNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                     const cudaGraphNode_t *dependencies, size_t count)
-{
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    return end_add_node(call, &a, cudaSuccess, node);
-}
-
-/* Measured (probe-more-answers.txt, "graph_nodes"): a null event is rejected. */
-cudaError_t graph_add_event(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                            const cudaGraphNode_t *dependencies, size_t count, enum task_kind kind,
-                            cudaEvent_t event)
-{
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    struct event *v = call_event(call, event);
-    a.task.kind = kind;
-    a.task.event = event;
-    return end_add_node(call, &a, v ? cudaSuccess : cudaErrorInvalidValue, node);
-}
-
 cudaError_t do_sim_graph_add_kernel_node(struct call *call, cudaGraphNode_t *node,
                                          cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                          size_t dependency_count, const char *name,
@@ -207,19 +189,10 @@ cudaError_t do_sim_graph_add_kernel_node(struct call *call, cudaGraphNode_t *nod
         user_kernel_new(name, function, argument, argument_bytes, ranges, count, nanoseconds);
     if (k) {
         line_text(&call->line, "kernel", k->name);
-        /* Reports name the kernel. */
-        call->origin.call = k->name;
         a.task.kind = TASK_USER_KERNEL;
         a.task.user_kernel = k;
     }
-    e = end_add_node(call, &a, k ? cudaSuccess : cudaErrorInvalidValue, node);
-    os_free(k);
-    return e;
-}
-
-static cudaError_t kernel_task(struct task *t, const void *parameters)
-{
-    return kernel_node_task(t, parameters);
+    return end_add_node(call, &a, k ? cudaSuccess : cudaErrorInvalidValue, node);
 }
 
 cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
@@ -230,14 +203,7 @@ cudaError_t do_cudaGraphAddKernelNode(struct call *call, cudaGraphNode_t *node, 
     cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
     if (e)
         return e;
-    e = p ? kernel_task(&a.task, p) : cudaErrorInvalidValue;
-    /* Reports name the kernel. */
-    if (a.task.nvcc_kernel)
-        call->origin.call = a.task.nvcc_kernel->kernel->name;
-    e = end_add_node(call, &a, e, node);
-    /* The node has a copy. */
-    task_release(&a.task);
-    return e;
+    return end_add_node(call, &a, p ? kernel_node_task(&a.task, p) : cudaErrorInvalidValue, node);
 }
 
 cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
@@ -252,17 +218,6 @@ cudaError_t do_cudaGraphAddMemAllocNode(struct call *call, cudaGraphNode_t *node
                             &p->dptr)
           : cudaErrorInvalidValue;
     return end_add_node(call, &a, e, node);
-}
-
-cudaError_t do_cudaGraphAddMemFreeNode(struct call *call, cudaGraphNode_t *node, cudaGraph_t graph,
-                                       const cudaGraphNode_t *dependencies, size_t count,
-                                       void *address)
-{
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    return end_add_node(call, &a, free_task(&a, address), node);
 }
 
 /* ---- child graphs ---- */
@@ -305,17 +260,6 @@ static cudaError_t end_add_child(struct call *call, struct new_node *a, struct g
     if (!e)
         graph_set_child(node_of(call, *node), own);
     return e;
-}
-
-cudaError_t do_cudaGraphAddChildGraphNode(struct call *call, cudaGraphNode_t *node,
-                                          cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                                          size_t count, cudaGraph_t child)
-{
-    struct new_node a;
-    cudaError_t e = begin_add_node(call, &a, node, graph, dependencies, count);
-    if (e)
-        return e;
-    return end_add_child(call, &a, child_of(call, child), false, node);
 }
 
 cudaError_t do_cudaGraphChildGraphNodeGetGraph(struct call *call, cudaGraphNode_t node,
@@ -414,6 +358,7 @@ static cudaError_t any_task(struct call *call, struct new_node *a, struct cudaGr
     case cudaGraphNodeTypeHost: return task_of_host_function(&a->task, &host);
     case cudaGraphNodeTypeEventRecord:
     case cudaGraphNodeTypeWaitEvent:
+        /* Measured (probe-more-answers.txt, "graph_nodes"): a null event is rejected. */
         a->task.kind = records ? TASK_RECORD : TASK_WAIT;
         a->task.event = records ? p->eventRecord.event : p->eventWait.event;
         return call_event(call, a->task.event) ? cudaSuccess : cudaErrorInvalidValue;

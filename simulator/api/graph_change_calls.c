@@ -127,20 +127,6 @@ cudaError_t graph_get_event(struct call *call, cudaGraphNode_t node, enum task_k
     return cudaSuccess;
 }
 
-cudaError_t graph_set_event(struct call *call, cudaGraphNode_t node, enum task_kind kind,
-                            cudaEvent_t event)
-{
-    return call_event(call, event) ? graph_change(call, node, kind, make_event, event)
-                                   : cudaErrorInvalidValue;
-}
-
-cudaError_t graph_exec_set_event(struct call *call, cudaGraphExec_t exec, cudaGraphNode_t node,
-                                 enum task_kind kind, cudaEvent_t event)
-{
-    return call_event(call, event) ? graph_exec_change(call, exec, node, kind, make_event, event)
-                                   : cudaErrorInvalidValue;
-}
-
 /* ---- a node of any kind ---- */
 
 /* Documented: a node keeps its type. */
@@ -173,8 +159,10 @@ static cudaError_t set_any(struct call *call, struct task *t, const struct cudaG
         host = params_of_host_function(p);
         return change(call, t, TASK_HOST, task_of_host_function, &host, in_exec);
     case cudaGraphNodeTypeEventRecord:
+        call_event(call, p->eventRecord.event);
         return change(call, t, TASK_RECORD, make_event, p->eventRecord.event, in_exec);
     case cudaGraphNodeTypeWaitEvent:
+        call_event(call, p->eventWait.event);
         return change(call, t, TASK_WAIT, make_event, p->eventWait.event, in_exec);
     default: return set_kernel(call, t, p);
     }
@@ -192,6 +180,14 @@ cudaError_t do_cudaGraphExecNodeSetParams(struct call *call, cudaGraphExec_t exe
 {
     struct exec_node *found = exec_node_of(call, exec, node);
     return found && p ? set_any(call, &found->task, p, true) : cudaErrorInvalidValue;
+}
+
+cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec_t exec,
+                                                cudaGraphNode_t node,
+                                                const struct cudaKernelNodeParams *p)
+{
+    struct exec_node *found = exec_node_of(call, exec, node);
+    return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
 }
 
 /* ---- nodes that a launch skips ---- */

@@ -52,17 +52,6 @@ cudaError_t do_cudaGraphExecDestroy(struct call *call, cudaGraphExec_t exec)
     return cudaSuccess;
 }
 
-cudaError_t do_cudaGraphExecKernelNodeSetParams(struct call *call, cudaGraphExec_t exec,
-                                                cudaGraphNode_t node,
-                                                const struct cudaKernelNodeParams *p)
-{
-    struct graph_exec *x = graph_exec_of(call, exec);
-    struct node *n = node_of(call, node);
-    struct exec_node *found = x && n ? graph_exec_find(x, n) : NULL;
-    /* Documented: the node must be one of the graph that was instantiated. */
-    return found && p ? kernel_node_change(call, &found->task, p) : cudaErrorInvalidValue;
-}
-
 /* ---- launch ---- */
 
 static void line_figures(struct journal_line *line, int device)
