@@ -79,12 +79,9 @@ cudaError_t do_cudaMalloc3DArray(struct call *call, cudaArray_t *handle,
     void *base;
     if (!handle || !desc)
         return cudaErrorInvalidValue;
-    if (flags & (cudaArraySparse | cudaArrayDeferredMapping)) {
-        diag("sparse arrays and arrays whose memory is mapped later are not simulated: %s returns "
-             "%s.",
-             call->origin.call, call_error_name(call, cudaErrorNotSupported));
-        return cudaErrorNotSupported;
-    }
+    if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
+        return call_not_simulated(call,
+                                  "sparse arrays and arrays whose memory is mapped later are");
     struct array a = {.desc = *desc,
                       .extent = extent,
                       .flags = flags,

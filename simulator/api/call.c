@@ -1,6 +1,7 @@
 /* What all calls share: entering, leaving, and the errors that precede a call's own checks. */
 #include "api/call.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -369,6 +370,18 @@ bool call_is_drivers(const struct call *call)
 const char *call_error_name(const struct call *call, cudaError_t e)
 {
     return call_is_drivers(call) ? driver_error_name(e) : error_name(e);
+}
+
+cudaError_t call_not_simulated(const struct call *call, const char *what, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, what);
+    vsnprintf(text, sizeof text, what, arguments);
+    va_end(arguments);
+    diag("%s: %s not simulated: it returns %s.", call->origin.call, text,
+         call_error_name(call, cudaErrorNotSupported));
+    return cudaErrorNotSupported;
 }
 
 uint64_t call_told(uint64_t figure, size_t size)

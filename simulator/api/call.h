@@ -119,6 +119,11 @@ const char *driver_error_name(cudaError_t e);
 /* Returns whether the program calls a function of the driver API. */
 bool call_is_drivers(const struct call *call);
 
+/* Says that a part of the call is not simulated, such as "sparse arrays are". Returns
+ * cudaErrorNotSupported. */
+cudaError_t call_not_simulated(const struct call *call, const char *what, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Returns the figure of memory that a program asks for, of `size` bytes. With SIM_ADD it is larger,
  * and by more each time, so that no constant is right. */
 uint64_t call_told(uint64_t figure, size_t size);
@@ -155,9 +160,11 @@ cudaError_t location_pool(struct call *call, cudaMemPool_t *pool,
 
 /* Starts the journal's lines about the rooms below (base/observer.h). */
 void journal_observe(void);
-/* Add fields to a call's line: a stream; or the allocation that contains an address (0: none), and
- * the address's offset in it. */
+/* Add fields to a call's line: a stream; a pool, unless it is NULL; or the allocation that contains
+ * an address (0: none), and the address's offset in it. */
+struct pool;
 void line_stream(struct journal_line *line, const struct stream *s);
+void line_pool(struct journal_line *line, const struct pool *p);
 void line_allocation(struct journal_line *line, const void *address);
 /* Journals when work of the call that takes no time is reached in its stream: as field "turn" of
  * the call's open line if that is already the case, otherwise as a separate line later. `before` is

@@ -43,10 +43,9 @@ static cudaError_t find_form(const struct call *call, CUarray_format format, uns
     }
     if (format < CU_AD_FORMAT_UNORM_INT_101010_2)
         return cudaErrorInvalidValue;
-    diag("arrays of compressed and normalized formats and of those of videos (here %#x) are not "
-         "simulated: %s returns CUDA_ERROR_NOT_SUPPORTED.",
-         (unsigned)format, call->origin.call);
-    return cudaErrorNotSupported;
+    return call_not_simulated(
+        call, "arrays of compressed and normalized formats and of those of videos (here %#x) are",
+        (unsigned)format);
 }
 
 static CUarray_format format_of(const struct cudaChannelFormatDesc *desc)

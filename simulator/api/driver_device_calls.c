@@ -167,9 +167,7 @@ cudaError_t do_cuCtxCreate_v4(struct call *call, CUcontext *context, CUctxCreate
 {
     if (!parameters || (!parameters->numExecAffinityParams && !parameters->cigParams))
         return do_cuCtxCreate_v2(call, context, flags, device);
-    diag("cuCtxCreate: contexts with an execution affinity or for graphics are not simulated: it "
-         "returns CUDA_ERROR_NOT_SUPPORTED.");
-    return cudaErrorNotSupported;
+    return call_not_simulated(call, "contexts with an execution affinity or for graphics are");
 }
 
 /* Documented: what belongs to the context ends with it, and a current context is popped from the

@@ -219,17 +219,16 @@ cudaError_t do_cuMemGetAddressRange_v2(struct call *call, CUdeviceptr *start, si
 }
 
 /* Measured (probe-driver.txt): no context for a pool's memory. */
-static cudaError_t find_owner(const struct address_info *a, CUcontext *context)
+static cudaError_t find_owner(const struct call *call, const struct address_info *a,
+                              CUcontext *context)
 {
     *context = NULL;
     /* Measured (probe-virtual.txt, "known_of_addresses"): the same for a mapping. */
     if (a->pool || (a->heap && a->heap->is_virtual))
         return cudaSuccess;
-    if (context_count_created()) {
-        diag("cuPointerGetAttribute: which context an address belongs to is not simulated next to "
-             "contexts of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
-        return cudaErrorNotSupported;
-    }
+    if (context_count_created())
+        return call_not_simulated(
+            call, "which context of several (cuCtxCreate) an address belongs to is");
     *context =
         context_primary(a->kind == ADDRESS_PINNED ? a->pinned->device : memory_device(a))->handle;
     return cudaSuccess;
@@ -250,8 +249,9 @@ static uint64_t handle_types(const struct address_info *a, CUdeviceptr address)
 
 /* Measured: probe-driver.txt and probe-owner.txt, but for the two addresses, the id, and the
  * synchronous copies, which are documented. */
-static cudaError_t find_attribute(const struct address_info *a, CUpointer_attribute attribute,
-                                  CUdeviceptr address, struct attribute_value *v)
+static cudaError_t find_attribute(const struct call *call, const struct address_info *a,
+                                  CUpointer_attribute attribute, CUdeviceptr address,
+                                  struct attribute_value *v)
 {
     CUdeviceptr start;
     size_t size;
@@ -268,7 +268,7 @@ static cudaError_t find_attribute(const struct address_info *a, CUpointer_attrib
     *v = (struct attribute_value){0, sizeof(unsigned)};
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        e = find_owner(a, &context);
+        e = find_owner(call, a, &context);
         *v = (struct attribute_value){(uintptr_t)context, sizeof context};
         break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
@@ -313,11 +313,7 @@ static cudaError_t find_attribute(const struct address_info *a, CUpointer_attrib
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         *v = (struct attribute_value){a->pool ? (uintptr_t)a->pool->handle : 0, sizeof(void *)};
         break;
-    default:
-        diag("cuPointerGetAttribute: attribute %d is not simulated: it returns "
-             "CUDA_ERROR_NOT_SUPPORTED.",
-             (int)attribute);
-        return cudaErrorNotSupported;
+    default: return call_not_simulated(call, "attribute %d is", (int)attribute);
     }
     return e;
 }
@@ -331,7 +327,7 @@ cudaError_t do_cuPointerGetAttribute(struct call *call, void *value, CUpointer_a
     line_number(&call->line, "allocation", memory_allocation_id(&a));
     if (!value || !is_cuda(&a))
         return cudaErrorInvalidValue;
-    cudaError_t e = find_attribute(&a, attribute, address, &v);
+    cudaError_t e = find_attribute(call, &a, attribute, address, &v);
     if (!e)
         memcpy(value, &v.value, v.bytes);
     return e;
@@ -354,7 +350,7 @@ cudaError_t do_cuPointerGetAttributes(struct call *call, unsigned int count,
         struct pinned none = {.base = NULL};
         if (!is_cuda(&a))
             any = (struct address_info){.kind = ADDRESS_PINNED, .pinned = &none};
-        cudaError_t e = find_attribute(&any, attributes[i], address, &v);
+        cudaError_t e = find_attribute(call, &any, attributes[i], address, &v);
         if (e == cudaErrorNotSupported)
             return e;
         if (e || !is_cuda(&a))
@@ -372,7 +368,5 @@ cudaError_t do_cuPointerSetAttribute(struct call *call, const void *value,
     line_number(&call->line, "allocation", memory_allocation_id(&a));
     if (!value || !is_cuda(&a) || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return cudaErrorInvalidValue;
-    diag("cuPointerSetAttribute: that copies of an allocation always synchronize is not simulated: "
-         "it returns CUDA_ERROR_NOT_SUPPORTED.");
-    return cudaErrorNotSupported;
+    return call_not_simulated(call, "that copies of an allocation always synchronize is");
 }

@@ -308,10 +308,7 @@ cudaError_t do_cuFuncGetAttribute(struct call *call, int *value, CUfunction_attr
     default:
         if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX)
             return cudaErrorInvalidValue;
-        diag("cuFuncGetAttribute: attribute %d is not simulated: it returns "
-             "CUDA_ERROR_NOT_SUPPORTED.",
-             (int)attribute);
-        return cudaErrorNotSupported;
+        return call_not_simulated(call, "attribute %d is", (int)attribute);
     }
     return cudaSuccess;
 }

@@ -8,11 +8,9 @@ cudaError_t do_cuStreamGetCtx(struct call *call, CUstream stream, CUcontext *con
     struct stream *s = call_stream(call, stream);
     if (!s || !context)
         return s ? cudaErrorInvalidValue : cudaErrorInvalidResourceHandle;
-    if (context_count_created()) {
-        diag("cuStreamGetCtx: which context a stream belongs to is not simulated next to contexts "
-             "of cuCtxCreate: it returns CUDA_ERROR_NOT_SUPPORTED.");
-        return cudaErrorNotSupported;
-    }
+    if (context_count_created())
+        return call_not_simulated(call,
+                                  "which context of several (cuCtxCreate) a stream belongs to is");
     *context = context_primary(s->device)->handle;
     return cudaSuccess;
 }

@@ -11,12 +11,6 @@
 
 #define STEP MEMORY_GRANULARITY
 
-static cudaError_t refuse(const struct call *call, const char *what)
-{
-    diag("%s: %s is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED.", call->origin.call, what);
-    return cudaErrorNotSupported;
-}
-
 cudaError_t do_cuMemGetAllocationGranularity(struct call *call, size_t *bytes,
                                              const CUmemAllocationProp *properties,
                                              CUmemAllocationGranularity_flags option)
@@ -41,7 +35,7 @@ cudaError_t do_cuMemAddressReserve(struct call *call, CUdeviceptr *base, size_t 
     if (bytes > most_addresses || alignment == (size_t)1 << 47)
         return cudaErrorMemoryAllocation;
     if (alignment > most_alignment)
-        return refuse(call, "an alignment of more than 32 MiB");
+        return call_not_simulated(call, "an alignment of more than 32 MiB is");
     char *at = virtual_reserve(bytes);
     if (!at)
         return cudaErrorMemoryAllocation;
@@ -85,12 +79,13 @@ static cudaError_t check_properties(const struct call *call, const CUmemAllocati
         return cudaErrorNotPermitted;
     if (place == CU_MEM_LOCATION_TYPE_HOST
         || (place == CU_MEM_LOCATION_TYPE_HOST_NUMA && p->location.id == 0))
-        return refuse(call, "memory of the host");
+        return call_not_simulated(call, "memory of the host is");
     if (place != CU_MEM_LOCATION_TYPE_DEVICE)
         return cudaErrorInvalidValue;
     if (!device_exists(p->location.id))
         return cudaErrorInvalidDevice;
-    return p->allocFlags.usage ? refuse(call, "memory for tiles of sparse arrays") : cudaSuccess;
+    return p->allocFlags.usage ? call_not_simulated(call, "memory for tiles of sparse arrays is")
+                               : cudaSuccess;
 }
 
 cudaError_t do_cuMemCreate(struct call *call, CUmemGenericAllocationHandle *handle, size_t bytes,

@@ -24,12 +24,6 @@
 _Static_assert(sizeof(struct ipc_event_address) <= sizeof(cudaIpcEventHandle_t),
                "what an event's handle says fits");
 
-static void line_pool(struct journal_line *line, const struct pool *p)
-{
-    if (p)
-        line_number(line, "pool", (uint64_t)p->id);
-}
-
 static void line_exporter(struct journal_line *line, const struct pool *p)
 {
     line_number(line, "process",

@@ -16,6 +16,12 @@ void line_stream(struct journal_line *line, const struct stream *s)
         line_number(line, "stream", (uint64_t)s->id);
 }
 
+void line_pool(struct journal_line *line, const struct pool *p)
+{
+    if (p)
+        line_number(line, "pool", (uint64_t)p->id);
+}
+
 void line_allocation(struct journal_line *line, const void *address)
 {
     if (!line_is_open(line))

@@ -11,13 +11,6 @@
 #include "mem/memory.h"
 #include "mem/pool.h"
 
-/* Adds the pool to the line. `p` is NULL if the call has no such pool. */
-static void line_pool(struct journal_line *line, const struct pool *p)
-{
-    if (p)
-        line_number(line, "pool", (uint64_t)p->id);
-}
-
 /* Adds the pool's figures. Those of an imported pool are its exporter's. */
 static inline void line_figures(struct journal_line *line, const struct pool *p)
 {

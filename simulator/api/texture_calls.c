@@ -96,9 +96,7 @@ static cudaError_t use_resource(struct call *call, const struct cudaResourceDesc
     case cudaResourceTypeLinear: return use_linear(call, r, t);
     case cudaResourceTypePitch2D: return use_pitched(call, r, t);
     case cudaResourceTypeMipmappedArray:
-        diag("textures of mipmapped arrays are not simulated: %s returns %s.", call->origin.call,
-             call_error_name(call, cudaErrorNotSupported));
-        return cudaErrorNotSupported;
+        return call_not_simulated(call, "textures of mipmapped arrays are");
     default: return cudaErrorInvalidValue;
     }
 }
@@ -155,11 +153,8 @@ cudaError_t texture_create(struct call *call, unsigned long long *object,
                            const struct cudaTextureDesc *desc, bool has_view)
 {
     const char *missing = not_simulated(desc, has_view);
-    if (missing) {
-        diag("a texture with %s is not simulated: %s returns %s.", missing, call->origin.call,
-             call_error_name(call, cudaErrorNotSupported));
-        return cudaErrorNotSupported;
-    }
+    if (missing)
+        return call_not_simulated(call, "a texture with %s is", missing);
     struct texture_object o = {.resource = *resource, .desc = *desc};
     cudaError_t e = use_resource(call, resource, &o.texture);
     if (!e)

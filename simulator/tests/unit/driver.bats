@@ -99,17 +99,17 @@ virtual() {
 }
 
 @test "driver API: of arrays and textures, each thing that is not simulated has a sentence" {
-    local arrays="simulated device: arrays of" what
+    local device="simulated device:" what
+    local says=" not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
     run bounded "$PROGRAMS/driver_arrays" refused
     assert_success
-    assert_line "$arrays compressed and normalized formats and of those of videos (here 0x91) are \
-not simulated: cuArray3DCreate returns CUDA_ERROR_NOT_SUPPORTED."
-    assert_line "simulated device: sparse arrays and arrays whose memory is mapped later are not \
-simulated: cuArray3DCreate returns CUDA_ERROR_NOT_SUPPORTED."
+    assert_line "$device cuArray3DCreate: arrays of compressed and normalized formats and of those \
+of videos (here 0x91) are$says"
+    assert_line "$device cuArray3DCreate: sparse arrays and arrays whose memory is mapped later \
+are$says"
     for what in "a texture with views of resources is" "a texture with sRGB conversion is" \
         "textures of mipmapped arrays are"; do
-        assert_line "simulated device: $what not simulated: cuTexObjectCreate returns \
-CUDA_ERROR_NOT_SUPPORTED."
+        assert_line "$device cuTexObjectCreate: $what$says"
     done
     for what in cuMipmappedArrayCreate cuModuleGetTexRef; do
         assert_line --partial "$what is not simulated: it returns CUDA_ERROR_NOT_SUPPORTED."
