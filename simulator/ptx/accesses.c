@@ -73,24 +73,6 @@ static bool is_in(const struct window *win, uint64_t address, size_t bytes)
     return win && address >= win->base && address < win->end && bytes <= win->end - address;
 }
 
-static void remember_first(const struct warp *w, const struct instruction *i, unsigned l,
-                           struct window *win, uint64_t address, size_t bytes, bool write)
-{
-    const uint32_t thread = w->index * WARP_SIZE + l;
-    const uint32_t x = w->launch->shape->block.x, y = w->launch->shape->block.y;
-    win->instruction = w->whole ? w->whole : i;
-    win->code = w->frame->code;
-    win->address = address;
-    win->bytes = bytes;
-    win->write = write;
-    win->thread[0] = thread % x;
-    win->thread[1] = thread / x % y;
-    win->thread[2] = thread / x / y;
-    win->block[0] = w->block->x;
-    win->block[1] = w->block->y;
-    win->block[2] = w->block->z;
-}
-
 /* Returns the window of these bytes, or NULL after a fault. */
 static struct window *find_window(struct warp *w, const struct instruction *i, unsigned l,
                                   uint64_t address, size_t bytes, bool write)
@@ -109,11 +91,15 @@ static struct window *find_window(struct warp *w, const struct instruction *i, u
         return NULL;
     }
     win->by_block = launch->by_block;
-    for (size_t n = 0; n < launch->first_window && !win->instruction; n++)
+    for (size_t n = 0; n < launch->first_window && !win->first.instruction; n++)
         if (launch->windows[n]->base == win->base)
             win->before = launch->windows[n];
-    if (!win->instruction)
-        remember_first(w, i, l, win, address, bytes, write);
+    if (!win->first.instruction) {
+        win->first = warp_place(w, l, i);
+        win->first.address = address;
+        win->first.bytes = bytes;
+        win->first.write = write;
+    }
     launch->windows =
         os_grow(launch->windows, (launch->window_count + 1) * sizeof *launch->windows);
     launch->windows[launch->window_count++] = win;
@@ -180,8 +166,7 @@ static bool leaves_as_is(const struct warp *w, const struct instruction *i, unsi
         if (!(written_by_others(win, n / 64) >> n % 64 & 1))
             return false;
     for (unsigned n = 0; n < i->count; n++)
-        if (memcmp(win->storage + from + (size_t)n * i->bytes,
-                   w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u), i->bytes))
+        if (memcmp(win->storage + from + (size_t)n * i->bytes, stored_value(w, i, n, l), i->bytes))
             return false;
     return true;
 }
@@ -249,9 +234,9 @@ static char *parameter_bytes(struct warp *w, unsigned l, uint64_t address, size_
     return NULL;
 }
 
-/* Does the same in any space. A generic address outside of device memory contains its space. */
-static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
-                      size_t bytes, enum access_kind kind)
+/* A generic address outside of device memory contains its space. */
+char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
+                 size_t bytes, enum access_kind kind)
 {
     unsigned space = i->space;
     if (address & (bytes - 1) && address % bytes) {
@@ -278,12 +263,6 @@ static char *bytes_at(struct warp *w, const struct instruction *i, unsigned l, u
         return global_bytes(w, i, l, address, bytes, kind);
     default: return global_bytes(w, i, l, address, bytes, kind);
     }
-}
-
-char *warp_bytes(struct warp *w, const struct instruction *i, unsigned l, uint64_t address,
-                 size_t bytes, enum access_kind kind)
-{
-    return bytes_at(w, i, l, address, bytes, kind);
 }
 
 /* ---- addresses ---- */
@@ -895,7 +874,7 @@ HOT void run_load(struct warp *w, const struct instruction *i, uint32_t lanes)
     const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        const char *from = bytes_at(w, i, l, at[l], all, ACCESS_READ);
+        const char *from = warp_bytes(w, i, l, at[l], all, ACCESS_READ);
         if (!from)
             return;
         for (unsigned n = 0; n < i->count; n++)
@@ -1087,7 +1066,7 @@ HOT void run_store(struct warp *w, const struct instruction *i, uint32_t lanes)
     const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *to = bytes_at(w, i, l, at[l], all, ACCESS_WRITE);
+        char *to = warp_bytes(w, i, l, at[l], all, ACCESS_WRITE);
         if (!to)
             return;
         for (unsigned n = 0; n < i->count; n++)
@@ -1301,7 +1280,7 @@ static INLINE void change_each(struct warp *w, const struct instruction *i, uint
     const uint64_t *at = each_address(&address);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
-        char *bytes = bytes_at(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);
+        char *bytes = warp_bytes(w, i, l, at[l], i->bytes, ACCESS_ATOMIC);
         if (!bytes)
             return;
         if (w->launch->cores && is_in(w->launch->last, at[l], i->bytes))
@@ -1340,12 +1319,12 @@ static void copy(struct warp *w, const struct instruction *i, uint32_t lanes)
         unsigned l = (unsigned)__builtin_ctz(rest);
         size_t bytes = i->option ? ((const lane_u32 *)(w->registers + i->r[2]))[l] : i->bytes;
         char *here = is_usual ? region.base + to_each[l]
-                              : bytes_at(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
+                              : warp_bytes(w, &target, l, to_each[l], i->bytes, ACCESS_WRITE);
         if (!here)
             return;
         memset(here, 0, i->bytes);
         const char *there =
-            bytes ? bytes_at(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
+            bytes ? warp_bytes(w, &source, l, from_each[l], i->bytes, ACCESS_READ) : NULL;
         if (bytes && !there)
             return;
         if (bytes)

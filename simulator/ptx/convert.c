@@ -15,6 +15,12 @@
 
 /* ---- modifiers ---- */
 
+static void round_as(uint8_t rounding)
+{
+    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    fesetround(modes[rounding]);
+}
+
 static void flush(char *to, const char *from)
 {
     lane_u32 *d = (lane_u32 *)to;
@@ -33,14 +39,13 @@ static void saturate_lanes(char *d, uint32_t lanes)
 void run_modified(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     struct instruction plain = *i;
-    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
     if (i->modified & MODIFIED_FLUSH)
         for (unsigned n = 1; n <= i->count; n++) {
             plain.r[n] = (n - 1) * WARP_SIZE * 8;
             flush(w->registers + plain.r[n], w->registers + i->r[n]);
         }
     if (i->modified & MODIFIED_ROUND)
-        fesetround(modes[i->rounding]);
+        round_as(i->rounding);
     i->inner(w, &plain, lanes);
     if (i->modified & MODIFIED_ROUND)
         fesetround(FE_TONEAREST);
@@ -146,7 +151,7 @@ HOT void run_unpack(struct warp *w, const struct instruction *i, uint32_t lanes)
 }
 
 /* lop3.b32: each result bit is the table's bit that the operands' bits select. */
-static void run_lop3(struct warp *w, const struct instruction *i, uint32_t lanes)
+void run_lop3(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     lane_u32 *d = (lane_u32 *)(w->registers + i->r[0]);
     const lane_u32 *a = (const lane_u32 *)(w->registers + i->r[1]);
@@ -319,7 +324,6 @@ static HOT bool convert_rounded(struct warp *w, const struct instruction *i, uin
  * integral float. */
 void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
     enum number from = (enum number)i->count, to = (enum number)i->space;
     char *d = w->registers + i->r[0];
     if (convert_rounded(w, i, lanes))
@@ -327,7 +331,7 @@ void run_convert(struct warp *w, const struct instruction *i, uint32_t lanes)
     /* Not when rounding to an integral float, because the C library's floor(0.1) would be -0. */
     bool in_mode = i->rounding && to >= NUMBER_F16 && !(i->option & 4);
     if (in_mode)
-        fesetround(modes[i->rounding]);
+        round_as(i->rounding);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned l = (unsigned)__builtin_ctz(rest);
         struct value v = value_of(from, w->registers + i->r[1], l);
@@ -368,13 +372,10 @@ void run_isspacep(struct warp *w, const struct instruction *i, uint32_t lanes)
     *d = (*d & ~lanes) | (bits & lanes);
 }
 
-/* The address of a variable in the frame: the frame's start plus an offset. option: as a generic
- * address. */
+/* The address of a variable in the frame: the frame's start plus an offset. */
 void run_frame_address(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
-    uint64_t address = w->frame->base + (uint64_t)i->immediate;
-    if (i->option)
-        address |= LOCAL_WINDOW;
+    const uint64_t address = w->frame->base + (uint64_t)i->immediate;
     if (i->wide) {
         lane_u64 *d = (lane_u64 *)(w->registers + i->r[0]);
         EACH_LANE(lanes, d[l] = address;)
@@ -403,15 +404,8 @@ void run_clock(struct warp *w, const struct instruction *i, uint32_t lanes)
     }
 }
 
-void run_nothing(struct warp *w, const struct instruction *i, uint32_t lanes)
-{
-    (void)w, (void)i, (void)lanes;
-}
-
 void run_trap(struct warp *w, const struct instruction *i, uint32_t lanes)
 {
     (void)i;
     warp_fault(w, (unsigned)__builtin_ctz(lanes), FAULT_TRAP, 0, 0, false);
 }
-
-const struct operation lop3_operation = {"lop3.b32", run_lop3, "44444"};

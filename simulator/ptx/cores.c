@@ -113,18 +113,18 @@ static bool commutes(const struct instruction *i, const struct instruction *befo
 static bool is_plain(instruction_run *run)
 {
     static instruction_run *const others[] = {
-        run_modified,     run_move,           run_pack,        run_unpack,      run_frame_address,
-        run_compare_and,  run_compare_or,     run_compare_xor, run_convert,     run_isspacep,
-        run_shuffle,      run_vote,           run_match,       run_active_mask, run_together,
-        run_elect,        run_reduce,         run_nothing,     run_trap,        run_matrix_load,
-        run_matrix_store, run_matrix_multiply};
+        run_modified,       run_move,       run_pack,        run_unpack,      run_frame_address,
+        run_compare_and,    run_compare_or, run_compare_xor, run_convert,     run_isspacep,
+        run_shuffle,        run_vote,       run_match,       run_active_mask, run_together,
+        run_elect,          run_reduce,     run_trap,        run_matrix_load, run_matrix_store,
+        run_matrix_multiply};
     for (size_t n = 0; n < sizeof others / sizeof *others; n++)
         if (others[n] == run)
             return true;
     for (size_t n = 0; n < operation_count; n++)
         if (operations[n].run == run)
             return true;
-    return run == lop3_operation.run;
+    return false;
 }
 
 /* An instruction that is not in the list keeps a kernel on one core. Only ptx/accesses.c reaches
@@ -446,17 +446,6 @@ static void add_window(struct window *to, struct window *from)
     add(to, &to->atomic, &from->atomic);
 }
 
-static void copy_first_touch(struct window *to, const struct window *from)
-{
-    to->code = from->code;
-    to->instruction = from->instruction;
-    memcpy(to->thread, from->thread, sizeof to->thread);
-    memcpy(to->block, from->block, sizeof to->block);
-    to->address = from->address;
-    to->bytes = from->bytes;
-    to->write = from->write;
-}
-
 /* Returns whether the part has read or written bytes that it has also changed atomically. Its
  * atomic changes are not in memory yet. */
 static bool looks_at_sums(const struct window *win)
@@ -466,25 +455,25 @@ static bool looks_at_sums(const struct window *win)
 
 /* Adds a part's window to the sum of the earlier parts' windows. Returns false if the part depends
  * on them. */
-static bool add_to_sum(const struct cores *c, struct window *win, size_t at)
+static bool add_to_sum(const struct cores *c, struct window *win, size_t index)
 {
     const struct launch_shape *s = c->launch->shape;
     struct common *m = win->owner;
-    const uint64_t block =
-        win->block[0] + (uint64_t)s->grid.x * (win->block[1] + (uint64_t)s->grid.y * win->block[2]);
+    const uint32_t *at = win->first.block;
+    const uint64_t block = at[0] + (uint64_t)s->grid.x * (at[1] + (uint64_t)s->grid.y * at[2]);
     const bool is_first = !m->sum || block < m->first_block;
     if (looks_at_sums(win) || (m->sum && depend(m->sum, win)))
         return false;
     if (is_first) {
         m->first_block = block;
-        m->first_window = at;
+        m->first_window = index;
     }
     if (!m->sum) {
         m->sum = win;
         return true;
     }
     if (is_first)
-        copy_first_touch(m->sum, win);
+        m->sum->first = win->first;
     add_window(m->sum, win);
     return true;
 }
@@ -550,7 +539,7 @@ static void add_new_windows(struct cores *c)
         }
         if (!next)
             break;
-        copy_first_touch(next->window, next->sum);
+        next->window->first = next->sum->first;
         l->windows[l->window_count++] = next->window;
         last = next;
     }

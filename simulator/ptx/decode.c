@@ -91,8 +91,7 @@ static void read_registers(struct decoder *d)
     scan(&d->s);
 }
 
-/* Sets the place of a register by its name. Returns false if there is none. */
-static bool find_register(const struct decoder *d, struct word name, struct operand *o)
+bool decode_find_register(const struct decoder *d, struct word name, struct operand *o)
 {
     size_t digits = 0;
     while (digits < name.length && name.at[name.length - digits - 1] >= '0'
@@ -208,14 +207,9 @@ static uint32_t special_register(struct decoder *d, struct word name)
 /* The address of a variable in the frame is known only when the function runs. */
 static uint32_t frame_address(struct decoder *d, size_t offset, uint32_t bytes)
 {
-    uint32_t at = decode_new_register(d, bytes);
-    uint32_t guard = d->statement.guard;
-    d->statement.guard = 0;
-    struct instruction *i = decode_add(d, run_frame_address, INSTRUCTION_PLAIN);
-    d->statement.guard = guard;
-    i->r[0] = at;
-    i->wide = bytes == 8;
-    i->immediate = (int64_t)offset;
+    const uint32_t at = decode_new_register(d, bytes);
+    const struct instruction parts = {.r = {at}, .wide = bytes == 8, .immediate = (int64_t)offset};
+    decode_add_made(d, run_frame_address, INSTRUCTION_PLAIN, &parts)->guard = 0;
     return at;
 }
 
@@ -272,15 +266,9 @@ static uint32_t symbol_value(struct decoder *d, const struct operand *o, uint32_
 /* Returns a predicate that has this value in all threads. */
 static uint32_t constant_predicate(struct decoder *d, bool value)
 {
-    uint32_t at = decode_new_register(d, 1);
-    uint32_t guard = d->statement.guard;
-    d->statement.guard = 0;
-    struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
-    d->statement.guard = guard;
-    i->bytes = 1;
-    i->option = 5;
-    i->immediate = value;
-    i->r[0] = at;
+    const uint32_t at = decode_new_register(d, 1);
+    const struct instruction parts = {.r = {at}, .bytes = 1, .option = 5, .immediate = value};
+    decode_add_made(d, run_move, INSTRUCTION_PLAIN, &parts)->guard = 0;
     return at;
 }
 
@@ -382,7 +370,7 @@ static struct operand read_address(struct decoder *d)
 static struct operand read_name(struct decoder *d)
 {
     struct operand o = {.kind = OPERAND_SYMBOL, .word = d->s.word};
-    if (find_register(d, o.word, &o))
+    if (decode_find_register(d, o.word, &o))
         ;
     else if (*o.word.at == '%')
         o.kind = OPERAND_SPECIAL;
@@ -419,18 +407,25 @@ static struct operand read_operand(struct decoder *d)
 
 struct instruction *decode_add(struct decoder *d, instruction_run *run, enum instruction_kind kind)
 {
+    return decode_add_made(d, run, kind, &(struct instruction){.run = NULL});
+}
+
+struct instruction *decode_add_made(struct decoder *d, instruction_run *run,
+                                    enum instruction_kind kind, const struct instruction *parts)
+{
     struct code *c = d->code;
     if (c->count + 1 >= c->capacity) {
         c->capacity = c->capacity ? 2 * c->capacity : 64;
         c->all = os_grow(c->all, c->capacity * sizeof *c->all);
     }
     struct instruction *i = &c->all[c->count++];
-    *i = (struct instruction){.run = run,
-                              .kind = kind,
-                              .guard = d->statement.guard,
-                              .file = d->file,
-                              .line = d->line,
-                              .text = d->statement.text.at};
+    *i = *parts;
+    i->run = run;
+    i->kind = kind;
+    i->guard = d->statement.guard;
+    i->file = d->file;
+    i->line = d->line;
+    i->text = d->statement.text.at;
     return i;
 }
 
@@ -454,7 +449,7 @@ static void read_guard(struct decoder *d)
     if (!scan_over(&d->s, "@"))
         return;
     bool negated = scan_over(&d->s, "!");
-    if (!find_register(d, d->s.word, &o) || o.bytes != 1)
+    if (!decode_find_register(d, d->s.word, &o) || o.bytes != 1)
         decode_refuse(d, "a guard that is no predicate");
     st->guard = 2 * o.at + 2 + negated;
     scan(&d->s);
@@ -499,9 +494,7 @@ static void read_statement(struct decoder *d)
     decode_note_sequence(d, before);
     decode_note_flow(d, before);
     decode_note_runs(d, before);
-    while (d->s.word.length && !word_is(d->s.word, ";"))
-        scan(&d->s);
-    scan(&d->s);
+    scan_statement(&d->s);
 }
 
 /* ---- labels ---- */
@@ -523,8 +516,7 @@ static void resolve_labels(struct decoder *d)
         bool found = false;
         for (size_t n = 0; n < d->label_count && ref->scope >= d->scope && !found; n++) {
             const struct label *l = &d->labels[n];
-            if (l->scope != d->scope || l->name.length != ref->name.length
-                || memcmp(l->name.at, ref->name.at, l->name.length))
+            if (l->scope != d->scope || !word_same(l->name, ref->name))
                 continue;
             uint32_t *target =
                 ref->instruction == SIZE_MAX ? ref->target : &d->code->all[ref->instruction].target;
@@ -557,9 +549,7 @@ static void read_variable(struct decoder *d)
         if (d->frame_at[d->scope] > d->code->frame_bytes)
             d->code->frame_bytes = d->frame_at[d->scope];
     }
-    while (d->s.word.length && !word_is(d->s.word, ";"))
-        scan(&d->s);
-    scan(&d->s);
+    scan_statement(&d->s);
 }
 
 static bool is_toolkit(const struct decoder *d, uint32_t file)
@@ -616,10 +606,9 @@ static void close_scope(struct decoder *d)
     d->scope--;
 }
 
-static void read_table(struct decoder *d, struct word name)
+static void read_table(struct decoder *d)
 {
     struct code *c = d->code;
-    (void)name;
     c->tables = os_grow(c->tables, (c->table_count + 1) * sizeof *c->tables);
     struct branch_table *t = &c->tables[c->table_count++];
     *t = (struct branch_table){NULL, 0};
@@ -648,11 +637,9 @@ static void read_label(struct decoder *d, struct word name)
         d->labels = os_grow(d->labels, (d->label_count + 1) * sizeof *d->labels);
         d->labels[d->label_count++] =
             (struct label){.name = name, .index = (uint32_t)d->code->table_count, .scope = 64};
-        read_table(d, name);
+        read_table(d);
     } else if (word_is(d->s.word, ".callprototype") || word_is(d->s.word, ".calltargets")) {
-        while (d->s.word.length && !word_is(d->s.word, ";"))
-            scan(&d->s);
-        scan(&d->s);
+        scan_statement(&d->s);
     } else {
         add_label(d, name);
     }
@@ -671,11 +658,9 @@ static void read_line_of_body(struct decoder *d)
         read_line(d);
     else if (word_is(w, ".local") || word_is(w, ".shared") || word_is(w, ".param"))
         read_variable(d);
-    else if (*w.at == '.') {
-        while (d->s.word.length && !word_is(d->s.word, ";"))
-            scan(&d->s);
-        scan(&d->s);
-    } else if (word_is(next.word, ":"))
+    else if (*w.at == '.')
+        scan_statement(&d->s);
+    else if (word_is(next.word, ":"))
         read_label(d, w);
     else if (!scan_over(&d->s, ";"))
         read_statement(d);
@@ -825,30 +810,21 @@ const struct code *code_at(struct kernel_code *k, uint64_t address)
     return k->refusal ? NULL : k->functions[known];
 }
 
+/* Where the operation of this name is in the table, or a free place for it. */
+static const struct operation **operation_at(const char *name)
+{
+    static const struct operation *table[2048];
+    uint32_t at = word_hash((struct word){name, strlen(name)}) % 2048;
+    while (table[at] && strcmp(table[at]->name, name))
+        at = (at + 1) % 2048;
+    return &table[at];
+}
+
 const struct operation *find_operation(const char *name)
 {
-    static struct {
-        const char *name;
-        const struct operation *operation;
-    } table[2048];
-    if (!table[0].name) {
-        table[0].name = "";
-        for (size_t n = 0; n < operation_count; n++) {
-            uint32_t hash = 5381;
-            for (const char *c = operations[n].name; *c; c++)
-                hash = hash * 33 + (unsigned char)*c;
-            uint32_t at = hash % 2048;
-            while (table[at].name)
-                at = (at + 1) % 2048;
-            table[at].name = operations[n].name;
-            table[at].operation = &operations[n];
-        }
-    }
-    uint32_t hash = 5381;
-    for (const char *c = name; *c; c++)
-        hash = hash * 33 + (unsigned char)*c;
-    for (uint32_t at = hash % 2048; table[at].name; at = (at + 1) % 2048)
-        if (!strcmp(table[at].name, name))
-            return table[at].operation;
-    return strcmp(name, "lop3.b32") ? NULL : &lop3_operation;
+    static bool is_filled;
+    for (size_t n = 0; n < operation_count && !is_filled; n++)
+        *operation_at(operations[n].name) = &operations[n];
+    is_filled = true;
+    return *operation_at(name);
 }

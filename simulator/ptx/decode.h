@@ -117,7 +117,11 @@ struct decoder {
 void decode_refuse(struct decoder *d, const char *why);
 /* Returns whether the statement has this modifier. */
 bool has_part(const struct statement *st, const char *name);
-/* Adds an instruction with the statement's guard. */
+/* Sets the place of a register by its name. Returns false if there is none. */
+bool decode_find_register(const struct decoder *d, struct word name, struct operand *o);
+/* Adds an instruction with the statement's guard and line, with these parts, or with none. */
+struct instruction *decode_add_made(struct decoder *d, instruction_run *run,
+                                    enum instruction_kind kind, const struct instruction *parts);
 struct instruction *decode_add(struct decoder *d, instruction_run *run, enum instruction_kind kind);
 /* Returns the place of the operand's value, which is `bytes` wide (1 for a predicate). Constants
  * get a register. */

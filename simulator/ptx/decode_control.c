@@ -29,8 +29,7 @@ static void decode_branch_table(struct decoder *d)
     uint32_t index = decode_value(d, &o[0], 4);
     for (size_t n = 0; n < d->label_count && d->statement.operand_count == 2; n++) {
         const struct label *l = &d->labels[n];
-        if (l->scope != 64 || l->name.length != o[1].word.length
-            || memcmp(l->name.at, o[1].word.at, l->name.length))
+        if (l->scope != 64 || !word_same(l->name, o[1].word))
             continue;
         struct instruction *i = decode_add(d, NULL, INSTRUCTION_BRANCH_TABLE);
         i->r[0] = index;
@@ -113,21 +112,11 @@ static void decode_call(struct decoder *d)
     scan_over(&d->s, ",");
     struct word name = d->s.word;
     if (*name.at == '%') {
-        struct operand o = {.kind = OPERAND_NONE};
-        for (size_t n = d->register_count; n-- > 0;) {
-            const struct registers *r = &d->registers[n];
-            if (r->count && r->bytes == 8 && name.length > r->prefix.length
-                && !memcmp(r->prefix.at, name.at, r->prefix.length)) {
-                uint32_t number = (uint32_t)word_number(
-                    (struct word){name.at + r->prefix.length, name.length - r->prefix.length});
-                o.at = r->base + number * WARP_SIZE * 8;
-                o.kind = OPERAND_REGISTER;
-                break;
-            }
-        }
-        if (o.kind == OPERAND_NONE)
+        struct operand o;
+        if (!decode_find_register(d, name, &o) || o.bytes != 8)
             decode_refuse(d, "a call of a form that is not simulated");
-        site.target = o.at;
+        else
+            site.target = o.at;
     } else {
         find_called(d, &site, name);
     }
@@ -173,14 +162,8 @@ static void decode_barrier(struct decoder *d)
     i.count = count > 1;
     if (i.count)
         i.r[1] = decode_value(d, &o[1], 4);
-    struct instruction *made = decode_add(d, NULL, INSTRUCTION_BARRIER);
+    decode_add_made(d, NULL, INSTRUCTION_BARRIER, &i);
     d->kernel->has_barriers = true;
-    i.kind = made->kind;
-    i.guard = made->guard;
-    i.file = made->file;
-    i.line = made->line;
-    i.text = made->text;
-    *made = i;
 }
 
 bool decode_control(struct decoder *d)

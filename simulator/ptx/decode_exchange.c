@@ -44,17 +44,7 @@ static void decode_vote(struct decoder *d)
     struct statement *st = &d->statement;
     const struct operand *o = st->operands;
     bool ballot = has_part(st, "ballot");
-    uint32_t result = decode_value(d, &o[0], ballot ? 4 : 1), votes;
-    if (o[1].kind == OPERAND_NUMBER) {
-        votes = decode_new_register(d, 1);
-        struct instruction *i = decode_add(d, run_move, INSTRUCTION_PLAIN);
-        i->bytes = 1;
-        i->option = 5;
-        i->immediate = o[1].number;
-        i->r[0] = i->r[1] = i->r[2] = votes;
-    } else {
-        votes = decode_value(d, &o[1], 1);
-    }
+    uint32_t result = decode_value(d, &o[0], ballot ? 4 : 1), votes = decode_value(d, &o[1], 1);
     struct instruction *i = add_together(d, run_vote, mask_of(st));
     i->r[0] = result;
     i->r[1] = votes;

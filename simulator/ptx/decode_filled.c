@@ -13,13 +13,8 @@
 
 static struct written *place_of(const struct decoder *d, struct word name)
 {
-    uint32_t hash = 5381;
-    for (size_t n = 0; n < name.length; n++)
-        hash = hash * 33 + (unsigned char)name.at[n];
-    size_t at = hash & (d->written_capacity - 1);
-    while (d->written[at].times
-           && (d->written[at].name.length != name.length
-               || memcmp(d->written[at].name.at, name.at, name.length)))
+    size_t at = word_hash(name) & (d->written_capacity - 1);
+    while (d->written[at].times && !word_same(d->written[at].name, name))
         at = (at + 1) & (d->written_capacity - 1);
     return &d->written[at];
 }
@@ -48,13 +43,6 @@ static void count_word(struct decoder *d, struct word name)
     w->times++;
 }
 
-static void skip_statement(struct scanner *s)
-{
-    while (s->word.length && !word_is(s->word, ";"))
-        scan(s);
-    scan(s);
-}
-
 /* In @p name d|q, ... or name {d, e}, ..., the first operand is the result unless it is an address.
  */
 static void count_results(struct decoder *d, struct scanner *s)
@@ -73,7 +61,7 @@ static void count_results(struct decoder *d, struct scanner *s)
         if (scan_over(s, "|"))
             count_word(d, s->word);
     }
-    skip_statement(s);
+    scan_statement(s);
 }
 
 void decode_count_written(struct decoder *d)
@@ -96,7 +84,7 @@ void decode_count_written(struct decoder *d)
             scan(&s);
             scan(&s);
         } else if (*s.word.at == '.')
-            skip_statement(&s);
+            scan_statement(&s);
         else if (!scan_over(&s, ";"))
             count_results(d, &s);
     }

@@ -126,13 +126,7 @@ static void add_step(struct decoder *d, instruction_run *run, const struct matri
     struct code *c = d->code;
     c->matrices = os_grow(c->matrices, (c->matrix_count + 1) * sizeof *c->matrices);
     c->matrices[c->matrix_count++] = *step;
-    struct instruction *i = decode_add(d, run, INSTRUCTION_TOGETHER);
-    i->r[0] = parts->r[0];
-    i->r[1] = parts->r[1];
-    i->target = parts->target;
-    i->space = parts->space;
-    i->option = parts->option;
-    i->immediate = (int64_t)c->matrix_count - 1;
+    decode_add_made(d, run, INSTRUCTION_TOGETHER, parts)->immediate = (int64_t)c->matrix_count - 1;
 }
 
 /* wmma.load.a {registers}, [address], stride; wmma.store.d [address], {registers}, stride. */

@@ -121,15 +121,7 @@ static void note_least(unsigned *least, unsigned bytes)
 /* Adds the instruction with the collected parts, after others that its operands added. */
 static void finish(struct decoder *d, instruction_run *run, const struct instruction *parts)
 {
-    struct instruction *i = decode_add(d, run, INSTRUCTION_PLAIN);
-    struct instruction made = *parts;
-    made.run = i->run;
-    made.kind = i->kind;
-    made.guard = i->guard;
-    made.file = i->file;
-    made.line = i->line;
-    made.text = i->text;
-    *i = made;
+    struct instruction *i = decode_add_made(d, run, INSTRUCTION_PLAIN, parts);
     i->is_of_row = (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC)
                 && i->wide == (i->bytes == 8) && i->bytes >= 4
                 && (i->count == 1 || (i->bytes == 4 && !(i->count & 1)));

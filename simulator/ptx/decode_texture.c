@@ -65,27 +65,13 @@ static void read_values(struct decoder *d, const struct operand *o, struct instr
     i->wide = i->bytes == 8;
 }
 
-static void add(struct decoder *d, instruction_run *run, const struct instruction *parts)
-{
-    struct instruction *i = decode_add(d, run, INSTRUCTION_PLAIN);
-    for (unsigned n = 0; n < OPERANDS_MAX; n++)
-        i->r[n] = parts->r[n];
-    i->bytes = parts->bytes;
-    i->count = parts->count;
-    i->space = SPACE_GLOBAL;
-    i->wide = parts->wide;
-    i->is_signed = parts->is_signed;
-    i->rounding = parts->rounding;
-    i->option = parts->option;
-}
-
 /* tex.geometry.v4.type.coordinates {d, ...}, [object, {x, ...}], with a level or gradients; and
  * tld4.component.2d.v4.type.f32, the four texels that a filter would weigh. */
 static void decode_fetch(struct decoder *d)
 {
     const struct statement *st = &d->statement;
     const bool gathers = word_is(st->parts[0], "tld4");
-    struct instruction i = {.option = 255, .count = 4, .bytes = 4};
+    struct instruction i = {.option = 255, .count = 4, .bytes = 4, .space = SPACE_GLOBAL};
     size_t operands = 2, types = 0;
     for (size_t n = 1; n < st->part_count; n++) {
         const struct word w = st->parts[n];
@@ -114,7 +100,7 @@ static void decode_fetch(struct decoder *d)
     }
     read_values(d, &st->operands[0], &i, 0);
     read_place(d, &st->operands[1], &i);
-    add(d, gathers ? run_gather : run_texture, &i);
+    decode_add_made(d, gathers ? run_gather : run_texture, INSTRUCTION_PLAIN, &i);
 }
 
 /* suld.b.geometry.v4.b32.trap {d, ...}, [object, {x, ...}] and sust.b, whose value is the last
@@ -123,7 +109,7 @@ static void decode_surface(struct decoder *d)
 {
     const struct statement *st = &d->statement;
     const bool stores = word_is(st->parts[0], "sust");
-    struct instruction i = {.option = 255, .count = 1};
+    struct instruction i = {.option = 255, .count = 1, .space = SPACE_GLOBAL};
     bool is_plain = false;
     for (size_t n = 1; n < st->part_count; n++) {
         const struct word w = st->parts[n];
@@ -147,7 +133,7 @@ static void decode_surface(struct decoder *d)
     }
     read_values(d, &st->operands[stores], &i, stores);
     read_place(d, &st->operands[!stores], &i);
-    add(d, stores ? run_surface_store : run_surface_load, &i);
+    decode_add_made(d, stores ? run_surface_store : run_surface_load, INSTRUCTION_PLAIN, &i);
 }
 
 bool decode_texture(struct decoder *d)

@@ -148,27 +148,6 @@ static bool is_ordered(const struct record *earlier, const struct record *me)
 
 /* ---- what is found ---- */
 
-static struct launch_fault place_of(const struct launch *launch, const struct record *r)
-{
-    const struct kernel_code *k = launch->code;
-    const struct launch_shape *s = launch->shape;
-    const uint32_t thread = r->who % 1024, number = r->what >> NUMBER_SHIFT;
-    const uint64_t block = r->who / 1024;
-    const struct code *code = k->entry;
-    for (size_t n = 0; n < k->function_count; n++)
-        if (k->functions[n]->first_number <= number
-            && k->functions[n]->first_number > code->first_number)
-            code = k->functions[n];
-    return (struct launch_fault){
-        .code = code,
-        .instruction = &code->all[number - code->first_number],
-        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
-                   thread / s->block.x / s->block.y},
-        .block = {(uint32_t)(block % s->grid.x), (uint32_t)(block / s->grid.x % s->grid.y),
-                  (uint32_t)(block / s->grid.x / s->grid.y)},
-    };
-}
-
 /* An access of a warp. */
 struct access {
     struct warp *w;
@@ -188,9 +167,8 @@ static void found_race(const struct access *a, unsigned l, uint64_t address,
         return;
     race->window = a->window;
     race->byte = address - a->window->base;
-    race->places[0] = place_of(b->launch, earlier);
-    if (is_own)
-        memcpy(race->places[0].block, (uint32_t[]){b->x, b->y, b->z}, sizeof race->places->block);
+    race->places[0] = place_of_number(b->launch, is_own ? b->number : earlier->who / 1024,
+                                      earlier->who % 1024, earlier->what >> NUMBER_SHIFT);
     race->places[0].write = wrote;
     race->places[1] = warp_place(a->w, l, a->i);
     race->places[1].write = a->kind != ACCESS_READ;
@@ -213,12 +191,6 @@ static struct line *line_of(uint64_t key)
             return line;
     }
     return NULL;
-}
-
-static const char *stored_value(const struct warp *w, const struct instruction *i, unsigned n,
-                                unsigned l)
-{
-    return w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u);
 }
 
 /* Does thread l store what is there already, or what thread `other` of the warp stores? */

@@ -32,20 +32,46 @@
 
 /* ---- faults ---- */
 
+static void set_thread(const struct launch_shape *s, uint32_t thread, uint32_t to[3])
+{
+    to[0] = thread % s->block.x;
+    to[1] = thread / s->block.x % s->block.y;
+    to[2] = thread / s->block.x / s->block.y;
+}
+
+static void set_block(const struct launch_shape *s, uint64_t block, uint32_t to[3])
+{
+    to[0] = (uint32_t)(block % s->grid.x);
+    to[1] = (uint32_t)(block / s->grid.x % s->grid.y);
+    to[2] = (uint32_t)(block / s->grid.x / s->grid.y);
+}
+
 struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct instruction *i)
 {
-    const struct launch_shape *s = w->launch->shape;
-    uint32_t thread = w->index * WARP_SIZE + lane;
-    uint32_t pc = w->group_count ? w->groups[0].pc : 0;
-    return (struct launch_fault){
-        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
-                   thread / s->block.x / s->block.y},
-        .block = {w->block->x, w->block->y, w->block->z},
-        .code = w->frame ? w->frame->code : NULL,
-        .instruction = i        ? (w->whole ? w->whole : i)
-                     : w->frame ? &w->frame->code->all[pc]
-                                : NULL,
-    };
+    const uint32_t pc = w->group_count ? w->groups[0].pc : 0;
+    struct launch_fault f = {.block = {w->block->x, w->block->y, w->block->z},
+                             .code = w->frame ? w->frame->code : NULL,
+                             .instruction = i        ? (w->whole ? w->whole : i)
+                                          : w->frame ? &w->frame->code->all[pc]
+                                                     : NULL};
+    set_thread(w->launch->shape, w->index * WARP_SIZE + lane, f.thread);
+    return f;
+}
+
+struct launch_fault place_of_number(const struct launch *launch, uint64_t block, uint32_t thread,
+                                    uint32_t number)
+{
+    const struct kernel_code *k = launch->code;
+    struct launch_fault f = {.code = k->entry};
+    for (size_t n = 0; n < k->function_count; n++)
+        if (k->functions[n]->first_number <= number
+            && k->functions[n]->first_number > f.code->first_number)
+            f.code = k->functions[n];
+    if (number - f.code->first_number < f.code->count)
+        f.instruction = &f.code->all[number - f.code->first_number];
+    set_thread(launch->shape, thread, f.thread);
+    set_block(launch->shape, block, f.block);
+    return f;
 }
 
 void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t address, size_t bytes,
@@ -144,9 +170,11 @@ static void begin_block_number(struct launch *launch, struct block *b, uint64_t 
     b->number = number;
     b->released = b->acquired = false;
     b->launch = launch;
-    b->x = (uint32_t)(b->number % s->grid.x);
-    b->y = (uint32_t)(b->number / s->grid.x % s->grid.y);
-    b->z = (uint32_t)(b->number / s->grid.x / s->grid.y);
+    uint32_t at[3];
+    set_block(s, number, at);
+    b->x = at[0];
+    b->y = at[1];
+    b->z = at[2];
     b->alive = launch->threads_of_block;
     b->warp_count = launch->warps_of_block;
     b->has_lines = lines_begin(b);

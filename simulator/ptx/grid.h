@@ -118,13 +118,8 @@ struct window {
     bool is_outside;
     /* A pointer for the caller's own use. */
     void *owner;
-    /* The instruction and the thread of the first touch. */
-    const struct code *code;
-    const struct instruction *instruction;
-    uint32_t thread[3], block[3];
-    uint64_t address;
-    size_t bytes;
-    bool write;
+    /* The first touch. Its instruction is NULL as long as there was none. */
+    struct launch_fault first;
 };
 
 /* The first mistake of each kind between threads of the launch. If there was none, the instruction

@@ -59,5 +59,6 @@
 const struct operation operations[] = {
 #include "ptx/operations_float.def"
 #include "ptx/operations_integer.def"
+    {"lop3.b32", run_lop3, "44444"},
 };
 const size_t operation_count = sizeof operations / sizeof *operations;

@@ -82,31 +82,25 @@ static HOT void take_u64(lane_u64 *d, const lane_u64 *all, uint32_t lanes)
                     SET(R, expression);)                                               \
     }
 /* Lanes that do not take part keep their bits. */
-#define COMPARE(name, t, A, expression)            \
-    RUN(name##_##t)                                \
-    {                                              \
-        OPERAND(a, 1, A);                          \
-        OPERAND(b, 2, A);                          \
-        uint32_t bits = 0;                         \
-        for (unsigned l = 0; l < WARP_SIZE; l++) { \
-            VALUE(x, a, A);                        \
-            VALUE(y, b, A);                        \
-            bits |= (uint32_t)(expression) << l;   \
-        }                                          \
-        uint32_t *p = &w->predicates[i->r[0]];     \
-        *p = (*p & ~lanes) | (bits & lanes);       \
+#define EACH_BIT(...)                          \
+    uint32_t bits = 0;                         \
+    for (unsigned l = 0; l < WARP_SIZE; l++) { \
+        __VA_ARGS__                            \
+    }                                          \
+    uint32_t *p = &w->predicates[i->r[0]];     \
+    *p = (*p & ~lanes) | (bits & lanes);
+#define COMPARE(name, t, A, expression)                                                \
+    RUN(name##_##t)                                                                    \
+    {                                                                                  \
+        OPERAND(a, 1, A);                                                              \
+        OPERAND(b, 2, A);                                                              \
+        EACH_BIT(VALUE(x, a, A); VALUE(y, b, A); bits |= (uint32_t)(expression) << l;) \
     }
-#define TEST(name, t, A, expression)               \
-    RUN(testp_##name##_##t)                        \
-    {                                              \
-        OPERAND(a, 1, A);                          \
-        uint32_t bits = 0;                         \
-        for (unsigned l = 0; l < WARP_SIZE; l++) { \
-            VALUE(x, a, A);                        \
-            bits |= (uint32_t)(expression) << l;   \
-        }                                          \
-        uint32_t *p = &w->predicates[i->r[0]];     \
-        *p = (*p & ~lanes) | (bits & lanes);       \
+#define TEST(name, t, A, expression)                                   \
+    RUN(testp_##name##_##t)                                            \
+    {                                                                  \
+        OPERAND(a, 1, A);                                              \
+        EACH_BIT(VALUE(x, a, A); bits |= (uint32_t)(expression) << l;) \
     }
 /* Selects without a branch, because a processor cannot predict what each thread selects. */
 #define SELECT(name, t, R)                                                 \

@@ -58,6 +58,19 @@ bool word_starts(struct word w, const char *text)
     return w.length >= length && !memcmp(w.at, text, length);
 }
 
+bool word_same(struct word a, struct word b)
+{
+    return a.length == b.length && !memcmp(a.at, b.at, a.length);
+}
+
+uint32_t word_hash(struct word w)
+{
+    uint32_t hash = 5381;
+    for (size_t n = 0; n < w.length; n++)
+        hash = hash * 33 + (unsigned char)w.at[n];
+    return hash;
+}
+
 bool scan_over(struct scanner *s, const char *text)
 {
     if (!word_is(s->word, text))
@@ -69,6 +82,13 @@ bool scan_over(struct scanner *s, const char *text)
 void scan_line(struct scanner *s)
 {
     s->at += strcspn(s->at, "\n");
+    scan(s);
+}
+
+void scan_statement(struct scanner *s)
+{
+    while (s->word.length && !word_is(s->word, ";"))
+        scan(s);
     scan(s);
 }
 

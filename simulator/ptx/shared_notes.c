@@ -319,35 +319,6 @@ void shared_land_copies(struct block *b, uint64_t barrier)
 
 /* ---- what is found ---- */
 
-/* Translates a record into an access. */
-static void describe(const struct warp *w, uint64_t record, struct launch_fault *f)
-{
-    const struct kernel_code *k = w->launch->code;
-    const struct launch_shape *s = w->launch->shape;
-    const uint32_t thread = record & THREAD,
-                   number = record >> INSTRUCTION_SHIFT & (INSTRUCTIONS_MAX - 1);
-    const struct code *code = k->entry;
-    for (size_t n = 0; n < k->function_count; n++)
-        if (k->functions[n]->first_number <= number
-            && k->functions[n]->first_number > code->first_number)
-            code = k->functions[n];
-    *f = (struct launch_fault){
-        .code = code,
-        .instruction = number - code->first_number < code->count
-                         ? &code->all[number - code->first_number]
-                         : NULL,
-        .thread = {thread % s->block.x, thread / s->block.x % s->block.y,
-                   thread / s->block.x / s->block.y},
-        .block = {w->block->x, w->block->y, w->block->z},
-    };
-}
-
-static const char *stored_value(const struct warp *w, const struct instruction *i, unsigned n,
-                                unsigned l)
-{
-    return w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u);
-}
-
 static bool is_store(const struct instruction *i)
 {
     return i->run == run_store || i->run == run_store_volatile;
@@ -381,7 +352,8 @@ static void found_race(struct warp *w, const struct instruction *i, unsigned l, 
     const struct shared_notes *n = w->block->notes;
     if (race[1].instruction || !w->launch->shape->checks.race)
         return;
-    describe(w, earlier, &race[0]);
+    race[0] = place_of_number(w->launch, w->block->number, earlier & THREAD,
+                              earlier >> INSTRUCTION_SHIFT & (INSTRUCTIONS_MAX - 1));
     race[0].write = wrote;
     race[0].is_in_flight = wrote && n->flight_count && n->in_flight[g];
     race[0].is_atomic = earlier & SYNCHRONIZES;

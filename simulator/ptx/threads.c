@@ -407,7 +407,7 @@ static void reach_barrier(struct warp *w, const struct instruction *i, uint32_t 
 }
 
 /* Sets the result of bar.red for those that waited. */
-static void set_voted(struct warp *w, const struct group *g, const struct barrier *b)
+static void set_voted(const struct group *g, const struct barrier *b)
 {
     const struct instruction *i = &g->frame->code->all[g->pc];
     if (!i->option)
@@ -420,7 +420,6 @@ static void set_voted(struct warp *w, const struct group *g, const struct barrie
     bool value = i->option == 'o' ? b->voted > 0 : b->voted == b->arrived;
     uint32_t *p = &g->frame->predicates[i->r[2]];
     *p = (*p & ~g->lanes) | (value ? g->lanes : 0);
-    (void)w;
 }
 
 void warp_release(struct warp *w, unsigned barrier)
@@ -429,7 +428,7 @@ void warp_release(struct warp *w, unsigned barrier)
         struct group *g = &w->groups[n];
         if (g->state != GROUP_AT_BARRIER || g->barrier != barrier)
             continue;
-        set_voted(w, g, &w->block->barriers[barrier]);
+        set_voted(g, &w->block->barriers[barrier]);
         if (w->block->barriers[barrier].arrived < w->block->alive)
             shared_acquire(w, g->lanes);
         g->state = GROUP_RUNS;

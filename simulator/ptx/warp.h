@@ -84,7 +84,6 @@ struct warp {
     uint32_t carry;
     /* The instruction of the code, while a part of one runs; or NULL. */
     const struct instruction *whole;
-    struct frame *unused_frames;
 };
 
 /* Those that instructions number, and the one of barrier.cluster. */
@@ -210,6 +209,9 @@ void warp_fault(struct warp *w, unsigned lane, enum fault_kind kind, uint64_t ad
 
 /* Where a thread of the warp is; `i`: the instruction, or NULL: the next of the first group. */
 struct launch_fault warp_place(const struct warp *w, unsigned lane, const struct instruction *i);
+/* Where the thread of this number in its block ran the instruction of this number in the kernel. */
+struct launch_fault place_of_number(const struct launch *launch, uint64_t block, uint32_t thread,
+                                    uint32_t number);
 
 /* `option` of an atomic operation. */
 enum atomic {
@@ -427,6 +429,13 @@ __extension__ typedef __int128 wide_s128;
 
 static inline bool lane_is_in(uint32_t lanes, unsigned l) { return lanes >> l & 1; }
 
+/* Returns where element n is that a store of thread l stores. */
+static inline const char *stored_value(const struct warp *w, const struct instruction *i,
+                                       unsigned n, unsigned l)
+{
+    return w->registers + i->r[n + 1] + l * (i->wide & 1 ? 8u : 4u);
+}
+
 /* ---- functions that run instructions (one file each; decode.c looks them up) ---- */
 
 /* An operation by name and type: the function that runs it, and the bytes of its operands, results
@@ -438,12 +447,12 @@ struct operation {
 };
 extern const struct operation operations[];
 extern const size_t operation_count;
-extern const struct operation lop3_operation;
 
-instruction_run run_modified, run_move, run_pack, run_unpack, run_frame_address, run_clock;
+instruction_run run_modified, run_lop3, run_move, run_pack, run_unpack, run_frame_address,
+    run_clock;
 instruction_run run_compare_and, run_compare_or, run_compare_xor, run_convert, run_isspacep;
 instruction_run run_load, run_load_volatile, run_fence, run_store, run_store_volatile,
-    run_load_parameter, run_atomic, run_copy, run_close_group, run_wait_copies, run_nothing;
+    run_load_parameter, run_atomic, run_copy, run_close_group, run_wait_copies;
 instruction_run run_shuffle, run_vote, run_match, run_active_mask, run_together, run_elect;
 instruction_run run_mbarrier, run_count_copies, run_mbarrier_pending, run_reduce, run_trap,
     run_printf, run_assertion, run_malloc, run_free, run_set_conditional, run_device_call;

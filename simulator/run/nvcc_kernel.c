@@ -506,15 +506,15 @@ static size_t argument_in(const struct nvcc_kernel *k, const struct window *win)
 
 /* Writes "thread (0,0,0) of block (0,0,0) at k.cu:3, by its argument 1". An argument of 0 is
  * unknown and left out. A kernel that another kernel launched is named after the block. */
-static void write_place(char *text, size_t size, const struct running *r, const struct code *code,
-                        const struct instruction *instruction, const uint32_t *t, const uint32_t *b,
-                        size_t argument)
+static void write_place(char *text, size_t size, const struct running *r,
+                        const struct launch_fault *f, size_t argument)
 {
+    const uint32_t *t = f->thread, *b = f->block;
     const bool is_child = r->kernel != r->op->staged;
     char line[300], by[64] = "";
     if (argument)
         snprintf(by, sizeof by, ", by its argument %zu", argument);
-    line_of(code, instruction, line, sizeof line);
+    line_of(f->code, f->instruction, line, sizeof line);
     snprintf(text, size, "thread (%u,%u,%u) of block (%u,%u,%u)%s%s%s%s", t[0], t[1], t[2], b[0],
              b[1], b[2], is_child ? " of " : "", is_child ? r->kernel->kernel->name : "", line, by);
 }
@@ -530,18 +530,17 @@ struct place {
 
 /* Returns the text of this place after the words `first`, kept for good. */
 static const char *place_in_kernel(const struct running *r, const char *first,
-                                   const struct code *code, const struct instruction *instruction,
-                                   const uint32_t *t, const uint32_t *b, size_t argument)
+                                   const struct launch_fault *f, size_t argument)
 {
     static struct place *places;
     char text[512];
     for (const struct place *p = places; p; p = p->next)
-        if (p->instruction == instruction && p->argument == argument
+        if (p->instruction == f->instruction && p->argument == argument
             && p->is_first == (*first != 0))
             return p->text;
-    write_place(text, sizeof text, r, code, instruction, t, b, argument);
+    write_place(text, sizeof text, r, f, argument);
     struct place *p = os_allocate(sizeof *p + strlen(first) + strlen(text) + 1);
-    *p = (struct place){places, instruction, argument, *first != 0};
+    *p = (struct place){places, f->instruction, argument, *first != 0};
     strcat(strcpy(p->text, first), text);
     places = p;
     return p->text;
@@ -551,8 +550,7 @@ static const char *place_in_kernel(const struct running *r, const char *first,
  * touched. */
 static const char *inside(const struct running *r, const struct window *win)
 {
-    return place_in_kernel(r, "first by ", win->code, win->instruction, win->thread, win->block,
-                           argument_in(r->kernel, win));
+    return place_in_kernel(r, "first by ", &win->first, argument_in(r->kernel, win));
 }
 
 /* If a launch touches a byte in several ways, only one counts: a write, else an atomic operation,
@@ -606,12 +604,12 @@ static void judge_gap(const struct running *r, const struct touched_memory *m)
         struct address_info of_range = *a;
         of_range.kind = ADDRESS_ALLOCATED;
         checker_found_outside(r->kernel->late, memory_shadow(&of_range), a->inner_offset,
-                              win->bytes, win->write, where);
+                              win->first.bytes, win->first.write, where);
         return;
     }
-    checker_found_unallocated(r->kernel->late, (const void *)(uintptr_t)win->address, win->bytes,
-                              win->write, memory_allocation_before(a), a->pool && a->pool->graph,
-                              where);
+    checker_found_unallocated(r->kernel->late, (const void *)(uintptr_t)win->first.address,
+                              win->first.bytes, win->first.write, memory_allocation_before(a),
+                              a->pool && a->pool->graph, where);
 }
 
 static void judge_values(const struct running *r)
@@ -622,8 +620,7 @@ static void judge_values(const struct running *r)
             continue;
         const size_t from = u->address - m->window.base;
         char where[512];
-        write_place(where, sizeof where, r, u->code, u->instruction, u->thread, u->block,
-                    argument_in(r->kernel, &m->window));
+        write_place(where, sizeof where, r, u, argument_in(r->kernel, &m->window));
         checker_read_unwritten(&r->kernel->late->origin, m->ref, from, from + u->bytes, where);
     }
 }
@@ -671,7 +668,7 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     if ((!win->written.bits && !win->atomic.bits) || m->info.kind == ADDRESS_PINNED
         || !allocation_at_launch(k->late, win->base).shadow
         || late_is_given(k->parameters, k->shape.parameter_bytes, win->base - shortly, win->end)
-        || !code_address_origins(win->code, win->instruction, &origins))
+        || !code_address_origins(win->first.code, win->first.instruction, &origins))
         return false;
     for (size_t n = 0; n < origins.count; n++) {
         uint64_t value;
@@ -686,9 +683,8 @@ static bool judge_stray(const struct running *r, const struct touched_memory *m)
     }
     if (!argument)
         return false;
-    checker_found_stray(k->late, m->ref, win->address - win->base, win->bytes, given, argument,
-                        place_in_kernel(r, "first by ", win->code, win->instruction, win->thread,
-                                        win->block, argument));
+    checker_found_stray(k->late, m->ref, win->first.address - win->base, win->first.bytes, given,
+                        argument, place_in_kernel(r, "first by ", &win->first, argument));
     return true;
 }
 
@@ -699,7 +695,7 @@ static void judge_grid(struct running *r, const struct launch_found *found)
     r->grid->acquired = found->acquired;
     r->grid->has_waits = r->device_runtime.has_waits;
     for (struct touched_memory *m = r->windows; m; m = m->next)
-        if (m->window.instruction && m->ref.shadow && !is_of_kernel(m->ref.shadow))
+        if (m->window.first.instruction && m->ref.shadow && !is_of_kernel(m->ref.shadow))
             grid_touched(r->grid, m->ref, m->launches, &m->window, inside(r, &m->window));
     grid_judge(r->kernel->late, r->grid);
 }
@@ -707,7 +703,7 @@ static void judge_grid(struct running *r, const struct launch_found *found)
 static void judge(struct running *r)
 {
     for (struct touched_memory *m = r->windows; m; m = m->next) {
-        if (!m->window.instruction)
+        if (!m->window.first.instruction)
             continue;
         if (!m->ref.shadow) {
             judge_gap(r, m);
@@ -729,12 +725,6 @@ static void judge(struct running *r)
 
 /* ---- what threads of one launch do to each other ---- */
 
-static void write_fault_place(char *text, size_t size, const struct running *r,
-                              const struct launch_fault *f)
-{
-    write_place(text, size, r, f->code, f->instruction, f->thread, f->block, 0);
-}
-
 static void judge_misuse(const struct running *r, const struct launch_found *found)
 {
     static const char *const texts[] = {
@@ -747,8 +737,8 @@ static void judge_misuse(const struct running *r, const struct launch_found *fou
         found->misuse == MISUSE_TWO_BARRIERS || found->misuse == MISUSE_PASSED_BY_SOME;
     if (!found->misuse)
         return;
-    write_fault_place(first, sizeof first, r, &found->misused[0]);
-    write_fault_place(second, sizeof second, r, &found->misused[1]);
+    write_place(first, sizeof first, r, &found->misused[0], 0);
+    write_place(second, sizeof second, r, &found->misused[1], 0);
     if (is_barrier)
         snprintf(what, sizeof what, "%s", texts[found->misuse]);
     else if (found->misuse == MISUSE_ABSENT)
@@ -769,8 +759,8 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
     const struct launch_fault *race = found->shared_race, *unwritten = &found->shared_unwritten;
     char what[256], first[512], second[512];
     if (race[1].instruction) {
-        write_fault_place(first, sizeof first, r, &race[0]);
-        write_fault_place(second, sizeof second, r, &race[1]);
+        write_place(first, sizeof first, r, &race[0], 0);
+        write_place(second, sizeof second, r, &race[1], 0);
         snprintf(what, sizeof what, "byte %llu of their block's shared memory",
                  (unsigned long long)race[1].address);
         checker_found_race(
@@ -785,7 +775,7 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
         const struct launch_fault *both = device->places;
         for (size_t n = 0; n < 2; n++)
             if (both[n].instruction)
-                write_fault_place(n ? second : first, sizeof first, r, &both[n]);
+                write_place(n ? second : first, sizeof first, r, &both[n], 0);
             else
                 snprintf(n ? second : first, sizeof first, "by %s",
                          n ? "a later block" : "an earlier block");
@@ -795,7 +785,7 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
     }
     /* Without the barrier, the read may merely have come too early. */
     if (unwritten->instruction && !race[1].instruction) {
-        write_fault_place(first, sizeof first, r, unwritten);
+        write_place(first, sizeof first, r, unwritten, 0);
         checker_found_unwritten_shared(r->kernel->late, unwritten->address, unwritten->bytes,
                                        first);
     }
@@ -869,7 +859,7 @@ static void end_by_fault(const struct running *r, const struct launch_fault *f)
     const uint32_t *t = f->thread, *b = f->block;
     char what[400], line[300];
     const char *refusal = f->kind == FAULT_NO_FUNCTION && f->code ? f->code->kernel->refusal : NULL;
-    const char *where = place_in_kernel(r, "", f->code, f->instruction, t, b, 0);
+    const char *where = place_in_kernel(r, "", f, 0);
     if (f->kind == FAULT_ADDRESS && r->is_gone
         && checker_found_gone(r->kernel->late, (const void *)(uintptr_t)f->address, f->bytes,
                               f->write, where)) {
@@ -916,19 +906,13 @@ static bool end_by_write(struct running *r)
 {
     for (const struct touched_memory *m = r->windows; m; m = m->next) {
         const struct window *win = &m->window;
-        const uint32_t *t = win->thread, *b = win->block;
-        struct launch_fault f = {FAULT_ADDRESS,
-                                 win->address,
-                                 win->bytes,
-                                 .write = true,
-                                 .thread = {t[0], t[1], t[2]},
-                                 .block = {b[0], b[1], b[2]},
-                                 .instruction = win->instruction,
-                                 .code = win->code};
+        struct launch_fault f = win->first;
         if (!(win->written.bits || win->atomic.bits)
             || memory_peer_writable(&m->info, r->op->stream->device))
             continue;
         r->why = COMMAND_READ_ONLY;
+        f.kind = FAULT_ADDRESS;
+        f.write = true;
         end_by_fault(r, &f);
         return true;
     }
