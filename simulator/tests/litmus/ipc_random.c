@@ -654,7 +654,7 @@ static bool end_all(const struct program *p, struct outcome *o, bool (*is_left)(
         waitpid(pids[i], &status, 0);
         pids[i] = 0;
         const char *report = report_since(i, 0);
-        o->hazards = is_left(i) ? LEAK : 0;
+        o->hazards = is_left(i) ? ONLY(LEAK) : 0;
         o->end = judge(report, o->hazards, false);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != (report ? 3 : 0))
             o->end = CRASHED;
@@ -817,7 +817,7 @@ int main(int argc, char **argv)
         count, SCHEDULES, freely, total[SILENT], total[REPORTED], mismatches);
     for (int k = 0; k < HAZARDS; k++)
         if (reported[k])
-            printf("%5u %s\n", reported[k], hazard_name_of(k));
+            printf("%5u %s\n", reported[k], hazard_names[k]);
     /* Some of many programs are correct and some are not; otherwise this compares nothing. */
     return mismatches || (count >= 50 && (!total[SILENT] || !total[REPORTED]));
 }

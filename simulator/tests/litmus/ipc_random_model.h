@@ -150,7 +150,7 @@ static struct state {
     /* Messages that are sent and not received. `sent` is the first free index. */
     int sent, in_flight[PROCESSES][PROCESSES], first_in_flight[PROCESSES][PROCESSES];
     /* For the present op: its hazards and, for one of them, the node that must come before. */
-    unsigned hazards;
+    hazard_set hazards;
     int first;
 } g;
 static struct {
@@ -258,54 +258,19 @@ static void model_start(const struct program *p)
 
 /* ---- hazards ---- */
 
-/* As a set, in the order of their names. NOT_TOLD is never reported: a host relies on a call of
- * another host about which it does not know. */
-enum {
-    WRITES = 1,
-    WRITE_READ = 1 << 1,
-    READ_WRITE = 1 << 2,
-    /* Shifts each of the three to the bit for another process's access. */
-    OF_ANOTHER = 3,
-    USE_ALLOCATION = 1 << 6,
-    USE_ANOTHERS_ALLOCATION = 1 << 7,
-    FREE_USE = 1 << 8,
-    FREE_ANOTHERS_USE = 1 << 9,
-    FREE_ALLOCATION = 1 << 10,
-    FREE_HELD = 1 << 11,
-    FREE_HELD_HERE = 1 << 12,
-    IMPORT_FREED = 1 << 13,
-    IMPORT_FREED_HERE = 1 << 14,
-    LEAK = 1 << 15,
-    NOT_TOLD = 1 << 16,
-    HAZARDS = 17
-};
-static const enum hazard hazard_kinds[] = {
-    HAZARD_UNORDERED_WRITES,
-    HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ,
-    HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE,
-    HAZARD_UNORDERED_WRITES_OF_TWO_PROCESSES,
-    HAZARD_WRITE_AFTER_ANOTHER_PROCESS_READ,
-    HAZARD_READ_AFTER_ANOTHER_PROCESS_WRITE,
-    HAZARD_USE_BEFORE_ALLOCATION,
-    HAZARD_USE_BEFORE_ANOTHER_PROCESS_ALLOCATION,
-    HAZARD_FREE_BEFORE_THE_USE_ENDS,
-    HAZARD_FREE_BEFORE_ANOTHER_PROCESS_USE_ENDS,
-    HAZARD_FREE_BEFORE_ALLOCATION,
-    HAZARD_FREE_WHILE_ANOTHER_PROCESS_HOLDS,
-    HAZARD_FREE_WHILE_THIS_PROCESS_IMPORTS,
-    HAZARD_IMPORT_AFTER_ANOTHER_PROCESS_FREE,
-    HAZARD_IMPORT_AFTER_THE_FREE,
-    HAZARD_LEAK,
-};
-_Static_assert(sizeof hazard_kinds / sizeof *hazard_kinds == HAZARDS - 1, "a kind for each bit");
-static const char *hazard_name_of(int k)
+/* It is never reported: a host relies on a call of another host about which it does not know. */
+#define NOT_TOLD ((hazard_set)1 << HAZARDS)
+
+/* The same as conflict() for accesses of two processes. */
+static hazard_set conflict_of_two(bool first_writes, bool second_writes)
 {
-    return 1u << k == NOT_TOLD ? "(a host does not know of another's call)"
-                               : hazard_text(hazard_kinds[k]);
+    return !second_writes ? ONLY(READ_AFTER_ANOTHER_PROCESS_WRITE)
+         : first_writes   ? ONLY(UNORDERED_WRITES_OF_TWO_PROCESSES)
+                          : ONLY(WRITE_AFTER_ANOTHER_PROCESS_READ);
 }
 
 /* Adds the hazard unless the node comes before. */
-static void require(const struct set *before, int first, unsigned hazard)
+static void require(const struct set *before, int first, hazard_set hazard)
 {
     if (first < 0 || has(before, first))
         return;
@@ -334,11 +299,13 @@ static void use(const struct op *op, int n, int allocation, bool imported, bool 
     const struct set *before = &befores[n];
     for (int i = a->accesses; i >= 0; i = accesses[i].next) {
         const struct access *x = &accesses[i];
-        unsigned hazard = !write ? READ_WRITE : x->write ? WRITES : WRITE_READ;
         if (!x->is_free && (write || x->write) && op->from < x->to && x->from < op->to)
-            require(before, x->node, x->process == op->process ? hazard : hazard << OF_ANOTHER);
+            require(before, x->node,
+                    x->process == op->process ? conflict(x->write, write)
+                                              : conflict_of_two(x->write, write));
     }
-    require(before, a->allocated, is_owner ? USE_ALLOCATION : USE_ANOTHERS_ALLOCATION);
+    require(before, a->allocated,
+            is_owner ? ONLY(USE_BEFORE_ALLOCATION) : ONLY(USE_BEFORE_ANOTHER_PROCESS_ALLOCATION));
     add_access(a, (struct access){.node = n,
                                   .process = op->process,
                                   .import = import,
@@ -355,7 +322,7 @@ static void free_import(const struct op *op, int n, struct allocation *a)
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
         if (!accesses[i].is_free && accesses[i].process == op->process
             && accesses[i].import == a->imports[op->process])
-            require(before, accesses[i].node, FREE_USE);
+            require(before, accesses[i].node, ONLY(FREE_BEFORE_THE_USE_ENDS));
     a->imports[op->process] = 0;
     if (n >= 0)
         add_access(a, (struct access){.node = n, .process = op->process, .is_free = true});
@@ -368,12 +335,14 @@ static void free_allocation(const struct op *op, int n, struct allocation *a)
     const struct set *before = n < 0 ? host_of(op->process) : &befores[n];
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
         require(before, accesses[i].node,
-                accesses[i].process == op->process ? FREE_USE : FREE_ANOTHERS_USE);
-    require(before, a->allocated, FREE_ALLOCATION);
+                accesses[i].process == op->process ? ONLY(FREE_BEFORE_THE_USE_ENDS)
+                                                   : ONLY(FREE_BEFORE_ANOTHER_PROCESS_USE_ENDS));
+    require(before, a->allocated, ONLY(FREE_BEFORE_ALLOCATION));
     for (int i = 0; i < g.processes; i++) {
         bool here = i == op->process;
         if (a->imports[i]) {
-            g.hazards |= here ? FREE_HELD_HERE : FREE_HELD;
+            g.hazards |= here ? ONLY(FREE_WHILE_THIS_PROCESS_IMPORTS)
+                              : ONLY(FREE_WHILE_ANOTHER_PROCESS_HOLDS);
             g.first = -1;
         }
         require_told(op->process, a->import_free_call[i]);
@@ -470,7 +439,7 @@ static void import(const struct op *op)
     require_told(op->process, a->exported);
     if (a->state == FREED) {
         bool here = owner_of(op->allocation, &g) == op->process;
-        g.hazards |= here ? IMPORT_FREED_HERE : IMPORT_FREED;
+        g.hazards |= here ? ONLY(IMPORT_AFTER_THE_FREE) : ONLY(IMPORT_AFTER_ANOTHER_PROCESS_FREE);
         g.first = -1;
     }
     a->imports[op->process] = ++g.import_count;

@@ -1,4 +1,4 @@
-/* What the models of random programs share: the names of hazards, and sets of nodes of a model's
+/* What the models of random programs share: sets of hazards, and sets of nodes of a model's
  * graph, with the set of all nodes that happen before each. Included after NODES is defined, a
  * multiple of 64. */
 #ifndef MODEL_H
@@ -9,14 +9,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The name from base/hazards.def. A model names what a report must begin with. */
-static const char *hazard_text(enum hazard kind)
-{
-    static const char *const names[] = {
+/* By name, as in base/hazards.def: a report begins with it. */
+static const char *const hazard_names[] = {
 #define HAZARD(id, name, advice) [HAZARD_##id] = name,
 #include "base/hazards.def"
-    };
-    return names[kind];
+};
+enum { HAZARDS = sizeof hazard_names / sizeof *hazard_names };
+
+/* A set of hazards. */
+typedef uint64_t hazard_set;
+#define ONLY(id) ((hazard_set)1 << HAZARD_##id)
+
+/* What it is that two accesses to the same bytes are not ordered, of which one writes. */
+static hazard_set conflict(bool first_writes, bool second_writes)
+{
+    return !second_writes ? ONLY(READ_NOT_ORDERED_AFTER_A_WRITE)
+         : first_writes   ? ONLY(UNORDERED_WRITES)
+                          : ONLY(WRITE_NOT_ORDERED_AFTER_A_READ);
 }
 
 struct set {

@@ -1160,7 +1160,7 @@ static void end_program(void)
         end_run(CRASHED);
     for (int b = 0; b < ALL_ALLOCATIONS; b++)
         if (is_alive(b) && g.allocations[b].memory != REGISTERED)
-            outcome->hazards = LEAK;
+            outcome->hazards = ONLY(LEAK);
         else if (is_alive(b))
             CHECK(cudaHostUnregister(addresses[b]));
     CHECK(cudaFreeHost((void *)gates));

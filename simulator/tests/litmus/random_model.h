@@ -228,7 +228,7 @@ struct state {
     } functions[FUNCTIONS];
     struct postponed postponed[POSTPONED];
     /* For the present op: its hazards, and the two nodes of one of them; second -1: the host. */
-    unsigned hazards;
+    hazard_set hazards;
     int first, second;
 };
 static struct state g;
@@ -327,47 +327,8 @@ static bool any_gate_is_closed(void)
 
 /* ---- hazards ---- */
 
-/* Each hazard is a bit of a set, in the order of hazard_kinds. */
-enum {
-    WRITES = 1,
-    WRITE_READ = 1 << 1,
-    READ_WRITE = 1 << 2,
-    USE_ALLOCATION = 1 << 3,
-    FREE_USE = 1 << 4,
-    FREE_ALLOCATION = 1 << 5,
-    HOST_AFTER_WRITE = 1 << 6,
-    HOST_AFTER_READ = 1 << 7,
-    HOST_ALLOCATION = 1 << 8,
-    OVERLAP = 1 << 9,
-    OUTSIDE = 1 << 10,
-    USE_FREED = 1 << 11,
-    DOUBLE_FREE = 1 << 12,
-    ALLOCATION_FREE = 1 << 13,
-    LEAK = 1 << 14,
-    HAZARDS = 15
-};
-static const enum hazard hazard_kinds[] = {
-    HAZARD_UNORDERED_WRITES,
-    HAZARD_WRITE_NOT_ORDERED_AFTER_A_READ,
-    HAZARD_READ_NOT_ORDERED_AFTER_A_WRITE,
-    HAZARD_USE_BEFORE_ALLOCATION,
-    HAZARD_FREE_BEFORE_THE_USE_ENDS,
-    HAZARD_FREE_BEFORE_ALLOCATION,
-    HAZARD_HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE,
-    HAZARD_HOST_WRITE_NOT_ORDERED_AFTER_A_READ,
-    HAZARD_HOST_ACCESS_BEFORE_ALLOCATION,
-    HAZARD_OVERLAPPING_COPY,
-    HAZARD_ACCESS_OUTSIDE_THE_ALLOCATION,
-    HAZARD_USE_AFTER_FREE,
-    HAZARD_DOUBLE_FREE,
-    HAZARD_ALLOCATION_BEFORE_THE_FREE,
-    HAZARD_LEAK,
-};
-_Static_assert(sizeof hazard_kinds / sizeof *hazard_kinds == HAZARDS, "a kind for each bit");
-static const char *hazard_name_of(int k) { return hazard_text(hazard_kinds[k]); }
-
 /* Decides whether the missing edge is a hazard of this op or will be judged later. */
-static void missing_edge(unsigned hazard, int first, int second, bool either)
+static void missing_edge(hazard_set hazard, int first, int second, bool either)
 {
     g.first = first;
     g.second = second;
@@ -388,19 +349,19 @@ static void use(int n, int allocation, size_t from, size_t to, bool write, int s
 {
     struct allocation *a = &g.allocations[allocation];
     if (sort != EMPTY && to > a->bytes)
-        g.hazards |= OUTSIDE;
+        g.hazards |= ONLY(ACCESS_OUTSIDE_THE_ALLOCATION);
     for (int i = a->accesses; i >= 0; i = accesses[i].next) {
         const struct access *x = &accesses[i];
         if (sort == EMPTY || x->sort == EMPTY || from >= x->to || x->from >= to
             || !(write || x->write))
             continue;
         if (x->node == n)
-            g.hazards |= OVERLAP;
+            g.hazards |= ONLY(OVERLAPPING_COPY);
         else if (!has(&befores[n], x->node))
-            missing_edge(!write ? READ_WRITE : x->write ? WRITES : WRITE_READ, x->node, n, true);
+            missing_edge(conflict(x->write, write), x->node, n, true);
     }
     if (a->allocated >= 0 && !has(&befores[n], a->allocated))
-        missing_edge(USE_ALLOCATION, a->allocated, n, false);
+        missing_edge(ONLY(USE_BEFORE_ALLOCATION), a->allocated, n, false);
     if (g.access_count == ACCESSES)
         abort();
     accesses[g.access_count] = (struct access){n, a->accesses, from, to, sort, write};
@@ -408,7 +369,7 @@ static void use(int n, int allocation, size_t from, size_t to, bool write, int s
 }
 
 /* Called when node `n`, or the host (-1), ends the life of what another node used or allocated. */
-static void must_end(unsigned hazard, int first, int n)
+static void must_end(hazard_set hazard, int first, int n)
 {
     if (has(n < 0 ? &g.host : &befores[n], first))
         return;
@@ -426,9 +387,9 @@ static void end_life(int n, int allocation)
 {
     struct allocation *a = &g.allocations[allocation];
     if (a->allocated >= 0)
-        must_end(FREE_ALLOCATION, a->allocated, n);
+        must_end(ONLY(FREE_BEFORE_ALLOCATION), a->allocated, n);
     for (int i = a->accesses; i >= 0; i = accesses[i].next)
-        must_end(FREE_USE, accesses[i].node, n);
+        must_end(ONLY(FREE_BEFORE_THE_USE_ENDS), accesses[i].node, n);
     a->state = FREED;
     a->freed = n;
 }
@@ -490,10 +451,10 @@ static bool is_whole_page(const struct allocation *a, int allocation, size_t byt
 }
 
 /* Judges a touch of a byte by the host. `seen`: whether the book says that it is seen. */
-static unsigned judge_touch(const struct op *op, bool seen)
+static hazard_set judge_touch(const struct op *op, bool seen)
 {
     const struct allocation *a = &g.allocations[op->allocation];
-    unsigned hazards = 0;
+    hazard_set found = 0;
     for (int i = a->accesses; i >= 0; i = accesses[i].next) {
         const struct access *x = &accesses[i];
         bool conflicts = x->sort != EMPTY && op->from >= x->from && op->from < x->to
@@ -505,17 +466,18 @@ static unsigned judge_touch(const struct op *op, bool seen)
                 || (a->memory == PINNED && x->sort == KERNEL)
                 || has_function_to_begin(&befores[x->node])))
             continue;
-        hazards |= x->write ? HOST_AFTER_WRITE : HOST_AFTER_READ;
+        found |= x->write ? ONLY(HOST_ACCESS_NOT_ORDERED_AFTER_A_WRITE)
+                          : ONLY(HOST_WRITE_NOT_ORDERED_AFTER_A_READ);
         g.first = x->node;
         g.second = -1;
     }
     if (a->allocated >= 0 && !has(&g.host, a->allocated)
         && (!seen || is_whole_page(a, op->allocation, op->from, 0, a->bytes))) {
-        hazards |= HOST_ALLOCATION;
+        found |= ONLY(HOST_ACCESS_BEFORE_ALLOCATION);
         g.first = a->allocated;
         g.second = -1;
     }
-    return hazards;
+    return found;
 }
 
 /* ---- ops ---- */
@@ -735,10 +697,8 @@ static void use_in_graph(int n, int plan, int allocation, size_t from, size_t to
         allocation < ALLOCATIONS
         && (!is_alive(allocation)
             || g.allocations[allocation].generation != g.graphs[plan].generations[allocation]);
-    if (stale)
-        g.hazards |= USE_FREED;
-    else if (!is_alive(allocation))
-        g.hazards |= USE_FREED;
+    if (stale || !is_alive(allocation))
+        g.hazards |= ONLY(USE_AFTER_FREE);
     else
         use(n, allocation, from, to, write, sort);
 }
@@ -796,7 +756,7 @@ static void launch(const struct program *p, const struct op *op)
             int freed = g.allocations[own].state == FREED ? g.allocations[own].freed : -1;
             begin_life(own, OF_GRAPH, plan->device, plan->bytes, n);
             if (freed >= 0 && !has(&befores[n], freed))
-                missing_edge(ALLOCATION_FREE, freed, n, false);
+                missing_edge(ONLY(ALLOCATION_BEFORE_THE_FREE), freed, n, false);
             break;
         }
         case TASK_FREE: end_life(n, own); break;
@@ -918,9 +878,9 @@ static void advance(const struct program *p, const struct op *op)
         end_life(-1, op->allocation);
         break;
     case FILL_FREED:
-    case SET_FREED: g.hazards = USE_FREED; break;
+    case SET_FREED: g.hazards = ONLY(USE_AFTER_FREE); break;
     case FREE_FREED:
-    case FREE_FREED_BY_HOST: g.hazards = DOUBLE_FREE; break;
+    case FREE_FREED_BY_HOST: g.hazards = ONLY(DOUBLE_FREE); break;
     case MAKE_GRAPH: make_graph(op); break;
     case DESTROY_GRAPH: g.graphs[op->plan].made = false; break;
     case RENEW_STREAM: new_instance(op->stream); break;

@@ -55,7 +55,7 @@ struct outcome {
     /* The op at which it ended, or the number of ops if after the last; and what was expected of
      * it. */
     int stopped;
-    unsigned hazards;
+    hazard_set hazards;
     cudaError_t answer;
     /* The process whose stderr has the report. */
     int process;
@@ -78,10 +78,10 @@ static const char *report_since(int process, off_t before)
     return report ? report + strlen("hazard: ") : NULL;
 }
 
-static bool is_named(const char *report, unsigned hazards)
+static bool is_named(const char *report, hazard_set hazards)
 {
     for (int k = 0; k < HAZARDS; k++) {
-        const char *name = hazard_name_of(k);
+        const char *name = hazard_names[k];
         size_t length = strlen(name);
         if (hazards >> k & 1 && !strncmp(report, name, length) && report[length] == '.')
             return true;
@@ -90,7 +90,7 @@ static bool is_named(const char *report, unsigned hazards)
 }
 
 /* Compares what was reported with the graph. SILENT: the run goes on. */
-static enum end judge(const char *report, unsigned hazards, bool refused)
+static enum end judge(const char *report, hazard_set hazards, bool refused)
 {
     if (report && hazards)
         return is_named(report, hazards) ? REPORTED : OTHER_KIND;
@@ -155,7 +155,7 @@ static void account(const struct program *p, struct outcome o, const char *sched
         printf(" (%s)", cudaGetErrorName(o.answer));
     for (int k = 0; k < HAZARDS; k++)
         if (o.hazards >> k & 1)
-            printf(", %s", hazard_name_of(k));
+            printf(", %s", hazard_names[k]);
     puts("");
     if (mismatches++ >= listed)
         return;
