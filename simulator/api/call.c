@@ -417,7 +417,7 @@ void call_bad_handle(const struct call *call, const char *what, enum handle_kind
     if (place.site)
         os_source_lines(places, 1);
     snprintf(text, sizeof text,
-             "%s was given %s that %s. A real driver may crash here.%s%s\n  To do: call %s %s.",
+             "%s was given %s that %s. A real driver may crash here.%s%s\n  To do:     call %s %s.",
              call->origin.call, what, destroyed ? "is destroyed" : "was never created",
              place.site ? "\n  destroyed  at " : "", place.text, destroyed ? destroyer : maker,
              destroyed ? "after its last use" : "before its first use");
@@ -430,7 +430,7 @@ void call_destroyed_pool(const struct call *call)
     fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                  "%s was given a pool that is destroyed. A real driver returns cudaSuccess and "
                  "dies of SIGSEGV at the next allocation.\n"
-                 "  To do: make another pool current, or destroy this one later.",
+                 "  To do:     make another pool current, or destroy this one later.",
                  call->origin.call);
 }
 
@@ -438,7 +438,7 @@ void call_ended_by_reset(const struct call *call, const char *what)
 {
     fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                  "%s was given %s that cudaDeviceReset has ended. A real driver crashes here.\n"
-                 "  To do: make it anew after cudaDeviceReset.",
+                 "  To do:     make it anew after cudaDeviceReset.",
                  call->origin.call, what);
 }
 

@@ -50,7 +50,7 @@ cudaError_t do_cudaMemPoolExportToShareableHandle(struct call *call, void *handl
                      "cudaMemPoolExportToShareableHandle was to return a fabric handle of a pool "
                      "that has two handle types. "
                      "A real driver without a fabric dies of SIGSEGV here.\n"
-                     "  To do: make the pool with the one handle type that is wanted.");
+                     "  To do:     make the pool with the one handle type that is wanted.");
     if (type == cudaMemHandleTypeFabric && p->props.handleTypes & cudaMemHandleTypeFabric)
         return cudaErrorNotPermitted;
     if (type != cudaMemHandleTypePosixFileDescriptor)
@@ -76,7 +76,7 @@ cudaError_t do_cudaMemPoolImportFromShareableHandle(struct call *call, cudaMemPo
         fatal_hazard(HAZARD_DESCRIPTOR_AS_FABRIC_HANDLE, call->origin.call,
                      "cudaMemPoolImportFromShareableHandle was given %d as the address of a fabric "
                      "handle. A real driver dies of SIGSEGV here.\n"
-                     "  To do: for a file descriptor the handle type is "
+                     "  To do:     for a file descriptor the handle type is "
                      "cudaMemHandleTypePosixFileDescriptor.",
                      (int)(uintptr_t)handle);
     /* Measured, all of this: probe-ipc.txt, "pool_import", "pool_empty_fabric"; one-gpu.txt,
@@ -118,7 +118,7 @@ cudaError_t do_cudaMemPoolImportPointer(struct call *call, void **pointer, cudaM
         fatal_hazard(HAZARD_BAD_HANDLE, call->origin.call,
                      "cudaMemPoolImportPointer was given an imported pool that is destroyed. A "
                      "real driver dies of SIGSEGV here.\n"
-                     "  To do: import the allocations that are needed before cudaMemPoolDestroy.");
+                     "  To do:     import what is needed before cudaMemPoolDestroy.");
     /* Measured (probe-ipc.txt, "pool_import"): a failed import leaves a null pointer. */
     if (pointer)
         *pointer = NULL;
@@ -153,7 +153,7 @@ cudaError_t do_cudaIpcGetEventHandle(struct call *call, cudaIpcEventHandle_t *ha
         fatal_hazard(HAZARD_NULL_HANDLE, call->origin.call,
                      "cudaIpcGetEventHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
-                     "  To do: pass the address of a cudaIpcEventHandle_t.");
+                     "  To do:     pass the address of a cudaIpcEventHandle_t.");
     /* An opened event cannot be passed on. */
     struct ipc_event *ipc = v->remote ? ipc_event_of(v->remote) : NULL;
     if (!ipc || ipc_event_is_opened(ipc))
@@ -210,7 +210,7 @@ cudaError_t do_cudaIpcGetMemHandle(struct call *call, cudaIpcMemHandle_t *handle
         fatal_hazard(HAZARD_NULL_HANDLE, call->origin.call,
                      "cudaIpcGetMemHandle was given a null pointer for the handle. "
                      "A real driver dies of SIGSEGV here.\n"
-                     "  To do: pass the address of a cudaIpcMemHandle_t.");
+                     "  To do:     pass the address of a cudaIpcMemHandle_t.");
     return ipc_memory_export(&a, handle);
 }
 

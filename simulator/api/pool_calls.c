@@ -365,7 +365,7 @@ cudaError_t do_cudaMemPoolSetAttribute(struct call *call, cudaMemPool_t pool,
         fatal_hazard(HAZARD_NULL_VALUE, call->origin.call,
                      "cudaMemPoolSetAttribute was given a null pointer for the value of %s. "
                      "A real driver dies of SIGSEGV here.\n"
-                     "  To do: pass the address of %s that holds the value.",
+                     "  To do:     pass the address of %s that holds the value.",
                      find_attribute(attribute)->name,
                      find_attribute(attribute)->bytes == sizeof(int) ? "an int"
                                                                      : "a uint64_t (cuuint64_t)");
@@ -470,7 +470,7 @@ cudaError_t do_cudaMemPoolSetAccess(struct call *call, cudaMemPool_t pool,
         fatal_hazard(HAZARD_NULL_LIST, call->origin.call,
                      "cudaMemPoolSetAccess was given a null list with count %zu. "
                      "A real driver dies of SIGSEGV here.\n"
-                     "  To do: pass the address of an array of cudaMemAccessDesc.",
+                     "  To do:     pass the address of an array of cudaMemAccessDesc.",
                      count);
     for (size_t i = 0; i < count; i++) {
         cudaError_t e = check_access(p, &list[i]);

@@ -102,11 +102,16 @@ static void print_unchecked(void)
 void summary_print(unsigned reports, size_t left)
 {
     NEEDS_LOCK();
-    static const char *const schedules[] = {"measured", "instant", "late", "random"};
+    static const char *const schedules[] = {"measured", "instant", "late", "random:"};
+    char schedule[32];
     if (!settings.summary)
         return;
+    int length = snprintf(schedule, sizeof schedule, "%s", schedules[settings.schedule]);
+    if (settings.schedule == SCHEDULE_RANDOM)
+        snprintf(schedule + length, sizeof schedule - (size_t)length, "%llu",
+                 (unsigned long long)settings.seed);
     fflush(stdout); /* so that the program's lines come first, also in a pipe */
-    print_checked(schedules[settings.schedule]);
+    print_checked(schedule);
     print_reported(reports, left);
     print_unchecked();
 }

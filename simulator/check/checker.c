@@ -947,7 +947,7 @@ bool checker_found_gone(const struct late_launch *l, const void *address, size_t
 }
 
 bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
-                     const char *inside, const char *error)
+                     const char *inside, const char *advice, const char *error)
 {
     NEEDS_LOCK();
     if (!settings.check || report_covers(origin) || !report_begin(kind, origin, origin))
@@ -955,6 +955,7 @@ bool checker_faulted(const struct origin *origin, enum hazard kind, const char *
     report_text("%s (%s) %s.", origin->call, report_stream(origin).text, what);
     report_origin("used", origin);
     note_inside(&(struct access){.inside = inside});
+    report_advice(advice);
     report_note("every further call returns %s.", error);
     report_end(0);
     return true;
@@ -1039,11 +1040,12 @@ void checker_found_race(const struct late_launch *l, enum hazard kind, const cha
 }
 
 void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref ref, size_t byte,
-                                  bool is_in_block, const struct racing *first,
+                                  enum race_place place, const struct racing *first,
                                   const struct racing *second)
 {
     NEEDS_LOCK();
     const struct origin *origin = &l->origin;
+    bool is_in_block = place == RACE_IN_BLOCK;
     if (!settings.check || !ref.shadow
         || !report_begin(is_in_block ? HAZARD_RACE_IN_A_BLOCK : HAZARD_RACE_BETWEEN_BLOCKS, origin,
                          origin))
@@ -1059,8 +1061,11 @@ void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref
         is_in_block ? "use an atomic operation; give each thread bytes of its own; or call "
                       "__syncthreads() between the two, where all threads of the block come to "
                       "it."
-                    : "use an atomic operation; give each block bytes of its own; or let a second "
-                      "launch do what has to come after.");
+        : place == RACE_BETWEEN_MEETING_BLOCKS
+            ? "call this_grid().sync() between the two, where all threads of the grid come to it; "
+              "use an atomic operation; or give each block bytes of its own."
+            : "use an atomic operation; give each block bytes of its own; or let a second launch "
+              "do what has to come after.");
     report_note(is_in_block
                     ? "SIM_CHECK=no-race turns this check off."
                     : "__syncthreads() orders one block's threads alone. SIM_CHECK=no-race turns "

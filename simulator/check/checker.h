@@ -123,10 +123,10 @@ void checker_launch_ended(struct late_launch *l);
 bool checker_found_gone(const struct late_launch *l, const void *address, size_t bytes, bool write,
                         const char *inside);
 /* Called when work of this origin has ended the device. `what`: "wrote 4 bytes at ..."; `error`:
- * what calls return from now on. Returns false if nothing is reported, because nothing is checked
- * or a report is about that work already. */
+ * what calls return from now on; `advice`: what to do about it. Returns false if nothing is
+ * reported, because nothing is checked or a report is about that work already. */
 bool checker_faulted(const struct origin *origin, enum hazard kind, const char *what,
-                     const char *inside, const char *error);
+                     const char *inside, const char *advice, const char *error);
 /* Called when work of this origin has read bytes [from, to) of the allocation that nothing has
  * written (check/written.h). It is not reported if a report is about that work already. */
 void checker_read_unwritten(const struct origin *origin, struct shadow_ref ref, size_t from,
@@ -148,10 +148,12 @@ struct racing {
 };
 void checker_found_race(const struct late_launch *l, enum hazard kind, const char *what,
                         const struct racing *first, const struct racing *second);
+/* Between what threads a race in device memory is. The blocks of a cooperative launch can meet. */
+enum race_place { RACE_IN_BLOCK, RACE_BETWEEN_BLOCKS, RACE_BETWEEN_MEETING_BLOCKS };
 /* Called when two blocks of the launch, or two threads of a block, access a byte of an allocation
  * and nothing orders them. */
 void checker_found_race_in_memory(const struct late_launch *l, struct shadow_ref ref, size_t byte,
-                                  bool is_in_block, const struct racing *first,
+                                  enum race_place place, const struct racing *first,
                                   const struct racing *second);
 /* Called when two grids of the launch access the same bytes and nothing orders them. `child`: the
  * kernel that the first grid has launched, or NULL if a third grid has launched both. */

@@ -566,7 +566,7 @@ void report_allocation(uint32_t id, size_t bytes, const struct origin *allocated
 {
     NEEDS_LOCK();
     report_origin("allocated", allocated_by);
-    append(" (allocation %u, %zu bytes)", id, bytes);
+    append(" (allocation %u, %zu byte%s)", id, bytes, bytes == 1 ? "" : "s");
 }
 
 void report_advice(const char *advice)
@@ -661,8 +661,8 @@ static void note_two_devices(const struct origin *earlier, const struct origin *
 {
     if (!report.has_two_devices)
         return;
-    report_note("cudaSetDevice makes device %d current. The event is to be made there, too: it "
-                "can be\n             recorded in streams of its own device alone.",
+    report_note("create the event while device %d is current (cudaSetDevice), because an event can "
+                "only be\n             recorded in streams of its own device.",
                 earlier->device);
     if (earlier->stream == later->stream && earlier->stream <= 0)
         report_note("%s is another stream while another device is current. If one stream is meant, "

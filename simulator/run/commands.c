@@ -193,6 +193,53 @@ static const char *name_of_fault(cudaError_t error)
     }
 }
 
+/* What to do about a fault, found by words of the sentence that says what happened. Where several
+ * match, the first one counts. */
+static const char *remedy_of(const char *what)
+{
+    static const struct {
+        const char *words, *remedy;
+    } remedies[] = {
+        {"the gate", "make the gate in pinned memory of the host (gate_create, cudaMallocHost)."},
+        {"null pointer", "pass a pointer that an allocation has returned, and check the result of "
+                         "that allocation."},
+        {"is not pinned", "pass memory of the device and copy the data there, or pin this memory "
+                          "first (cudaMallocHost, cudaHostRegister)."},
+        {"no longer pinned", "let the host wait for the work before it unpins the memory."},
+        {"no physical memory", "use the memory after its allocation and before its free, and no "
+                               "bytes beyond its end."},
+        {"memory that is not there", "launch the graph while the memory of all its nodes is "
+                                     "allocated."},
+        {"nothing is mapped", "map memory there first (cuMemMap, cuMemSetAccess), and unmap it "
+                              "after the work has ended."},
+        {" access to (", "give this device access first, with the function in parentheses."},
+        {"may only read (", "give this device access for writing, with the function in "
+                            "parentheses."},
+        {"bytes before allocation", "correct the index: it is negative or too small."},
+        {"ends before the access does", "allocate as many bytes as are used, or use fewer."},
+        {"no memory of this program", "correct the index or the pointer: no allocation has these "
+                                      "bytes."},
+        {"is no multiple", "begin at a multiple of the access's size, or access smaller pieces."},
+        {"the shared memory of its block", "correct the index, or give the launch more shared "
+                                           "memory."},
+        {"the memory of its thread", "correct the index into the thread's own array."},
+        {"than its stack allows", "nest fewer calls, or raise cudaLimitStackSize "
+                                  "(cudaDeviceSetLimit)."},
+        {"where no function is", "set the pointer to a function of the device before the call."},
+        {"gave free an address", "free what malloc has returned, and each address once."},
+        {"texture or surface object", "create the object before the launch, and destroy it after "
+                                      "the kernel has ended."},
+        {"outside of its surface", "correct the coordinates: multiply x by the size of an "
+                                   "element."},
+        {"handle of a condition", "pass a handle that was made for this graph."},
+        {"waits at a barrier", "let all threads of the block come to the barrier."},
+    };
+    for (size_t n = 0; n < sizeof remedies / sizeof *remedies; n++)
+        if (strstr(what, remedies[n].words))
+            return remedies[n].remedy;
+    return "correct what the first sentence says.";
+}
+
 void command_fault(const struct op *op, cudaError_t error, const char *what, const char *inside,
                    bool is_hazard)
 {
@@ -201,7 +248,8 @@ void command_fault(const struct op *op, cudaError_t error, const char *what, con
     enum hazard kind = error == cudaErrorIllegalAddress    ? HAZARD_ILLEGAL_ADDRESS
                      : error == cudaErrorMisalignedAddress ? HAZARD_MISALIGNED_ADDRESS
                                                            : HAZARD_LAUNCH_FAILURE;
-    if (!is_hazard || !checker_faulted(&origin, kind, what, inside, name_of_fault(error)))
+    if (!is_hazard
+        || !checker_faulted(&origin, kind, what, inside, remedy_of(what), name_of_fault(error)))
         diag("%s: %s (stream %d) %s. Every further call returns %s.", hazard_name(kind),
              origin.call, op->stream->id, what, name_of_fault(error));
     device_fault(error);
@@ -359,6 +407,12 @@ void command_check_peer_access(const struct call *call, struct address_info *a, 
                           op->seq);
 }
 
+/* Of allocated memory, the same bit means cudaHostAllocWriteCombined. */
+static bool may_be_read_only(const struct pinned *p)
+{
+    return p->registered && p->flags & (cudaHostRegisterReadOnly | cudaHostRegisterIoMemory);
+}
+
 /* Reports the use by a copy or memset, for which the host must wait before it touches its side of
  * the copy. */
 static void check_guarded_use(const struct call *call, struct address_info *a, const void *address,
@@ -369,8 +423,7 @@ static void check_guarded_use(const struct call *call, struct address_info *a, c
     op->operands[write].accessible = a->heap && memory_peer_accessible(a, op->stream->device);
     check_use(call, a, address, bytes, op, write, copy);
     /* Pages that the program may not write at all stay as they are. */
-    if (a->kind != ADDRESS_PINNED
-        || a->pinned->flags & (cudaHostRegisterReadOnly | cudaHostRegisterIoMemory))
+    if (a->kind != ADDRESS_PINNED || may_be_read_only(a->pinned))
         return;
     struct shadow_ref ref = memory_shadow(a);
     size_t from = a->inner_offset, to = from + bytes;
@@ -679,7 +732,7 @@ static void stop_at_endless_rows(const struct call *call)
     fatal_hazard(HAZARD_ROWS_WITHOUT_END, call->origin.call,
                  "The rows of %s reach beyond the memory of the host. A real "
                  "driver dies of SIGSEGV here.\n"
-                 "  To do: give the pitch and the height of the memory.",
+                 "  To do:     give the pitch and the height of the memory.",
                  call->origin.call);
 }
 

@@ -779,7 +779,10 @@ static void judge_threads(const struct running *r, const struct launch_found *fo
             else
                 snprintf(n ? second : first, sizeof first, "by %s",
                          n ? "a later block" : "an earlier block");
-        checker_found_race_in_memory(r->kernel->late, m->ref, device->byte, is_own,
+        checker_found_race_in_memory(r->kernel->late, m->ref, device->byte,
+                                     is_own                         ? RACE_IN_BLOCK
+                                     : r->kernel->shape.cooperative ? RACE_BETWEEN_MEETING_BLOCKS
+                                                                    : RACE_BETWEEN_BLOCKS,
                                      &(struct racing){first, both[0].write, false, false},
                                      &(struct racing){second, both[1].write, false, false});
     }

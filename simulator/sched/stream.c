@@ -310,7 +310,7 @@ static void check_thread_end(const struct stream *s)
         "It ends with work pending in its own stream "
         "(cudaStreamPerThread), after a cudaMallocAsync or cudaFreeAsync. "
         "A real driver hangs here.\n"
-        "  To do: call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
+        "  To do:     call cudaStreamSynchronize(cudaStreamPerThread) at the end of the thread.");
 }
 
 /* Destroys the default streams of a thread that ends (assumed). */

@@ -34,7 +34,7 @@ setup_file() {
     run bounded "$PROGRAMS/device" too_full
     [ "$status" = 3 ]
     assert_line --partial "hazard: waiting forever. launch_fill waits for room in the full queue of"
-    assert_line "  To do: open the gate (*open = 1) before this call, or queue less after it."
+    assert_line "  To do:     open the gate (*open = 1) before this call, or queue less after it."
 }
 
 @test "a reset ends memory and streams: their use is reported, and what destructors do is not" {
@@ -144,6 +144,31 @@ END
     LD_PRELOAD=./without.so run bounded "$PROGRAMS/../litmus/pinned_wrong" managed_small
     assert_output --partial \
         "hazard: host access not ordered after a write. The host touches allocation 1"
+}
+
+# The bit of cudaHostAllocWriteCombined means something else for registered memory.
+@test "the host writes to pinned memory of any flag while a copy reads it: reported" {
+    cat >again.c <<'END'
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    char *staging, *data;
+    cudaHostAlloc((void **)&staging, 8192, (unsigned)atoi(argv[argc - 1]));
+    cudaMalloc((void **)&data, 8192);
+    cudaMemcpyAsync(data, staging, 8192, cudaMemcpyHostToDevice, 0);
+    *staging = 2;
+    cudaFree(data), cudaFreeHost(staging);
+    return 0;
+}
+END
+    build again.c
+    local flags
+    for flags in 0 1 2 4 7; do
+        run bounded ./program $flags
+        assert_equal "$status" 3
+        assert_line --partial "hazard: host write not ordered after a read."
+    done
 }
 
 @test "pools and memory answer the same where a page has 64 KiB, as on some arm64 systems" {

@@ -117,7 +117,7 @@ are$says"
     run bounded "$PROGRAMS/driver_arrays" destroyed
     assert_equal "$status" 3
     assert_line --partial "cuTexObjectDestroy was given a texture object that is destroyed."
-    assert_line --partial "To do: call cuTexObjectDestroy after its last use."
+    assert_line --partial "To do:     call cuTexObjectDestroy after its last use."
 }
 
 @test "driver API: its errors, and a function that is not simulated says so" {

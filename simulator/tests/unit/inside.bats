@@ -73,6 +73,9 @@ silent() {
   written    thread (" ${all%%phases*}
     pairs memory_races "race between blocks" ") at " phases ${all##*phases}
     silent no-race memory_races scratch
+    # Blocks of a cooperative launch can meet, so the advice begins with that.
+    run bounded ./memory_races phases incorrect
+    assert_line --regexp "^  To do:     call this_grid\(\)\.sync\(\) between the two, "
     silent no-race memory_races phases
 }
 

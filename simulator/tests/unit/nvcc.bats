@@ -492,6 +492,8 @@ wrong() {
     assert_equal "$status" 3
     assert_equal "$(head -n 1 report)" "$(grep ^hazard <<<"$output")"
     assert_line --regexp "^             thread \(.*\) of block \(0,0,0\) at program.cu:[0-9]+"
+    assert_line --regexp "^  To do:     [a-z]"
+    refute_line "  To do:     correct what the first sentence says."
     SIM_CHECK=off run bounded ./program "$1"
     gave_up "a fault ended the kernel $1"
     refute_output --partial hazard

@@ -771,7 +771,7 @@ C
 destroyed."
     assert_line "  called     at gone.c:9"
     assert_line "  destroyed  at gone.c:8"
-    assert_line "simulated device: checked: 5 calls, 2 streams, in the schedule random."
+    assert_line "simulated device: checked: 5 calls, 2 streams, in the schedule random:2."
 }
 
 @test "a refused capture, record, wait or free says why, and which call was at fault" {
@@ -853,7 +853,7 @@ C
         "allocates it (the legacy stream of device 1)" \
         "cudaEventRecord(event, cudaStreamLegacy), with device 1 current, after cudaMallocAsync" \
         "cudaStreamWaitEvent(cudaStreamLegacy, event, 0), with device 0 current, before" \
-        "cudaSetDevice makes device 1 current." \
+        "create the event while device 1 is current" \
         "If one stream is meant, make device 1" \
         "stream 2 of device 0 (b) wait for stream 1 of device 1 (a)." \
         "cudaEventRecord(event, a) after cudaMallocAsync (two.c:9)"
