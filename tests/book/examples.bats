@@ -194,24 +194,34 @@ copy_with_course() {
 @test "the notebook runs from its first cell to its last, on a machine without a GPU" {
     local folder=$BATS_TEST_TMPDIR
     need_git_clone
-    as_typed tools/setup.sh notebook >"$folder/setup" 2>&1 ||
-        skip "nbclient could not be installed: $(tail -n 1 "$folder/setup")"
     ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a GPU here"
-    cp docs/course/notebook.ipynb "$folder"
+    run jq '.nbformat == 4 and all(.cells[]; has("id") and has("metadata") and has("source")
+        and (.cell_type == "markdown" or (.cell_type == "code" and .outputs == []
+            and has("execution_count"))))' docs/course/notebook.ipynb
+    assert_output true
     cd "$folder" || return 1
     git_of_built "$folder/bin"
+    # Of Jupyter the cells use one name, with which the last one shows the picture.
     run as_typed PATH="$folder/bin:$PATH" REPOSITORY="$ROOT" HOME="$folder" \
-        "$ROOT/build/venv/bin/python3" -B -c '
-import json, nbclient, nbformat
-notebook = nbformat.read("notebook.ipynb", 4)
-nbformat.validate(notebook)
-nbclient.NotebookClient(notebook, timeout=900, kernel_name="python3").execute()
-print(json.dumps([output for cell in notebook.cells for output in cell.get("outputs", [])]))'
+        python3 -SB - "$ROOT/docs/course/notebook.ipynb" <<'PYTHON'
+import json
+import sys
+import types
+
+sys.modules["IPython"], display = (types.ModuleType(name) for name in ("IPython", "display"))
+sys.modules["IPython.display"], display.HTML = display, print
+with open(sys.argv[1], encoding="utf-8") as file:
+    cells = json.load(file)["cells"]
+names = {}
+for cell in cells:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)
+PYTHON
     assert_success
     assert_output --partial "There is no GPU here, or no toolkit."
     assert_output --partial "Backend: simulator (BACKEND=simulator)"
     assert_output --partial "synchronized     42 in 2097152 of 2097152 elements"
     assert_output --regexp '[0-9]+ passed, [0-9]+ failed'
-    assert_output --partial '<iframe srcdoc=\"'
+    assert_output --partial '<iframe srcdoc="'
     assert_output --partial 'svg'
 }
