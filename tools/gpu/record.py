@@ -8,10 +8,10 @@ What needs two GPUs is skipped where there is one. The folder OUT (by default bu
 receives gpu.md, which says of each part whether it matches what is recorded; the table of each
 part, PART.md; clinic.txt; and record.tar.gz, all that was printed. Exit status 0: all matches.
 
-Nothing hangs for long. A run may take SECONDS_EACH seconds, by default as many as PARTS says; what
-has not begun SECONDS_ALL (480) seconds after its part did is not run, and after 540 a part ends.
-JOBS (8) runs under compute-sanitizer go on at a time. ONLY="NAME..." leaves of a part what has such
-a name, or a name that begins so. SANITIZER=PATH is another compute-sanitizer than the toolkit's."""
+Nothing hangs for long. A run may take as many seconds as PARTS says; what has not begun SECONDS_ALL
+(480) seconds after its part did is not run, and after 540 a part ends. ONLY="NAME..." leaves of a
+part what has such a name, or a name that begins so. SANITIZER=PATH is another compute-sanitizer
+than the toolkit's."""
 
 import contextlib
 import gzip
@@ -114,7 +114,7 @@ class Part:
 
     def __init__(self, machine, name, each):
         self.machine, self.name = machine, name
-        self.each = number("SECONDS_EACH", each)
+        self.each = each
         self.begun = time.monotonic()
         self.folder = WORK / f"{name}.d"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -184,8 +184,8 @@ class Part:
             return Run(77)
         return self.run(name, [*tool, *command], each, **environment)
 
-    def at_a_time(self, function, items, jobs=None):
-        with ThreadPoolExecutor(jobs or number("JOBS", 8)) as pool:
+    def at_a_time(self, function, items, jobs=8):
+        with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(function, items))
 
 
@@ -271,7 +271,7 @@ def lessons(part):
     runs = [run for run in runs if run[0] in names]
     for device in "gpu", "simulator":
         part.build(device, sorted({program for _, program, *_ in runs}))
-    commit = os.environ.get("COMMIT") or output_of("git", "rev-parse", "--short", "HEAD").strip()
+    commit = output_of("git", "rev-parse", "--short", "HEAD").strip()
     outputs = part.folder / "outputs.txt"
     outputs.touch()
     plain, rows = {}, []
@@ -484,7 +484,7 @@ def split_walks(text):
 
 
 def walks(part):
-    """A profile matches when no more than CHANCE (2) of its 20 walks differ. Where a free is
+    """A profile matches when no more than two of its 20 walks differ. Where a free is
     reached just as the next call is made, a race decides (facts/README.md), and from there on the
     walk is another one. They come one after the other, since a walk is about what the device has
     finished when."""
@@ -508,7 +508,7 @@ def walks(part):
             step = next((i for i, line in enumerate(lines) if line != new[i]), None)
             if step is not None:
                 differ.append(f"{seed} from step {step}")
-        if len(differ) > number("CHANCE", 2):
+        if len(differ) > 2:
             part.complain(name, len(differ), "walks differ.")
         rows.append([name, f"{ended} of 20", f"{len(differ)} of 20", ", ".join(differ)])
     os.environ["CUDA_VISIBLE_DEVICES"] = part.machine.visible
@@ -627,7 +627,7 @@ class LitmusProgram:
         return "nothing" + (f"; prints {run.first_line()}" if self.prints else "")
 
     def row(self, part, each):
-        name, plain = self.name, number("SECONDS_PLAIN", 20)
+        name, plain = self.name, 20
         on_simulator = Path("build/simulator") / self.program
         simulated = "-"
         if on_simulator.exists():
@@ -652,7 +652,7 @@ class LitmusProgram:
 def litmus(part):
     """Every incorrect program is reported by the simulated device, and no correct one by it or by
     the GPU. What only other schedules show, the simulated device runs under the first of them. What
-    asks for the free memory runs alone, for at most SECONDS_ALONE (20)."""
+    asks for the free memory runs alone, for at most 20 seconds."""
     cases = {}
     for file in LITMUS.glob("*.c"):
         # A case ends with the body behind its LITMUS.
@@ -666,7 +666,7 @@ def litmus(part):
     alone = [program for program in programs if "cudaMemGetInfo" in program.text]
     together = [program for program in programs if program not in alone]
     rows = {}
-    for some, jobs, each in (together, None, part.each), (alone, 1, number("SECONDS_ALONE", 20)):
+    for some, jobs, each in (together, 8, part.each), (alone, 1, 20):
         done = part.at_a_time(lambda program, each=each: program.row(part, each), some, jobs)
         rows.update(zip((program.name for program in some), done))
     forms = {
@@ -764,10 +764,9 @@ def sanitizer(part):
 
 def kernels(part):
     """Each program is compiled once, without fma where the program names none: the GPU's driver
-    compiles its PTX, and the simulated device runs it. Random kernels compare themselves with the
-    host as well: SEEDS (10) times 40 run on both, and up to ALL_SEEDS (SEEDS) times 40 on the
-    simulated device alone, as many as SECONDS_MOST (300) leave time for."""
-    seeds, library = number("SEEDS", 10), {"LD_LIBRARY_PATH": str(ROOT / "build/simulator")}
+    compiles its PTX, and the simulated device runs it. 400 random kernels compare themselves with
+    the host as well."""
+    library = {"LD_LIBRARY_PATH": str(ROOT / "build/simulator")}
     if (
         not os.path.exists(part.machine.nvcc)
         or subprocess.run(["make", "-s", "BACKEND=simulator", "simulator"]).returncode
@@ -775,7 +774,7 @@ def kernels(part):
         part.complain("nvcc was not found, or the simulated device could not be built.")
         return ""
 
-    def row(name, source, architecture, on_gpu):
+    def row(name, source, architecture):
         program = (part.folder / name).resolve()
         options = ["-cudart=shared", "-fmad=false", "-Xcompiler", "-ffp-contract=off"]
         # Options of its own, which link device code, and so need the GPU's.
@@ -787,19 +786,16 @@ def kernels(part):
         if made.status:
             part.complain(name, "was not compiled.")
             return [name, "was not compiled", ""]
-        simulated, same = part.run(f"{name}.simulated", [program], **library), "-"
-        if on_gpu:
-            same = yes(part.run(f"{name}.gpu", [program]).out == simulated.out)
+        simulated = part.run(f"{name}.simulated", [program], **library)
+        same = yes(part.run(f"{name}.gpu", [program]).out == simulated.out)
         if same == "no":
             part.complain(name, "prints something else on the GPU.")
         return [name, same, (simulated.out.splitlines() or [""])[-1]]
 
     def random(seed):
-        if seed > seeds and part.seconds() > number("SECONDS_MOST", 300):
-            return None
         source = part.folder / f"random_{seed}.cu"
         source.write_text(output_of("python3", f"{UNITS}/random_kernels.py", str(seed), "40"))
-        found = row(source.stem, source, 75, seed <= seeds)
+        found = row(source.stem, source, 75)
         source.with_suffix("").unlink(missing_ok=True)
         if "40 kernels compared, 0 differ" not in found[2]:
             part.complain(source.stem, "differs from the host.")
@@ -810,12 +806,11 @@ def kernels(part):
     named += [Path("docs/programs/migration_before.cu"), Path("docs/programs/migration.cu")]
 
     def program(file):
-        return row(file.stem, file, 90 if file.stem in newer else 75, True)
+        return row(file.stem, file, 90 if file.stem in newer else 75)
 
     jobs = os.cpu_count()
     rows = part.at_a_time(program, named, jobs)
-    drawn = range(1, number("ALL_SEEDS", seeds) + 1)
-    found = [one for one in part.at_a_time(random, drawn, jobs) if one]
+    found = part.at_a_time(random, range(1, 11), jobs)
 
     def count(column, words_):
         return sum(words_ in one[column] for one in found)
