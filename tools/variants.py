@@ -412,10 +412,8 @@ def starters(rooms):
 
 
 def heading(room):
-    return (
-        f"# The variants of {program_of(room)}: the starter, mistakes, and other right answers.\n"
-        "# tools/variants.py explains the form; make mutant adds one.\n\n"
-    )
+    program = program_of(room)
+    return f"# How variants differ from {program}: tools/variants.py explains the form.\n\n"
 
 
 def with_starter(text, edits):
