@@ -18,6 +18,7 @@ import os
 import re
 import sys
 import zipfile
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -112,19 +113,15 @@ class Student:
     def __init__(self, name, class_folder, out, course):
         self.name, self.folder = shown(name), out / "students" / name
         self.grade, self.problem, self.lessons = None, None, []
-        try:
-            self.grade = json.loads((self.folder / "grade.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            self.problem = "The grading was interrupted. Run the same command again."
-        errors = self.folder / "errors.txt"
-        if (self.folder / "begun").exists():
-            self.grade, self.problem = (
-                None,
-                "The grading was interrupted. Run the same command again.",
-            )
-        elif errors.exists():
+        begun, errors = self.folder / "begun", self.folder / "errors.txt"
+        with suppress(OSError, ValueError):
+            if not begun.exists():
+                self.grade = json.loads((self.folder / "grade.json").read_text(encoding="utf-8"))
+        if not begun.exists() and errors.exists():
             said = errors.read_text(encoding="utf-8", errors="replace").strip().split("\n")
             self.problem = said[0] or "The grader ended without a sentence."
+        elif not self.grade:
+            self.problem = "The grading was interrupted. Run the same command again."
         if self.grade and course.settings.get("waiting") is not None:
             self.recount(course)
         if self.grade:
