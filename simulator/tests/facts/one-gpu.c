@@ -6,6 +6,7 @@
  *                    or timing */
 #define CALL_COLUMNS 78
 #include "graphs.h"
+#include "workbook.h"
 #include <fcntl.h>
 #include <stdbool.h>
 
@@ -162,11 +163,9 @@ static void going_back(void)
     for (int i = 0; i < 2; i++) {
         size_t bytes = i ? MiB : 32 * MiB;
         char *a = take(p, bytes, s), *b = take(p, bytes, s);
-        cudaFreeAsync(a, s);
-        cudaStreamSynchronize(s);
+        free_and_wait(a);
         figures(p, i ? "two 1 MiB, one freed, sync" : "two 32 MiB chunks, one freed, sync");
-        cudaFreeAsync(b, s);
-        cudaStreamSynchronize(s);
+        free_and_wait(b);
         figures(p, "both freed, sync");
     }
     set_threshold(p, UINT64_MAX);
@@ -514,8 +513,6 @@ CASE(first)
     destroying();
 }
 
-/* ---- what can be exported ---- */
-
 static void three_blocks(cudaMemPool_t p)
 {
     void *b[3];
@@ -564,8 +561,6 @@ CASE(export)
                                                 cudaMemHandleTypePosixFileDescriptor, 0));
 }
 
-/* ---- pointers and streams ---- */
-
 CASE(pointers)
 {
     puts("\n## pointer attributes and memory info");
@@ -576,15 +571,13 @@ CASE(pointers)
     RECORD(cudaPointerGetAttributes(&pa, a));
     printf("  type %d device %d devicePointer==ptr %d hostPointer %s\n", (int)pa.type, pa.device,
            pa.devicePointer == a, pa.hostPointer ? "set" : "null");
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     set_threshold(def, UINT64_MAX);
     size_t before = free_now();
     cudaMallocAsync(&a, 256 * MiB, s);
     size_t with_allocation = free_now();
     printf("  free fell by %zu on alloc of 256 MiB, ", before - with_allocation);
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     printf("came back %zu on free+sync with threshold max\n", free_now() - with_allocation);
     cudaMemPoolTrimTo(def, 0);
     printf("  came back %zu after trimTo(0)\n", free_now() - with_allocation);
@@ -608,8 +601,6 @@ CASE(pointers)
     cudaDeviceSynchronize();
     figures(def, "default at end");
 }
-
-/* ---- graph memory ---- */
 
 CASE(graphs)
 {
@@ -649,33 +640,24 @@ enum { ROUNDS = 5 };
 
 static cudaMemPool_t timed;
 
-/* Ends the probe where the device has no memory: a time of failed calls is no time. */
-static void expect_success(cudaError_t error, const char *what)
-{
-    if (!error)
-        return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorName(error));
-    exit(1);
-}
-
 static void plain_pair(size_t bytes)
 {
     void *p;
-    expect_success(cudaMalloc(&p, bytes), "cudaMalloc");
-    expect_success(cudaFree(p), "cudaFree");
+    CHECK(cudaMalloc(&p, bytes));
+    CHECK(cudaFree(p));
 }
 
 static void ordered_pair(size_t bytes)
 {
     void *p;
-    expect_success(cudaMallocFromPoolAsync(&p, bytes, timed, s), "cudaMallocFromPoolAsync");
-    expect_success(cudaFreeAsync(p, s), "cudaFreeAsync");
+    CHECK(cudaMallocFromPoolAsync(&p, bytes, timed, s));
+    CHECK(cudaFreeAsync(p, s));
 }
 
 static void synchronized_pair(size_t bytes)
 {
     ordered_pair(bytes);
-    expect_success(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+    CHECK(cudaStreamSynchronize(s));
 }
 
 /* Each round begins with an idle device and one pair that is not timed. */
@@ -703,7 +685,7 @@ static double gigabytes_a_second(void *to, const void *from, enum cudaMemcpyKind
 {
     const size_t bytes = 1024 * MiB;
     double begin = now_us();
-    expect_success(cudaMemcpy(to, from, bytes, kind), "cudaMemcpy");
+    CHECK(cudaMemcpy(to, from, bytes, kind));
     cudaDeviceSynchronize();
     return (double)bytes / 1e3 / (now_us() - begin);
 }
@@ -711,10 +693,10 @@ static double gigabytes_a_second(void *to, const void *from, enum cudaMemcpyKind
 static void copies(void)
 {
     void *device, *pinned, *pageable = malloc(1024 * MiB);
-    expect_success(cudaMalloc(&device, 1024 * MiB), "cudaMalloc");
-    expect_success(cudaMallocHost(&pinned, 1024 * MiB), "cudaMallocHost");
+    CHECK(cudaMalloc(&device, 1024 * MiB));
+    CHECK(cudaMallocHost(&pinned, 1024 * MiB));
     if (!pageable)
-        expect_success(cudaErrorMemoryAllocation, "malloc");
+        CHECK(cudaErrorMemoryAllocation);
     memset(pageable, 1, 1024 * MiB);
     memset(pinned, 1, 1024 * MiB);
     for (int i = 0; i < 3; i++)
@@ -730,7 +712,7 @@ CASE(timing)
 {
     static const size_t sizes[] = {1024, MiB, 64 * MiB, 1024 * MiB};
     struct cudaMemPoolProps props = device_props();
-    expect_success(cudaMemPoolCreate(&timed, &props), "cudaMemPoolCreate");
+    CHECK(cudaMemPoolCreate(&timed, &props));
     puts("\n## timing (host microseconds a pair, median of 5 rounds)");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         time_pairs(sizes[i], "cudaMalloc/cudaFree", 0, plain_pair);

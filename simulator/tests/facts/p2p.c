@@ -23,112 +23,14 @@ static void kernel_on_1(void *data)
 {
     cudaSetDevice(1);
     launch_fill(data, 9, 256, s1);
-}
-
-static void granted_and_revoked(void)
-{
-    int h = 0;
-    RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
-    printf("  access of 1 now %d\n", pool_access(d0, 1));
-    kernel_on_1(a);
-    RECORD_SYNC(cudaGetLastError(), s1);
-    RECORD(cudaSetDevice(0));
-    RECORD_SYNC(cudaMemcpyAsync(&h, a, 4, cudaMemcpyDeviceToHost, s0), s0);
-    printf("  value written by device 1: %d\n", h);
-    RECORD(cudaDeviceEnablePeerAccess(1, 0));
-    RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
-    printf("  access of 1 now %d\n", pool_access(d0, 1));
-    RECORD(acc(d0, 1, cudaMemAccessFlagsProtNone));
-    printf("  access of 1 revoked, now %d\n", pool_access(d0, 1));
-    RECORD(acc(d0, 0, cudaMemAccessFlagsProtNone));
-    RECORD(acc(d0, 0, cudaMemAccessFlagsProtRead));
-    RECORD(acc(d0, 2, cudaMemAccessFlagsProtReadWrite));
-    RECORD(acc(d0, -1, cudaMemAccessFlagsProtReadWrite));
-    kernel_on_1(a);
     RECORD_SYNC(cudaGetLastError(), s1);
 }
 
-static void no_access(void)
-{
-    void *b;
-    kernel_on_1(a);
-    RECORD_SYNC(cudaGetLastError(), s1);
-    RECORD_SYNC(cudaSetDevice(0), s0);
-    RECORD(cudaMallocAsync((void **)&b, MiB, s0));
-}
-
-static void memset_refused(void) { RECORD_SYNC(cudaMemsetAsync(a, 3, 1024, s1), s1); }
-
-static void copies(void)
-{
-    void *b;
-    RECORD(cudaMallocAsync((void **)&b, MiB, s1));
-    RECORD_SYNC(cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, s1), s1);
-    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s1), s1);
-    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s0), s0);
-}
-
-static void enabled_is_not_granted(void)
-{
-    cudaSetDevice(1);
-    RECORD(cudaDeviceEnablePeerAccess(0, 0));
-    kernel_on_1(a);
-    RECORD_SYNC(cudaGetLastError(), s1);
-}
-
-static void plain_memory(void)
-{
-    RECORD(cudaMalloc((void **)&m, MiB));
-    kernel_on_1(m);
-    RECORD_SYNC(cudaGetLastError(), s1);
-}
-
-static void later_block(void)
-{
-    void *b;
-    RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
-    RECORD(cudaMallocAsync((void **)&b, 64 * MiB, s0));
-    cudaStreamSynchronize(s0);
-    kernel_on_1(b);
-    RECORD(cudaStreamSynchronize(s1));
-    puts("  allocation made after SetAccess is accessible too");
-    RECORD_SYNC(cudaFreeAsync(b, s1), s1);
-    RECORD(cudaDeviceSetMemPool(1, d0));
-    RECORD(cudaDeviceSetMemPool(0, d1));
-}
-
-static void read_only(void)
-{
-    RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
-    printf("  access of 1 read only: %d\n", pool_access(d0, 1));
-    kernel_on_1(a);
-    RECORD_SYNC(cudaGetLastError(), s1);
-}
-
-int main(int argc, char **argv)
+/* What every run begins with. */
+static void first(void)
 {
     void *b;
     struct cudaPointerAttributes pa;
-    static void (*const runs[])(void) = {
-        granted_and_revoked,    no_access,    memset_refused, copies,
-        enabled_is_not_granted, plain_memory, later_block,    read_only};
-    if (argc < 2) {
-        run_numbers_apart(argv[0], 8);
-        return 0;
-    }
-    shows_last_error = 0;
-    /* Not recorded: the results where no device can reach another. */
-    if (!strcmp(argv[1], "off")) {
-        RECORD(cudaDeviceEnablePeerAccess(1, 0));
-        RECORD(cudaDeviceDisablePeerAccess(1));
-        return 0;
-    }
-    int run = atoi(argv[1]);
-    if (run < 0 || run > 7) {
-        fprintf(stderr, "p2p: which of the runs 0 to 7?\n");
-        return 2;
-    }
-
     int count = 0, can = 0;
     cudaGetDeviceCount(&count);
     printf("devices %d\n", count);
@@ -153,7 +55,105 @@ int main(int argc, char **argv)
     RECORD(cudaPointerGetAttributes(&pa, b));
     printf("  from pool 0 on a stream of device 1: on device %d\n", pa.device);
     RECORD_SYNC(cudaFreeAsync(b, s1), s1);
+}
 
+static void granted_and_revoked(void)
+{
+    int h = 0;
+    RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
+    printf("  access of 1 now %d\n", pool_access(d0, 1));
+    kernel_on_1(a);
+    RECORD(cudaSetDevice(0));
+    RECORD_SYNC(cudaMemcpyAsync(&h, a, 4, cudaMemcpyDeviceToHost, s0), s0);
+    printf("  value written by device 1: %d\n", h);
+    RECORD(cudaDeviceEnablePeerAccess(1, 0));
+    RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
+    printf("  access of 1 now %d\n", pool_access(d0, 1));
+    RECORD(acc(d0, 1, cudaMemAccessFlagsProtNone));
+    printf("  access of 1 revoked, now %d\n", pool_access(d0, 1));
+    RECORD(acc(d0, 0, cudaMemAccessFlagsProtNone));
+    RECORD(acc(d0, 0, cudaMemAccessFlagsProtRead));
+    RECORD(acc(d0, 2, cudaMemAccessFlagsProtReadWrite));
+    RECORD(acc(d0, -1, cudaMemAccessFlagsProtReadWrite));
+    kernel_on_1(a);
+}
+
+static void no_access(void)
+{
+    void *b;
+    kernel_on_1(a);
+    RECORD_SYNC(cudaSetDevice(0), s0);
+    RECORD(cudaMallocAsync((void **)&b, MiB, s0));
+}
+
+static void memset_refused(void) { RECORD_SYNC(cudaMemsetAsync(a, 3, 1024, s1), s1); }
+
+static void copies(void)
+{
+    void *b;
+    RECORD(cudaMallocAsync((void **)&b, MiB, s1));
+    RECORD_SYNC(cudaMemcpyAsync(b, a, 1024, cudaMemcpyDeviceToDevice, s1), s1);
+    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s1), s1);
+    RECORD_SYNC(cudaMemcpyPeerAsync(b, 1, a, 0, 1024, s0), s0);
+}
+
+static void enabled_is_not_granted(void)
+{
+    cudaSetDevice(1);
+    RECORD(cudaDeviceEnablePeerAccess(0, 0));
+    kernel_on_1(a);
+}
+
+static void plain_memory(void)
+{
+    RECORD(cudaMalloc((void **)&m, MiB));
+    kernel_on_1(m);
+}
+
+static void later_block(void)
+{
+    void *b;
+    RECORD(acc(d0, 1, cudaMemAccessFlagsProtReadWrite));
+    RECORD(cudaMallocAsync((void **)&b, 64 * MiB, s0));
+    cudaStreamSynchronize(s0);
+    cudaSetDevice(1);
+    launch_fill(b, 9, 256, s1);
+    RECORD(cudaStreamSynchronize(s1));
+    puts("  allocation made after SetAccess is accessible too");
+    RECORD_SYNC(cudaFreeAsync(b, s1), s1);
+    RECORD(cudaDeviceSetMemPool(1, d0));
+    RECORD(cudaDeviceSetMemPool(0, d1));
+}
+
+static void read_only(void)
+{
+    RECORD(acc(d0, 1, cudaMemAccessFlagsProtRead));
+    printf("  access of 1 read only: %d\n", pool_access(d0, 1));
+    kernel_on_1(a);
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const runs[])(void) = {
+        granted_and_revoked,    no_access,    memset_refused, copies,
+        enabled_is_not_granted, plain_memory, later_block,    read_only};
+    if (argc < 2) {
+        run_numbers_apart(argv[0], 8);
+        return 0;
+    }
+    shows_last_error = 0;
+    /* Not recorded: the results where no device can reach another. */
+    if (!strcmp(argv[1], "off")) {
+        RECORD(cudaDeviceEnablePeerAccess(1, 0));
+        RECORD(cudaDeviceDisablePeerAccess(1));
+        return 0;
+    }
+    int run = atoi(argv[1]);
+    if (run < 0 || run > 7) {
+        fprintf(stderr, "p2p: which of the runs 0 to 7?\n");
+        return 2;
+    }
+    first();
     runs[run]();
     puts("end");
     return 0;

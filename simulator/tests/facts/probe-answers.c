@@ -14,8 +14,6 @@ static void print_attributes_of(const char *what, const void *p)
     print_attributes(p);
 }
 
-/* ---- the device ---- */
-
 CASE(device)
 {
     /* What does cudaGetDeviceProperties return? */
@@ -97,8 +95,6 @@ CASE(last_error)
     open_gate();
     cudaStreamSynchronize(s);
 }
-
-/* ---- memory ---- */
 
 /* How much memory does cudaMalloc take for a size, and for a second one of that size? */
 static void memory_taken(size_t size)
@@ -191,8 +187,6 @@ CASE(memory)
     RECORD(cudaFreeHost((char *)h + 256));
 }
 
-/* ---- copies and memsets ---- */
-
 CASE(copies_and_memsets)
 {
     char *c = (char *)m;
@@ -256,11 +250,8 @@ CASE(copies_and_memsets)
     RECORD(launch_fill((int *)a1, 1, 256, s));
     RECORD(launch_fill((int *)a1, 1, 0, s));
     cudaFreeAsync(a1, s);
-    cudaFreeAsync(a2, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a2);
 }
-
-/* ---- streams and events ---- */
 
 CASE(streams_and_events)
 {
@@ -492,8 +483,7 @@ CASE(given_back)
     cudaDeviceSynchronize();
     print_reserved("  device synchronise, nothing new freed");
     cudaMallocFromPoolAsync(&a1, 1, pool, s);
-    cudaFreeAsync(a1, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a1);
     print_reserved("  a byte allocated, freed, synchronised");
 
     /* Does a blocking copy release what was freed in a non-blocking, a blocking or the legacy
@@ -717,8 +707,6 @@ CASE(known_to_be_free)
     cudaDeviceSynchronize();
     cudaDeviceSynchronize();
 }
-
-/* ---- the end ---- */
 
 /* Can everything be freed twice? */
 CASE(freed_twice)

@@ -2,31 +2,23 @@
  * keeps its memory or not, the host synchronizes or not; and what the pool has after a loop. The
  * corner "keeps nothing, no synchronization" stands in no other recording. */
 #include "probe.h"
+#include "workbook.h"
 
 enum { ROUNDS = 9, MOST = 2000 };
 
 static cudaMemPool_t pool;
-
-/* Ends the probe: a time of failed calls is no time. */
-static void expect_success(cudaError_t error)
-{
-    if (!error)
-        return;
-    fprintf(stderr, "%s\n", cudaGetErrorName(error));
-    exit(1);
-}
 
 /* A kernel uses the memory or none does; the host synchronizes or not. */
 static void loop(size_t bytes, int pairs, int uses, int synchronizes)
 {
     for (int i = 0; i < pairs; i++) {
         void *p;
-        expect_success(cudaMallocFromPoolAsync(&p, bytes, pool, s));
+        CHECK(cudaMallocFromPoolAsync(&p, bytes, pool, s));
         if (uses)
-            expect_success(launch_fill(p, i, 16, s));
-        expect_success(cudaFreeAsync(p, s));
+            CHECK(launch_fill(p, i, 16, s));
+        CHECK(cudaFreeAsync(p, s));
         if (synchronizes)
-            expect_success(cudaStreamSynchronize(s));
+            CHECK(cudaStreamSynchronize(s));
     }
 }
 
@@ -35,27 +27,26 @@ static void corner(size_t bytes, int keeps, int uses, int synchronizes)
 {
     double times[ROUNDS];
     int pairs = bytes < 64 * MiB ? MOST : 50;
-    uint64_t threshold = keeps ? UINT64_MAX : 0;
-    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold);
+    set_threshold(pool, keeps ? UINT64_MAX : 0);
     for (int round = 0; round < ROUNDS; round++) {
         loop(bytes, 1, uses, synchronizes);
-        expect_success(cudaDeviceSynchronize());
+        CHECK(cudaDeviceSynchronize());
         double begin = now_us();
         loop(bytes, pairs, uses, synchronizes);
         times[round] = (now_us() - begin) / pairs;
         if (round == ROUNDS - 1)
             break;
-        expect_success(cudaDeviceSynchronize());
+        CHECK(cudaDeviceSynchronize());
     }
     unsigned long long after_loop = mib_reserved(pool);
-    expect_success(cudaDeviceSynchronize());
+    CHECK(cudaDeviceSynchronize());
     qsort(times, ROUNDS, sizeof *times, by_value);
     printf("%10zu bytes, %s, %s, %s: %9.3f us (min %.3f max %.3f); reserved %llu MiB, "
            "synchronized %llu\n",
            bytes, keeps ? "keeps all    " : "keeps nothing",
            synchronizes ? "synchronizes" : "does not    ", uses ? "a kernel " : "no kernel",
            times[ROUNDS / 2], times[0], times[ROUNDS - 1], after_loop, mib_reserved(pool));
-    expect_success(cudaMemPoolTrimTo(pool, 0));
+    CHECK(cudaMemPoolTrimTo(pool, 0));
 }
 
 int main(void)
@@ -64,7 +55,7 @@ int main(void)
     struct cudaMemPoolProps props = device_props();
     set_up_process();
     alarm(110);
-    expect_success(cudaMemPoolCreate(&pool, &props));
+    CHECK(cudaMemPoolCreate(&pool, &props));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int uses = 0; uses < 2; uses++)
             for (int keeps = 1; keeps >= 0; keeps--)

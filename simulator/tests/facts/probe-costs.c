@@ -140,14 +140,12 @@ CASE(pairs)
     cudaMemPool_t pool = NULL;
     COST(50, "a new pool's first 1 MiB", pool = new_pool(UINT64_MAX),
          cudaMallocFromPoolAsync(&p, MiB, pool, s), {
-             cudaFreeAsync(p, s);
-             cudaStreamSynchronize(s);
+             free_and_wait(p);
              cudaMemPoolDestroy(pool);
          });
     COST(50, "a new pool's first 1 GiB", pool = new_pool(UINT64_MAX),
          cudaMallocFromPoolAsync(&p, GiB, pool, s), {
-             cudaFreeAsync(p, s);
-             cudaStreamSynchronize(s);
+             free_and_wait(p);
              cudaMemPoolDestroy(pool);
          });
     COST(50, "cudaMemPoolTrimTo(0) of 1 GiB", pair_and_synchronization(keeping, GiB),

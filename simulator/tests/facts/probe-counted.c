@@ -67,11 +67,9 @@ CASE(plain_memory)
     step("and synchronized");
     set_threshold(pool, UINT64_MAX);
     cudaMallocFromPoolAsync(&second, 100 * MiB, pool, s);
-    cudaFreeAsync(second, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(second);
     step("100 MiB freed, synchronized, kept");
-    cudaFreeAsync(first, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(first);
     cudaMemPoolTrimTo(pool, 0);
     step("all freed, and trimmed");
 

@@ -80,8 +80,6 @@ static void from_cuda_malloc(void)
     print_reserved("after it");
 }
 
-/* ---- live ---- */
-
 CASE_AFTER(fill, live)
 {
     from_other_pool();
@@ -181,8 +179,6 @@ static cudaError_t allocate_without_internal(size_t bytes)
 
 CASE(pending_without_internal) { PENDING(allocate_without_internal(8 * GiB)); }
 
-/* ---- memory that graphs keep ---- */
-
 CASE(graph_kept_cuda_malloc)
 {
     a = new_pool(all);
@@ -194,8 +190,7 @@ CASE(graph_kept_cuda_malloc)
     RECORD(cudaMalloc(&p, 8 * GiB));
 }
 
-/* ---- nothing but cudaMalloc's: what does a pool return that cannot grow? ---- */
-
+/* Nothing but cudaMalloc's: what does a pool return that cannot grow? */
 CASE(full_of_cuda_malloc)
 {
     void *q;

@@ -114,7 +114,7 @@ CASE(launched_pending)
 /* A graph that sets the memory to fives, and copies it to the host. */
 static cudaGraph_t setting_graph(void *memory)
 {
-    cudaGraphNode_t set, get;
+    cudaGraphNode_t set = (cudaGraphNode_t)0x5a5a5a5a, get; /* no node, unless one is made */
     cudaGraph_t graph = new_graph();
     struct cudaMemsetParams params = memset_params(memory, 5, MiB);
     RECORD(cudaGraphAddMemsetNode(&set, graph, NULL, 0, &params));
@@ -167,8 +167,7 @@ CASE(nodes_on_pending)
 CASE(nodes_on_freed)
 {
     cudaMallocAsync(&a, MiB, s);
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     g = setting_graph(a);
 }
 
@@ -177,8 +176,7 @@ CASE(nodes_freed_before_instantiation)
     cudaMallocAsync(&a, MiB, s);
     cudaStreamSynchronize(s);
     g = setting_graph(a);
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     RECORD(cudaGraphInstantiate(&x, g, 0));
 }
 
@@ -188,12 +186,9 @@ CASE(nodes_freed_before_launch)
     cudaStreamSynchronize(s);
     g = setting_graph(a);
     RECORD(cudaGraphInstantiate(&x, g, 0));
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     RECORD_SYNC(cudaGraphLaunch(x, s), s);
 }
-
-/* ---- cudaIpcGetMemHandle ---- */
 
 CASE(memory_handles)
 {

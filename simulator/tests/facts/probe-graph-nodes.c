@@ -7,8 +7,7 @@ static cudaGraph_t g;
 static cudaGraphExec_t x, y;
 static void *a, *c, *d, *p;
 
-/* ---- addresses: which of the free ranges does a node get? ---- */
-
+/* Which of the free ranges does a node get? */
 CASE(fits)
 {
     void *e, *k, *l;
@@ -95,8 +94,6 @@ CASE(fits)
            distance(d, a));
 }
 
-/* ---- order ---- */
-
 static void launch_three_times(const char *what)
 {
     for (int i = 0; i < 3; i++) {
@@ -169,8 +166,7 @@ CASE(range_codes)
     void *pool, *gone, *stale;
     cudaMallocAsync(&pool, MiB, s);
     cudaMallocAsync(&stale, MiB, s);
-    cudaFreeAsync(stale, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(stale);
     cudaMalloc(&gone, 64 * MiB);
     cudaFree(gone);
     g = new_graph();
@@ -292,8 +288,7 @@ CASE(trims)
     print_graph_figures("cudaMemPoolTrimTo");
     cudaMallocAsync(&p, 64 * MiB, s);
     print_graph_figures("64 MiB of the default pool beside it");
-    cudaFreeAsync(p, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(p);
     trim_and_print("trimmed");
 
     /* What does a trim release while the launch is pending? */
@@ -499,8 +494,6 @@ CASE(launch_without_memory)
     print_graph_figures("launched again");
 }
 
-/* ---- managed memory ---- */
-
 /* Which memory does a node get that is to be of managed memory? */
 CASE(managed)
 {
@@ -645,8 +638,6 @@ CASE(updates)
     UPDATE(y, same);
     UPDATE(x, other);
 }
-
-/* ---- child graphs ---- */
 
 static cudaError_t add_child(cudaGraphNode_t *n, cudaGraph_t into, cudaGraph_t child,
                              enum cudaGraphChildGraphNodeOwnership ownership)
@@ -808,27 +799,17 @@ CASE(capture_calls)
     end_capture(s);
 
     /* May the legacy stream be waited for, or allocate, while a blocking one is captured? */
-    begin_capture(b, GLOBAL);
-    RECORD(cudaStreamSynchronize(0));
-    end_capture(b);
-    begin_capture(b, GLOBAL);
-    RECORD(cudaMallocAsync(&mg, 64, 0));
-    end_capture(b);
-    begin_capture(b, RELAXED);
-    RECORD(cudaMallocAsync(&mg, 64, 0));
-    end_capture(b);
+    CAPTURE(b, GLOBAL, cudaStreamSynchronize(0));
+    CAPTURE(b, GLOBAL, cudaMallocAsync(&mg, 64, 0));
+    CAPTURE(b, RELAXED, cudaMallocAsync(&mg, 64, 0));
 
     /* May an event of a capture that is over be queried during the next one? */
     cudaEventRecord(ev, s);
     begin_capture(s, GLOBAL);
     cudaEventRecord(ev, s);
     end_capture(s);
-    begin_capture(t, RELAXED);
-    RECORD(cudaEventQuery(ev));
-    end_capture(t);
-    begin_capture(t, GLOBAL);
-    RECORD(cudaEventQuery(ev));
-    end_capture(t);
+    CAPTURE(t, RELAXED, cudaEventQuery(ev));
+    CAPTURE(t, GLOBAL, cudaEventQuery(ev));
 }
 
 CASE(capture_fork_destroyed)

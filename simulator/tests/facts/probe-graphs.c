@@ -186,8 +186,6 @@ CASE(graph_sharing)
     RECORD(cudaStreamSynchronize(s));
 }
 
-/* ---- result codes ---- */
-
 CASE(graph_codes)
 {
     void *pool = NULL;
@@ -284,8 +282,6 @@ CASE(graph_codes)
     RECORD(cudaGraphAddEmptyNode(NULL, g, NULL, 0));
 }
 
-/* ---- who frees ---- */
-
 CASE(graph_freed_elsewhere)
 {
     cudaGraphExec_t k;
@@ -351,7 +347,7 @@ CASE(graph_kernel_before_launch)
     RECORD_SYNC(launch_fill(a, 1, 1, s), s);
 }
 
-/* ---- captures: their ends ---- */
+/* ---- captures ---- */
 
 static const enum cudaStreamCaptureMode modes[] = {GLOBAL, LOCAL, RELAXED};
 
@@ -368,8 +364,6 @@ CASE(capture_ends)
     RECORD(cudaStreamBeginCapture(cudaStreamPerThread, GLOBAL));
     end_capture(cudaStreamPerThread);
 }
-
-/* ---- captures: what they forbid, by mode ---- */
 
 CASE(capture_waiting)
 {
@@ -420,6 +414,7 @@ CASE(capture_unsafe)
     uint64_t v;
     size_t fr, tot;
     cudaDeviceGetDefaultMemPool(&def, 0);
+    made = def; /* where none can be made */
     for (int i = 0; i < 3; i++) {
         enum cudaStreamCaptureMode mode = modes[i];
         printf("mode %d\n", (int)mode);
@@ -518,8 +513,6 @@ CASE(capture_threads)
     RECORD(cudaThreadExchangeStreamCaptureMode(&mode));
 }
 
-/* ---- captures: the legacy stream ---- */
-
 /* May the legacy stream wait for a captured event? */
 static void legacy_waits_for_capture(cudaStream_t captured)
 {
@@ -556,8 +549,6 @@ CASE(capture_legacy)
     CAPTURE(s, RELAXED, cudaMemsetAsync(m, 0, 4, 0));
     CAPTURE(s, RELAXED, cudaMemcpy(m, host, 4, cudaMemcpyHostToDevice));
 }
-
-/* ---- captures: forks ---- */
 
 /* Begins a capture of s and records the event with which t joins it. */
 static void begin_fork(int with_memset)
@@ -620,8 +611,6 @@ CASE(capture_forks)
     end_capture(s);
 }
 
-/* ---- captures: their border ---- */
-
 CASE(capture_borders)
 {
     cudaEvent_t fresh;
@@ -677,8 +666,6 @@ CASE(capture_borders)
     end_capture(s);
 }
 
-/* ---- captures: memory ---- */
-
 CASE(capture_memory)
 {
     void *pool = NULL, *mg, *outer = NULL;
@@ -733,8 +720,6 @@ CASE(capture_memory)
     RECORD(cudaFreeAsync(outer, t));
     end_capture(t);
 }
-
-/* ---- captures: their status, and a stream that is destroyed in one ---- */
 
 CASE(capture_destroyed)
 {

@@ -166,8 +166,6 @@ CASE(unregistered_then_freed)
     PRINT(cudaFreeHost(pin1));
 }
 
-/* ---- elapsed time ---- */
-
 /* What is the elapsed time between two events of which one is pending? */
 CASE(elapsed_time)
 {

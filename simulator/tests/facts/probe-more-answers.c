@@ -8,6 +8,8 @@
 enum { WIDTH = 8, HEIGHT = 4 };
 
 static CUdeviceptr memory; /* 1 MiB */
+static cudaGraph_t graph;
+static cudaGraphNode_t node, first, second;
 
 static void begin(void) { memory = (CUdeviceptr)m; }
 
@@ -59,7 +61,7 @@ CASE(driver_arrays)
     ASK(cuArrayDestroy, a);
 }
 
-static CUDA_MEMCPY2D to_array(CUarray a)
+static CUDA_MEMCPY2D rows_to(CUarray a)
 {
     return (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_HOST,
                            .srcHost = host,
@@ -70,54 +72,41 @@ static CUDA_MEMCPY2D to_array(CUarray a)
                            .Height = 2};
 }
 
-static void copy(const char *what, CUDA_MEMCPY2D c)
-{
-    NOTE("%s", what);
-    ASK(cuMemcpy2D, &c);
-}
+/* Copies four floats of each of two rows to the array, but for what `change` says. */
+#define COPY(what, change)            \
+    do {                              \
+        CUDA_MEMCPY2D c = rows_to(a); \
+        change;                       \
+        NOTE("%s", what);             \
+        ASK(cuMemcpy2D, &c);          \
+    } while (0)
 
 CASE(driver_rows)
 {
     CUarray a = array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT);
-    CUDA_MEMCPY2D c = to_array(a);
     begin();
-    copy("a part", c);
-    c.dstXInBytes = 2;
-    copy("between two elements", c);
-    c.dstXInBytes = 5 * sizeof(float);
-    copy("beyond the row", c);
-    c.dstXInBytes = 0, c.dstY = 3;
-    copy("beyond the last row", c);
-    c = to_array(a), c.WidthInBytes = 6;
-    copy("a part of an element", c);
-    c = to_array(NULL);
-    copy("no array", c);
-    c = to_array(a), c.srcPitch = 8;
-    copy("a pitch less than the width", c);
-    c.Height = 1;
-    copy("a pitch less than the width, one row", c);
-    c.srcPitch = 0;
-    copy("no pitch, one row", c);
-    c.Height = 2;
-    copy("no pitch, two rows", c);
-    c = to_array(a), c.srcXInBytes = 20;
-    copy("a pitch less than the place and the width", c);
-    c = to_array(a), c.srcHost = NULL;
-    copy("no source", c);
-    c.WidthInBytes = 0;
-    copy("no source and no bytes", c);
-    c.dstXInBytes = 1000;
-    copy("no bytes, beyond the row", c);
-    c = to_array(NULL), c.WidthInBytes = 0;
-    copy("no array and no bytes", c);
-    c = to_array(a), c.srcMemoryType = (CUmemorytype)9;
-    copy("memory of type 9", c);
-    c = to_array(a), c.srcMemoryType = CU_MEMORYTYPE_UNIFIED, c.srcDevice = memory;
-    copy("from device memory, unified", c);
-    c = to_array(a), c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = m;
-    copy("from device memory, called the host's", c);
-    c = to_array(a), c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcDevice = (CUdeviceptr)host;
-    copy("from pinned memory, called the device's", c);
+    COPY("a part", );
+    COPY("between two elements", c.dstXInBytes = 2);
+    COPY("beyond the row", c.dstXInBytes = 5 * sizeof(float));
+    COPY("beyond the last row", c.dstY = 3);
+    COPY("a part of an element", c.WidthInBytes = 6);
+    COPY("no array", c.dstArray = NULL);
+    COPY("a pitch less than the width", c.srcPitch = 8);
+    COPY("a pitch less than the width, one row", (c.srcPitch = 8, c.Height = 1));
+    COPY("no pitch, one row", (c.srcPitch = 0, c.Height = 1));
+    COPY("no pitch, two rows", c.srcPitch = 0);
+    COPY("a pitch less than the place and the width", c.srcXInBytes = 20);
+    COPY("no source", c.srcHost = NULL);
+    COPY("no source and no bytes", (c.srcHost = NULL, c.WidthInBytes = 0));
+    COPY("no bytes, beyond the row", (c.srcHost = NULL, c.WidthInBytes = 0, c.dstXInBytes = 1000));
+    COPY("no array and no bytes", (c.dstArray = NULL, c.WidthInBytes = 0));
+    COPY("memory of type 9", c.srcMemoryType = (CUmemorytype)9);
+    COPY("from device memory, unified",
+         (c.srcMemoryType = CU_MEMORYTYPE_UNIFIED, c.srcDevice = memory));
+    COPY("from device memory, called the host's",
+         (c.srcMemoryType = CU_MEMORYTYPE_HOST, c.srcHost = m));
+    COPY("from pinned memory, called the device's",
+         (c.srcMemoryType = CU_MEMORYTYPE_DEVICE, c.srcDevice = (CUdeviceptr)host));
 }
 
 CASE(driver_lines)
@@ -141,12 +130,6 @@ CASE(driver_lines)
     ASK(cuStreamSynchronize, s);
 }
 
-static void copy_slices(const char *what, CUDA_MEMCPY3D c)
-{
-    NOTE("%s", what);
-    ASK(cuMemcpy3D, &c);
-}
-
 CASE(driver_slices)
 {
     CUDA_ARRAY3D_DESCRIPTOR d = {WIDTH, HEIGHT, 3, CU_AD_FORMAT_FLOAT, 1, 0};
@@ -157,29 +140,28 @@ CASE(driver_slices)
                            .dstMemoryType = CU_MEMORYTYPE_ARRAY,
                            .WidthInBytes = WIDTH * sizeof(float),
                            .Height = HEIGHT,
-                           .Depth = 3},
-                  c;
+                           .Depth = 3};
     CUarray bytes;
     ASK(cuArray3DCreate, &whole.dstArray, &d);
     d.Format = CU_AD_FORMAT_UNSIGNED_INT8, d.Width = WIDTH * sizeof(float);
     ASK(cuArray3DCreate, &bytes, &d);
-    copy_slices("all", whole);
-    c = whole, c.dstZ = 1;
-    copy_slices("beyond the last slice", c);
-    c = whole, c.dstLOD = 1;
-    copy_slices("level of detail 1", c);
-    c = whole, c.reserved0 = host;
-    copy_slices("reserved0 is no NULL", c);
-    c = whole, c.srcHeight = 2;
-    copy_slices("slices that overlap", c);
-    c.Depth = 1;
-    copy_slices("one slice, a height less than its rows", c);
-    c.srcHeight = 0;
-    copy_slices("one slice, no height", c);
-    c = whole, c.Depth = 0;
-    copy_slices("no slices", c);
-    c = whole, c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = bytes;
-    copy_slices("from an array of bytes to one of floats", c);
+#define COPY_SLICES(what, change) \
+    do {                          \
+        CUDA_MEMCPY3D c = whole;  \
+        change;                   \
+        NOTE("%s", what);         \
+        ASK(cuMemcpy3D, &c);      \
+    } while (0)
+    COPY_SLICES("all", );
+    COPY_SLICES("beyond the last slice", c.dstZ = 1);
+    COPY_SLICES("level of detail 1", c.dstLOD = 1);
+    COPY_SLICES("reserved0 is no NULL", c.reserved0 = host);
+    COPY_SLICES("slices that overlap", c.srcHeight = 2);
+    COPY_SLICES("one slice, a height less than its rows", (c.srcHeight = 2, c.Depth = 1));
+    COPY_SLICES("one slice, no height", (c.srcHeight = 0, c.Depth = 1));
+    COPY_SLICES("no slices", c.Depth = 0);
+    COPY_SLICES("from an array of bytes to one of floats",
+                (c.srcMemoryType = CU_MEMORYTYPE_ARRAY, c.srcArray = bytes));
 }
 
 /* ---- textures of the driver API ---- */
@@ -215,42 +197,44 @@ static void create(const char *what, CUDA_RESOURCE_DESC r, CUDA_TEXTURE_DESC t)
     DRIVER(cuTexObjectDestroy)(x);
 }
 
+/* Makes a texture of `whole` that is clamped, but for what `change` says of r and t. */
+#define CREATE(what, change)              \
+    do {                                  \
+        CUDA_RESOURCE_DESC r = whole;     \
+        CUDA_TEXTURE_DESC t = clamped(0); \
+        change;                           \
+        create(what, r, t);               \
+    } while (0)
+#define LINEAR t.filterMode = CU_TR_FILTER_MODE_LINEAR
+
 CASE(driver_textures)
 {
-    CUDA_RESOURCE_DESC r = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT)), q;
+    CUDA_RESOURCE_DESC whole = resource_of(array_of(CU_AD_FORMAT_FLOAT, 1, WIDTH, HEIGHT)), q,
+                       r = whole;
     CUDA_TEXTURE_DESC t = clamped(0);
     CUDA_RESOURCE_VIEW_DESC view;
     CUtexObject x = 0;
     begin();
-    create("no array", resource_of(NULL), t);
-    create("floats", r, t);
-    create("floats, as integers", r, clamped(CU_TRSF_READ_AS_INTEGER));
-    create("floats, normalized", r, clamped(CU_TRSF_NORMALIZED_COORDINATES));
-    create("floats, sRGB", r, clamped(CU_TRSF_SRGB));
-    create("all flags", r, clamped(~0u));
-    create("an unknown flag", r, clamped(0x100));
-    t.filterMode = CU_TR_FILTER_MODE_LINEAR;
-    create("floats, linear", r, t);
-    t.filterMode = (CUfilter_mode)7;
-    create("filter 7", r, t);
-    t = clamped(0), t.addressMode[0] = (CUaddress_mode)7;
-    create("address mode 7", r, t);
-    t = clamped(0), t.addressMode[0] = CU_TR_ADDRESS_MODE_WRAP;
-    create("wraps, not normalized", r, t);
-    t = clamped(0), t.maxAnisotropy = 1000;
-    create("anisotropy 1000", r, t);
-    q = r, q.flags = 1;
-    create("a resource with flag 1", q, clamped(0));
-    q = r, q.resType = (CUresourcetype)9;
-    create("a resource of type 9", q, clamped(0));
-    q = resource_of(array_of(CU_AD_FORMAT_SIGNED_INT32, 1, WIDTH, HEIGHT));
-    create("ints", q, clamped(0));
-    t = clamped(0), t.filterMode = CU_TR_FILTER_MODE_LINEAR;
-    create("ints, linear", q, t);
-    q = resource_of(array_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, WIDTH, HEIGHT));
-    create("bytes, linear", q, t);
-    t.flags = CU_TRSF_READ_AS_INTEGER;
-    create("bytes, linear, as integers", q, t);
+    CREATE("no array", r = resource_of(NULL));
+    CREATE("floats", );
+    CREATE("floats, as integers", t.flags = CU_TRSF_READ_AS_INTEGER);
+    CREATE("floats, normalized", t.flags = CU_TRSF_NORMALIZED_COORDINATES);
+    CREATE("floats, sRGB", t.flags = CU_TRSF_SRGB);
+    CREATE("all flags", t.flags = ~0u);
+    CREATE("an unknown flag", t.flags = 0x100);
+    CREATE("floats, linear", LINEAR);
+    CREATE("filter 7", t.filterMode = (CUfilter_mode)7);
+    CREATE("address mode 7", t.addressMode[0] = (CUaddress_mode)7);
+    CREATE("wraps, not normalized", t.addressMode[0] = CU_TR_ADDRESS_MODE_WRAP);
+    CREATE("anisotropy 1000", t.maxAnisotropy = 1000);
+    CREATE("a resource with flag 1", r.flags = 1);
+    CREATE("a resource of type 9", r.resType = (CUresourcetype)9);
+    whole = resource_of(array_of(CU_AD_FORMAT_SIGNED_INT32, 1, WIDTH, HEIGHT));
+    CREATE("ints", );
+    CREATE("ints, linear", LINEAR);
+    whole = resource_of(array_of(CU_AD_FORMAT_UNSIGNED_INT8, 1, WIDTH, HEIGHT));
+    CREATE("bytes, linear", LINEAR);
+    CREATE("bytes, linear, as integers", (LINEAR, t.flags = CU_TRSF_READ_AS_INTEGER));
     ASK(cuTexObjectCreate, &x, &r, &t, NULL);
     memset(&view, 0x55, sizeof view);
     ASK(cuTexObjectGetResourceViewDesc, &view, x);
@@ -264,46 +248,35 @@ CASE(driver_textures)
 
 CASE(driver_textures_of_memory)
 {
-    CUDA_RESOURCE_DESC r = resource_of(NULL);
-    CUDA_TEXTURE_DESC t = clamped(0);
+    CUDA_RESOURCE_DESC whole = resource_of(NULL), r;
     CUsurfObject surface;
     begin();
-    r.resType = CU_RESOURCE_TYPE_LINEAR;
-    r.res.linear.devPtr = memory;
-    r.res.linear.format = CU_AD_FORMAT_FLOAT;
-    r.res.linear.numChannels = 1;
-    r.res.linear.sizeInBytes = 64;
-    create("linear", r, t);
-    t.filterMode = CU_TR_FILTER_MODE_LINEAR;
-    create("linear, filtered", r, t);
-    t = clamped(0), t.addressMode[0] = (CUaddress_mode)7;
-    create("linear, address mode 7", r, t);
-    t = clamped(0);
-    r.res.linear.numChannels = 3;
-    create("linear, three channels", r, t);
-    r.res.linear.numChannels = 1, r.res.linear.format = (CUarray_format)7;
-    create("linear, format 7", r, t);
-    r.res.linear.format = CU_AD_FORMAT_FLOAT, r.res.linear.devPtr = 0;
-    create("linear, no memory", r, t);
-    r.res.linear.devPtr = memory + 4;
-    create("linear, from byte 4", r, t);
-    r.res.linear.devPtr = memory, r.res.linear.sizeInBytes = 0;
-    create("linear, no bytes", r, t);
-    r.res.linear.sizeInBytes = 4ull << 30;
-    create("linear, 4 GiB", r, t);
-    memset(&r, 0, sizeof r);
-    r.resType = CU_RESOURCE_TYPE_PITCH2D;
-    r.res.pitch2D.devPtr = memory;
-    r.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
-    r.res.pitch2D.numChannels = 1;
-    r.res.pitch2D.width = WIDTH;
-    r.res.pitch2D.height = HEIGHT;
-    r.res.pitch2D.pitchInBytes = 32;
-    create("pitched", r, t);
-    r.res.pitch2D.pitchInBytes = 16;
-    create("pitched, pitch 16", r, t);
-    r.res.pitch2D.pitchInBytes = 32, r.res.pitch2D.width = 0;
-    create("pitched, no width", r, t);
+    whole.resType = CU_RESOURCE_TYPE_LINEAR;
+    whole.res.linear.devPtr = memory;
+    whole.res.linear.format = CU_AD_FORMAT_FLOAT;
+    whole.res.linear.numChannels = 1;
+    whole.res.linear.sizeInBytes = 64;
+    CREATE("linear", );
+    CREATE("linear, filtered", LINEAR);
+    CREATE("linear, address mode 7", t.addressMode[0] = (CUaddress_mode)7);
+    CREATE("linear, three channels", r.res.linear.numChannels = 3);
+    CREATE("linear, format 7", r.res.linear.format = (CUarray_format)7);
+    CREATE("linear, no memory", r.res.linear.devPtr = 0);
+    CREATE("linear, from byte 4", r.res.linear.devPtr = memory + 4);
+    CREATE("linear, no bytes", r.res.linear.sizeInBytes = 0);
+    CREATE("linear, 4 GiB", r.res.linear.sizeInBytes = 4ull << 30);
+    memset(&whole, 0, sizeof whole);
+    whole.resType = CU_RESOURCE_TYPE_PITCH2D;
+    whole.res.pitch2D.devPtr = memory;
+    whole.res.pitch2D.format = CU_AD_FORMAT_FLOAT;
+    whole.res.pitch2D.numChannels = 1;
+    whole.res.pitch2D.width = WIDTH;
+    whole.res.pitch2D.height = HEIGHT;
+    whole.res.pitch2D.pitchInBytes = 32;
+    CREATE("pitched", );
+    CREATE("pitched, pitch 16", r.res.pitch2D.pitchInBytes = 16);
+    CREATE("pitched, no width", r.res.pitch2D.width = 0);
+    r = whole, r.res.pitch2D.width = 0;
     ASK(cuSurfObjectCreate, &surface, &r);
     r = resource_of(NULL);
     ASK(cuSurfObjectCreate, &surface, &r);
@@ -510,16 +483,6 @@ CASE(function_attributes)
 }
 
 /* Nodes with a kernel of kernels.cu, by the runtime. */
-static void kernel_node(const char *what, struct cudaKernelNodeParams p)
-{
-    cudaGraph_t graph;
-    cudaGraphNode_t node;
-    cudaGraphCreate(&graph, 0);
-    NOTE("%s", what);
-    RECORD(cudaGraphAddKernelNode(&node, graph, NULL, 0, &p));
-    cudaGraphDestroy(graph);
-}
-
 CASE(kernel_nodes)
 {
     int *data = m, value = 1;
@@ -528,25 +491,25 @@ CASE(kernel_nodes)
     struct cudaKernelNodeParams good = {.func = kernel_fill(),
                                         .gridDim = {1, 1, 1},
                                         .blockDim = {32, 1, 1},
-                                        .kernelParams = arguments},
-                                p = good;
-    kernel_node("fill", p);
-    p.gridDim.x = 0;
-    kernel_node("an empty grid", p);
-    p = good, p.blockDim.y = 0;
-    kernel_node("an empty block", p);
-    p = good, p.blockDim.x = 2000;
-    kernel_node("a block of 2000", p);
-    p = good, p.gridDim.y = 65536;
-    kernel_node("a grid too high", p);
-    p = good, p.func = NULL;
-    kernel_node("no function", p);
-    p = good, p.func = arguments;
-    kernel_node("what is no function", p);
-    p = good, p.kernelParams = NULL;
-    kernel_node("no arguments", p);
-    p = good, p.sharedMemBytes = 1 << 20;
-    kernel_node("1 MiB of shared memory", p);
+                                        .kernelParams = arguments};
+#define KERNEL_NODE(what, change)                                  \
+    do {                                                           \
+        struct cudaKernelNodeParams p = good;                      \
+        cudaGraphCreate(&graph, 0);                                \
+        change;                                                    \
+        NOTE("%s", what);                                          \
+        RECORD(cudaGraphAddKernelNode(&node, graph, NULL, 0, &p)); \
+        cudaGraphDestroy(graph);                                   \
+    } while (0)
+    KERNEL_NODE("fill", );
+    KERNEL_NODE("an empty grid", p.gridDim.x = 0);
+    KERNEL_NODE("an empty block", p.blockDim.y = 0);
+    KERNEL_NODE("a block of 2000", p.blockDim.x = 2000);
+    KERNEL_NODE("a grid too high", p.gridDim.y = 65536);
+    KERNEL_NODE("no function", p.func = NULL);
+    KERNEL_NODE("what is no function", p.func = arguments);
+    KERNEL_NODE("no arguments", p.kernelParams = NULL);
+    KERNEL_NODE("1 MiB of shared memory", p.sharedMemBytes = 1 << 20);
 }
 
 /* A fault is an error of all later calls, so each has a process. */
@@ -564,8 +527,6 @@ CASE_AFTER(load, fault_trap) { end_with_fault(traps, 0); }
 CASE_AFTER(load, fault_misaligned) { end_with_fault(plain, memory + 2); }
 
 CASE_AFTER(load, fault_illegal) { end_with_fault(plain, 4096); }
-
-/* ---- limits ---- */
 
 CASE(limits)
 {
@@ -588,39 +549,31 @@ CASE(limits)
         }
 }
 
-/* ---- copies of slices ---- */
-
-static void slices(const char *what, struct cudaMemcpy3DParms p)
-{
-    NOTE("%s", what);
-    RECORD(cudaMemcpy3D(&p));
-}
-
 CASE(copies_of_slices)
 {
-    struct cudaMemcpy3DParms good, p;
+    struct cudaMemcpy3DParms good;
     memset(&good, 0, sizeof good);
     good.srcPtr = make_cudaPitchedPtr(host, 64, 64, 4);
     good.dstPtr = make_cudaPitchedPtr(m, 64, 64, 4);
     good.extent = make_cudaExtent(64, 4, 3);
     good.kind = cudaMemcpyHostToDevice;
-    slices("all", good);
-    p = good, p.dstPtr.ysize = 3;
-    slices("slices that overlap", p);
-    p.dstPtr.ysize = 0;
-    slices("slices of no rows", p);
-    p.extent.depth = 1;
-    slices("one slice of no rows", p);
-    p = good, p.extent.depth = 0, p.srcPtr.ptr = NULL;
-    slices("no slices of nothing", p);
-    p = good, p.srcPtr.ptr = NULL;
-    slices("no source", p);
-    p = good, p.dstPtr.pitch = 32;
-    slices("a pitch less than the width", p);
-    p = good, p.extent.depth = 1, p.extent.height = 1, p.dstPtr.pitch = 32;
-    slices("a pitch less than the width, one row", p);
-    p = good, p.kind = (enum cudaMemcpyKind)9;
-    slices("kind 9", p);
+#define SLICES(what, change)               \
+    do {                                   \
+        struct cudaMemcpy3DParms p = good; \
+        change;                            \
+        NOTE("%s", what);                  \
+        RECORD(cudaMemcpy3D(&p));          \
+    } while (0)
+    SLICES("all", );
+    SLICES("slices that overlap", p.dstPtr.ysize = 3);
+    SLICES("slices of no rows", p.dstPtr.ysize = 0);
+    SLICES("one slice of no rows", (p.dstPtr.ysize = 0, p.extent.depth = 1));
+    SLICES("no slices of nothing", (p.extent.depth = 0, p.srcPtr.ptr = NULL));
+    SLICES("no source", p.srcPtr.ptr = NULL);
+    SLICES("a pitch less than the width", p.dstPtr.pitch = 32);
+    SLICES("a pitch less than the width, one row",
+           (p.dstPtr.pitch = 32, p.extent.depth = 1, p.extent.height = 1));
+    SLICES("kind 9", p.kind = (enum cudaMemcpyKind)9);
     struct cudaPitchedPtr to = make_cudaPitchedPtr(m, 64, 64, 4);
     RECORD(cudaMemset3D(to, 0, make_cudaExtent(64, 4, 3)));
     to.ysize = 3;
@@ -646,9 +599,6 @@ static void print_copy(const char *what, cudaGraphNode_t node)
          p.srcPtr.xsize, p.srcPtr.ysize, p.srcPos.x, p.srcPos.y, p.srcPos.z, p.dstPtr.pitch,
          p.dstPtr.xsize, p.dstPtr.ysize, p.dstPos.x, p.dstPos.y, p.dstPos.z, (int)p.kind);
 }
-
-static cudaGraph_t graph;
-static cudaGraphNode_t node, first, second;
 
 static void add_memset(const char *what, size_t pitch, unsigned element, size_t width,
                        size_t height)

@@ -373,35 +373,29 @@ static void set_up(void)
     cudaMalloc(&a, MiB);
 }
 
-static void copy(const char *what, struct cudaMemcpy3DPeerParms p)
-{
-    NOTE("%s", what);
-    RECORD_SYNC(cudaMemcpy3DPeerAsync(&p, s), s);
-}
-
 CASE_AFTER(set_up, slices_of_peers)
 {
-    struct cudaMemcpy3DPeerParms good, p;
+    struct cudaMemcpy3DPeerParms good;
     memset(&good, 0, sizeof good);
     good.srcPtr = make_cudaPitchedPtr(a, 64, 64, 4);
     good.dstPtr = make_cudaPitchedPtr(far_memory, 64, 64, 4);
     good.dstDevice = 1;
     good.extent = make_cudaExtent(64, 4, 2);
-    copy("right", good);
-    p = good, p.dstDevice = 0;
-    copy("the destination is of the other GPU", p);
-    p = good, p.dstDevice = 2;
-    copy("to GPU 2", p);
-    p = good, p.srcDevice = -1;
-    copy("from GPU -1", p);
-    p = good, p.srcPtr.ptr = NULL;
-    copy("from nothing", p);
-    p.extent.depth = 0;
-    copy("from nothing, no slices", p);
-    p = good, p.dstPtr.pitch = 32;
-    copy("a pitch less than the width", p);
-    p = good, p.extent.height = 5;
-    copy("slices that overlap", p);
+#define COPY(what, change)                            \
+    do {                                              \
+        struct cudaMemcpy3DPeerParms p = good;        \
+        change;                                       \
+        NOTE("%s", what);                             \
+        RECORD_SYNC(cudaMemcpy3DPeerAsync(&p, s), s); \
+    } while (0)
+    COPY("right", );
+    COPY("the destination is of the other GPU", p.dstDevice = 0);
+    COPY("to GPU 2", p.dstDevice = 2);
+    COPY("from GPU -1", p.srcDevice = -1);
+    COPY("from nothing", p.srcPtr.ptr = NULL);
+    COPY("from nothing, no slices", (p.srcPtr.ptr = NULL, p.extent.depth = 0));
+    COPY("a pitch less than the width", p.dstPtr.pitch = 32);
+    COPY("slices that overlap", p.extent.height = 5);
     cudaGraph_t graph = NULL;
     RECORD(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
     RECORD(cudaMemcpy3DPeerAsync(&good, s));

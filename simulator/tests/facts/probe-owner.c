@@ -2,6 +2,7 @@
  * cuPointerGetAttribute(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE), documented to return NULL for
  * memory of no pool. */
 #include "ask_driver.h"
+#include "workbook.h"
 
 static cudaMemPool_t default_pool, own_pool;
 
@@ -22,25 +23,17 @@ static void print_owner(const char *what, const void *address)
     printf("owner %-40s result %d  %s\n", what, (int)result, result ? "-" : name_of(owner));
 }
 
-static void require(cudaError_t error)
-{
-    if (!error)
-        return;
-    fprintf(stderr, "The allocations could not be made: %s\n", cudaGetErrorName(error));
-    exit(1);
-}
-
 int main(void)
 {
     char *block, *own, *plain, *pinned;
     struct cudaMemPoolProps props = device_props();
-    require(cudaStreamCreate(&s));
-    require(cudaDeviceGetDefaultMemPool(&default_pool, 0));
-    require(cudaMemPoolCreate(&own_pool, &props));
-    require(cudaMallocAsync((void **)&block, MiB, s));
-    require(cudaMallocFromPoolAsync((void **)&own, MiB, own_pool, s));
-    require(cudaMalloc((void **)&plain, MiB));
-    require(cudaMallocHost((void **)&pinned, MiB));
+    CHECK(cudaStreamCreate(&s));
+    CHECK(cudaDeviceGetDefaultMemPool(&default_pool, 0));
+    CHECK(cudaMemPoolCreate(&own_pool, &props));
+    CHECK(cudaMallocAsync((void **)&block, MiB, s));
+    CHECK(cudaMallocFromPoolAsync((void **)&own, MiB, own_pool, s));
+    CHECK(cudaMalloc((void **)&plain, MiB));
+    CHECK(cudaMallocHost((void **)&pinned, MiB));
 
     print_owner("cudaMallocAsync", block);
     print_owner("cudaMallocFromPoolAsync", own);

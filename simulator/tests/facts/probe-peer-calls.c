@@ -177,8 +177,6 @@ CASE_AFTER(prepare, stalls_non_blocking) { stalls(far, "a non-blocking"); }
 
 CASE_AFTER(prepare, stalls_blocking) { stalls(far_blocking, "a blocking"); }
 
-/* ---- a reset of one GPU ---- */
-
 /* Does a reset of GPU 0 wait for work of GPU 1, and does it leave that GPU alone? The gate would go
  * with GPU 0: so the work is host functions. */
 CASE_AFTER(prepare, reset_of_one)
@@ -196,8 +194,6 @@ CASE_AFTER(prepare, reset_of_one)
     RECORD(cudaFree(far_memory));
     RECORD(cudaMemset(near_memory, 0, MiB));
 }
-
-/* ---- the access of a destroyed pool ---- */
 
 /* Does a new pool have the access that a destroyed one was given, when its handle is the same? */
 CASE_AFTER(prepare, access_of_new_pool)
@@ -218,8 +214,7 @@ CASE_AFTER(prepare, access_of_new_pool)
         cudaStreamSynchronize(far);
         cudaGetLastError();
         cudaMemPoolSetAccess(pool, &desc, 1);
-        cudaFreeAsync(p, s);
-        cudaStreamSynchronize(s);
+        free_and_wait(p);
         cudaMemPoolDestroy(pool);
         before = pool;
     }

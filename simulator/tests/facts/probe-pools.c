@@ -49,8 +49,6 @@ static struct cudaMemPoolProps host_props(void) { return pool_props(PINNED, HOST
 static struct cudaMemPoolProps numa_props(void) { return pool_props(PINNED, NUMA, 0); }
 static struct cudaMemPoolProps managed_props(void) { return pool_props(MANAGED, DEVICE, 0); }
 
-/* ---- which pools there are ---- */
-
 CASE(kinds)
 {
     cudaMemPool_t pool;
@@ -80,8 +78,6 @@ CASE(kinds)
     printf("maxSize 1 MiB: host %s", cudaGetErrorName(cudaMemPoolCreate(&pool, &p)));
     printf(" managed %s\n", cudaGetErrorName(cudaMemPoolCreate(&pool, &g)));
 }
-
-/* ---- pools by location ---- */
 
 CASE(by_location)
 {
@@ -262,8 +258,6 @@ CASE(touch_freed)
     *(volatile int *)a = 2;
     printf("  the host wrote to freed memory\n");
 }
-
-/* ---- managed memory ---- */
 
 CASE(managed)
 {

@@ -108,8 +108,6 @@ static void how_many(const char *what, void (*one)(void))
         printf("%-28s the host does not stop: %d\n", what, count);
 }
 
-/* ---- what it takes ---- */
-
 static cudaGraphExec_t make_graph(int nodes)
 {
     struct cudaMemsetParams set = {.dst = m, .elementSize = 4, .width = 4, .height = 1};

@@ -99,8 +99,7 @@ CASE_AFTER(prepare, pending_host_function)
 /* Memory that went back to the device is touched by a kernel. */
 static void fault(void)
 {
-    cudaFreeAsync(a, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(a);
     RECORD(launch_fill(a, 1, 16, s));
 }
 

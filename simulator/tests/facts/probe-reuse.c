@@ -158,12 +158,10 @@ static void holes(size_t piece, size_t more)
          bytes_used(pool) / MiB);
     cudaMallocFromPoolAsync(&q, piece * MiB, pool, s);
     NOTE("%zu MiB more: reserved %llu", piece, mib_reserved(pool));
-    cudaFreeAsync(q, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(q);
     cudaMallocFromPoolAsync(&q, more * MiB, pool, s);
     NOTE("instead %zu MiB: reserved %llu", more, mib_reserved(pool));
-    cudaFreeAsync(q, s);
-    cudaStreamSynchronize(s);
+    free_and_wait(q);
     cudaMemPoolTrimTo(pool, 0);
     NOTE("that freed, synchronized, trimmed to 0: reserved %llu", mib_reserved(pool));
     cudaMallocFromPoolAsync(&q, more * MiB, pool, s);
@@ -217,8 +215,7 @@ CASE(warmed)
     cudaMemPool_t pool = new_pool(all);
     void *p[256];
     cudaMallocFromPoolAsync(&p[0], 256 * MiB, pool, s);
-    cudaFreeAsync(p[0], s);
-    cudaStreamSynchronize(s);
+    free_and_wait(p[0]);
     printf("256 MiB allocated, freed, synchronized: reserved %llu\n", mib_reserved(pool));
     for (int i = 0; i < 256; i++)
         cudaMallocFromPoolAsync(&p[i], MiB, pool, s);

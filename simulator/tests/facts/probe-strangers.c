@@ -142,8 +142,6 @@ CASE(destroyed_stream)
     print_stream_line("cudaMallocAsync, destroyed stream", cudaMallocAsync(&p, 1024, s));
 }
 
-/* ---- what an allocation node was made with ---- */
-
 CASE(node_parameters)
 {
     cudaGraph_t g;

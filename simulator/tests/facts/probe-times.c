@@ -153,12 +153,6 @@ CASE(work_in_streams)
     HOST_TIME(100, NOTHING, cudaDeviceGetAttribute(&v, cudaDevAttrWarpSize, 0), NOTHING);
 }
 
-static void free_and_wait(void *p)
-{
-    cudaFreeAsync(p, s);
-    cudaStreamSynchronize(s);
-}
-
 static void allocate_and_free(size_t bytes)
 {
     cudaMallocFromPoolAsync(&m, bytes, pool, s);

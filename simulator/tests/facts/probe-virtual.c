@@ -71,27 +71,23 @@ static void ask_granularity(const char *what, CUmemAllocationProp p)
 /* The properties that a granularity and memory are asked for with. */
 static void with_each_property(void (*ask)(const char *what, CUmemAllocationProp p))
 {
-    CUmemAllocationProp p = on_device();
-    ask("memory of the device", p);
+#define ASK_WITH(what, change)               \
+    do {                                     \
+        CUmemAllocationProp p = on_device(); \
+        change;                              \
+        ask(what, p);                        \
+    } while (0)
+    ask("memory of the device", on_device());
     ask("for a descriptor", shared());
-    p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
-    ask("for a handle of Windows", p);
-    p.requestedHandleTypes = (CUmemAllocationHandleType)8;
-    ask("for a fabric handle", p);
-    p.requestedHandleTypes = (CUmemAllocationHandleType)64;
-    ask("for a handle of type 64", p);
-    p = on_device(), p.allocFlags.compressionType = 1;
-    ask("compressible", p);
-    p.allocFlags.compressionType = 9;
-    ask("compression of type 9", p);
-    p = on_device(), p.allocFlags.gpuDirectRDMACapable = 1;
-    ask("for network cards", p);
-    p = on_device(), p.allocFlags.usage = 1;
-    ask("usage 1", p);
-    p = on_device(), p.allocFlags.reserved[0] = 1;
-    ask("a reserved byte", p);
-    p = on_device(), p.win32HandleMetaData = &p;
-    ask("an attribute of Windows", p);
+    ASK_WITH("for a handle of Windows", p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32);
+    ASK_WITH("for a fabric handle", p.requestedHandleTypes = (CUmemAllocationHandleType)8);
+    ASK_WITH("for a handle of type 64", p.requestedHandleTypes = (CUmemAllocationHandleType)64);
+    ASK_WITH("compressible", p.allocFlags.compressionType = 1);
+    ASK_WITH("compression of type 9", p.allocFlags.compressionType = 9);
+    ASK_WITH("for network cards", p.allocFlags.gpuDirectRDMACapable = 1);
+    ASK_WITH("usage 1", p.allocFlags.usage = 1);
+    ASK_WITH("a reserved byte", p.allocFlags.reserved[0] = 1);
+    ASK_WITH("an attribute of Windows", p.win32HandleMetaData = &p);
     ask("of the host", props_of(PINNED, HOST, 0));
     ask("of node 0 of the host", props_of(PINNED, NUMA, 0));
     ask("of node 99 of the host", props_of(PINNED, NUMA, 99));
@@ -765,13 +761,8 @@ CASE_AFTER(set_up_mapped, reset)
 
 /* ---- which calls wait for work that is pending? ---- */
 
-static CUresult asked;
-
-#define WAITS(name, ...)                                                                           \
-    do {                                                                                           \
-        RECORD_WAIT(launch_hold(gate, s), (asked = DRIVER(name)(__VA_ARGS__), (cudaError_t)asked), \
-                    #name);                                                                        \
-    } while (0)
+#define WAITS(name, ...) \
+    RECORD_WAIT(launch_hold(gate, s), (cudaError_t)DRIVER(name)(__VA_ARGS__), #name)
 
 static void set_up_waiting(void)
 {

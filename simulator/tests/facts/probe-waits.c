@@ -124,8 +124,6 @@ CASE(streams_and_events)
     }
 }
 
-/* ---- work is pending in b, a blocking stream ---- */
-
 /* Which calls wait because the legacy stream waits for a blocking one? */
 CASE(behind_blocking_stream)
 {
@@ -142,8 +140,6 @@ CASE(behind_blocking_stream)
     WAITS((cudaMemsetAsync(m2, 0, 4, 0), cudaStreamQuery(0)));
     WAITS((cudaMemsetAsync(m2, 0, 4, 0), cudaStreamSynchronize(0)));
 }
-
-/* ---- work is pending in the legacy stream ---- */
 
 /* Which streams wait for the legacy stream? */
 CASE(behind_legacy_stream)

@@ -1,6 +1,7 @@
 /* What the probes share. A probe puts one question after another to a device and prints each
  * result as a line. probe-NAME.c printed probe-NAME.txt on a real device; tools/gpu/record.py
- * records it anew, and the suite compares the simulated device with it.
+ * records it anew, and the suite compares the simulated device with it. A comment says what the
+ * lines of a case or of a paragraph ask.
  *
  * A line shows a call as it stands in the source. So the short names (s, t, m, a, x) and the words
  * of the lines are those of the recordings: to change one is to change recorded evidence. */
@@ -257,6 +258,12 @@ static inline struct cudaGraphNodeParams condition_params(cudaGraphConditionalHa
     params.conditional.type = cudaGraphCondTypeIf;
     params.conditional.size = 1;
     return params;
+}
+
+static inline void free_and_wait(void *memory)
+{
+    cudaFreeAsync(memory, s);
+    cudaStreamSynchronize(s);
 }
 
 /* Returns how many bytes of the current GPU's memory are free. */
