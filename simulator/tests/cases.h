@@ -24,19 +24,20 @@ static inline void add_case(struct named_case *one)
     *at = one;
 }
 
-/* Runs the case that the first argument names. Returns 2, and prints what cases there are, if there
- * is none of that name, and otherwise 0. */
+/* Runs the case that the first argument names. Without an argument it prints the names. Returns 2,
+ * with a sentence, if there is no case of that name, and otherwise 0. */
 static inline int run_case(int argc, char **argv)
 {
-    for (const struct named_case *one = named_cases; argc > 1 && one; one = one->next)
-        if (strcmp(argv[1], one->name) == 0) {
+    for (const struct named_case *one = named_cases; one; one = one->next)
+        if (argc == 1) {
+            puts(one->name);
+        } else if (strcmp(argv[1], one->name) == 0) {
             one->run();
             return 0;
         }
-    fprintf(stderr, "%s runs one of these cases:", argv[0]);
-    for (const struct named_case *one = named_cases; one; one = one->next)
-        fprintf(stderr, " %s", one->name);
-    fputs("\n", stderr);
+    if (argc == 1)
+        return 0;
+    fprintf(stderr, "%s has no case \"%s\"\n", argv[0], argv[1]);
     return 2;
 }
 

@@ -12,16 +12,12 @@ setup_file() {
         build/simulator/simulator/tests/litmus/pinned_wrong
 }
 
-@test "limits of a device are what was recorded, and what was set" { as_expected device limits; }
-@test "cudaInitDevice makes no device current" { as_expected device init; }
-@test "cudaStreamAttachMemAsync: what it takes and what it refuses" { as_expected device attach; }
-
-@test "1021 operations of a stream may be pending behind a hold; allocations and records are none" {
-    as_expected device full
-    as_expected device full_otherwise
+@test "device.c: attributes, limits, rows and slices, managed ranges, room for work, a reset" {
+    all_as_expected device too_many_launches too_many_wide_launches too_full memory_after_reset \
+        stream_after_reset refused_and_unseen one_row_more slices_refused
 }
-@test "each node of a launch is one, behind others and beside them" {
-    as_expected device full_of_launches
+
+@test "a launch of one node too many waits for ever behind a closed gate: a sentence, status 3" {
     local name
     for name in too_many_launches too_many_wide_launches; do
         run bounded "$PROGRAMS/device" "$name"
@@ -29,7 +25,6 @@ setup_file() {
         assert_line --partial "hazard: waiting forever. cudaGraphLaunch waits for room in the full"
     done
 }
-@test "a call that queues one more waits for room" { as_expected device waits_for_room; }
 @test "a call that waits for room behind a gate that nobody opens: a sentence and status 3" {
     run bounded "$PROGRAMS/device" too_full
     [ "$status" = 3 ]
@@ -37,8 +32,7 @@ setup_file() {
     assert_line "  To do:     open the gate (*open = 1) before this call, or queue less after it."
 }
 
-@test "a reset ends memory and streams: their use is reported, and what destructors do is not" {
-    as_expected device destroyed_after_reset
+@test "a reset ends memory and streams: their use is reported" {
     run bounded "$PROGRAMS/device" memory_after_reset
     assert_equal "$status" 3
     assert_output --partial \
@@ -72,9 +66,6 @@ setup_file() {
 
 # ---- rows and slices, and queries about managed ranges ----
 
-@test "copies and memsets in rows: the bytes arrive, and what lies between the rows stays" {
-    as_expected device bytes
-}
 @test "fills, adds, memsets and copies of random parts: every byte is as in a plain array" {
     for seed in 1 2 3; do as_expected uniform_pages $seed 150 || return; done
 }
@@ -84,21 +75,11 @@ setup_file() {
     assert_equal "$status" 3
     assert_line --partial "hazard: use of memory that is not allocated"
 }
-@test "copies and memsets of slices: what lies between rows and slices stays" {
-    as_expected device slices
-}
-@test "a copy of slices between two devices: in order in its stream, its devices checked" {
-    as_expected device slices_between_devices
-}
 @test "copies and memsets of slices: what is refused, at once" {
     # A slice that begins after the end of its memory is reported, too.
     SIM_CHECK=off as_expected device slices_refused
     run bounded "$PROGRAMS/device" slices_refused
     assert_line --partial "hazard: use of memory that is not allocated. cudaMemcpy3DAsync"
-}
-@test "captured copies and memsets, and memset nodes, keep their rows" { as_expected device nodes; }
-@test "cudaMemRangeGetAttribute: advice of a range, page by page, ends with its allocation" {
-    as_expected device ranges
 }
 @test "rows: the twins of per-thread streams, SIM_FAIL and the journal know the calls" {
     local name line

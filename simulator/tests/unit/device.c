@@ -34,6 +34,7 @@ CASE(properties)
 
 /* ---- limits ---- */
 
+/* A limit is what was recorded, or what was set. */
 CASE(limits)
 {
     size_t value = 0;
@@ -72,6 +73,7 @@ CASE(init)
     IS(cudaErrorInvalidDevice, cudaInitDevice(-1, 0, 0));
 }
 
+/* What the call takes, and what it refuses. */
 CASE(attach)
 {
     cudaStream_t stream;
@@ -125,6 +127,7 @@ static void queue(int kernels)
         OK(launch_fill(data, i, 16, s));
 }
 
+/* As many operations as a stream takes behind a hold. */
 CASE(full)
 {
     hold();

@@ -19,11 +19,10 @@ ended() {
     assert_equal "$status" "$1"
 }
 
-@test "driver API: devices, contexts, memory, pools, graphs, and functions by name" {
-    local name
-    for name in devices contexts pools attributes graphs addresses entry_points; do
-        as_expected driver "$name"
-    done
+@test "driver API: devices, contexts, memory, pools, graphs, arrays, and functions by name" {
+    all_as_expected driver errors failing refused modules kernel_nodes race unloaded machine_code \
+        static_runtime fft_library
+    all_as_expected driver_arrays refused destroyed textures surfaces
 }
 
 # virtual STATUS CASE: a case of driver_virtual.c, under every schedule
@@ -84,18 +83,9 @@ virtual() {
     assert_line --partial "an alignment of more than 32 MiB is not simulated: it returns"
 }
 
-@test "driver API: memsets of 16 and 32 bits, and copies of rows" {
-    as_expected driver memory
-}
-
-@test "driver API: arrays, textures, and surfaces, which kernels of a module read and write" {
-    local name
-    for name in descriptors rows lines slices; do
-        as_expected driver_arrays "$name"
-    done
-    for name in textures surfaces; do
-        as_expected driver_arrays "$name" "$TEXELS"
-    done
+@test "driver API: textures and surfaces, which kernels of a module read and write" {
+    as_expected driver_arrays textures "$TEXELS"
+    as_expected driver_arrays surfaces "$TEXELS"
 }
 
 @test "driver API: of arrays and textures, each thing that is not simulated has a sentence" {

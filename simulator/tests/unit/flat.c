@@ -302,11 +302,10 @@ int main(int argc, char **argv)
 {
     const struct named_case *one = named_cases;
     long n = argc == 3 ? atol(argv[2]) : 0;
-    for (; one && (argc == 1 || strcmp(argv[1], one->name)); one = one->next)
-        if (argc == 1)
-            puts(one->name);
     if (argc == 1)
-        return 0;
+        return run_case(argc, argv);
+    while (one && strcmp(argv[1], one->name))
+        one = one->next;
     if (!one || n < 1) {
         fprintf(stderr, "flat: expected a case (flat alone lists them) and a number of rounds\n");
         return 2;

@@ -48,6 +48,7 @@ static void diamond(cudaGraphNode_t n[4])
     OK(cudaGraphAddEmptyNode(&n[3], g, &n[1], 2));
 }
 
+/* The roots, what a node depends on, and what depends on it. */
 CASE(lists)
 {
     cudaGraphNode_t n[4], found[4];
@@ -256,6 +257,7 @@ CASE(host_functions_and_events)
     end();
 }
 
+/* A node that is disabled does nothing, until it is enabled. */
 CASE(disabled)
 {
     cudaGraphNode_t n[2], host;
@@ -296,6 +298,7 @@ static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
     return made;
 }
 
+/* A graph of the same form gives its parameters, and another one says why not. */
 CASE(updates)
 {
     cudaGraphExecUpdateResultInfo info;

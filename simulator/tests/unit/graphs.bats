@@ -24,8 +24,12 @@ setup_file() {
     done
 }
 
-@test "a capture into a graph; own kernels as nodes, and what of nodes is not simulated" {
-    as_expected graph_rules captured_into
+@test "graph_rules.c: captures, and memset nodes of more bytes than can be counted" {
+    all_as_expected graph_rules freed_by_another_graph refused no_memory no_memory_for_another \
+        no_memory_for_a_larger_one
+}
+
+@test "own kernels as nodes, and what of nodes is not simulated" {
     reported graph_rules two_kernels "unordered writes" "second (graph launch 1 in stream 1)" \
         "no path of edges leads from one node of the graph to the other"
     run "$PROGRAMS/graph_rules" refused
@@ -35,13 +39,8 @@ setup_file() {
     assert_line --partial "the name of a kernel is 1 to 63 printable characters"
 }
 
-@test "memset nodes of more bytes than can be counted, and memory that another graph frees" {
-    as_expected graph_rules sizes_that_wrap
+@test "memory that another graph frees" {
     SIM_CHECK=off as_expected graph_rules freed_by_another_graph   # it frees twice
-}
-
-@test "what a query tells of a capture, and which part of it is asked for" {
-    as_expected graph_rules captured
 }
 
 @test "the journal: nodes at their capture, allocations at each launch, no work in its line" {
@@ -90,30 +89,11 @@ destroyed"
 
 # ---- changes to graphs, and a graph printed as text ----
 
-@test "lists of roots, of what a node depends on, of what depends on it" {
-    as_expected graph_changes lists
+@test "graph_changes.c: lists, what is taken away, parameters, updates, kernels, and children" {
+    all_as_expected graph_changes no_type dot dot_of_each kernels_unordered
 }
 
-@test "edges and nodes that are taken away" { as_expected graph_changes taken_away; }
-
-@test "parameters of nodes, in a graph and in an executable one: each leaves the other alone" {
-    as_expected graph_changes memsets
-    as_expected graph_changes copies
-    as_expected graph_changes host_functions_and_events
-    as_expected graph_changes any_parameters
-    as_expected graph_changes all_parameters
-}
-
-@test "a node that is disabled does nothing, until it is enabled" {
-    as_expected graph_changes disabled
-}
-
-@test "cudaGraphExecUpdate: a graph of the same form gives its parameters, another says why not" {
-    as_expected graph_changes updates
-}
-
-@test "cudaGraphAddNode: a node of each type, and a sentence for one that is not simulated" {
-    as_expected graph_changes any_type
+@test "cudaGraphAddNode: a sentence for a type of node that is not simulated" {
     run bounded "$PROGRAMS/graph_changes" no_type
     # The node is missing, so the program must not end with 0.
     [ "$status" = 4 ]
@@ -135,18 +115,9 @@ destroyed"
         miss "It prints other parameters:" "$(cat each.dot)"
 }
 
-@test "kernel nodes: values, parameters and every code; two that no edge orders are reported" {
-    local name
-    for name in values changed_pointer hold captured refused; do
-        as_expected graph_changes kernels_$name
-    done
+@test "two kernel nodes that no edge orders are reported" {
     reported graph_changes kernels_unordered "unordered writes" \
         "cudaGraphAddKernelNode (graph launch 1 in stream 1)"
-}
-
-@test "child graphs: their work comes in their node's place, copied or moved" {
-    as_expected graph_changes children
-    as_expected graph_changes moved
 }
 
 # ---- sanitizers ----

@@ -79,6 +79,15 @@ as_expected() {
     done
 }
 
+# all_as_expected PROGRAM EXCEPT...: the same for each of its cases but these, which are judged
+# otherwise
+all_as_expected() {
+    local case
+    for case in $("$PROGRAMS/$1"); do
+        [[ " ${*:2} " == *" $case "* ]] || as_expected "$1" "$case" || return
+    done
+}
+
 # reported PROGRAM CASE KIND WORDS...: under every schedule, nothing is reported in the correct
 # case, and this hazard first in the incorrect one. CASE is "" if the program has only one.
 reported() {
