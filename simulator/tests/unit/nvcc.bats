@@ -32,10 +32,10 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
 }
 
 @test "a kernel runs from PTX that a program registers, also where there is no nvcc" {
-    as_expected nvcc_by_hand "$ROOT/simulator/tests/unit/kernels/sums.ptx"
+    as_expected nvcc_by_hand sums "$ROOT/simulator/tests/unit/kernels/sums.ptx"
     # An unknown instruction is named.
     sed '0,/add.s32/s//frobnicate.s32/' "$ROOT/simulator/tests/unit/kernels/sums.ptx" >wrong.ptx
-    run "$PROGRAMS/nvcc_by_hand" wrong.ptx
+    run "$PROGRAMS/nvcc_by_hand" sums wrong.ptx
     assert_failure
     assert_output --partial "the kernel sums was built by nvcc and does not run here:"
     assert_output --partial 'an instruction that is not simulated ("frobnicate.s32 '
@@ -51,20 +51,15 @@ the exit status is 4. To leave the status to the program: SIM_KERNELS=${2:-run}:
     touch -r warp.h "$copy/simulator/ptx/warp.h"
     touch "$copy/simulator/ptx/registry.c"
     make -s -C "$copy" BACKEND=simulator simulator
-    LD_LIBRARY_PATH=$copy/build/simulator run bounded "$PROGRAMS/nvcc_by_hand" \
+    LD_LIBRARY_PATH=$copy/build/simulator run bounded "$PROGRAMS/nvcc_by_hand" sums \
         "$ROOT/simulator/tests/unit/kernels/sums.ptx"
     assert_failure
     assert_output --partial "the kernel sums was built by nvcc and does not run here: the \
 simulated device was built on a machine whose processor has AVX2, which this one lacks (type make"
 }
 
-@test "copies to and from a variable of device code; what a kernel may have of a multiprocessor" {
-    as_expected nvcc_by_hand variables
-    as_expected nvcc_by_hand resources
-}
-
-@test "a __managed__ variable is there before the first call, or the program ends with a sentence" {
-    as_expected nvcc_by_hand managed
+@test "variables, also __managed__ ones, and what a kernel may have of a multiprocessor" {
+    all_as_expected nvcc_by_hand refused compressed sums
     run bounded "$PROGRAMS/nvcc_by_hand" managed nowhere
     assert_failure
     assert_output --partial "the __managed__ variable nowhere is not in the program's device code:"

@@ -1,13 +1,10 @@
 /* What code compiled by nvcc calls, called by hand: so a machine without nvcc tries it, too.
- * nvcc_by_hand refused: the launches of a kernel whose binary has no PTX.
- * nvcc_by_hand variables: copies to and from a variable of device code.
- * nvcc_by_hand resources: what a kernel may have of a multiprocessor.
- * nvcc_by_hand compressed: device code in the forms that nvcc writes.
- * nvcc_by_hand managed: a __managed__ variable; managed NAME: one that is not in the device code.
- * nvcc_by_hand FILE.ptx: the kernel of simulator/tests/unit/kernels/sums.cu. */
+ * nvcc_by_hand managed NAME: a __managed__ variable that is not in the device code.
+ * nvcc_by_hand sums FILE.ptx: the kernel of simulator/tests/unit/kernels/sums.cu. */
 #include "expect.h"
 #include "nvcc_by_hand.h"
 
+static const char *argument; /* argv[2], or NULL */
 static const dim3 one = {1, 1, 1};
 
 /* Their addresses stand for kernels, the last one's for none. */
@@ -26,7 +23,8 @@ static cudaError_t launch(const char *host, void **arguments)
     return __cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
-static void refused(void)
+/* Launches of a kernel whose binary has no PTX. */
+CASE(refused)
 {
     static const struct {
         int magic, version;
@@ -86,7 +84,7 @@ static void register_own(void)
     __cudaRegisterFatBinaryEnd(binary);
 }
 
-static void variables(void)
+CASE(variables)
 {
     enum cudaMemcpyKind in = cudaMemcpyHostToDevice, out = cudaMemcpyDeviceToHost;
     int given[4] = {1, 2, 3, 4}, back[4] = {0}, other = 7;
@@ -124,7 +122,7 @@ static cudaError_t launch_with(size_t shared_bytes)
 
 /* A multiprocessor has 228 KiB of shared memory and room for 2048 threads, a block at most 227 KiB,
  * and 1 KiB of each is the driver's. */
-static void resources(void)
+CASE(resources)
 {
     enum cudaFuncAttribute shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
     const void *kernel = &nothing_kernel, *none = &no_kernel;
@@ -169,8 +167,9 @@ static void resources(void)
     IS(cudaErrorInvalidDeviceFunction, ROOM(none, 1, 256));
 }
 
-static void managed(const char *name)
+CASE(managed)
 {
+    const char *name = argument ? argument : "counter";
     int *counter = NULL;
     void **binary = register_ptx(own_ptx);
     dim3 threads = {4, 2, 1};
@@ -229,7 +228,7 @@ static cudaError_t launch_of(void **binary, const char *kernel)
 
 /* As LZ4: "//aaa...", of which 300 repeat the byte before them, and a kernel whose name repeats the
  * two before. Then with a byte that is missing; and in a list, beside what is no binary. */
-static void compressed(void)
+CASE(compressed)
 {
     static const char kernels[4], name[] = "\n.version 7.0\n.target sm_75\n.entry no",
                                   body[] = "() { ret; }\n";
@@ -272,11 +271,11 @@ static void **register_file(const char *path)
     return register_ptx(text);
 }
 
-static void run_sums(const char *path)
+CASE(sums)
 {
     enum { COUNT = 1000, BLOCKS = 3 };
     int here[COUNT], each[BLOCKS], all = 0, sum = 0, n = COUNT, *data, *out;
-    void **handle = register_file(path);
+    void **handle = register_file(argument);
     __cudaRegisterFunction(handle, &sums_kernel, NULL, "sums", -1, 0, 0, 0, 0, 0);
     __cudaRegisterFatBinaryEnd(handle);
     for (int i = 0; i < COUNT; i++) {
@@ -301,21 +300,6 @@ static void run_sums(const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && !strcmp(argv[1], "refused"))
-        refused();
-    else if (argc == 2 && !strcmp(argv[1], "variables"))
-        variables();
-    else if (argc == 2 && !strcmp(argv[1], "resources"))
-        resources();
-    else if (argc == 2 && !strcmp(argv[1], "compressed"))
-        compressed();
-    else if (argc >= 2 && !strcmp(argv[1], "managed"))
-        managed(argc == 2 ? "counter" : argv[2]);
-    else if (argc == 2)
-        run_sums(argv[1]);
-    else
-        return 2;
-    if (!wrong)
-        puts("all as expected");
-    return wrong;
+    argument = argc > 2 ? argv[2] : NULL;
+    return run_named(argc, argv);
 }

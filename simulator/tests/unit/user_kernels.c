@@ -206,7 +206,7 @@ CASE(fault)
 
 /* ---- rejected launches ---- */
 
-static void refused(void)
+CASE(refused)
 {
     static const char long_name[65] =
         "a name of 64 characters, which is one more than a name may be...";
@@ -235,7 +235,7 @@ static void refused(void)
 }
 
 /* The node of such a kernel has no parameters. */
-static void parameters(void)
+CASE(parameters)
 {
     struct numbers a = {0, 0};
     struct cudaKernelNodeParams params;
@@ -392,7 +392,7 @@ CASE(calls_cuda)
     OK(sim_launch(s, "call_cuda", correct ? nothing : call_cuda, a, sim_read(p, 4)));
 }
 
-static void values(void)
+CASE(values)
 {
     in_a_stream();
     in_pinned_and_managed_memory();
@@ -404,7 +404,6 @@ static void values(void)
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "";
     correct = argc > 2 && !strcmp(argv[2], "correct");
     OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking));
@@ -414,17 +413,9 @@ int main(int argc, char **argv)
     OK(cudaMallocHost((void **)&pinned, BYTES));
     OK(launch_fill(p, 1, COUNT, s));
     OK(cudaStreamSynchronize(s));
-    if (!strcmp(name, "values"))
-        values();
-    else if (!strcmp(name, "refused"))
-        refused();
-    else if (!strcmp(name, "parameters"))
-        parameters();
-    for (const struct named_case *one = named_cases; one; one = one->next)
-        if (!strcmp(name, one->name))
-            one->run();
-    if (!strcmp(name, "fault"))
-        return wrong;
+    int status = run_case(argc, argv);
+    if (status || (argc > 1 && !strcmp(argv[1], "fault")))
+        return status ? status : wrong;
     OK(cudaDeviceSynchronize());
     OK(cudaFreeAsync(p, s));
     OK(cudaFreeAsync(q, s));
