@@ -137,6 +137,15 @@ static struct cudaMemsetParams set_of(void *to, unsigned value, size_t ints)
         .dst = to, .value = value, .elementSize = 4, .width = ints, .height = 1};
 }
 
+static cudaGraphNode_t add_memset(cudaGraph_t graph, cudaGraphNode_t before, void *to,
+                                  unsigned value, size_t ints)
+{
+    cudaGraphNode_t node;
+    struct cudaMemsetParams p = set_of(to, value, ints);
+    OK(cudaGraphAddMemsetNode(&node, graph, &before, before != NULL, &p));
+    return node;
+}
+
 /* A change of the executable graph affects later launches, and a change of the graph affects later
  * executable graphs. */
 CASE(memsets)
@@ -145,8 +154,7 @@ CASE(memsets)
     struct cudaMemsetParams p,
         rows = {.dst = NULL, .pitch = 64, .value = 1, .elementSize = 4, .width = 4, .height = 3};
     begin();
-    p = set_of(data, 1, 16);
-    OK(cudaGraphAddMemsetNode(&n, g, NULL, 0, &p));
+    n = add_memset(g, NULL, data, 1, 16);
     rows.dst = data;
     OK(cudaGraphAddMemsetNode(&other, g, &n, 1, &rows));
     cudaGraphExec_t exec = instantiated(g);
@@ -178,13 +186,11 @@ CASE(copies)
 {
     cudaGraphNode_t n, set;
     struct cudaMemcpy3DParms p;
-    struct cudaMemsetParams m;
     int *pinned;
     begin();
-    m = set_of(data, 7, 16);
     OK(cudaMallocHost((void **)&pinned, 4096));
     memset(pinned, 0, 4096);
-    OK(cudaGraphAddMemsetNode(&set, g, NULL, 0, &m));
+    set = add_memset(g, NULL, data, 7, 16);
     OK(cudaGraphAddMemcpyNode1D(&n, g, &set, 1, pinned, data, 64, cudaMemcpyDeviceToHost));
     cudaGraphExec_t exec = instantiated(g);
     OK(cudaGraphMemcpyNodeGetParams(n, &p));
@@ -261,14 +267,11 @@ CASE(host_functions_and_events)
 CASE(disabled)
 {
     cudaGraphNode_t n[2], host;
-    struct cudaMemsetParams p;
     struct cudaHostNodeParams h = {add_to, &(int){0}};
     unsigned enabled = 9;
     begin();
-    p = set_of(data, 1, 16);
-    OK(cudaGraphAddMemsetNode(&n[0], g, NULL, 0, &p));
-    p.value = 2;
-    OK(cudaGraphAddMemsetNode(&n[1], g, &n[0], 1, &p));
+    n[0] = add_memset(g, NULL, data, 1, 16);
+    n[1] = add_memset(g, n[0], data, 2, 16);
     OK(cudaGraphAddHostNode(&host, g, &n[1], 1, &h));
     cudaGraphExec_t exec = instantiated(g);
     OK(cudaGraphNodeSetEnabled(exec, n[1], 0));
@@ -285,14 +288,20 @@ CASE(disabled)
 
 /* ---- whole updates ---- */
 
-/* memset, memset, copy inside the device: as a chain, or the first two in parallel. */
-static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
+/* A graph that sets two pieces of `data`, one after the other or in parallel. */
+static cudaGraph_t setting(unsigned value, bool in_a_line, cudaGraphNode_t n[2])
 {
     cudaGraph_t made;
-    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
     OK(cudaGraphCreate(&made, 0));
-    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
-    OK(cudaGraphAddMemsetNode(&n[1], made, n, in_a_line, &q));
+    n[0] = add_memset(made, NULL, data, value, 16);
+    n[1] = add_memset(made, in_a_line ? n[0] : NULL, data + 64, value, 16);
+    return made;
+}
+
+/* The same, and then a copy inside the device. */
+static cudaGraph_t three(unsigned value, bool in_a_line, cudaGraphNode_t n[3])
+{
+    cudaGraph_t made = setting(value, in_a_line, n);
     OK(cudaGraphAddMemcpyNode1D(&n[2], made, &n[1], 1, data + 128, data + 64, 64,
                                 cudaMemcpyDeviceToDevice));
     return made;
@@ -423,12 +432,11 @@ CASE(any_parameters)
     void *arguments[] = {&to, &value, &ints};
     begin();
     to = data;
-    set = set_of(data + 64, 1, 16);
     p.kernel.func = kernel_fill();
     p.kernel.gridDim = p.kernel.blockDim = (dim3){1, 1, 1};
     p.kernel.kernelParams = arguments;
     kernel = add(NULL, &p);
-    OK(cudaGraphAddMemsetNode(&n, g, &kernel, 1, &set));
+    n = add_memset(g, kernel, data + 64, 1, 16);
     cudaGraphExec_t exec = instantiated(g);
     value = 8;
     OK(cudaGraphExecNodeSetParams(exec, kernel, &p));
@@ -511,12 +519,10 @@ CASE(no_type)
 
 CASE(dot)
 {
-    cudaGraphNode_t n[4], set;
-    struct cudaMemsetParams p;
+    cudaGraphNode_t n[4];
     begin();
     diamond(n);
-    p = set_of(data, 7, 16);
-    OK(cudaGraphAddMemsetNode(&set, g, &n[3], 1, &p));
+    add_memset(g, n[3], data, 7, 16);
     OK(cudaGraphDebugDotPrint(g, "plain.dot", 0));
     OK(cudaGraphDebugDotPrint(g, "verbose.dot", cudaGraphDebugDotFlagsVerbose));
     IS(cudaErrorOperatingSystem, cudaGraphDebugDotPrint(g, "/nowhere/at/all.dot", 0));
@@ -571,17 +577,6 @@ CASE(dot_of_each)
 
 /* ---- graphs in graphs ---- */
 
-/* A graph that sets two pieces of `data`, one after the other. */
-static cudaGraph_t setting(unsigned value, cudaGraphNode_t n[2])
-{
-    cudaGraph_t made;
-    struct cudaMemsetParams p = set_of(data, value, 16), q = set_of(data + 64, value, 16);
-    OK(cudaGraphCreate(&made, 0));
-    OK(cudaGraphAddMemsetNode(&n[0], made, NULL, 0, &p));
-    OK(cudaGraphAddMemsetNode(&n[1], made, &n[0], 1, &q));
-    return made;
-}
-
 /* A child's work comes in its node's place: after what the node depends on, and before what depends
  * on it. Otherwise the checker would report it. */
 CASE(children)
@@ -592,14 +587,12 @@ CASE(children)
     size_t count = 0;
     struct cudaMemsetParams p;
     begin();
-    child = setting(5, n);
-    p = set_of(data, 1, 128);
-    OK(cudaGraphAddMemsetNode(&before, g, NULL, 0, &p));
+    child = setting(5, true, n);
+    before = add_memset(g, NULL, data, 1, 128);
     OK(cudaGraphCreate(&middle, 0));
     OK(cudaGraphAddChildGraphNode(&nested, middle, NULL, 0, child));
     OK(cudaGraphAddChildGraphNode(&c, g, &before, 1, middle));
-    p = set_of(data + 8, 9, 60);
-    OK(cudaGraphAddMemsetNode(&after, g, &c, 1, &p));
+    after = add_memset(g, c, data + 8, 9, 60);
     OK(cudaGraphCreate(&found, 0));
     OK(cudaGraphAddChildGraphNode(&empty, g, &after, 1, found));
     OK(cudaGraphDestroy(found));
@@ -642,7 +635,7 @@ CASE(moved)
     cudaGraphExec_t exec;
     struct cudaGraphNodeParams p = of_type(cudaGraphNodeTypeGraph);
     begin();
-    child = setting(5, n);
+    child = setting(5, true, n);
     p.graph.graph = child;
     p.graph.ownership = cudaGraphChildGraphOwnershipMove;
     c = add(NULL, &p);
