@@ -46,18 +46,6 @@ includes() {
     # shellcheck disable=SC2016
     assert_equal "$(sort <<<"$output")" \
         "$(sed -nE 's/^\| (`[a-z_.]+` \| [a-z]+ \| [a-z, ]+) \|.*/\1/p' simulator/README.md | sort)"
-    # A new hook is found: a variable, a member, and a function that is stored.
-    cp -r simulator "$BATS_TEST_TMPDIR"
-    cd "$BATS_TEST_TMPDIR" || return 1
-    echo 'extern void (*checker_sees)(int);' >>simulator/check/checker.h
-    echo 'void give(void) { checker_sees = 0; }' >>simulator/mem/pool.c
-    echo 'void pool_on_trim(void (*listener)(int));' >>simulator/mem/pool.h
-    printf '%s\n' 'void pool_on_trim(void (*listener)(int))' '{' '    kept = listener;' '}' \
-        >>simulator/mem/pool.c
-    echo 'void take(void) { pool_on_trim(0); }' >>simulator/ipc/ipc_pool.c
-    run python3 -SB "$ROOT/simulator/tests/unit/sources.py" hooks
-    assert_line '`checker_sees` | check | mem'
-    assert_line '`pool_on_trim` | mem | ipc'
 }
 
 @test "outside os/, simulator/ includes only the C standard library, CUDA and itself" {
