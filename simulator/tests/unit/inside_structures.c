@@ -3,11 +3,32 @@
  *   inside_structures tree STEPS KEYS      the ordered tree, with a search of all nodes
  *   inside_structures clocks STEPS SLOTS   vector clocks, with arrays; the slots lie 1, 16 or more
  *                                          apart */
-#define _GNU_SOURCE
-#include "base/ordered_tree.h"
-#include "sched/vector_clock.h"
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include "walk.h"
+
+#include "base/ordered_tree.h"
+#include "os/os.h"
+#include "sched/vector_clock.h"
+
+static uint64_t state;
+static unsigned long step;
+
+/* Returns a number below n. */
+static uint32_t pick(uint32_t n)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 33) % n;
+}
+
+/* Ends the process without what runs at an end, because the lock is held. */
+static void wrong(const char *what)
+{
+    fprintf(stderr, "inside_structures: after step %lu: %s\n", step, what);
+    os_exit(1);
+}
 
 /* ---- the ordered tree ----
  *
